@@ -1,64 +1,18 @@
 //! The page of `modbox audit --html` in a real browser: Chromium from Debian's packages.
-//!
-//! A second page shows the first in a frame, uses it as a reader would, and says what it saw.
-
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, TestDir, debian};
+use crate::support::{Modbox, TestDir, browser};
 
 /// Text that would be a script if any place of the page took it for markup.
 const HOSTILE: &str =
     "</summary></td></title></style><script>top.hostile=1</script>\"'><img src=x onerror=top.hostile=1>";
 
-/// Returns what `script` says of the page of a log, in which `page` is the document of the page. `frame` has the
-/// attributes of the frame.
+/// Returns what `script` says of the page of a log.
 fn seen(dir: &TestDir, log: &str, frame: &str, script: &str) -> Value {
     dir.write("log", log);
     let page = Modbox::new(dir).args(["audit", "--html", "log"]).run().exits_with(0).stdout_text();
-    dir.write("page.html", page);
-    let wrapper = format!(
-        "<body><pre></pre><script>function look() {{
-            const page = document.querySelector('iframe').contentDocument;
-            const visible = (element) => element.getClientRects().length > 0;
-            const shown = () => Array.from(page.querySelectorAll('#runs summary')).filter(visible).map((s) => s.textContent);
-            let seen; try {{ seen = (() => {{ {script} }})(); }} catch (error) {{ seen = String(error); }}
-            document.querySelector('pre').textContent = btoa(JSON.stringify(seen));
-        }}</script><iframe {frame} width=1200 height=900 src=page.html onload=look()></iframe>"
-    );
-    let wrapper = dir.write("wrapper.html", wrapper);
-    let output = browse(dir, &wrapper);
-    let text = output.split_once("<pre>").and_then(|(_, rest)| rest.split_once("</pre>")).map(|(text, _)| text);
-    let code = "import base64, sys; sys.stdout.buffer.write(base64.b64decode(sys.argv[1]))";
-    let decoded =
-        Command::new("python3").args(["-c", code, text.unwrap_or_else(|| panic!("{output}"))]).output().unwrap();
-    serde_json::from_slice(&decoded.stdout).unwrap_or_else(|error| panic!("{error}: {output}"))
-}
-
-/// Returns the document of a page after its scripts.
-fn browse(dir: &TestDir, page: &Path) -> String {
-    let root = debian::unpacked("debian-chromium", &["chromium"])
-        .expect("Debian's packages")
-        .expect("a network, the first time");
-    let libraries = format!("{0}:{0}/pulseaudio", root.join("usr/lib/x86_64-linux-gnu").display());
-    let output = Command::new("timeout")
-        .arg("120")
-        .arg(root.join("usr/lib/chromium/chromium"))
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom"])
-        // The frame is of another origin otherwise, since all files are.
-        .args(["--allow-file-access-from-files", "--disable-web-security"])
-        .arg(format!("--user-data-dir={}", dir.mkdir("browser").display()))
-        .arg(format!("file://{}", page.display()))
-        .env("LD_LIBRARY_PATH", libraries)
-        .env("HOME", dir.path())
-        .output()
-        .unwrap();
-    fs::remove_dir_all(dir.join("browser")).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    browser::seen(dir, &page, &format!("{frame} width=1200"), script)
 }
 
 fn line(time: &str, name: &str, status: &str, us: u64, note: &str) -> String {

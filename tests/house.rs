@@ -1,4 +1,5 @@
 //! The house rules for imports: which layer may import which, and that files of a crate have no import cycles.
+//! Those for crates are in `crates.rs`.
 //!
 //! The rules read text, as those in `tidy.rs` do. Declaring a file by `mod` counts as importing it, so a file may not
 //! import the one that declares it. What two files share is in a third file. Unit tests and the files that hold them
@@ -9,74 +10,6 @@ use std::path::{Path, PathBuf};
 
 use crate::support::repository;
 use crate::tidy::{ascii, rust_files, starts_with};
-
-/// The crates below `tasks`.
-const TASKS: [&str; 9] =
-    ["argument-spec", "checksum", "contract", "jinja", "python-json", "python-re", "template", "vocabulary", "yaml"];
-
-/// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
-/// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 18] = [
-    ("vocabulary", &[]),
-    ("channel", &[]),
-    ("cleanup", &[]),
-    ("contract", &["python-json", "vocabulary"]),
-    ("providers", &["contract"]),
-    ("kinds", &["contract", "providers", "python-json", "vocabulary"]),
-    ("policy", &["vocabulary"]),
-    ("scratch", &["cleanup", "vocabulary"]),
-    ("store", &["cleanup", "vocabulary"]),
-    ("kernel", &["policy", "vocabulary"]),
-    ("worker", &["channel", "kernel"]),
-    ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
-    ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
-    ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
-    ("yaml", &["python-json"]),
-    ("template", &["jinja", "python-json", "yaml"]),
-    ("tasks", &TASKS),
-    (
-        "",
-        &[
-            "argument-spec",
-            "authoring",
-            "channel",
-            "cleanup",
-            "contract",
-            "kernel",
-            "jinja",
-            "kinds",
-            "native",
-            "policy",
-            "providers",
-            "python-json",
-            "scratch",
-            "store",
-            "tasks",
-            "template",
-            "vocabulary",
-            "wasm",
-            "worker",
-            "yaml",
-        ],
-    ),
-];
-
-/// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 13] = [
-    "vocabulary",
-    "channel",
-    "cleanup",
-    "contract",
-    "kinds",
-    "policy",
-    "scratch",
-    "store",
-    "kernel",
-    "providers",
-    "yaml",
-    "template",
-    "tasks",
-];
 
 /// Which layers of the package `modbox` each layer may import. The first line with a matching folder counts.
 const LAYERS: [(&str, &[&str]); 6] = [
@@ -125,25 +58,6 @@ fn layers_name_only_what_lies_below() {
         }
     }
     assert!(wrong.is_empty(), "against the directions of layers: {wrong:#?}");
-}
-
-#[test]
-fn crates_depend_only_on_lower_ones() {
-    let depends = ascii(r"(?m)^modbox-([a-z-]+)\.workspace = true$");
-    let engine = ascii(r"(?m)^(wasmtime|cranelift)");
-    let folders = repository().join("runner").read_dir().unwrap().flatten();
-    let folders = folders.filter(|entry| entry.path().join("Cargo.toml").is_file()).count();
-    assert_eq!(folders, CRATES.len() - 1, "the table has every crate below runner/");
-    for (name, allowed) in CRATES {
-        let path = repository().join("runner").join(name).join("Cargo.toml");
-        let manifest = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let dependencies = manifest.split("[dev-dependencies]").next().unwrap_or_default();
-        for found in depends.captures_iter(dependencies) {
-            assert!(allowed.contains(&&found[1]), "`{name}` depends on `modbox-{}`", &found[1]);
-        }
-        let is_engine = engine.is_match(dependencies);
-        assert!(!is_engine || !WITHOUT_ENGINE.contains(&name), "`{name}` depends on the engine");
-    }
 }
 
 #[test]

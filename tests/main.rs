@@ -15,7 +15,10 @@ mod error_words;
 mod wasm_file_errors;
 // Plays and templates: the real program, with modules of the play itself.
 mod plays;
+mod plays_jobs;
 mod plays_resources;
+// Inventories of plays, and the name `ansible-playbook`.
+mod inventories;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.
@@ -146,5 +149,6 @@ mod list;
 mod tidy;
 mod tidy_documents;
 mod tidy_words;
-// The house rules for imports.
+// The house rules for crates and imports.
+mod crates;
 mod house;

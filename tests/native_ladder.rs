@@ -106,9 +106,10 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
     for refused in [
         format!("cat {other}"),
         format!("echo x > {other}"),
-        "chmod 600 file".to_owned(),
-        "touch -d yesterday file".to_owned(),
         format!("chmod 600 {other}"),
+        format!("touch -d yesterday {other}"),
+        format!("ln -s {other} link && chmod 600 link"),
+        "chmod 4755 file".to_owned(),
         "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'".to_owned(),
         "python3 -c 'import socket; socket.socket()'".to_owned(),
         "kill -9 $PPID; sleep 0.2; kill -0 1".to_owned(),
@@ -120,6 +121,51 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
     let report = place.without(NO_MOUNTS, &format!("cat {other} || exit 3"), &[]);
     assert!(missing(&report).any(|missing| missing["allow"] == format!("--allow-read {other}")), "{report:#}");
     assert_eq!(fs::read(other).unwrap(), b"content");
+}
+
+/// Sets modes and times by every call that the C library and Python have, below a link, and by a descriptor.
+const SETS_ATTRIBUTES: &str = r#"python3 -c '
+import os
+os.chmod("file", 0o640)
+os.mkdir("d"); os.symlink("d", "l"); open("l/x", "w").close()
+os.chmod("l/x", 0o600); os.chmod("l", 0o1750)
+with open("new", "w") as new:
+    os.fchmod(new.fileno(), 0o604); os.utime(new.fileno(), ns=(5, 7))
+at = os.open("d", os.O_RDONLY)
+os.chmod("x", 0o611, dir_fd=at); os.utime("x", (1, 2), dir_fd=at)
+os.utime("file", (3, 4)); os.utime("l", (5, 6), follow_symlinks=False)
+os.chown("file", os.getuid(), -1)
+for refused in [lambda: os.chown("file", os.getuid(), 0), lambda: os.chmod("none", 0o600), lambda: os.fchmod(99, 0o600)]:
+    try:
+        refused()
+    except OSError:
+        continue
+    raise SystemExit(1)
+'"#;
+
+#[test]
+fn without_namespaces_a_module_sets_modes_and_times_of_what_it_may_write() {
+    let place = Place::new(Some(USER));
+    if rustix::process::geteuid().is_root() && place.user.is_none() {
+        return;
+    }
+    let data = place.at("data").display().to_string();
+    let report = place.without(NO_MOUNTS, &format!("{SETS_ATTRIBUTES} && {DONE}"), &["--allow-write", &data]);
+    assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(2)), "{report:#}");
+    let denied: Vec<&Value> = report["denials"].as_array().unwrap().iter().map(|denial| &denial["subject"]).collect();
+    assert_eq!(denied, [&json!("chown")], "{report:#}");
+    let stat = |name: &str| {
+        let meta = fs::symlink_metadata(place.at("data").join(name)).unwrap();
+        (meta.permissions().mode() & 0o7777, meta.mtime())
+    };
+    assert_eq!([stat("file"), stat("new"), stat("d/x")], [(0o640, 4), (0o604, 0), (0o611, 2)]);
+    assert_eq!((stat("d").0, stat("l").1), (0o1750, 6));
+    // What is only granted for reading keeps its mode, and the report says what would allow the change.
+    let other = place.at("other").display().to_string();
+    let report = place.without(NO_MOUNTS, &format!("chmod 600 {other}/file || exit 3"), &["--allow-read", &other]);
+    let allow = format!("--allow-write {other}/file");
+    assert!(missing(&report).any(|missing| missing["allow"] == allow), "{report:#}");
+    assert_eq!(fs::metadata(place.at("other/file")).unwrap().permissions().mode() & 0o777, 0o644);
 }
 
 /// Makes system calls with these numbers, and fails if one of them does not.

@@ -30,11 +30,19 @@ mod modules;
 mod powershell;
 // The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
+// ansible-core's own integration targets in the form of scripts, with modbox as `ansible-playbook`.
+mod oracle_runme;
 // Archives with entries that would be unpacked outside their folder.
 mod hostile_archives;
 
+// The same plays by ansible-playbook and by `modbox play`.
+mod oracle_plays;
+
 // Templates, expressions and conditions have the same values.
 mod oracle_templates;
+
+// ansible-core's own integration targets in the form of roles.
+mod oracle_targets;
 
 // Names of modules lead to the same files as with ansible-core.
 mod oracle_names;

@@ -3,7 +3,6 @@
 //! The engine of plays is compared with ansible-core elsewhere; here is what the program adds: sandboxes, the play's tree,
 //! denials, exit statuses, output formats, and what is left of a play that is killed.
 
-use std::fs;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -100,8 +99,6 @@ fn mistakes_are_told_before_anything_runs() {
     }
     let missing = Modbox::new(&dir).args(["play", "none.yml"]).run().exits_with(2);
     assert!(missing.stderr_text().contains("failed to read the playbook"), "{}", missing.stderr_text());
-    let inventory = play(&dir, &task(""), &["-i", "hosts.ini"]).exits_with(2);
-    assert!(inventory.stderr_text().contains("--as NAME"), "{}", inventory.stderr_text());
 }
 
 #[test]
@@ -141,18 +138,50 @@ fn a_page_shows_the_tasks_and_no_markup_of_modules() {
     assert!(page.contains("&lt;b&gt;bold&lt;/b&gt;") && !page.contains("<img"), "{page}");
 }
 
+/// A play that waits in a module, with a handler that was notified and tasks that run even after a failure.
+const WAITING: &str = "- hosts: all
+  gather_facts: false
+  tasks:
+  - block:
+    - debug: {msg: begun}
+      changed_when: true
+      notify: handled
+    - waiter:
+    always:
+    - debug: {msg: even after a failure}
+  handlers:
+  - name: handled
+    debug: {msg: a handler}
+";
+
 #[test]
-fn a_killed_play_leaves_nothing() {
-    let dir = TestDir::new();
-    dir.write("library/waiter.sh", "#!/bin/sh\n# WANT_JSON\nwhile :; do :; done\n");
-    dir.write("play.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n  - debug: {msg: begun}\n  - waiter:\n");
-    let running = Modbox::new(&dir).args(["play", "play.yml"]).spawn();
-    // The module has begun when its run has a directory.
-    assert!(wait_for(Duration::from_secs(60), || fs::read_dir(dir.scratch_root())
-        .is_ok_and(|mut all| all.next().is_some())));
-    running.signal(Signal::INT);
-    running.wait().dies_of(Signal::INT);
-    dir.assert_nothing_left();
+fn a_killed_play_leaves_nothing_and_does_nothing_more() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
+        let dir = TestDir::new();
+        let begun = dir.join("begun").display().to_string();
+        dir.write("library/waiter.sh", format!("#!/bin/sh\n# WANT_JSON\nsleep 1000 &\necho $! > {begun}\nwait\n"));
+        dir.write("library/nothing.sh", "#!/bin/sh\n# WANT_JSON\necho '{}'\n");
+        dir.write("play.yml", WAITING);
+        let play = || Modbox::new(&dir).args(["play", "--force-handlers", "--allow-write", "."]);
+        let running = play().arg("play.yml").spawn();
+        assert!(wait_for(Duration::from_secs(60), || dir.join("begun").exists()), "the module begins");
+        running.signal(signal);
+        let ended = running.wait().dies_of(signal);
+        let shown = ended.stdout_text();
+        assert!(shown.contains("begun") && shown.contains("TASK [waiter]"), "{signal:?}: {shown}");
+        for more in ["a handler", "even after", "RECAP", "fatal"] {
+            assert!(!shown.contains(more), "{signal:?}: {shown}");
+        }
+        if signal == Signal::INT {
+            assert_eq!(ended.stderr_text(), "modbox: interrupted\n");
+        }
+        if signal == Signal::KILL {
+            // The next play sweeps what this signal leaves behind.
+            dir.write("next.yml", "- hosts: all\n  gather_facts: false\n  tasks: [nothing: ]\n");
+            play().arg("next.yml").run().exits_with(0);
+        }
+        dir.assert_nothing_left();
+    }
 }
 
 #[test]

@@ -14,5 +14,7 @@ mod languages;
 mod polyglot;
 // The page of `modbox audit` in a browser.
 mod audit_page;
+// The page of a play in a browser.
+mod play_page;
 // The book, built by MkDocs from PyPI.
 mod book;

@@ -28,8 +28,9 @@
 //! | `kernel` | what the Linux kernel lets a process do | `policy` |
 //! | `worker` | how worker processes are started, watched and ended | `channel`, `kernel` |
 //! | `yaml` | text that people wrote, which alone can be a template; pure | nothing |
+//! | `inventory` | hosts, groups and their variables, as the operator wrote them; pure | `yaml` |
 //! | `template` | templates of Ansible: values, lookups of data; pure | `yaml` |
-//! | `tasks` | plays and tasks, actions around modules; no I/O of its own | `contract`, `template`, `yaml` |
+//! | `tasks` | plays and tasks, actions around modules; no I/O of its own | `contract`, `inventory`, `template`, `yaml` |
 //! | `wasm` | guests on Wasmtime, guest workers, compile workers | `kernel`, `policy`, `scratch`, `store`, `worker` |
 //! | `native` | native modules in namespaces | `kernel`, `policy`, `scratch`, `worker` |
 //! | `authoring` | from a project to a component | `cleanup` |
@@ -41,8 +42,8 @@
 //! 2. Nothing is reachable unless a `Policy` value says so, and the default one says nothing.
 //! 3. What a module prints is an allegation until `contract` has accepted it.
 //! 4. Only `cli` prints, exits, or reads the command line and the environment.
-//! 5. `vocabulary`, `contract`, `providers`, `kinds`, `policy`, `yaml`, `template` and `tasks` build and pass their tests
-//!    without Wasmtime.
+//! 5. `vocabulary`, `contract`, `providers`, `kinds`, `policy`, `yaml`, `inventory`, `template` and `tasks` build and
+//!    pass their tests without Wasmtime.
 //! 6. Only `wasm` names Wasmtime. Only `kernel`, `native` and `wasm` have unsafe code.
 //! 7. A new kind, command or limit is one file and one line in a list.
 //!

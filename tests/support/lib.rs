@@ -5,6 +5,7 @@
 #![expect(clippy::missing_panics_doc, reason = "what does not work here fails the test that needs it")]
 
 mod book;
+pub mod browser;
 mod children;
 mod command;
 pub mod debian;

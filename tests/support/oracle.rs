@@ -47,6 +47,18 @@ with zipfile.ZipFile(wheel) as packed:
 wheel.unlink()
 ";
 
+/// Script that extracts the integration targets from the archive of ansible-core's sources.
+const TAKE_TARGETS: &str = r"
+import pathlib, sys, tarfile
+folder, archive = sys.argv[1:]
+with tarfile.open(archive) as packed:
+    for member in packed:
+        path = pathlib.PurePosixPath(member.name)
+        if path.parts[1:4] == ('test', 'integration', 'targets'):
+            member.name = '/'.join(path.parts[3:])
+            packed.extract(member, folder, filter='tar')
+";
+
 /// Time limit for downloading a hundred megabytes over a slow line.
 const INSTALL: Duration = Duration::from_secs(600);
 
@@ -107,6 +119,19 @@ pub fn sources() -> PathBuf {
     };
     let dir = once(&format!("oracle-sources-{VERSION}"), take).unwrap_or_else(|error| panic!("{error}"));
     dir.join(format!("ansible_core-{VERSION}.tar.gz"))
+}
+
+/// Returns the folder of ansible-core's own integration targets, each of which is a role or has a script.
+pub fn targets() -> PathBuf {
+    let (python, archive) = (python(), sources());
+    let take = |dir: &Path| {
+        let mut command = Command::new(&python);
+        tool(clean(command.args(["-c", TAKE_TARGETS]).arg(dir).arg(&archive)), INSTALL)
+            .map(drop)
+            .map_err(|error| format!("{error}\n{REMEDY}"))
+    };
+    let dir = once(&format!("oracle-targets-{VERSION}"), take).unwrap_or_else(|error| panic!("{error}"));
+    dir.join("targets")
 }
 
 /// Returns the folder that [`LEGACY`] is imported from.

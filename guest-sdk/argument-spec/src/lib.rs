@@ -73,6 +73,7 @@ pub use environment::{Environment, NoEnvironment, expand_path};
 pub use equality::python_eq;
 pub use error::SpecError;
 pub use exchange::Question;
+pub use literal::parse_literal;
 pub use logged::Logged;
 pub use manual::ManualLine;
 pub use mask::Secrets;

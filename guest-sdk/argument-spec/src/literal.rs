@@ -13,8 +13,10 @@ use crate::lone;
 /// How deep brackets may nest in Python's parser.
 const MAX_DEPTH: usize = 200;
 
-/// Returns the value of a literal that takes up the whole text.
-pub(crate) fn parse_literal(text: &str) -> Option<Value> {
+/// Returns the value of a Python literal that takes up the whole text; `None` if the text is none, or JSON cannot hold
+/// the value.
+#[must_use]
+pub fn parse_literal(text: &str) -> Option<Value> {
     if text.contains('\0') {
         return None;
     }

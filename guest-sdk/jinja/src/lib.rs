@@ -18,6 +18,7 @@ mod install;
 mod locals;
 mod methods;
 mod names;
+pub mod passwords;
 mod plugin;
 mod text;
 pub mod values;

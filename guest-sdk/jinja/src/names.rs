@@ -23,14 +23,13 @@ pub enum Meaning {
     Unknown(Option<&'static str>),
 }
 
-const VAULT: &str = "vaults are not supported";
+const VAULT: &str = "modbox does not encrypt or decrypt; decrypt the value with `ansible-vault decrypt`, and keep it in a file that only its owner reads";
 
 /// Plugins that Ansible or its collections have, each with the reason for which modbox refuses it.
-const REFUSED: [(PluginKind, &str, &str); 6] = [
+const REFUSED: [(PluginKind, &str, &str); 5] = [
     (PluginKind::Filter, "vault", VAULT),
     (PluginKind::Filter, "unvault", VAULT),
-    (PluginKind::Filter, "password_hash", "it needs the crypt library; hash the password beforehand"),
-    (PluginKind::Filter, "json_query", "it needs JMESPath; use `selectattr` and `map`"),
+    (PluginKind::Filter, "json_query", "it needs JMESPath; use `selectattr`, `map` and `dict2items`"),
     (PluginKind::Test, "vault_encrypted", VAULT),
     (PluginKind::Test, "vaulted_file", VAULT),
 ];
@@ -85,7 +84,9 @@ mod tests {
         let filter = |name| lookup(PluginKind::Filter, name);
         assert!(matches!(filter("ansible.builtin.d"), Meaning::Known(plugin) if plugin.name == "default"));
         assert!(matches!(filter("community.general.json_query"), Meaning::Refused(_)));
-        assert!(matches!(filter("password_hash"), Meaning::Refused(_)));
+        assert!(matches!(filter("ansible.builtin.password_hash"), Meaning::Known(_)));
+        assert!(matches!(filter("ansible._protomatter.finalize"), Meaning::Known(_)));
+        assert!(matches!(filter("vault"), Meaning::Refused(_)));
         assert!(matches!(filter("to_jsn"), Meaning::Unknown(Some("to_json"))));
         assert!(matches!(filter("debops.debops.parse_kv_items"), Meaning::Unknown(None)));
         assert!(matches!(lookup(PluginKind::Test, "vaulted_file"), Meaning::Refused(_)));

@@ -68,7 +68,9 @@ impl Plugin {
     /// Returns every name of it.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let plain = std::iter::once(self.name).chain(self.aliases.iter().copied());
-        plain.flat_map(|name| PREFIXES.map(|prefix| format!("{prefix}{name}")))
+        // A name of another collection has its own prefix.
+        let prefixes = |name: &str| if name.contains('.') { &PREFIXES[..1] } else { &PREFIXES[..] };
+        plain.flat_map(move |name| prefixes(name).iter().map(move |prefix| format!("{prefix}{name}")))
     }
 }
 

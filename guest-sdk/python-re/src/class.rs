@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The kind of text that a pattern is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// Bytes: classes such as `\w` and case are those of ASCII.
     Bytes,

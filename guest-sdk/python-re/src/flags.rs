@@ -1,7 +1,7 @@
 //! The flags of a pattern.
 
 /// The flags of a pattern. Flags inside the pattern, such as `(?i)`, are added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
     /// `re.I`
     pub ignore_case: bool,

@@ -8,10 +8,12 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod cache;
 mod class;
 mod flags;
 mod glob;
 mod pattern;
+mod repeat;
 mod replace;
 mod template;
 mod translate;

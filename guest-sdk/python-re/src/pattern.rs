@@ -4,6 +4,7 @@
 //! characters; see `translate.rs`. Callers of this file pass and get bytes.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 
@@ -45,8 +46,12 @@ impl From<fancy_regex::Error> for PatternError {
 #[derive(Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// The pattern with a match that is not empty, to continue after an empty match.
+    /// The translated pattern, of which the others are made.
     text: String,
+    /// The pattern from the start of a text, and for a whole text.
+    anchored: [OnceLock<Regex>; 2],
+    /// The pattern with a match that is not empty, to continue after an empty match.
+    advancing: OnceLock<Regex>,
     names: Vec<(String, usize)>,
     groups: usize,
     subject: Subject,
@@ -82,7 +87,16 @@ impl Pattern {
     /// The pattern is wrong.
     pub fn new(pattern: &str, subject: Subject, flags: Flags) -> Result<Self, PatternError> {
         let Translated { text, names, groups, flags } = translate(pattern, subject, flags).map_err(PatternError)?;
-        Ok(Self { regex: compile(&text)?, text, names, groups, subject, flags })
+        Ok(Self {
+            regex: compile(&text)?,
+            text,
+            anchored: Default::default(),
+            advancing: OnceLock::new(),
+            names,
+            groups,
+            subject,
+            flags,
+        })
     }
 
     /// Returns the flags of the whole pattern.
@@ -126,7 +140,7 @@ impl Pattern {
     /// Those of [`Pattern::search`].
     pub fn matches_start(&self, contents: &[u8], whole: bool) -> Result<bool, PatternError> {
         let end = if whole { r"\z" } else { "" };
-        let anchored = compile(&format!(r"\A(?:{}){end}", self.text))?;
+        let anchored = once(&self.anchored[usize::from(whole)], || format!(r"\A(?:{}){end}", self.text))?;
         Ok(anchored.is_match(&self.encode(contents)?)?)
     }
 
@@ -135,8 +149,8 @@ impl Pattern {
     }
 
     /// Returns the pattern that does not match an empty text at the start of the search.
-    pub(crate) fn advancing(&self) -> Result<Regex, PatternError> {
-        Ok(compile(&format!(r"(?:{})(?!\G)", self.text))?)
+    pub(crate) fn advancing(&self) -> Result<&Regex, PatternError> {
+        once(&self.advancing, || format!(r"(?:{})(?!\G)", self.text))
     }
 
     pub(crate) fn matched(&self, text: &str, captures: &Captures<'_, str>) -> Match {
@@ -186,6 +200,15 @@ impl Pattern {
         }
         bytes
     }
+}
+
+/// Compiles a pattern when it is first needed.
+fn once(cell: &OnceLock<Regex>, text: impl FnOnce() -> String) -> Result<&Regex, PatternError> {
+    if let Some(known) = cell.get() {
+        return Ok(known);
+    }
+    let compiled = compile(&text())?;
+    Ok(cell.get_or_init(|| compiled))
 }
 
 fn compile(text: &str) -> fancy_regex::Result<Regex> {
@@ -267,6 +290,17 @@ mod tests {
         {
             assert!(bytes(pattern).is_err(), "{pattern}");
         }
+        for (pattern, expect) in [
+            ("*a", "nothing to repeat at position 0"),
+            ("a(?:+b)", "nothing to repeat at position 4"),
+            ("^*", "nothing to repeat at position 1"),
+            ("a|{2}", "nothing to repeat at position 2"),
+            ("a**", "multiple repeat at position 2"),
+            ("(?x)a + +", "multiple repeat at position 8"),
+        ] {
+            assert_eq!(bytes(pattern).map(drop).unwrap_err().to_string(), expect, "{pattern}");
+        }
+        assert!(bytes("(a*)*b{2}{x}c?+d*?").is_ok());
     }
 
     #[test]

@@ -61,13 +61,8 @@ impl Pattern {
         mut take: impl FnMut(std::ops::Range<usize>, Match) -> bool,
     ) -> Result<(), PatternError> {
         let (mut start, mut was_empty) = (0, false);
-        let mut advancing = None;
         while start <= text.len() {
-            let regex = match (was_empty, &mut advancing) {
-                (false, _) => self.regex(),
-                (true, Some(regex)) => regex,
-                (true, none) => none.insert(self.advancing()?),
-            };
+            let regex = if was_empty { self.advancing()? } else { self.regex() };
             let Some(captures) = regex.captures_from_pos(text, start)? else { break };
             let Some(whole) = captures.get(0) else { break };
             (start, was_empty) = (whole.end(), whole.start() == whole.end());

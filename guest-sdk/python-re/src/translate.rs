@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use crate::class::{CharSet, Subject};
 use crate::flags::Flags;
+use crate::repeat::{self, Last};
 
 /// A pattern for the engine, and the numbers of the named groups.
 pub(crate) struct Translated {
@@ -38,6 +39,7 @@ pub(crate) fn translate(pattern: &str, subject: Subject, flags: Flags) -> Result
         flags,
         global: flags,
         open: Vec::new(),
+        last: Last::Nothing,
     };
     while translator.at < pattern.len() {
         translator.item()?;
@@ -60,6 +62,7 @@ struct Translator<'a> {
     global: Flags,
     /// For each open `(`: the flags to restore at its `)`, and its position.
     open: Vec<(Flags, usize)>,
+    last: Last,
 }
 
 impl Translator<'_> {
@@ -87,8 +90,9 @@ impl Translator<'_> {
 
     fn item(&mut self) -> Result<(), String> {
         let Some(c) = self.next() else { return Ok(()) };
+        let before = std::mem::replace(&mut self.last, Last::Item);
         match c {
-            '(' => return self.group(),
+            '(' => return self.group(before),
             ')' => match self.open.pop() {
                 Some((flags, _)) => {
                     self.flags = flags;
@@ -96,19 +100,25 @@ impl Translator<'_> {
                 }
                 None => return self.error("unbalanced parenthesis"),
             },
-            '|' => self.out.push('|'),
-            '*' | '+' | '?' => self.quantifier(&c.to_string()),
-            '{' => return self.counted(),
+            '|' => {
+                self.last = Last::Nothing;
+                self.out.push('|');
+            }
+            '*' | '+' | '?' => return self.quantifier(&c.to_string(), before, self.at - 1),
+            '{' => return self.counted(before),
             '[' => return self.class(),
             '.' => {
                 let without = (!self.flags.dot_all).then_some('\n');
                 CharSet::all_but(self.subject, without).write(&mut self.out);
             }
-            '^' => self.out.push_str(if self.flags.multi_line { "(?m:^)" } else { r"\A" }),
-            '$' => self.out.push_str(if self.flags.multi_line { "(?m:$)" } else { r"(?=\n?\z)" }),
+            '^' => self.anchor(if self.flags.multi_line { "(?m:^)" } else { r"\A" }),
+            '$' => self.anchor(if self.flags.multi_line { "(?m:$)" } else { r"(?=\n?\z)" }),
             '\\' => return self.escape(),
-            '#' if self.flags.verbose => while self.next().is_some_and(|c| c != '\n') {},
-            ' ' | '\t'..='\r' if self.flags.verbose => {}
+            '#' if self.flags.verbose => {
+                self.last = before;
+                while self.next().is_some_and(|c| c != '\n') {}
+            }
+            ' ' | '\t'..='\r' if self.flags.verbose => self.last = before,
             _ => self.literal(c),
         }
         Ok(())
@@ -128,42 +138,40 @@ impl Translator<'_> {
         CharSet::of_escape(self.subject, self.flags.ascii, escape)
     }
 
-    fn quantifier(&mut self, text: &str) {
+    fn anchor(&mut self, text: &str) {
+        self.last = Last::Nothing;
+        self.out.push_str(text);
+    }
+
+    /// Writes a quantifier that begins at a position of the pattern.
+    fn quantifier(&mut self, text: &str, before: Last, at: usize) -> Result<(), String> {
+        self.last = before.repeated(at)?;
         self.out.push_str(text);
         if let Some(mode @ ('?' | '+')) = self.peek() {
             self.at += 1;
             self.out.push(mode);
         }
-    }
-
-    /// Reads `{2}`, `{2,}`, `{,2}` or `{2,3}`. Anything else is a literal brace.
-    fn counted(&mut self) -> Result<(), String> {
-        let rest = &self.pattern[self.at..];
-        let end = rest.iter().position(|c| *c == '}');
-        let inside: String = end.map_or_else(String::new, |end| rest[..end].iter().collect());
-        let (low, high) = inside.split_once(',').map_or((inside.as_str(), None), |(low, high)| (low, Some(high)));
-        let is_number = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
-        if !is_number(low) || !high.is_none_or(is_number) || (low.is_empty() && high.is_none()) {
-            self.literal('{');
-            return Ok(());
-        }
-        let low = if low.is_empty() { "0" } else { low };
-        let text = high.map_or_else(|| format!("{{{low}}}"), |high| format!("{{{low},{high}}}"));
-        let reversed = high.and_then(|high| Some(high.parse::<u32>().ok()? < low.parse::<u32>().ok()?));
-        if reversed == Some(true) {
-            return self.error("min repeat greater than max repeat");
-        }
-        self.at += inside.len() + 1; // Digits and commas.
-        self.quantifier(&text);
         Ok(())
     }
 
-    fn group(&mut self) -> Result<(), String> {
+    /// Reads `{2}`, `{2,}`, `{,2}` or `{2,3}`. Anything else is a literal brace.
+    fn counted(&mut self, before: Last) -> Result<(), String> {
+        let at = self.at - 1;
+        let Some((text, length)) = repeat::counted(&self.pattern[self.at..], self.at)? else {
+            self.literal('{');
+            return Ok(());
+        };
+        self.at += length;
+        self.quantifier(&text, before, at)
+    }
+
+    fn group(&mut self, before: Last) -> Result<(), String> {
         let outer = (self.flags, self.at - 1);
         if !self.take("?") {
             self.groups += 1;
             self.out.push('(');
         } else if self.take("#") {
+            self.last = before;
             while self.next().ok_or("missing ), unterminated comment")? != ')' {}
             return Ok(());
         } else if self.take("P<") {
@@ -181,8 +189,10 @@ impl Translator<'_> {
             let number = self.group_number(&name)?;
             write!(self.out, "(?({number})").expect("a String takes every write");
         } else {
+            self.last = before;
             return self.flag_group();
         }
+        self.last = Last::Nothing;
         self.open.push(outer);
         Ok(())
     }
@@ -214,6 +224,7 @@ impl Translator<'_> {
             };
             *flag = on;
         }
+        self.last = Last::Nothing;
         self.out.push_str("(?:");
         self.open.push(outer);
         Ok(())
@@ -259,8 +270,8 @@ impl Translator<'_> {
             return Ok(());
         }
         match escape {
-            'A' => self.out.push_str(r"\A"),
-            'Z' => self.out.push_str(r"\z"),
+            'A' => self.anchor(r"\A"),
+            'Z' => self.anchor(r"\z"),
             'b' | 'B' => self.word_boundary(escape == 'b'),
             '1'..='9' => {
                 let start = self.at - 1;
@@ -291,7 +302,7 @@ impl Translator<'_> {
         } else {
             format!("(?:(?<={word})(?={word})|(?<!{word})(?!{word}))")
         };
-        self.out.push_str(&text);
+        self.anchor(&text);
     }
 
     fn octal(&mut self) -> Result<char, String> {

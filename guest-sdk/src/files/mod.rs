@@ -5,6 +5,7 @@
 
 mod attributes;
 pub(crate) mod diff;
+mod entries;
 pub(crate) mod facts;
 mod mode;
 mod moving;
@@ -15,7 +16,7 @@ use std::path::Path;
 pub use self::attributes::{FileArgs, FileAttributes};
 pub use self::diff::AttributesDiff;
 pub use self::mode::{CurrentMode, WrongMode, resolve as resolve_mode};
-pub use crate::platform::Attributes;
+pub use crate::platform::{Attributes, Special};
 
 /// Returns whether this build can read and set modes and owners.
 #[must_use]

@@ -22,8 +22,30 @@ pub struct Attributes {
     pub device: u64,
     /// The length in bytes.
     pub size: u64,
+    /// The number of blocks of 512 bytes.
+    pub blocks: u64,
+    /// The best size for reads and writes.
+    pub block_size: u64,
+    /// The device number, if the file is a device.
+    pub device_type: u64,
+    /// What it is, if it is no regular file, directory or link.
+    pub special: Option<Special>,
     /// Whether it is a directory.
     pub directory: bool,
     /// The target, if the file is a link.
     pub target: Option<Vec<u8>>,
+}
+
+/// Kinds of files that are no regular files, directories or links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Special {
+    /// A block device.
+    BlockDevice,
+    /// A character device.
+    CharacterDevice,
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use modbox_host::files;
 pub(crate) use modbox_host::files::{group_id, set_mode, set_owner, umask, user_id};
 
-use crate::platform::attributes::Attributes;
+use crate::platform::attributes::{Attributes, Special};
 
 pub(crate) const AVAILABLE: bool = true;
 
@@ -28,6 +28,16 @@ pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
         inode: found.inode,
         device: found.device,
         size: found.size,
+        blocks: found.blocks,
+        block_size: found.block_size,
+        device_type: found.device_type,
+        special: match found.kind {
+            files::Kind::BlockDevice => Some(Special::BlockDevice),
+            files::Kind::CharacterDevice => Some(Special::CharacterDevice),
+            files::Kind::Fifo => Some(Special::Fifo),
+            files::Kind::Socket => Some(Special::Socket),
+            _ => None,
+        },
         directory: found.kind == files::Kind::Directory,
         target: found.target,
     })

@@ -12,6 +12,6 @@ pub(crate) mod process;
 pub(crate) mod start;
 mod write_error;
 
-pub use self::attributes::Attributes;
+pub use self::attributes::{Attributes, Special};
 pub(crate) use self::here::{AVAILABLE, group_id, set_mode, set_owner, stat, umask, user, user_id};
 pub(crate) use self::write_error::write_error;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, lchown};
 use std::path::Path;
 
 use crate::bounded_read::read;
-use crate::platform::attributes::Attributes;
+use crate::platform::attributes::{Attributes, Special};
 
 pub(crate) const AVAILABLE: bool = true;
 
@@ -26,9 +26,23 @@ pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
         inode: found.ino(),
         device: found.dev(),
         size: found.size(),
+        blocks: found.blocks(),
+        block_size: found.blksize(),
+        device_type: found.rdev(),
+        special: special(found.file_type()),
         directory: found.is_dir(),
         target: if found.is_symlink() { Some(fs::read_link(path)?.into_os_string().into_vec()) } else { None },
     })
+}
+
+fn special(kind: fs::FileType) -> Option<Special> {
+    let kinds = [
+        (kind.is_block_device(), Special::BlockDevice),
+        (kind.is_char_device(), Special::CharacterDevice),
+        (kind.is_fifo(), Special::Fifo),
+        (kind.is_socket(), Special::Socket),
+    ];
+    kinds.into_iter().find_map(|(is_one, special)| is_one.then_some(special))
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! `copy`: writes contents to a file.
 //!
-//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`; `mode`, `owner`, `group`.
+//! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`, `follow`; `mode`, `owner`, `group`.
 //! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any; owner, group and mode of `dest`.
 //! Capabilities: write access to `dest`, read access to `src`; `backup` needs the folder of `dest`.
 //!
@@ -57,6 +57,12 @@ struct CopyArgs {
     backup: bool,
     /// The required SHA-1 of the contents.
     checksum: Option<String>,
+    /// Write to the target of a link at dest. Otherwise a file replaces the link, which needs write access to its folder.
+    #[arg(default = true)]
+    follow: bool,
+    /// The name of the file inside dest if dest is a folder. Ansible's action plugins set this option.
+    #[arg(name = "_original_basename")]
+    original_basename: Option<String>,
 }
 
 fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
@@ -75,11 +81,12 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
     };
     let old = if dest.exists() { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
+    let replaces_link = !args.follow && dest.is_symlink();
     if old.is_some() && !args.force {
         return Ok(result(false));
     }
     let wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
-    if old.as_ref() == Some(&contents) {
+    if old.as_ref() == Some(&contents) && !replaces_link {
         return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
     let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
@@ -93,6 +100,9 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
             && let Some(copy) = module.backup_local(&dest)?
         {
             exit = exit.with("backup_file", path_value(&copy));
+        }
+        if replaces_link {
+            std::fs::remove_file(&dest).map_err(cannot_write(&dest))?;
         }
         let target = modbox_sdk::fs::follow_links(&dest).map_err(cannot_write(&dest))?;
         modbox_sdk::fs::write_atomic(&target, &contents).map_err(cannot_write(&dest))?;
@@ -127,7 +137,9 @@ fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
     if !dest.is_dir() && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());
     }
-    match args.src.as_deref().map(Path::new).and_then(Path::file_name) {
+    let name = args.src.as_deref().map(Path::new).and_then(Path::file_name).map(Path::new);
+    // The original name may be that of a file in folders.
+    match args.original_basename.as_deref().map(Path::new).filter(|name| name.is_relative()).or(name) {
         Some(name) => Ok(dest.join(name)),
         None => Err(Failure::new("can not use content with a dir as dest")),
     }

@@ -27,7 +27,8 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        files: list = "The matches: path, isreg, isdir, islnk, size, mtime, atime and, with get_checksum, checksum.",
+        files: list = "The matches: path, isreg, isdir, islnk, size, mtime, atime, mode, owners and, with get_checksum, \
+            checksum.",
         matched: int = "The number of matches.",
         examined: int = "The number of examined files.",
         skipped_paths: dict = "Paths that could not be searched, with the reason.",
@@ -126,6 +127,10 @@ impl Search<'_> {
             entry("islnk", metadata.is_symlink()),
             entry("size", metadata.len()),
         ]);
+        // Without modes and owners where a host has none.
+        if let Ok(attributes) = modbox_sdk::files::stat(path, false) {
+            entries.extend(attributes.entries());
+        }
         let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
         entries.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
         if self.args.get_checksum && metadata.is_file() {

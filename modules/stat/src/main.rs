@@ -3,15 +3,12 @@
 //! Parameters: `path`, `follow`, `get_checksum`, `checksum_algorithm`; `get_mime` and `get_attributes` are accepted and
 //! ignored.
 //! Returns: `stat`, a dict with `exists` and the attributes of the file. Modes and owners come from
-//! `modbox:host/files`; a build for a Unix host returns more.
+//! `modbox:host/files`.
 //! Capabilities: read access to `path`.
 
 #![forbid(unsafe_code)]
 
-mod attributes;
 mod entry;
-#[cfg(unix)]
-mod unix;
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -28,9 +25,9 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        stat: dict = "exists; and if so path, isreg, isdir, islnk, size, mtime, atime, lnk_target of links, checksum of \
-            regular files; mode, uid, gid, pw_name, gr_name, inode, dev, nlink and a flag for each permission. Built for a \
-            Unix host also all else that stat(2) says.",
+        stat: dict = "exists; and if so path, all that stat(2) says, lnk_target of links and checksum of regular files. \
+            Without readable, writeable and executable, which depend on who asks, and without what get_mime and \
+            get_attributes would add.",
     ],
     examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
 }
@@ -85,9 +82,13 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
     stat.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
     let attributes = modbox_sdk::files::stat(path, args.follow)
         .map_err(|error| Failure::new(format!("failed to access `{}`: {}", args.path, words(&error))))?;
-    stat.extend(attributes::describe(&attributes));
-    #[cfg(unix)]
-    stat.extend(unix::describe(metadata));
+    stat.extend(attributes.entries());
+    stat.extend([
+        entry("blocks", attributes.blocks),
+        entry("block_size", attributes.block_size),
+        entry("device_type", attributes.device_type),
+    ]);
+    stat.extend(status_changed(metadata).map(|time| entry("ctime", time)));
     if metadata.is_symlink() {
         stat.extend(link(path));
     }
@@ -105,6 +106,19 @@ fn link(path: &Path) -> Vec<(String, Value)> {
     let source = fs::canonicalize(path).map(|source| ("lnk_source", source));
     let known = [source, target].into_iter().flatten();
     known.map(|(key, path)| entry(key, Value::from_os_bytes(path.as_os_str().as_encoded_bytes()))).collect()
+}
+
+/// Returns when the attributes were changed.
+#[cfg(unix)]
+fn status_changed(metadata: &Metadata) -> Option<f64> {
+    use std::os::unix::fs::MetadataExt;
+    Some(metadata.ctime() as f64 + 1e-9 * metadata.ctime_nsec() as f64)
+}
+
+/// Returns when the attributes were changed, which WASI's time of creation is.
+#[cfg(not(unix))]
+fn status_changed(metadata: &Metadata) -> Option<f64> {
+    metadata.created().ok().map(seconds)
 }
 
 /// Returns seconds since 1970, computed as in Python, so that the digits agree.

@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 100;
 
 /// Creates an empty file or folder with a unique name. It is not removed automatically.
 ///
-/// WASI has no modes: in a sandbox, it gets the host's default mode, so other users may read it.
+/// Only its owner can read it.
 #[derive(Args)]
 struct TempArgs {
     /// What to create.
@@ -59,7 +59,10 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
     for attempt in 0..ATTEMPTS {
         let path = folder.join(format!("{}{}{}", args.prefix, random(attempt), args.suffix));
         match make(&path, args.state) {
-            Ok(()) => return Ok(Exit::changed().with("path", path.display().to_string())),
+            Ok(()) => {
+                private(&path, args.state)?;
+                return Ok(Exit::changed().with("path", path.display().to_string()));
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 return Err(Failure::new(format!("failed to create `{}`: {}", path.display(), words(&error))));
@@ -73,6 +76,17 @@ fn make(path: &Path, state: State) -> io::Result<()> {
     match state {
         State::Directory => make_folder(path),
         State::File => make_file(path),
+    }
+}
+
+/// Takes the permissions of others away. WASI makes files with the host's default mode.
+fn private(path: &Path, state: State) -> Result<(), Failure> {
+    let mode = if state == State::Directory { 0o700 } else { 0o600 };
+    match modbox_sdk::files::set_mode(path, mode) {
+        Err(error) if error.kind() != ErrorKind::Unsupported => {
+            Err(Failure::new(format!("failed to set the mode of `{}`: {}", path.display(), words(&error))))
+        }
+        _ => Ok(()),
     }
 }
 

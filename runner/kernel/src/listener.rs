@@ -92,7 +92,12 @@ impl CallListener {
 
     /// Lets a call fail with `EPERM`.
     pub fn refuse(&self, call: &ReportedCall) {
-        self.answer(libc::seccomp_notif_resp { id: call.id, val: 0, error: -libc::EPERM, flags: 0 });
+        self.fail(call, rustix::io::Errno::PERM);
+    }
+
+    /// Lets a call fail with an error.
+    pub fn fail(&self, call: &ReportedCall, error: rustix::io::Errno) {
+        self.answer(libc::seccomp_notif_resp { id: call.id, val: 0, error: -error.raw_os_error(), flags: 0 });
     }
 
     /// Lets a call return 0 without being made.

@@ -1,7 +1,8 @@
 //! Further calls of a native module without namespaces.
 //!
 //! Only Landlock and this list stand between the module and the machine. Landlock does not check owners, modes, times
-//! and attributes, nor the watches of inotify. So calls that change those or watch are missing. Nothing separates the
+//! and attributes, nor the watches of inotify. So calls that change those or watch are missing; the process
+//! that receives the reports makes some in the module's place, after a look of its own. Nothing separates the
 //! module from other processes of its user, so System V shared memory, semaphores and queues and POSIX queues are
 //! missing too, and limits and priorities are those of the caller.
 //!

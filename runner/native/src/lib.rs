@@ -63,6 +63,7 @@
 #![deny(missing_docs)]
 
 mod attend;
+mod attribute_calls;
 mod attributes;
 pub mod base;
 mod beside;

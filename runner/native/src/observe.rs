@@ -6,7 +6,8 @@
 //! module reads are refused; see `locks`.
 //!
 //! The filter also reports calls that it refuses. The launcher records their names and refuses them, except those by
-//! which a process changes its own limits and priorities; see also `storage_flags`. And it reports calls that start processes or make memory which
+//! which a process changes its own limits and priorities, and those that set modes and times, which it makes itself; see
+//! `attribute_calls` and `storage_flags`. And it reports calls that start processes or make memory which
 //! the kernel does not count, so that the launcher does.
 //!
 //! Two kinds of calls are not reported, because programs make hundreds of them while they load themselves, and each
@@ -22,6 +23,7 @@ use modbox_policy::net::Transport;
 use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::{Denial, Operation};
 
+use crate::attribute_calls::{self, AttributeCall};
 use crate::call_arguments::{Address, address_of, low, path_of, process_of, transport_of};
 use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
@@ -102,6 +104,9 @@ impl Observer {
         if effect.is_none() && storage_flags::are_set(report) {
             return self.listener.succeed(report);
         }
+        if effect.is_none() && !self.kernel.namespaces && self.makes_attribute_call(report) {
+            return;
+        }
         let locked = effect.and_then(|effect| self.refused_lock(report, effect));
         let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
         if self.refused.len() < MAX_REFUSED {
@@ -116,6 +121,23 @@ impl Observer {
             true => self.listener.allow(report),
             false => self.listener.refuse(report),
         }
+    }
+
+    /// Makes a call that sets a mode or times in the place of the module, and answers it. Returns `false`, without an
+    /// answer, for a call that the launcher does not make.
+    fn makes_attribute_call(&mut self, report: &ReportedCall) -> bool {
+        match attribute_calls::make(report, &self.room) {
+            None | Some(AttributeCall::Refused) => return false,
+            Some(AttributeCall::Done) => self.listener.succeed(report),
+            Some(AttributeCall::Failed(error)) => self.listener.fail(report, error),
+            Some(AttributeCall::NotGranted(path)) => {
+                if self.refused.len() < MAX_REFUSED {
+                    self.refused.extend(self.write(report, path, Operation::Change, false));
+                }
+                self.listener.refuse(report);
+            }
+        }
+        true
     }
 
     /// Returns how many processes and threads were started since [`Self::count_from_here`], the waiting one included.
@@ -164,9 +186,12 @@ impl Observer {
     /// Returns the denials of one call: two at most, of a renaming.
     fn denials_of(&self, report: &ReportedCall, effect: CallEffect) -> Vec<Denial> {
         if let CallEffect::Rename { from, to } = effect {
-            let from =
-                path_of(report, from.0, from.1).and_then(|path| self.write(report, path, Operation::Change, false));
-            let to = path_of(report, to.0, to.1).and_then(|path| self.write(report, path, Operation::Change, true));
+            let change = |path: PathBuf, makes: bool| {
+                self.of_directory(&path, Operation::Change)
+                    .or_else(|| self.write(report, path, Operation::Change, makes))
+            };
+            let from = path_of(report, from.0, from.1).and_then(|path| change(path, false));
+            let to = path_of(report, to.0, to.1).and_then(|path| change(path, true));
             return from.into_iter().chain(to).collect();
         }
         self.denial_of(report, effect).into_iter().collect()
@@ -183,7 +208,9 @@ impl Observer {
                 }
                 let writes = flags & WRITES != 0;
                 if writes {
-                    self.write(report, path, Operation::Open, true)
+                    let is_new = flags & libc::O_CREAT != 0 && path.symlink_metadata().is_err();
+                    let made = is_new.then(|| self.of_directory(&path, Operation::Open)).flatten();
+                    made.or_else(|| self.write(report, path, Operation::Open, true))
                 } else {
                     self.read(report, path, Operation::Open)
                 }
@@ -194,7 +221,8 @@ impl Observer {
             }
             CallEffect::Remove { directory, path } => {
                 let path = path_of(report, directory, path)?;
-                self.remove(&path).or_else(|| self.write(report, path, Operation::Change, false))
+                let refused = self.remove(&path).or_else(|| self.of_directory(&path, Operation::Change));
+                refused.or_else(|| self.write(report, path, Operation::Change, false))
             }
             CallEffect::Make { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, true)
@@ -260,6 +288,15 @@ impl Observer {
         let parent = self.room.grant_at(path.parent()?);
         let is_kept = self.room.grants.iter().any(is_it) && parent.is_none_or(|grant| grant.access == Access::Read);
         if is_kept { denials::write(path, Operation::Change) } else { None }
+    }
+
+    /// Returns the denial of making, replacing or removing a path that is granted by its name: Landlock has this right for
+    /// directories alone. In namespaces a granted name has a directory of its own.
+    fn of_directory(&self, path: &Path, operation: Operation) -> Option<Denial> {
+        let granted = |path: &Path| self.room.grant_at(path).filter(|grant| grant.access == Access::Write);
+        let is_name = granted(path).is_some_and(|grant| grant.shape == Shape::Name);
+        let is_refused = !self.kernel.namespaces && is_name && granted(path.parent()?).is_none();
+        if is_refused { denials::write(path, operation) } else { None }
     }
 
     /// Returns the denial of making a directory. One that exists is only hidden from the module.

@@ -24,7 +24,7 @@ pub(super) enum CallEffect {
     MakeDirectory { directory: Option<usize>, path: usize },
     /// Renames a path to another.
     Rename { from: (Option<usize>, usize), to: (Option<usize>, usize) },
-    /// Changes or removes an existing path.
+    /// Changes an existing path.
     Change { directory: Option<usize>, path: usize },
     /// Removes a path.
     Remove { directory: Option<usize>, path: usize },
@@ -87,11 +87,8 @@ const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_unlinkat, CallEffect::Remove { directory: at(0), path: 1 }),
     (libc::SYS_renameat2, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) }),
     (libc::SYS_truncate, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
-    (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_flock, CallEffect::Lock { descriptor: 0 }),
     (libc::SYS_fcntl, CallEffect::Lease { descriptor: 0 }),
-    (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_setxattr, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_lsetxattr, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_removexattr, CallEffect::Change { directory: None, path: 0 }),
@@ -107,6 +104,20 @@ const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_statx, CallEffect::Look { directory: at(0), path: 1, mode: None }),
 ];
 
+/// Calls that set modes, times and owners. Without namespaces they are refused, and the launcher makes them; see
+/// `attribute_calls`.
+const ATTRIBUTES: &[(i64, CallEffect)] = &[
+    (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, CallEffect::Change { directory: None, path: 0 }),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chown, CallEffect::Change { directory: None, path: 0 }),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_lchown, CallEffect::Change { directory: None, path: 0 }),
+];
+
 /// Calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const LEGACY_CALLS: &[(i64, CallEffect)] = &[
@@ -116,14 +127,11 @@ const LEGACY_CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_symlink, CallEffect::MakeLink { directory: None, path: 1 }),
     (libc::SYS_link, CallEffect::MakeLink { directory: None, path: 1 }),
     (libc::SYS_mknod, CallEffect::MakeLink { directory: None, path: 0 }),
-    (libc::SYS_unlink, CallEffect::Change { directory: None, path: 0 }),
+    (libc::SYS_unlink, CallEffect::Remove { directory: None, path: 0 }),
     (libc::SYS_rmdir, CallEffect::Remove { directory: None, path: 0 }),
     (libc::SYS_rename, CallEffect::Rename { from: (None, 0), to: (None, 1) }),
     (libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) }),
     (libc::SYS_access, CallEffect::Look { directory: None, path: 0, mode: Some(1) }),
-    (libc::SYS_chmod, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_chown, CallEffect::Change { directory: None, path: 0 }),
-    (libc::SYS_lchown, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_utime, CallEffect::Change { directory: None, path: 0 }),
     (libc::SYS_utimes, CallEffect::Change { directory: None, path: 0 }),
 ];
@@ -139,7 +147,8 @@ impl KernelCounts {
         let starts = if self.namespaces { none } else { STARTS };
         let system_v = if self.namespaces && !self.memory { SYSTEM_V } else { none };
         let shared = if self.memory { none } else { SHARED };
-        CALLS.iter().chain(LEGACY_CALLS).chain(starts).chain(system_v).chain(shared)
+        let attributes = if self.namespaces { ATTRIBUTES } else { none };
+        CALLS.iter().chain(LEGACY_CALLS).chain(attributes).chain(starts).chain(system_v).chain(shared)
     }
 
     /// Returns the effect of an allowed call that is reported, or `None` for a refused one.

@@ -14,7 +14,7 @@ use modbox_worker::{THIS_PROGRAM, Workers};
 use crate::app::confine;
 use crate::app::error::RunError;
 use crate::app::module::Module;
-use crate::app::native::environment;
+use crate::app::native::{environment, whole_environment};
 use crate::app::provider::environment as provider_environment;
 use crate::app::python::{self, Assembler, ModuleSource};
 use crate::app::request::RunRequest;
@@ -55,7 +55,7 @@ impl Runner {
         });
         let environment = match &confine {
             Some(_) => environment(policy),
-            None => self.environment(policy).into_owned(),
+            None => whole_environment(&self.config.environment, policy),
         };
         NativeContext {
             workers: self.config.workers.clone().unwrap_or_else(|| Workers::new(THIS_PROGRAM.into())),

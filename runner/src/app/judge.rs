@@ -67,7 +67,10 @@ fn report_outcome(
     };
     let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
     let mut denials = outcome.denials.listed().to_vec();
-    advice::improve(&mut denials, request);
+    let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
+    // Without namespaces, only a granted directory lets a native module make names.
+    let makes_names = !is_native || outcome.confinement.level >= modbox_policy::HIGHEST_LEVEL;
+    advice::improve(&mut denials, request, makes_names);
     let mut result = result;
     if report.provider.is_some() && status.is_success() {
         refused_warning(&denials).iter().for_each(|warning| result.warn(warning));
@@ -75,7 +78,6 @@ fn report_outcome(
     for denial in &denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
-    let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
     let may_hint =
         is_native && !request.policy.allows_everything() && matches!(status, Status::Failed | Status::Crashed);
     let needed = program::listed(&prepared.invocation.runtime_paths);

@@ -21,6 +21,18 @@ pub(super) fn environment(policy: &Policy) -> Vec<(OsString, OsString)> {
     policy.env().iter().map(|grant| (grant.name.clone().into(), grant.value.clone().into())).collect()
 }
 
+/// Returns the variables of a run that is granted everything: those of its user, with those that have granted values.
+pub(super) fn whole_environment(environment: &[(OsString, OsString)], policy: &Policy) -> Vec<(OsString, OsString)> {
+    let granted = self::environment(policy);
+    let mut all = match policy.user() {
+        Some(user) => user.environment(environment),
+        None => environment.to_vec(),
+    };
+    all.retain(|(name, _)| !granted.iter().any(|(other, _)| other == name));
+    all.extend(granted);
+    all
+}
+
 /// Returns the network grants that the kernel cannot enforce: it filters by the ports of connections, but neither by
 /// host nor by the ports of datagrams. Each names a grant that can be enforced instead.
 pub(super) fn unenforceable(policy: &Policy) -> Vec<MissingGrant> {

@@ -154,19 +154,19 @@ impl<'a, W: Write> Batch<'a, W> {
         let not_run =
             |id: &Value, path: &Path, message: &str| task::not_run(number, id, at, Report::not_run(path, message));
         let Some(text) = line.text else {
-            let answer =
+            let mut answer =
                 not_run(&Value::Null, Path::new(""), &format!("failed to read line {at} as a job: it is too long"));
-            return self.answer(&answer).map(|()| None);
+            return self.answer(&mut answer).map(|()| None);
         };
         let job = match Job::parse(&text) {
             Ok(job) => job,
             Err(JobError { id, message }) => {
-                let answer = not_run(&id, Path::new(""), &format!("failed to read line {at} as a job: {message}"));
-                return self.answer(&answer).map(|()| None);
+                let mut answer = not_run(&id, Path::new(""), &format!("failed to read line {at} as a job: {message}"));
+                return self.answer(&mut answer).map(|()| None);
             }
         };
         let resolved = job.kind().and_then(|_| self.host.resolve(&job));
-        let answer = match resolved {
+        let mut answer = match resolved {
             Ok(ResolvedJob { setup, name, admission: Admission::Admitted(admitted) }) => {
                 return Ok(Some(Task::new(number, text.len(), setup, (job, name), admitted)));
             }
@@ -175,7 +175,7 @@ impl<'a, W: Write> Batch<'a, W> {
             }
             Err(message) => not_run(&job.id, &job.module, &message),
         };
-        self.answer(&answer).map(|()| None)
+        self.answer(&mut answer).map(|()| None)
     }
 
     /// Gives queued jobs to slots; starts and ends slots as needed.
@@ -195,8 +195,8 @@ impl<'a, W: Write> Batch<'a, W> {
             };
             if let Some(task) = self.queue.remove(at) {
                 self.queued_bytes -= task.size;
-                if let Some(answer) = self.pool.give(slot, task) {
-                    self.answer(&answer)?;
+                if let Some(mut answer) = self.pool.give(slot, task) {
+                    self.answer(&mut answer)?;
                 }
             }
         }
@@ -232,7 +232,7 @@ impl<'a, W: Write> Batch<'a, W> {
     /// Writes the reports of jobs that have ended, and queues those that were not begun.
     fn settle(&mut self, events: PoolEvents) -> Result<(), BatchError> {
         let PoolEvents { answers, given_back } = events;
-        answers.iter().try_for_each(|answer| self.answer(answer))?;
+        answers.into_iter().try_for_each(|mut answer| self.answer(&mut answer))?;
         self.queue_again(given_back)
     }
 
@@ -267,11 +267,11 @@ impl<'a, W: Write> Batch<'a, W> {
 
     fn cancel(&mut self, task: Task) -> Result<(), BatchError> {
         self.summary.cancelled += 1;
-        let answer = task.answer(|setup| Report::cancelled(&setup.module, &setup.policy));
-        self.answer(&answer)
+        let mut answer = task.answer(|setup| Report::cancelled(&setup.module, &setup.policy));
+        self.answer(&mut answer)
     }
 
-    fn answer(&mut self, answer: &Answer) -> Result<(), BatchError> {
+    fn answer(&mut self, answer: &mut Answer) -> Result<(), BatchError> {
         self.summary.progress.answered += 1;
         self.summary.progress.failed += u64::from(!answer.is_success());
         self.summary.unaudited += u64::from(answer.is_unaudited);

@@ -22,7 +22,7 @@ pub struct Sequence {
 /// How a job of a sequence ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its report.
+    /// Its report, with the result of a task under `no_log`: other tasks may use it.
     pub report: Report,
     /// Whether the job ran and is missing in an audit file.
     pub is_unaudited: bool,

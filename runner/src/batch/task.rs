@@ -41,12 +41,14 @@ pub(super) struct Answer {
     pub(super) report: Report,
     /// Whether the job ran and is missing in an audit file.
     pub(super) is_unaudited: bool,
+    /// Whether the result is a secret.
+    is_secret: bool,
 }
 
 impl Answer {
     /// Returns the answer of a job that is not audited here.
     pub(super) fn of_report(number: u64, id: Value, report: Report) -> Self {
-        Self { number, id, line: None, report, is_unaudited: false }
+        Self { number, id, line: None, report, is_unaudited: false, is_secret: false }
     }
 
     /// Returns whether the job succeeded and is audited.
@@ -54,8 +56,11 @@ impl Answer {
         self.report.status.is_success() && !self.is_unaudited
     }
 
-    /// Returns the line of the output.
-    pub(super) fn to_line(&self) -> Vec<u8> {
+    /// Returns the line of the output, which has no secrets.
+    pub(super) fn to_line(&mut self) -> Vec<u8> {
+        if self.is_secret {
+            self.report.censor();
+        }
         report::line(&self.id, self.line, &self.report)
     }
 }
@@ -144,7 +149,7 @@ pub(super) fn refuse(
 
 /// Answers a line that is not a job, or whose job cannot be run.
 pub(super) fn not_run(number: u64, id: &Value, line: u64, report: Report) -> Answer {
-    Answer { number, id: id.clone(), line: Some(line), report, is_unaudited: false }
+    Answer { number, id: id.clone(), line: Some(line), report, is_unaudited: false, is_secret: false }
 }
 
 fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Result<Option<PendingRecord>, AuditError> {
@@ -162,12 +167,10 @@ fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Resul
     log.start(&run, cleanup).map(Some)
 }
 
-fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, mut report: Report) -> Answer {
-    if job.options.no_log {
-        report.censor();
-    }
+fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, report: Report) -> Answer {
+    // The audit log leaves out secrets by itself.
     let is_unaudited = audit.is_some_and(|audit| audit.finish(&report, None).is_err());
-    Answer { is_unaudited, ..Answer::of_report(number, job.id.clone(), report) }
+    Answer { is_unaudited, is_secret: job.options.no_log, ..Answer::of_report(number, job.id.clone(), report) }
 }
 
 /// Returns the request for the run of a job.

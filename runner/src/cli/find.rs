@@ -79,7 +79,8 @@ impl Lookup {
         Description::of(file, kind, name, &self.python, self.interpreter(), &context.environment.cwd)
     }
 
-    fn interpreter(&self) -> Option<&str> {
+    /// Returns the operator's interpreter of Python.
+    pub(crate) fn interpreter(&self) -> Option<&str> {
         self.interpreters.get("python").map(String::as_str)
     }
 

@@ -14,8 +14,19 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Statuses with a colour.
-const STATUSES: [&str; 10] =
-    ["ok", "changed", "skipped", "failed", "denied", "limit", "crashed", "cancelled", "interrupted", "unreachable"];
+const STATUSES: [&str; 11] = [
+    "ok",
+    "changed",
+    "skipped",
+    "failed",
+    "ignored",
+    "denied",
+    "limit",
+    "crashed",
+    "cancelled",
+    "interrupted",
+    "unreachable",
+];
 
 /// Returns the class of a status, for its colour.
 pub(crate) fn status_class(status: &str) -> &str {

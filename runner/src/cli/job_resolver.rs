@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use modbox_policy::{FileRules, LimitOverrides, MergedPolicy, Policy, Rules};
+use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, RunRequest, Runner, lens_grants, locate};
+use crate::app::{Arguments, Module, PythonConfig, RunRequest, Runner, lens_grants, locate};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
@@ -54,6 +54,8 @@ pub(crate) struct TaskRules {
     pub(crate) rules: Rules,
     /// Time that the task allows.
     pub(crate) timeout: Option<Duration>,
+    /// Time of the task's job. It replaces the default limit; a limit that the operator sets can only be shortened.
+    pub(crate) job_limit: Option<Duration>,
     /// Programs to start instead of an interpreter; `None` for those of the command line.
     pub(crate) interpreters: Option<Arc<BTreeMap<String, String>>>,
     /// Data directories of libral, whose lenses of Augeas a provider may read.
@@ -129,13 +131,29 @@ impl<'a> JobResolver<'a> {
         let loaded = self.load(&found.path.clone(), job, |_| Ok(found.clone()));
         let resolved = loaded.and_then(|(_, module)| {
             let granted = self.settings.for_task(&found.name, module.digest(), &task.rules, task.timeout);
-            let MergedPolicy { mut policy, limits, .. } = granted.map_err(|error| error_words(&error))?;
+            let MergedPolicy { mut policy, mut limits, limits_by, .. } =
+                granted.map_err(|error| error_words(&error))?;
+            if let Some(job_limit) = task.job_limit {
+                let is_default = limits_by.iter().any(|(name, by)| *name == LimitName::Timeout && by == DEFAULT_SOURCE);
+                let least = if is_default { task.timeout } else { Some(limits.timeout) };
+                limits.timeout = least.map_or(job_limit, |least| least.min(job_limit));
+            }
             lens_grants(&mut policy, &task.data_dirs, lenses(&self.context.environment));
             let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
             let interpreters = Arc::clone(interpreters);
             self.admit(job, found.clone(), module, (policy, limits), interpreters)
         });
         resolved.map_err(|message| self.audit.job_not_run(&job.module, message))
+    }
+
+    /// Returns the policy of a module without specific rules.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Returns where Python's modules and utilities are.
+    pub(crate) fn python(&self) -> &PythonConfig {
+        &self.lookup.python
     }
 
     /// Returns the programs that the command line starts instead of interpreters.

@@ -17,13 +17,16 @@ mod environment;
 mod exit;
 mod find;
 mod html;
+mod job_folder;
 mod job_resolver;
+mod job_summary;
 mod logging;
 mod name_pattern;
 mod output;
 mod pager;
 mod perform;
 mod play;
+mod playbook_program;
 mod resource_output;
 mod roles;
 mod runner;
@@ -84,12 +87,12 @@ pub fn main() -> ExitCode {
     while cleanup.is_ending() {
         std::thread::park();
     }
-    ended.into()
+    if playbook_program::is_named(&argv) { playbook_program::status(ended).into() } else { ended.into() }
 }
 
 /// Returns whether the command line is one that runs a module and nothing else, as far as its first words tell.
 fn runs_one_module(argv: &[OsString]) -> bool {
-    let first = argv.get(1);
+    let first = argv.get(1).filter(|_| !playbook_program::is_named(argv));
     first.is_some_and(|word| word == "run" || word == JOB_WORD || word.as_bytes().contains(&b'/'))
 }
 
@@ -98,12 +101,24 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
     let environment = Environment::of_process().or_internal()?;
     let workers = Workers::new(THIS_PROGRAM.into()).with_early(early);
     let context = Context { environment, cleanup: cleanup.clone(), signals, workers };
+    if playbook_program::is_named(argv) {
+        let Some(translated) = playbook_program::translate(argv, &context.environment.variables) else {
+            output::print_bytes(playbook_program::version().as_bytes()).or_internal()?;
+            return Ok(ExitStatus::Success);
+        };
+        return command(&context, &translated);
+    }
     if argv.get(1).is_some_and(|word| word == JOB_WORD) {
         return commands::job::monitor(&context);
     }
     if let Some(invocation) = commands::file::recognize(argv) {
         return commands::file::run(&context, &invocation);
     }
+    command(&context, argv)
+}
+
+/// Runs a subcommand.
+fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> {
     let matches = match Cli::command().try_get_matches_from(argv) {
         Ok(matches) => matches,
         Err(error) => return explain(argv, error),
@@ -113,32 +128,32 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(argument_order).unwrap_or_default();
-            commands::run::run(&context, &args, &order, argv)
+            commands::run::run(context, &args, &order, argv)
         }
-        Command::Batch(args) => commands::batch::run(&context, &args),
-        Command::Play(args) => commands::play::run(&context, &args),
-        Command::Template(args) => commands::template::run(&context, &args),
-        Command::Status(args) => commands::job::status(&context, &args),
-        Command::Jobs(args) => commands::job::list(&context, &args),
-        Command::Inspect(args) => commands::inspect::run(&context, &args),
-        Command::List(args) => commands::list::run(&context, &args),
-        Command::Resource(args) => commands::resource::run(&context, &args),
-        Command::Assemble(args) => commands::assemble::run(&context, &args),
-        Command::Doc(args) => commands::doc::run(&context, &args),
+        Command::Batch(args) => commands::batch::run(context, &args),
+        Command::Play(args) => commands::play::run(context, &args),
+        Command::Template(args) => commands::template::run(context, &args),
+        Command::Status(args) => commands::job::status(context, &args),
+        Command::Jobs(args) => commands::job::list(context, &args),
+        Command::Inspect(args) => commands::inspect::run(context, &args),
+        Command::List(args) => commands::list::run(context, &args),
+        Command::Resource(args) => commands::resource::run(context, &args),
+        Command::Assemble(args) => commands::assemble::run(context, &args),
+        Command::Doc(args) => commands::doc::run(context, &args),
         Command::Validate(args) => {
             let order = matches.subcommand_matches("validate").map(argument_order).unwrap_or_default();
-            commands::validate::run(&context, &args, &order)
+            commands::validate::run(context, &args, &order)
         }
-        Command::Build(args) => commands::build::run(&context, &args),
-        Command::Test(args) => commands::test::run(&context, &args),
-        Command::New(args) => commands::new::run(&context, &args),
+        Command::Build(args) => commands::build::run(context, &args),
+        Command::Test(args) => commands::test::run(context, &args),
+        Command::New(args) => commands::new::run(context, &args),
         Command::Policy(args) => {
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
-            commands::policy::run(&context, &args.command, &show.map(argument_order).unwrap_or_default())
+            commands::policy::run(context, &args.command, &show.map(argument_order).unwrap_or_default())
         }
-        Command::Doctor(args) => commands::doctor::run(&context, &args),
+        Command::Doctor(args) => commands::doctor::run(context, &args),
         Command::Audit(args) => commands::audit::run(&args),
-        Command::Cache(args) => commands::cache::run(&context, &args.command),
+        Command::Cache(args) => commands::cache::run(context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),
     }

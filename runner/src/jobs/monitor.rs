@@ -5,23 +5,71 @@
 //! these words to see whether the monitor is alive. It makes the run like any other: in workers, which it ends at the
 //! run's limits.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use modbox_vocabulary::error_chain;
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
-use crate::jobs::order::{self, JobRequest, RunSummary, StartReply};
+use crate::jobs::order::{self, FinishedRun, JobRequest, StartReply};
 
-/// Starts a job. Returns its id when it runs.
+/// A job that was started.
+#[derive(Debug)]
+pub struct StartedJob {
+    /// Its id.
+    pub id: String,
+    /// Its monitor, if the job is followed.
+    pub followed: Option<FollowedJob>,
+}
+
+/// The monitor of a job whose end is waited for.
+#[derive(Debug)]
+pub struct FollowedJob {
+    monitor: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl FollowedJob {
+    /// Returns the id of the monitor's process. It belongs to no other process as long as this job is not dropped.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.monitor.id()
+    }
+
+    /// Waits for the end of the job, and returns what its monitor says of it; `None` if it still runs after `time`.
+    ///
+    /// # Errors
+    ///
+    /// The monitor was killed.
+    pub fn wait(&mut self, time: Duration) -> io::Result<Option<String>> {
+        if self.output.buffer().is_empty() && !is_ready(self.output.get_ref(), time)? {
+            return Ok(None);
+        }
+        let end = order::receive(&mut self.output);
+        self.monitor.wait()?;
+        end.map(Some)
+    }
+}
+
+/// Returns whether a stream can be read, after at most `time`.
+fn is_ready(stream: &ChildStdout, time: Duration) -> io::Result<bool> {
+    let mut polled = [PollFd::new(stream, PollFlags::IN)];
+    let time = Timespec::try_from(time).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, Some(&time)))?;
+    Ok(ready > 0)
+}
+
+/// Starts a job. Returns when it runs.
 ///
 /// # Errors
 ///
 /// No process or pipe can be created, or the folder of jobs cannot be used.
-pub fn start(program: &Path, order: &JobRequest) -> io::Result<String> {
+pub fn start(program: &Path, order: &JobRequest) -> io::Result<StartedJob> {
     // The monitor stays, so it must not inherit descriptors that were left open for this process.
     modbox_kernel::hide_descriptors_from(3)?;
     #[expect(clippy::disallowed_methods, reason = "the one place that starts monitors of jobs")]
@@ -36,8 +84,12 @@ pub fn start(program: &Path, order: &JobRequest) -> io::Result<String> {
     let mut monitor = command.spawn()?;
     let missing = || io::Error::other("a monitor without streams");
     order::send(monitor.stdin.take().ok_or_else(missing)?, order)?;
-    match order::receive(monitor.stdout.take().ok_or_else(missing)?) {
-        Ok(StartReply::Job(id)) => Ok(id),
+    let mut output = BufReader::new(monitor.stdout.take().ok_or_else(missing)?);
+    match order::receive_line(&mut output) {
+        Ok(StartReply::Job(id)) => {
+            let followed = order.is_followed.then_some(FollowedJob { monitor, output });
+            Ok(StartedJob { id, followed })
+        }
         Ok(StartReply::Failed(reason)) => Err(io::Error::other(reason)),
         Err(error) => {
             drop(monitor.kill());
@@ -49,7 +101,7 @@ pub fn start(program: &Path, order: &JobRequest) -> io::Result<String> {
 
 /// Runs the monitor of a job: reads an order from `input`, writes to `output` that the job runs, makes the run with `run`,
 /// and writes its result to the job's file. `hang_up` closes the descriptor behind `output`, so that the reader of
-/// `output` does not wait for the job.
+/// `output` does not wait for a job that it does not follow.
 ///
 /// # Errors
 ///
@@ -58,24 +110,25 @@ pub fn monitor(
     input: impl Read,
     mut output: impl io::Write,
     hang_up: impl FnOnce() -> io::Result<()>,
-    run: impl FnOnce(&JobRequest) -> Option<RunSummary>,
+    run: impl FnOnce(&JobRequest) -> Option<FinishedRun>,
 ) -> io::Result<()> {
     let order: JobRequest = order::receive(input)?;
-    match begin(&order) {
-        Ok((folder, id)) => {
-            order::send(&mut output, &StartReply::Job(id.clone()))?;
-            drop(output);
-            hang_up()?;
-            let summary = run(&order);
-            // If the user has removed the file, do not write it again.
-            if let Some(summary) = summary.filter(|_| folder.has(&id)) {
-                let content = file::finished(&id, std::process::id(), summary);
-                folder.write(&id, &order.module, content).map_err(io::Error::other)?;
-            }
-            Ok(())
-        }
-        Err(error) => order::send(&mut output, &StartReply::Failed(error)),
+    let (folder, id) = match begin(&order) {
+        Ok(begun) => begun,
+        Err(error) => return order::send_line(&mut output, &StartReply::Failed(error)),
+    };
+    order::send_line(&mut output, &StartReply::Job(id.clone()))?;
+    let mut follower = Some(output).filter(|_| order.is_followed);
+    if follower.is_none() {
+        hang_up()?;
     }
+    let Some(FinishedRun { summary, end }) = run(&order) else { return Ok(()) };
+    // If the user has removed the file, do not write it again.
+    if folder.has(&id) {
+        let content = file::finished(&id, std::process::id(), summary);
+        folder.write(&id, &order.module, content).map_err(io::Error::other)?;
+    }
+    follower.as_mut().map_or(Ok(()), |follower| order::send(follower, &end))
 }
 
 fn begin(order: &JobRequest) -> Result<(JobFolder, String), String> {

@@ -3,7 +3,7 @@
 //! Messages go through pipes, so that the arguments and the command line of a job are in no process's argv.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
 use modbox_contract::Release;
@@ -25,12 +25,26 @@ pub struct JobRequest {
     pub folder: PathBuf,
     /// The release of Ansible whose file format is used.
     pub release: Release,
-    /// The command line of `modbox run --async`.
-    pub command: Vec<OsString>,
-    /// The module's arguments as JSON, merged from all their sources.
-    pub args: String,
     /// The module, as the user named it, for listings.
     pub module: String,
+    /// What the job does.
+    pub work: JobWork,
+    /// Whether the process that starts the job waits for its end, and ends the job when it ends itself.
+    pub is_followed: bool,
+}
+
+/// What a job does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum JobWork {
+    /// `modbox run --async`.
+    Command {
+        /// The command line.
+        command: Vec<OsString>,
+        /// The module's arguments as JSON, merged from all their sources.
+        args: String,
+    },
+    /// The run of a module for a task of a play, as JSON.
+    Task(String),
 }
 
 /// Summary of a finished run.
@@ -57,6 +71,41 @@ pub enum StartReply {
     Job(String),
     /// The reason why there is no job.
     Failed(String),
+}
+
+/// A run that ended.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// What the job's file says.
+    pub summary: RunSummary,
+    /// What the process hears that follows the job, as JSON.
+    pub end: String,
+}
+
+/// Writes one message and a line end, for streams of several messages.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn send_line(mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    stream.flush()
+}
+
+/// Reads a message that ends at the end of the line.
+///
+/// # Errors
+///
+/// The stream cannot be read or its line is too long, or holds no message of this type.
+pub fn receive_line<M: DeserializeOwned>(stream: &mut impl BufRead) -> io::Result<M> {
+    let mut line = Vec::new();
+    stream.take(MAX_MESSAGE + 1).read_until(b'\n', &mut line)?;
+    if line.len() as u64 > MAX_MESSAGE {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message is too long"));
+    }
+    Ok(serde_json::from_slice(&line)?)
 }
 
 /// Writes the one message of a stream.

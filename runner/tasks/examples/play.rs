@@ -74,7 +74,7 @@ impl ActionNames for Machine {
         table::is_builtin(name) || name == "ping"
     }
 
-    fn role_found(&self, _: &str) {}
+    fn folder_found(&self, _: &str) {}
 }
 
 impl ActionHost for Machine {
@@ -194,8 +194,8 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--skip-tags" => found.options.skip_tags = list(words.next()),
             "--start-at-task" => found.options.start_at_task = words.next(),
             "--force-handlers" => found.options.force_handlers = true,
-            "--list-tasks" => found.listing = Some(Listing { tasks: true, tags: false }),
-            "--list-tags" => found.listing = Some(Listing { tasks: false, tags: true }),
+            "--list-tasks" => found.listing = Some(Listing { hosts: false, tasks: true, tags: false }),
+            "--list-tags" => found.listing = Some(Listing { hosts: false, tasks: false, tags: true }),
             "--syntax-check" => found.syntax = true,
             "-e" => {
                 let text = words.next().unwrap_or_default();

@@ -36,6 +36,11 @@ pub enum Problem {
         "failed to find the action or module `{name}`; check its spelling, install its collection, or name a folder with modules"
     )]
     UnknownAction { name: String },
+    #[error(
+        "`{name}` is done by a plugin in Python (`{file}`), which Ansible runs unconfined in its controller; modbox runs \
+         modules, so write it as a module in `library`"
+    )]
+    PythonAction { name: String, file: String },
     #[error("`{keyword}` is not supported: {reason}")]
     Refused { keyword: String, reason: String },
     #[error("failed to read `{what}`: expected {expected}, found {found}")]
@@ -44,7 +49,7 @@ pub enum Problem {
     WrongValue { keyword: String, expected: Kind, found: String },
     #[error("`{keyword}` needs a value")]
     Missing { keyword: String },
-    #[error("`{name}` is not a valid variable name; use letters, digits and underscores, not starting with a digit")]
+    #[error("Invalid variable name {}; use letters, digits and underscores, not starting with a digit", modbox_python_json::str_repr(.name))]
     VariableName { name: String },
     #[error("`{keyword}` cannot be used with `{other}`; {remedy}")]
     Conflict { keyword: String, other: String, remedy: &'static str },

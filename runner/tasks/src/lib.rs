@@ -13,6 +13,7 @@
 pub mod actions;
 pub mod error;
 pub mod files;
+pub mod inventory;
 pub mod keywords;
 pub mod load;
 pub mod lookups;

@@ -18,6 +18,8 @@ pub struct Finding {
     pub line: u32,
     /// What is wrong.
     pub problem: Problem,
+    /// Whether evaluating the text fails whatever its variables are.
+    pub is_certain: bool,
 }
 
 /// What is wrong with a text.
@@ -48,7 +50,7 @@ pub enum Problem {
         message: String,
     },
     /// A lookup that modbox does not have.
-    #[error("unknown lookup `{name}`; lookups of collections are Python plugins, which modbox does not run")]
+    #[error("unknown lookup `{name}`")]
     Lookup {
         /// The lookup.
         name: String,
@@ -75,7 +77,9 @@ pub(crate) fn check(machine: &Machine, source: &Source, kind: Kind, found: &mut 
 }
 
 fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, found: &mut Vec<Finding>) {
-    let mut add = |line, problem| found.push(Finding { position: source.position().clone(), line, problem });
+    let mut add = |line, problem, is_certain| {
+        found.push(Finding { position: source.position().clone(), line, problem, is_certain });
+    };
     let program = match compile(written, form, &TemplateOptions::default()) {
         Ok(program) => program,
         Err(failure) => {
@@ -84,21 +88,21 @@ fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, fou
                 Form::Expression => Kind::Expression,
                 Form::Condition => Kind::Condition,
             };
-            return add(failure.line, Problem::Syntax { kind, message: failure.message });
+            return add(failure.line, Problem::Syntax { kind, message: failure.message }, true);
         }
     };
     for mention in &program.mentions {
         match mention {
-            Mention::Filter { name, line, .. } if !machine.filters.contains_key(&**name) => {
+            Mention::Filter { name, line, is_certain } if !machine.filters.contains_key(&**name) => {
                 let (name, message) = (name.to_string(), machine.unknown_filter(name));
-                add(*line, Problem::Filter { name, message });
+                add(*line, Problem::Filter { name, message }, *is_certain);
             }
-            Mention::Test { name, line, .. } if !machine.tests.contains_key(&**name) => {
+            Mention::Test { name, line, is_certain } if !machine.tests.contains_key(&**name) => {
                 let (name, message) = (name.to_string(), machine.unknown_test(name));
-                add(*line, Problem::Test { name, message });
+                add(*line, Problem::Test { name, message }, *is_certain);
             }
-            Mention::Lookup { name, line } if find(name).is_none() => {
-                add(*line, Problem::Lookup { name: name.to_string() });
+            Mention::Lookup { name, line } if find(name).is_none() && !text::is_template(name) => {
+                add(*line, Problem::Lookup { name: name.to_string() }, !program.has_choices);
             }
             _ => {}
         }

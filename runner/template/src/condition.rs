@@ -62,7 +62,7 @@ fn value_of(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Value, Temp
         let result = run(evaluation, &trimmed(source), Form::Condition);
         return finalized(evaluation, source, result, Kind::Condition);
     }
-    match resolve(evaluation, &trimmed(source))? {
+    match named_text(evaluation, &trimmed(source))? {
         Some(expression) if expression.as_text().is_some_and(|text| text.trim().is_empty()) => {
             Err(not_boolean(source, "Empty conditional expressions are not allowed."))
         }
@@ -96,7 +96,12 @@ fn trimmed(source: &Source) -> Source {
 }
 
 /// Returns the text of a play that a template stands for, when it is nothing but a variable that holds such a text.
-fn resolve(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Source>, TemplateError> {
+pub(crate) fn named_text(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Source>, TemplateError> {
+    Ok(written(evaluation, source)?.filter(|node| node.as_text().is_some()))
+}
+
+/// Returns the node of a play that a template stands for, when it is nothing but a variable, or a part of one.
+pub(crate) fn written(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Source>, TemplateError> {
     let mut source = source.clone();
     for _ in 0..MAX_INDIRECTIONS {
         let options = TemplateOptions::default();
@@ -107,9 +112,8 @@ fn resolve(evaluation: &Arc<Evaluation>, source: &Source) -> Result<Option<Sourc
             return Ok(None);
         };
         match next.as_text() {
-            Some(text) if !text::is_template(text) => return Ok(Some(next)),
-            Some(_) => source = next,
-            None => return Ok(None),
+            Some(text) if text::is_template(text) => source = next,
+            _ => return Ok(Some(next)),
         }
     }
     Ok(None)

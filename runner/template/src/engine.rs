@@ -145,6 +145,26 @@ impl Engine {
         self.within(scope, None, |evaluation| crate::condition::holds(evaluation, source))
     }
 
+    /// Returns the node of a play that a template stands for, when it is nothing but a variable, or a part of one. Texts in
+    /// it are as they are written.
+    ///
+    /// # Errors
+    ///
+    /// The template cannot be parsed.
+    pub fn written(&self, source: &Source, scope: &Scope) -> Result<Evaluated<Option<Source>>, TemplateError> {
+        self.within(scope, None, |evaluation| crate::condition::written(evaluation, source))
+    }
+
+    /// Returns the text of a play that a template stands for, when it is nothing but a variable that holds such a text.
+    ///
+    /// # Errors
+    ///
+    /// The template cannot be parsed.
+    pub fn named_text(&self, template: &Source, scope: &Scope) -> Result<Option<Source>, TemplateError> {
+        let found = self.within(scope, None, |evaluation| crate::condition::named_text(evaluation, template));
+        found.map(|found| found.value)
+    }
+
     /// Renders a template file. Unlike [`Engine::evaluate`], it may include, import and extend others.
     ///
     /// # Errors

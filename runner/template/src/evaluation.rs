@@ -36,6 +36,8 @@ pub(crate) struct Evaluation {
     steps: AtomicU64,
     levels: AtomicU32,
     templates: AtomicU32,
+    /// The key that other code last looked for in a dict that does not have it.
+    missing: Mutex<Option<Value>>,
     /// Where the template that runs begins.
     current: Mutex<Option<Position>>,
     output: AtomicU64,
@@ -56,6 +58,7 @@ impl Evaluation {
             steps: AtomicU64::new(MAX_STEPS),
             levels: AtomicU32::new(0),
             templates: AtomicU32::new(0),
+            missing: Mutex::default(),
             current: Mutex::default(),
             output: AtomicU64::new(MAX_OUTPUT),
             limit: OnceLock::new(),
@@ -162,7 +165,17 @@ impl Evaluation {
     /// Makes the marker for an item that a filter did not find.
     pub(crate) fn undefined_item(&self) -> Arc<Marker> {
         let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
-        self.marker(Cause::Undefined, "an item is undefined", &at, 1)
+        let key = lock(&self.missing).as_ref().and_then(|key| modbox_jinja::values::repr(key).ok());
+        let message = key.map_or_else(
+            || "an item is undefined".to_owned(),
+            |key| format!("object of type 'dict' has no attribute {key}"),
+        );
+        self.marker(Cause::Undefined, message, &at, 1)
+    }
+
+    /// Records that other code looked for a key that a dict does not have.
+    pub(crate) fn miss(&self, key: &Value) {
+        *lock(&self.missing) = Some(key.clone());
     }
 
     /// Ends a template within others.

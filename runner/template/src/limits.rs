@@ -13,6 +13,15 @@ pub(crate) const MAX_LEVELS: u32 = 400;
 /// How many bytes of text, and how many items of lists, one evaluation may produce.
 pub(crate) const MAX_OUTPUT: u64 = 32 * 1024 * 1024;
 
+/// How many bytes an item of a list or dict counts for.
+pub(crate) const ITEM_SIZE: usize = 8;
+
+/// How deep an expression may nest. A deeper one could not be run, see [`MAX_LEVELS`].
+pub(crate) const MAX_NESTED: u32 = 1000;
+
+/// How many bytes a text with templates may have.
+pub(crate) const MAX_TEXT: usize = 4 * 1024 * 1024;
+
 /// How many items a range may give.
 pub(crate) const MAX_RANGE: usize = 1_000_000;
 

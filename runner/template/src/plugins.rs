@@ -27,6 +27,11 @@ pub(crate) fn tests(host: &Arc<dyn Host>) -> Plugins {
     plugins(checks::ALL, &settling::TESTS, host)
 }
 
+/// Returns a name with its collection.
+fn full_name(name: &str) -> String {
+    if name.contains('.') { name.to_owned() } else { format!("ansible.builtin.{name}") }
+}
+
 fn plugins(
     all: &'static [modbox_jinja::Plugin],
     settling: &[(&'static str, settling::Settle)],
@@ -40,7 +45,7 @@ fn plugins(
         };
         let made = Plugin {
             function: Value::from_function(call),
-            name: format!("ansible.builtin.{}", plugin.name).into(),
+            name: full_name(plugin.name).into(),
             accepts_markers: false,
             accepts_marker_items: LAZY_FILTERS.contains(&plugin.name),
         };

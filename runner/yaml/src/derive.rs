@@ -9,6 +9,8 @@ use std::sync::Arc;
 use modbox_python_json::Value;
 
 use crate::error::{Problem, YamlError};
+use crate::escapes::decode_escapes;
+use crate::key::Key;
 use crate::position::Position;
 use crate::source::{Entry, Map, Node, Source};
 
@@ -56,6 +58,38 @@ impl Source {
         }
     }
 
+    /// Returns a part of a text by bytes, with the escapes in it replaced by their characters; `None` if this is not text,
+    /// has no such part, or an escape has no character.
+    #[must_use]
+    pub fn unescaped_text_of(&self, range: Range<usize>) -> Option<Self> {
+        match self.node() {
+            Node::Text(text) | Node::Unsafe(text) => {
+                Some(self.with_text(decode_escapes(text.get(range)?).ok()?.into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the node without its templates: each text in it is data from now on.
+    #[must_use]
+    pub fn as_data(&self) -> Self {
+        let node = match self.node() {
+            Node::Text(text) => Node::Unsafe(Arc::clone(text)),
+            Node::List(items) => {
+                return Self::list_of(items.iter().map(Self::as_data).collect(), self.position().clone());
+            }
+            Node::Map(map) => {
+                let mut made = Map::default();
+                for (key, entry) in map.iter() {
+                    made.insert(key.clone(), Entry { key: entry.key.as_data(), value: entry.value.as_data() });
+                }
+                return Self::new(Node::Map(made), self.position().clone());
+            }
+            _ => return self.clone(),
+        };
+        Self::new(node, self.position().clone())
+    }
+
     /// Splits a text such as `one, two` at a separator, and removes white space around each part. A list is returned as
     /// its items, and every other node as the only item.
     #[must_use]
@@ -66,6 +100,51 @@ impl Source {
             }
             Node::List(items) => items.clone(),
             _ => vec![self.clone()],
+        }
+    }
+
+    /// Makes data, in which no text is a template.
+    #[must_use]
+    pub fn data_of(value: Value, position: &Position) -> Self {
+        let node = match value {
+            Value::Str(text) => Node::Unsafe(text.into()),
+            Value::List(items) => Node::List(items.into_iter().map(|item| Self::data_of(item, position)).collect()),
+            Value::Dict(entries) => {
+                let mut map = Map::default();
+                for (key, value) in entries {
+                    let key: Arc<str> = key.into();
+                    let entry = Entry {
+                        key: Self::new(Node::Unsafe(Arc::clone(&key)), position.clone()),
+                        value: Self::data_of(value, position),
+                    };
+                    map.insert(Key::Text(key), entry);
+                }
+                Node::Map(map)
+            }
+            scalar => Node::Scalar(scalar),
+        };
+        Self::new(node, position.clone())
+    }
+
+    /// Returns a mapping in which a key has another value. Every other node, and one with a key that cannot be one, is
+    /// returned as it is.
+    #[must_use]
+    pub fn with_entry(&self, key: Self, value: Self) -> Self {
+        let (Some(map), Some(found)) = (self.as_map(), key.as_key()) else { return self.clone() };
+        let mut changed = Map::default();
+        for (known, entry) in map.iter() {
+            changed.insert(known.clone(), entry.clone());
+        }
+        changed.insert(found, Entry { key, value });
+        Self::new(Node::Map(changed), self.position().clone())
+    }
+
+    /// Returns a text as data, as if it had the tag `!unsafe`. Every other node is returned as it is.
+    #[must_use]
+    pub fn as_unsafe(&self) -> Self {
+        match self.node() {
+            Node::Text(text) => Self::new(Node::Unsafe(Arc::clone(text)), self.position().clone()),
+            _ => self.clone(),
         }
     }
 
@@ -83,6 +162,25 @@ mod tests {
     use crate::load::{load_play_file, template_file};
 
     #[test]
+    fn a_node_as_data_has_no_template() {
+        let text = "a: '{{ x }}'\nb: ['{{ y }}', 1]\n";
+        let (source, untrusted) =
+            (load_play_file(text, "x").unwrap().root, "a: !unsafe '{{ x }}'\nb: !unsafe ['{{ y }}', 1]\n");
+        let data = source.as_data();
+        let expect = load_play_file(untrusted, "x").unwrap().root;
+        let node = |source: &Source, key: &str| format!("{:?}", source.as_map().unwrap().get(key).unwrap().node());
+        assert_eq!(node(&data, "a"), node(&expect, "a"));
+        assert!(matches!(data.as_map().unwrap().get("b").unwrap().as_list().unwrap()[0].node(), Node::Unsafe(_)));
+    }
+
+    #[test]
+    fn escapes_of_a_part_are_replaced() {
+        let text = template_file(r"a '\'{{ x }}\r\n'", "x");
+        let part = text.unescaped_text_of(3..15).unwrap();
+        assert_eq!(part.as_text().map(|text| &**text), Some("'{{ x }}\r\n"));
+    }
+
+    #[test]
     fn parts_of_a_text_stay_what_it_is() {
         let text = template_file("a, {{ b }} ,", "x");
         let parts: Vec<_> = text.split_list(',').iter().map(|part| part.as_text().unwrap().to_string()).collect();
@@ -92,6 +190,20 @@ mod tests {
         let data = load_play_file("!unsafe a,b", "x").unwrap().root;
         assert!(data.split_list(',').iter().all(|part| part.as_text().is_none()));
         assert!(matches!(data.text_of(0..1).unwrap().node(), Node::Unsafe(text) if &**text == "a"));
+        assert!(text.as_unsafe().as_text().is_none());
+    }
+
+    #[test]
+    fn data_has_no_templates() {
+        let value = Value::from([("a", Value::from("{{ b }}")), ("{{ c }}", Value::Null)]);
+        let position = Position::start_of("x");
+        let data = Source::data_of(value.clone(), &position);
+        assert_eq!(data.to_data().unwrap(), value);
+        assert!(data.as_map().unwrap().iter().all(|(_, entry)| entry.key.as_text().is_none()));
+        assert!(data.as_map().unwrap().get("a").unwrap().as_text().is_none());
+        let changed = data.with_entry(Source::literal("a"), template_file("{{ b }}", "x"));
+        assert!(changed.as_map().unwrap().get("a").unwrap().as_text().is_some());
+        assert_eq!(changed.to_data().unwrap(), value);
     }
 
     #[test]

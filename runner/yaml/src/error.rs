@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::advice::advice;
-use crate::limits::{MAX_DEPTH, MAX_EXPANDED_SIZE, MAX_NODES, MAX_TEXT};
+use crate::limits::{MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_SIZE, MAX_NODES, MAX_TEXT};
 use crate::position::Position;
 
 /// How much of a line [`YamlError::snippet`] shows, in characters.
@@ -51,6 +51,9 @@ pub enum Problem {
     /// A second document begins here.
     #[error("found a second document")]
     SecondDocument,
+    /// The text has more documents than [`MAX_DOCUMENTS`].
+    #[error("the text has more than {MAX_DOCUMENTS} documents")]
+    TooManyDocuments,
     /// The anchor is defined a second time.
     #[error("duplicate anchor `{0}`")]
     DuplicateAnchor(String),
@@ -125,6 +128,12 @@ impl YamlError {
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.0.problem
+    }
+
+    /// Returns what is wrong and what to write instead, without the position.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        format!("{}{}", self.0.problem, Remedy(self.remedy()))
     }
 
     /// Returns what to write instead, if that is known.

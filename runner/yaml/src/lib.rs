@@ -4,8 +4,8 @@
 //! template, and only this crate makes one. What modules print, facts, contents of files and environment variables are
 //! values of another type, with no way to become a `Source`.
 //!
-//! Three functions make a `Source` of text: [`load_play_file`], [`load_extra_vars`] (with [`extra_vars_key_values`] for
-//! its other notation) and [`template_file`]. Everything else derives a `Source` from another one.
+//! Four functions make a `Source` of text: [`load_play_file`], [`load_extra_vars`] (with [`extra_vars_key_values`] for
+//! its other notation), [`inventory_lines`] and [`template_file`]. Everything else derives a `Source` from another one.
 //!
 //! The parser follows libyaml, which is what ansible-core reads with; types of scalars, merge keys and tags follow
 //! PyYAML and Ansible. `tests/oracle_yaml.rs` compares values, places, warnings and errors with the original.
@@ -32,6 +32,7 @@ mod derive;
 mod error;
 mod escapes;
 mod events;
+mod inventory;
 mod key;
 mod key_values;
 mod limits;
@@ -45,10 +46,11 @@ mod tag;
 mod warning;
 
 pub use error::{Problem, YamlError};
+pub use inventory::inventory_lines;
 pub use key::Key;
 pub use key_values::key_values;
-pub use limits::{MAX_DEPTH, MAX_EXPANDED_SIZE, MAX_NODES, MAX_TEXT};
-pub use load::{Document, extra_vars_key_values, load_extra_vars, load_play_file, template_file};
+pub use limits::{MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_SIZE, MAX_NODES, MAX_TEXT};
+pub use load::{Document, extra_vars_key_values, load_data, load_extra_vars, load_play_file, template_file};
 pub use position::Position;
 pub use source::{Entry, Map, Node, Source};
 pub use warning::Warning;

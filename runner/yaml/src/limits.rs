@@ -12,6 +12,9 @@ pub const MAX_TEXT: usize = 16 << 20;
 /// 000.
 pub const MAX_NODES: usize = 1_000_000;
 
+/// Number of documents of a text that may have several.
+pub const MAX_DOCUMENTS: usize = 10_000;
+
 /// How deep nodes may nest, aliases followed. Real files have up to 20 levels, and each level costs stack in all that
 /// walks a tree.
 pub const MAX_DEPTH: u32 = 200;

@@ -1,13 +1,15 @@
-//! The three ways from text to a source: files of a play, extra variables of the command line, and template files.
+//! Ways from text to a source: files of a play, extra variables of the command line, and template files.
 //!
-//! There is no fourth. What a module prints, a fact, the content of another file and an environment variable stay
+//! There is one more, for lines of an inventory. What a module prints, a fact, the content of another file and an environment variable stay
 //! values.
 
 use std::sync::Arc;
 
+use modbox_python_json::Value;
+
 use crate::error::{Problem, YamlError};
 use crate::position::Position;
-use crate::read::{Constructed, compose, construct, read_json};
+use crate::read::{Constructed, compose, compose_all, construct, read_json};
 use crate::source::{Node, Source};
 use crate::warning::Warning;
 
@@ -61,6 +63,16 @@ pub fn extra_vars_key_values(text: &str, name: &str) -> Result<Document, YamlErr
     Ok(Document { root, warnings: Vec::new() })
 }
 
+/// Reads all documents of a text that is data, such as the input of a filter. Nothing in it is a template.
+///
+/// # Errors
+///
+/// The text is not YAML, has an unknown tag, an invalid scalar or an encrypted one, or is larger than a limit.
+pub fn load_data(text: &str, name: &str) -> Result<Vec<Value>, YamlError> {
+    let graphs = compose_all(text, &Arc::from(name))?;
+    graphs.into_iter().map(|graph| construct(graph)?.root.to_data()).collect()
+}
+
 /// Takes the text of a template file, at the moment when it is rendered.
 #[must_use]
 pub fn template_file(text: &str, file: &str) -> Source {
@@ -83,6 +95,17 @@ mod tests {
     fn check_error(text: &str, wanted: &str) {
         let read = load_play_file(text, "x").and_then(|document| document.root.to_data());
         assert_eq!(read.map_err(|error| error.to_string()), Err(format!("failed to read `x:{wanted}")));
+    }
+
+    #[test]
+    fn data_has_several_documents_and_no_template() {
+        let check = |text: &str, expect: &str| {
+            let read = load_data(text, "x").map(|documents| encode(&Value::List(documents)));
+            assert_eq!(read.unwrap_or_else(|error| error.to_string()), expect, "{text}");
+        };
+        check("a: 1\n---\n- '{{ x }}'\n---\n", r#"[{"a": 1}, ["{{ x }}"], null]"#);
+        check("", "[]");
+        check("&a x\n---\n*a\n", "failed to read `x:2:1`: undefined alias `a`; define `&a` above");
     }
 
     #[test]

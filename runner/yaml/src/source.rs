@@ -12,7 +12,8 @@ use crate::position::Position;
 /// A YAML node that the author of a play or the operator wrote. Cloning is cheap.
 ///
 /// Holding one proves that the text comes from a play's tree, from the command line, or from a template file that is
-/// being rendered. There is no conversion from a value: data from modules cannot be parsed as a template.
+/// being rendered, except for the parts that are [`Node::Unsafe`]. There is no other conversion from a value: data from
+/// modules cannot be parsed as a template.
 ///
 /// Only the functions of this crate make one:
 ///
@@ -72,7 +73,7 @@ pub enum Node {
     Binary(Arc<[u8]>),
     /// Text. A template if it has template syntax in it.
     Text(Arc<str>),
-    /// Text with the tag `!unsafe`: data, never a template.
+    /// Text with the tag `!unsafe`, or text of data: never a template.
     Unsafe(Arc<str>),
     /// Text with the tag `!vault`: encrypted, and not decrypted here.
     Vault(Arc<str>),

@@ -8,7 +8,8 @@ use modbox_python_json::Value as Json;
 use super::encoding::{bytes_of, decode_text, encode_text};
 use crate::call::{Call, flag, str_argument};
 use crate::failure::{Outcome, failure};
-use crate::values::{View, from_json, text, type_name, view};
+use crate::passwords::{self, Scheme, Settings};
+use crate::values::{View, from_json, is_true, text, view};
 
 /// Returns the MD5.
 pub(super) fn md5(call: &mut Call<'_, '_, '_>) -> Outcome {
@@ -120,13 +121,41 @@ fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
     Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
 }
 
-/// Refuses to hash a password.
+/// Names of kinds of hashes, and those of passlib.
+const SCHEMES: [(&str, &str); 4] =
+    [("md5", "md5_crypt"), ("blowfish", "bcrypt"), ("sha256", "sha256_crypt"), ("sha512", "sha512_crypt")];
+
+/// Hashes a password for `/etc/shadow`.
 pub(super) fn password_hash(call: &mut Call<'_, '_, '_>) -> Outcome {
-    let kind = call.positional.first().map_or("nothing", type_name);
-    Err(failure(format!(
-        "filter `password_hash` (given {kind}) is not supported: it needs the crypt library; hash the password \
-         beforehand, for example with `openssl passwd -6`"
-    )))
+    let ([secret], [kind, salt, salt_size, rounds, ident]) =
+        call.bind(["password"], ["hashtype", "salt", "salt_size", "rounds", "ident"])?;
+    let kind = kind.map_or_else(|| Ok("sha512".to_owned()), |kind| text(&kind))?;
+    let name = SCHEMES.iter().find(|(short, _)| *short == kind).map_or(kind.as_str(), |(_, name)| name);
+    if !SCHEMES.iter().any(|(_, known)| *known == name) {
+        let all = SCHEMES.map(|(short, _)| short).join(", ");
+        return Err(failure(format!("{name} is not in the list of supported passlib algorithms: {all}")));
+    }
+    let Some(scheme) = Scheme::named(name) else {
+        return Err(failure(format!("{name} is not supported, since its hashes are broken; use `sha512`")));
+    };
+    let given = |value: Option<Value>| value.filter(is_true);
+    let whole = |name: &str, value: Option<Value>| match given(value) {
+        None => Ok(None),
+        Some(value) => match view(&value) {
+            View::Int(number) => Ok(Some(u32::try_from(number).unwrap_or(u32::MAX))),
+            View::Bool(_) => Ok(Some(1)),
+            _ => Err(failure(format!("{name} must be an integer"))),
+        },
+    };
+    let settings = Settings {
+        salt: given(salt).map(|salt| text(&salt)).transpose()?,
+        salt_size: whole("salt_size", salt_size)?.and_then(|size| usize::try_from(size).ok()),
+        rounds: whole("rounds", rounds)?,
+        ident: given(ident).map(|ident| text(&ident)).transpose()?,
+    };
+    let mut random = || call.host.random().map_err(|error| error.to_string());
+    let hashed = passwords::hash(&text(&secret)?, scheme, &settings, &mut random);
+    hashed.map(Value::from).map_err(|error| failure(format!("Could not hash the secret: {error}")))
 }
 
 #[cfg(test)]

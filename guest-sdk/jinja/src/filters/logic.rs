@@ -4,7 +4,7 @@ use minijinja::Value;
 
 use crate::call::{Call, given};
 use crate::failure::{Outcome, failure};
-use crate::values::{Number, View, is_true, text, type_name, view};
+use crate::values::{Number, View, from_json, is_true, text, to_json, type_name, view};
 
 /// Replaces an undefined value, and with `boolean=true` a false one.
 pub(super) fn default(call: &mut Call<'_, '_, '_>) -> Outcome {
@@ -52,6 +52,12 @@ pub(super) fn boolean(call: &mut Call<'_, '_, '_>) -> Outcome {
         View::Str(word) => matches!(word.to_lowercase().as_str(), "yes" | "on" | "true" | "1"),
         _ => Number::of(&value).is_some_and(|number| number.to_f64() == 1.0),
     }))
+}
+
+/// Returns the plain data that a result has of a value: a tuple is a list.
+pub(super) fn finalize(call: &mut Call<'_, '_, '_>) -> Outcome {
+    let ([value], []) = call.bind(["value"], [])?;
+    Ok(from_json(&to_json(&value)?))
 }
 
 /// Returns Python's name of the type.

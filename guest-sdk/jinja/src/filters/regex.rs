@@ -1,5 +1,7 @@
 //! Filters for regular expressions.
 
+use std::sync::Arc;
+
 use minijinja::Value;
 use modbox_python_json::Value as Json;
 use modbox_python_re::{Flags, Match, Pattern, Subject};
@@ -10,10 +12,10 @@ use crate::failure::{Outcome, failure, wrong_type};
 use crate::values::{View, from_json, text, view};
 
 /// Compiles a pattern.
-pub(crate) fn pattern(pattern: &Value, ignore_case: bool, multi_line: bool) -> Outcome<Pattern> {
+pub(crate) fn pattern(pattern: &Value, ignore_case: bool, multi_line: bool) -> Outcome<Arc<Pattern>> {
     let flags = Flags { ignore_case, multi_line, ..Flags::default() };
     let pattern = str_argument("a regular expression", pattern)?;
-    Pattern::new(&pattern, Subject::Text, flags).map_err(|error| failure(error.to_string()))
+    Pattern::cached(&pattern, Subject::Text, flags).map_err(|error| failure(error.to_string()))
 }
 
 fn found(bytes: Option<&[u8]>) -> Value {

@@ -24,8 +24,10 @@ pub(super) fn unique(call: &mut Call<'_, '_, '_>) -> Outcome {
         Err(error) => {
             let demanded = case.is_some_and(|case| matches!(view(&case), View::Bool(false)));
             if demanded || attribute.is_some() {
-                let reason = "Jinja2's unique filter failed and Ansible's does not support the parameters supplied";
-                return Err(failure(format!("{reason}: {error}")));
+                let reason = "Jinja2's unique filter failed and we cannot fall back to Ansible's version as it does not \
+                              support the parameters supplied";
+                let cause = error.detail().unwrap_or_default();
+                return Err(failure(format!("{reason}: {cause}")));
             }
             compared(&all).map(Value::from)
         }

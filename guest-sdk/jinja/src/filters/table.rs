@@ -11,6 +11,7 @@ use super::{
 #[rustfmt::skip]
 pub const ALL: &[Plugin] = &[
     filter("abs", &[], number::abs, "Returns the absolute value."),
+    filter("ansible._protomatter.finalize", &[], logic::finalize, "Returns the plain data that a result has of a value."),
     filter("attr", &[], dict::attr, "Returns an attribute of an object."),
     filter("b64decode", &[], hash::b64decode, "Reads base64."),
     filter("b64encode", &[], hash::b64encode, "Writes base64."),
@@ -64,7 +65,7 @@ pub const ALL: &[Plugin] = &[
     filter("md5", &[], hash::md5, "Returns the MD5 of text."),
     filter("min", &[], list::min, "Returns the smallest item."),
     filter("normpath", &[], path::normpath, "Removes dots and double slashes from a path."),
-    filter("password_hash", &[], hash::password_hash, "Refuses to hash a password."),
+    filter("password_hash", &[], hash::password_hash, "Hashes a password for `/etc/shadow`."),
     filter("path_join", &[], path::path_join, "Joins the parts of a path."),
     filter("permutations", &[], combinatorics::permutations, "Returns all arrangements of items."),
     filter("pow", &[], number::pow, "Returns a power."),

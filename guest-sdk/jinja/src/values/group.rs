@@ -15,6 +15,18 @@ pub struct Group {
     pub list: Vec<Value>,
 }
 
+impl Group {
+    /// Returns an item by its name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<Value> {
+        match name {
+            "grouper" => Some(self.grouper.clone()),
+            "list" => Some(Value::from(self.list.clone())),
+            _ => None,
+        }
+    }
+}
+
 impl Object for Group {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Seq
@@ -22,11 +34,7 @@ impl Object for Group {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         if let Some(name) = key.as_str() {
-            return match name {
-                "grouper" => Some(self.grouper.clone()),
-                "list" => Some(Value::from(self.list.clone())),
-                _ => None,
-            };
+            return self.field(name);
         }
         match key.as_usize()? {
             0 => Some(self.grouper.clone()),

@@ -3,6 +3,7 @@
 //! A folder appears completely or not at all. It is used only if no other user can change it and each file has the
 //! carried contents; a damaged one is unpacked anew.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -13,6 +14,9 @@ use rustix::fs::OFlags;
 use super::carried::{DIGEST, FILES, VERSION};
 use super::error::SdkError;
 use crate::context::AuthoringContext;
+
+/// The file among the carried ones that cargo changes.
+const LOCK_FILE: &str = "Cargo.lock";
 
 /// Returns the folder with the sources. Unpacks them if they are missing or damaged.
 pub(crate) fn ensure(cx: &mut AuthoringContext<'_>) -> Result<PathBuf, SdkError> {
@@ -71,18 +75,33 @@ fn is_private(metadata: &Metadata) -> bool {
 
 /// Returns whether each file has the carried contents.
 fn is_intact(place: &Path) -> bool {
-    FILES.iter().all(|(name, carried)| has_contents(&place.join(name), carried))
+    FILES.iter().all(|(name, carried)| {
+        let found = contents(&place.join(name), carried.len());
+        found.is_some_and(|found| found == *carried || (*name == LOCK_FILE && is_trimmed(&found, carried)))
+    })
 }
 
-fn has_contents(path: &Path, carried: &[u8]) -> bool {
+/// Returns the contents of a file that has at most `most` bytes.
+fn contents(path: &Path, most: usize) -> Option<Vec<u8>> {
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let Ok(file) = File::options().read(true).custom_flags(flags).open(path) else { return false };
-    let is_alike = |metadata: Metadata| metadata.is_file() && metadata.len() == carried.len() as u64;
-    let mut bytes = Vec::with_capacity(carried.len());
-    file.metadata().is_ok_and(is_alike)
-        && file.take(carried.len() as u64).read_to_end(&mut bytes).is_ok()
-        && bytes == carried
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() <= most as u64)?;
+    let mut bytes = Vec::new();
+    file.take(most as u64).read_to_end(&mut bytes).ok().map(|_| bytes)
+}
+
+/// Returns whether a lock file is the carried one as cargo leaves it behind: cargo removes the packages that this
+/// workspace does not need, and adds none.
+fn is_trimmed(found: &[u8], carried: &[u8]) -> bool {
+    let packages = |text| String::from_utf8_lossy(text).split("[[package]]").map(package).collect::<BTreeSet<_>>();
+    !found.is_empty() && packages(found).is_subset(&packages(carried))
+}
+
+/// Returns what tells a package of a lock file from others: all lines but the list of what it needs.
+fn package(entry: &str) -> String {
+    let is_own = |line: &&str| line.contains(" = \"");
+    entry.lines().filter(is_own).collect::<Vec<_>>().join("\n")
 }
 
 fn unpack(cx: &AuthoringContext<'_>, root: &Path, place: &Path, damaged: bool) -> Result<(), SdkError> {
@@ -193,6 +212,23 @@ mod tests {
             assert!(said[0].contains("is damaged"), "{number}: {said:?}");
             assert!(is_intact(&place), "{number}");
             assert_eq!(entries(&cache.path().join("sdk")), 2, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_lock_file_that_cargo_has_trimmed_is_intact() {
+        let cache = tempfile::tempdir().unwrap();
+        let place = ensure_in(cache.path()).0.unwrap();
+        let lock = place.join(LOCK_FILE);
+        let carried = String::from_utf8(fs::read(&lock).unwrap()).unwrap();
+        let (rest, _) = carried.rsplit_once("[[package]]").unwrap();
+        fs::write(&lock, rest).unwrap();
+        assert_eq!(ensure_in(cache.path()).1, [""; 0]);
+        assert_eq!(fs::read(&lock).unwrap(), rest.as_bytes());
+        for changed in [rest.replacen("checksum = \"", "checksum = \"0", 1), String::new()] {
+            fs::write(&lock, changed).unwrap();
+            assert!(ensure_in(cache.path()).1[0].contains("is damaged"));
+            assert_eq!(fs::read(&lock).unwrap(), carried.as_bytes());
         }
     }
 

@@ -24,14 +24,18 @@ const MAX_HINTS: usize = 16;
 /// Lines with complaints that are examined.
 const MAX_LINES: usize = 1000;
 
-/// Texts with which the C library reports a refused or failed call.
-const COMPLAINTS: [&str; 6] = [
-    "No such file or directory",
-    "Permission denied",
-    "Operation not permitted",
-    "Read-only file system",
+/// Texts with which the C library and modules report a path that is missing or refused, in lower case.
+const COMPLAINTS: [&str; 10] = [
+    "no such file or directory",
+    "permission denied",
+    "operation not permitted",
+    "read-only file system",
     "not found",
-    "Errno",
+    "errno",
+    "not exist",
+    "not writable",
+    "not readable",
+    "not a directory",
 ];
 
 /// Variable that a shell and Python read for `~`.
@@ -54,8 +58,11 @@ pub(in crate::app) fn hints(
 /// Returns existing paths that a failed module was given or complains about, but could not see.
 fn path_hints(denials: &[Denial], output: &[String], request: &RunRequest<'_>) -> Vec<Hint> {
     let named = NamedPaths::of(request.arguments.given());
-    let complaints =
-        output.iter().flat_map(|text| text.lines()).filter(|line| COMPLAINTS.iter().any(|it| line.contains(it)));
+    let complains = |line: &&str| {
+        let line = line.to_lowercase();
+        COMPLAINTS.iter().any(|it| line.contains(it))
+    };
+    let complaints = output.iter().flat_map(|text| text.lines()).filter(complains);
     let ends = |c: char| c.is_whitespace() || "'\"`:,;()[]{}<>\\".contains(c);
     let words = complaints.take(MAX_LINES).flat_map(|line| line.split(ends)).filter(|word| word.len() > 1);
     let words = words.filter(|word| word.starts_with('/')).map(|word| normalize(Path::new(word)));
@@ -65,7 +72,11 @@ fn path_hints(denials: &[Denial], output: &[String], request: &RunRequest<'_>) -
         if hints.len() >= MAX_HINTS {
             break;
         }
-        if is_shown(&path, request.policy) || path.symlink_metadata().is_err() || is_made_up(&path) {
+        if is_shown(&path, source, request.policy) || path.symlink_metadata().is_err() || is_made_up(&path) {
+            continue;
+        }
+        if let Some(hint) = new_path_hint(&path, source, &named, request.policy) {
+            hints.push(hint);
             continue;
         }
         let option = named.option_of(&path).filter(|_| request.policy.designated().allows(Access::Read));
@@ -84,12 +95,25 @@ fn path_hints(denials: &[Denial], output: &[String], request: &RunRequest<'_>) -
     hints
 }
 
-/// Returns whether a module sees a path without another grant.
-fn is_shown(path: &Path, policy: &Policy) -> bool {
+/// Returns the hint for a directory that a module complains about, if an option names a path in it that does not exist: the
+/// module looked whether it can make the path.
+fn new_path_hint(directory: &Path, source: HintSource, named: &NamedPaths, policy: &Policy) -> Option<Hint> {
+    if source != HintSource::Output || !policy.designated().allows(Access::Write) {
+        return None;
+    }
+    let (option, path) = named.new_in(directory)?;
+    let subject = path.to_str()?.to_owned();
+    Some(Hint { capability: Capability::Write, subject, source, allow: designation(option, Access::Write) })
+}
+
+/// Returns whether a module sees a path without another grant. Of a directory around a granted path it sees the granted
+/// path alone, which is enough unless an argument names the directory.
+fn is_shown(path: &Path, source: HintSource, policy: &Policy) -> bool {
+    let is_around = || policy.paths().iter().any(|grant| Path::new(&grant.guest).starts_with(path));
     policy.covers(path, Access::Read)
         || base::paths().any(|base| path.starts_with(base))
         || ["/proc", "/dev", "/tmp"].iter().any(|own| path == Path::new(own))
-        || policy.paths().iter().any(|grant| Path::new(&grant.guest).starts_with(path))
+        || (source == HintSource::Output && is_around())
 }
 
 fn is_made_up(path: &Path) -> bool {

@@ -11,7 +11,8 @@
 //! - A directory or a link that a module makes: the option for the directory around it.
 //! - A directory that a module makes although it exists, as `mkdir -p` does when the module does not see it: the option
 //!   for the named path below it.
-//! - A path that does not exist, for reading: no option.
+//! - A path that does not exist, for reading, and a place that belongs to the module: no option.
+//! - A new path where a grant of a name cannot make it: the option for the directory.
 //! - Options that would contradict each other become one.
 //!
 //! Advice grants nothing.
@@ -23,7 +24,7 @@ mod temporary;
 
 use std::path::{Path, PathBuf};
 
-use modbox_policy::{Access, Policy};
+use modbox_policy::{Access, Policy, is_own};
 use modbox_vocabulary::{Capability, Denial, Operation};
 
 pub(super) use self::guesses::hints;
@@ -44,9 +45,10 @@ enum Remedy {
     Given,
 }
 
-/// Replaces the option of each denial by one that works when it is followed.
-pub(super) fn improve(denials: &mut [Denial], request: &RunRequest<'_>) {
-    let adviser = Adviser { policy: request.policy, named: NamedPaths::of(request.arguments.given()) };
+/// Replaces the option of each denial by one that works when it is followed. `makes_names` says whether the module can make
+/// and remove a path that is granted by its name alone.
+pub(super) fn improve(denials: &mut [Denial], request: &RunRequest<'_>, makes_names: bool) {
+    let adviser = Adviser { policy: request.policy, named: NamedPaths::of(request.arguments.given()), makes_names };
     let mut remedies: Vec<Remedy> = denials.iter().map(|denial| adviser.remedy(denial)).collect();
     leave_questions(denials, &mut remedies);
     unite(&mut remedies);
@@ -101,6 +103,8 @@ fn unite(remedies: &mut [Remedy]) {
 struct Adviser<'a> {
     policy: &'a Policy,
     named: NamedPaths,
+    /// Whether a path that is granted by its name can be made and removed.
+    makes_names: bool,
 }
 
 impl Adviser<'_> {
@@ -134,7 +138,8 @@ impl Adviser<'_> {
     /// Returns the remedy for a path as it is.
     fn for_path(&self, path: &Path, access: Access) -> Remedy {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if access == Access::Write && modbox_native::write_obstacle(&real).is_some() {
+        let is_obstructed = access == Access::Write && modbox_native::write_obstacle(&real).is_some();
+        if is_obstructed || path.to_str().is_some_and(is_own) {
             return Remedy::None;
         }
         let option = self.named.option_of(path).or_else(|| self.named.option_around(path));
@@ -153,6 +158,9 @@ impl Adviser<'_> {
 
     /// Returns the remedy for making a path.
     fn for_new(&self, path: &Path) -> Remedy {
+        if !self.makes_names {
+            return self.for_directory_of(path);
+        }
         match path.file_name().and_then(|name| temporary::recognize(&name.to_string_lossy())) {
             _ if self.named.option_of(path).is_some() => self.for_path(path, Access::Write),
             Some(MadeUp::Temporary) => match self.named.replaced_by(path) {

@@ -45,7 +45,8 @@ impl NamedPaths {
             Value::List(items) => items.iter().for_each(|item| self.add_words(item, depth + 1)),
             Value::Dict(dict) => dict.values().for_each(|value| self.add_words(value, depth + 1)),
             Value::Str(text) => {
-                let words = text.split(|c: char| c.is_whitespace() || ENDS.contains(c)).filter_map(absolute);
+                let words = text.split(|c: char| c.is_whitespace() || ENDS.contains(c));
+                let words = words.map(without_pattern).filter_map(absolute);
                 let room = MAX_NAMED.saturating_sub(self.words.len());
                 self.words.extend(words.take(room));
             }
@@ -85,10 +86,22 @@ impl NamedPaths {
         all.map(PathBuf::as_path).find(|path| path.starts_with(directory) && *path != directory)
     }
 
+    /// Returns the option whose value is a path in a directory that does not exist, and the path.
+    pub(super) fn new_in(&self, directory: &Path) -> Option<(&str, &Path)> {
+        let is_new = |path: &Path| path.parent() == Some(directory) && path.symlink_metadata().is_err();
+        self.options.iter().find(|(_, path)| is_new(path)).map(|(option, path)| (option.as_str(), path.as_path()))
+    }
+
     /// Returns all named paths that may be files of this machine.
     pub(super) fn words(&self) -> impl Iterator<Item = &Path> {
         self.words.iter().map(PathBuf::as_path)
     }
+}
+
+/// Returns the folder whose names a shell's pattern is compared with; a text without a pattern as it is.
+fn without_pattern(text: &str) -> &str {
+    let start = text.find(['*', '?']).and_then(|at| text[..at].rfind('/'));
+    start.map_or(text, |end| &text[..end])
 }
 
 /// Returns an absolute path without `.` and `..`; `None` for another text, and for `/` alone.
@@ -110,7 +123,7 @@ mod tests {
     #[test]
     fn options_and_words_are_found() {
         let named = named(
-            r#"{"dest": "/srv/x", "paths": ["/a/b", 1], "_raw_params": "cp '/a/c' >/a/d; x=/e/f",
+            r#"{"dest": "/srv/x", "paths": ["/a/b", 1], "_raw_params": "cp '/a/c' >/a/d; x=/e/f; cat /g/*/h /i*",
                 "_ansible_tmpdir": "/t/x", "items": [{"log": "/l"}], "root": "/"}"#,
         );
         assert_eq!(named.option_of(Path::new("/srv/x")), Some("dest"));
@@ -118,7 +131,7 @@ mod tests {
         assert_eq!(named.option_of(Path::new("/l")), None, "no option of the module itself");
         assert_eq!(named.option_of(Path::new("/t/x")), None);
         let words: Vec<_> = named.words().map(|path| path.display().to_string()).collect();
-        assert_eq!(words, ["/srv/x", "/a/b", "/a/c", "/a/d", "/e/f", "/l"]);
+        assert_eq!(words, ["/srv/x", "/a/b", "/a/c", "/a/d", "/e/f", "/g", "/l"]);
         assert_eq!(named.option_around(Path::new("/usr/bin/x")), None);
     }
 

@@ -39,10 +39,9 @@ impl CommandRunner {
             policy: policy.clone(),
             most: *most,
             directory: config.directory.clone(),
-            environment: match (policy.allows_everything(), policy.user()) {
-                (true, Some(user)) => user.environment(&config.environment),
-                (true, None) => config.environment.clone(),
-                (false, _) => Vec::new(),
+            environment: match policy.allows_everything() {
+                true => native::whole_environment(&config.environment, policy),
+                false => Vec::new(),
             },
             workers: config.workers.clone(),
             scratch: ScratchRoot::new(&config.temp_dir, cleanup.clone()),

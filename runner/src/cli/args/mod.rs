@@ -1,6 +1,7 @@
 //! The command line as typed. Parsing only validates values; `settings` looks things up on the host. These types are
 //! used only in `cli`.
 
+mod ansible_switches;
 mod audit;
 mod doctor;
 mod help;

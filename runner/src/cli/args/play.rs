@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::args::ansible_switches::AnsibleSwitches;
 use crate::cli::args::help::{PLAY_HELP, TEMPLATE_HELP};
 use crate::cli::args::lookup::LookupArgs;
 use crate::cli::args::providers::ProviderArgs;
@@ -48,7 +49,7 @@ pub(crate) struct PlayArgs {
     #[arg(short = 'D', long, help_heading = "Ansible's switches")]
     pub(crate) diff: bool,
     /// Raise the verbosity. Repeatable.
-    #[arg(short, action = clap::ArgAction::Count, help_heading = "Ansible's switches")]
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Ansible's switches")]
     pub(crate) verbose: u8,
     /// Set variables: KEY=VALUE words, JSON or YAML, or `@FILE`. Repeatable; the last one wins.
     #[arg(short, long, value_name = "VARS", help_heading = "Ansible's switches")]
@@ -65,6 +66,9 @@ pub(crate) struct PlayArgs {
     /// Ask before each task.
     #[arg(long, help_heading = "Ansible's switches")]
     pub(crate) step: bool,
+    /// List the hosts of the plays.
+    #[arg(long, help_heading = "Ansible's switches")]
+    pub(crate) list_hosts: bool,
     /// List the tasks that would run.
     #[arg(long, help_heading = "Ansible's switches")]
     pub(crate) list_tasks: bool,
@@ -86,10 +90,10 @@ pub(crate) struct PlayArgs {
     /// The user of `--become`.
     #[arg(long, value_name = "USER", help_heading = "Ansible's switches")]
     pub(crate) become_user: Option<String>,
-    /// Hosts of the play: names with commas, of which this host is one. Files of inventories are not read.
-    #[arg(short, long, value_name = "HOSTS", help_heading = "Ansible's switches")]
+    /// Inventory: a file or a folder, or names of hosts with commas. Repeatable.
+    #[arg(short, long, alias = "inventory-file", value_name = "FILE|HOSTS", help_heading = "Ansible's switches")]
     pub(crate) inventory: Vec<String>,
-    /// Run only if this host matches the pattern.
+    /// Run only on hosts that match the pattern.
     #[arg(short, long, value_name = "PATTERN", help_heading = "Ansible's switches")]
     pub(crate) limit: Option<String>,
     /// The connection, which must be `local`.
@@ -127,6 +131,9 @@ pub(crate) struct PlayArgs {
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    // The last one, as its heading would hold for what follows without one.
+    #[command(flatten)]
+    pub(crate) ansible: AnsibleSwitches,
 }
 
 #[derive(Debug, Args)]

@@ -7,23 +7,21 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use clap::Parser;
-use modbox_contract::{Dict, ModuleResult, Value, decode, encode};
+use modbox_contract::{Dict, Value, decode, encode};
 use modbox_worker::THIS_PROGRAM;
 
-use crate::app::{CENSORED, Report, locate};
+use crate::app::locate;
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
 use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
+use crate::cli::play::{TaskJob, TaskJobEnd};
 use crate::cli::settings::Settings;
-use crate::cli::{output, perform};
-use crate::jobs::order::{JobRequest, RunSummary};
+use crate::cli::{job_folder, job_summary, output, perform};
+use crate::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
 use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
-
-/// The folder in which Ansible keeps the files of jobs (`async_dir`).
-const DEFAULT_FOLDER: &str = "~/.ansible_async";
 
 /// Stands for the name of a module that is not known.
 const NO_NAME: &str = "-";
@@ -37,12 +35,7 @@ pub(crate) fn ids(context: &Context, args: &JobFolderArgs) -> Option<Vec<String>
 
 /// Returns the folder of jobs, from the switch, the variable or the default.
 fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
-    let named = environment.variable("ANSIBLE_ASYNC_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = args.async_dir.clone().or(named).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
-    let Ok(below_home) = folder.strip_prefix("~") else { return Ok(environment.absolute(&folder)) };
-    let home = environment.variable("HOME").filter(|home| !home.is_empty());
-    let home = home.context("failed to find the home folder for `~`; name the folder of jobs with `--async-dir`")?;
-    Ok(environment.absolute(&Path::new(home).join(below_home)))
+    job_folder::job_folder(args.async_dir.as_deref(), environment)
 }
 
 /// Starts a job and prints what `async_wrapper` would print. Checks the command line and the module's file first.
@@ -64,11 +57,12 @@ pub(crate) fn start(
         name: file::new_name(internal.contract),
         folder: folder.clone(),
         release: internal.contract,
-        command: argv.to_vec(),
-        args: encode(&Value::Dict(task.clone())),
         module: found.name.clone(),
+        work: JobWork::Command { command: argv.to_vec(), args: encode(&Value::Dict(task.clone())) },
+        is_followed: false,
     };
-    let id = monitor::start(Path::new(THIS_PROGRAM), &order).context("failed to start the job").or_internal()?;
+    let started = monitor::start(Path::new(THIS_PROGRAM), &order).context("failed to start the job").or_internal()?;
+    let id = started.id;
     let path = folder.join(&id).display().to_string();
     match format {
         OutputFormat::Human => {
@@ -91,50 +85,42 @@ pub(crate) fn monitor(context: &Context) -> Result<ExitStatus, Failure> {
         Ok(rustix::stdio::dup2_stdout(nothing)?)
     };
     let run = |order: &JobRequest| {
-        let summary = perform(context, order).unwrap_or_else(|failure| failed(&error_words(&failure.error)));
+        let finished = perform(context, &order.work);
+        let finished = finished.unwrap_or_else(|failure| {
+            let summary = job_summary::not_run(&error_words(&failure.error));
+            FinishedRun { summary, end: TaskJobEnd::internal().encode() }
+        });
         // A signal that ends this process cuts the run short, and the job is lost.
-        (!context.cleanup.is_ending()).then_some(summary)
+        (!context.cleanup.is_ending()).then_some(finished)
     };
     monitor::monitor(io::stdin().lock(), io::stdout().lock(), hang_up, run).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
-fn perform(context: &Context, order: &JobRequest) -> Result<RunSummary, Failure> {
+fn perform(context: &Context, work: &JobWork) -> Result<FinishedRun, Failure> {
+    match work {
+        JobWork::Command { command, args } => {
+            perform_command(context, command, args).map(|summary| FinishedRun { summary, end: String::new() })
+        }
+        JobWork::Task(task) => TaskJob::decode(task).or_internal()?.perform(context),
+    }
+}
+
+fn perform_command(context: &Context, command: &[OsString], args: &str) -> Result<RunSummary, Failure> {
     // The command line was parsed before, when the job was started.
-    let cli = Cli::try_parse_from(&order.command).or_internal()?;
-    let Command::Run(args) = cli.command else {
+    let cli = Cli::try_parse_from(command).or_internal()?;
+    let Command::Run(run) = cli.command else {
         return Err(anyhow::anyhow!("the command line of the job does not run a module")).or_internal();
     };
-    let Ok(Value::Dict(task)) = decode(&order.args) else {
+    let Ok(Value::Dict(task)) = decode(args) else {
         return Err(anyhow::anyhow!("the arguments of the job are not a dict")).or_internal();
     };
-    let (report, audited) = perform::perform(context, &args, task, None)?;
-    let mut summary = summary(report, args.no_log);
+    let (report, audited) = perform::perform(context, &run, task, None)?;
+    let mut summary = job_summary::of_report(report, run.no_log);
     if let Err(failure) = audited {
         summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
     }
     Ok(summary)
-}
-
-fn summary(mut report: Report, no_log: bool) -> RunSummary {
-    if no_log {
-        report.result = report.result.censored(CENSORED);
-        report.stderr.clear();
-    }
-    RunSummary {
-        result: report.result.to_json(),
-        // A censored result has no stdout and stderr to extract, so it counts as parsed.
-        parsed: report.result.parsed() || no_log,
-        stderr: report.stderr,
-        limit: report.limit.map(|hit| hit.kind.as_str().to_owned()),
-        command: report.module.path,
-        kept_files: report.kept_files,
-    }
-}
-
-fn failed(message: &str) -> RunSummary {
-    let result = ModuleResult::runner_failure(message, None).to_json();
-    RunSummary { result, parsed: false, stderr: String::new(), limit: None, command: String::new(), kept_files: None }
 }
 
 /// Prints the status of a job, as `async_status` does, or removes the job's file.

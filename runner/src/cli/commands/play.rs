@@ -6,9 +6,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use modbox_policy::accounts::Accounts;
 use modbox_tasks::error::LoadErrors;
+use modbox_tasks::inventory::sources::GivenInventory;
 use modbox_tasks::load::context::{LoadSettings, Loader};
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::play::Playbook;
+use modbox_tasks::report::message::Excerpt;
 use modbox_tasks::run::host::HostErrorKind;
 use modbox_tasks::run::listing::{self, Listing};
 use modbox_tasks::run::options::{RunOptions, UserInfo};
@@ -22,9 +24,14 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::output;
+use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
+use crate::cli::play::inventory::{self, InventorySource};
 use crate::cli::play::{self, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources};
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
+
+/// How many errors of a play are shown with their lines.
+const EXCERPTS: usize = 3;
 
 /// Runs the playbooks.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
@@ -40,18 +47,28 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         let shown = missing.display();
         return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
     }
+    args.ansible.check(&user().name).or_usage()?;
+    let environment = &context.environment;
+    play::ansible_variables::warnings(environment).iter().for_each(|warning| output::print_note(warning));
+    if args.verbose > 0 {
+        args.ansible.notes().iter().for_each(|note| output::print_note(note));
+    }
     let load = load_settings(context, args, &lookup);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
-    let tree = Arc::new(PlayTree::open(&folders(&files, &load), policy));
+    let sources = inventory::sources(environment, &args.inventory);
+    let mut tree = PlayTree::open(&folders(&files, &load), policy);
+    inventory::open(&mut tree, &sources);
+    let given = inventory::load(&tree, &sources).or_usage()?;
+    let tree = Arc::new(tree);
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
-    let options = run_options(args).or_usage()?;
+    let options = run_options(context, args, &sources, given, lookup.interpreter()).or_usage()?;
     let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options)?;
     if args.syntax_check {
         return syntax_checked(&playbooks);
     }
-    if args.list_tasks || args.list_tags {
+    if args.list_hosts || args.list_tasks || args.list_tags {
         return list(&playbooks, &engine, &options, args);
     }
     let pool = PoolConfig {
@@ -82,6 +99,9 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
 fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
     let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
+    let variable = context.environment.variable("ANSIBLE_LIBRARY").map(std::env::split_paths);
+    let folders: Vec<PathBuf> = variable.into_iter().flatten().filter(|folder| folder.is_dir()).collect();
+    lookup.add_folders(&folders);
     Ok(lookup)
 }
 
@@ -106,37 +126,42 @@ fn folders(files: &[PathBuf], load: &LoadSettings) -> Vec<PathBuf> {
     of_files.chain(load.roles_path.iter().map(PathBuf::from)).chain(collections).collect()
 }
 
-fn run_options(args: &PlayArgs) -> anyhow::Result<RunOptions> {
+fn run_options(
+    context: &Context,
+    args: &PlayArgs,
+    sources: &[InventorySource],
+    given: Option<GivenInventory>,
+    python: Option<&str>,
+) -> anyhow::Result<RunOptions> {
+    let environment = &context.environment;
     let mut groups = args.groups.clone();
-    let mut host = args.host.clone();
-    for inventory in &args.inventory {
-        let Some(names) = inventory.strip_suffix(',').or_else(|| inventory.contains(',').then_some(inventory)) else {
-            anyhow::bail!(
-                "failed to use the inventory `{inventory}`: files of inventories are not read, since a play runs on this \
-                 host alone; name this host with `--as NAME` and its groups with `--groups NAMES`"
-            );
-        };
-        if let [only] = names.split(',').map(str::trim).collect::<Vec<_>>()[..] {
-            only.clone_into(&mut host);
-        }
-    }
+    let host = inventory::only_host(sources).unwrap_or(&args.host).to_owned();
+    given.iter().flat_map(|given| &given.warnings).for_each(|warning| output::print_note(warning));
     groups.retain(|group| !group.is_empty());
     Ok(RunOptions {
         host,
         groups,
+        inventory: given.map(Arc::new),
+        connection: args.connection.clone(),
         check: args.check,
         diff: args.diff,
         verbosity: args.verbose,
-        tags: args.tags.clone(),
-        skip_tags: args.skip_tags.clone(),
+        tags: if args.tags.is_empty() { list_of(environment, "ANSIBLE_RUN_TAGS") } else { args.tags.clone() },
+        skip_tags: if args.skip_tags.is_empty() {
+            list_of(environment, "ANSIBLE_SKIP_TAGS")
+        } else {
+            args.skip_tags.clone()
+        },
         start_at_task: args.start_at_task.clone(),
         step: args.step,
-        force_handlers: args.force_handlers,
+        force_handlers: args.force_handlers || flag(environment, "ANSIBLE_FORCE_HANDLERS")?.unwrap_or(false),
+        gather_explicitly: gathers_explicitly(environment)?,
         become_by_default: args.become_user_by_default,
         become_user: args.become_user.clone(),
         user: user(),
         extra_vars: Arc::new(play::extra_vars(&args.extra_vars)?),
         limit: args.limit.clone(),
+        python: python.map_or_else(|| RunOptions::default().python, str::to_owned),
         ..RunOptions::default()
     })
 }
@@ -161,7 +186,18 @@ fn read_all(files: &[PathBuf], loader: &Loader<'_>, options: &RunOptions) -> Res
     if options.verbosity > 0 {
         loader.take_notes().iter().for_each(|note| output::print_note(note));
     }
-    if errors.0.is_empty() { Ok(playbooks) } else { Err(anyhow::Error::new(errors)).or_usage() }
+    if errors.0.is_empty() { Ok(playbooks) } else { Err(with_lines(&errors, loader)).or_usage() }
+}
+
+/// Returns errors of reading, the first ones with the lines that they are about.
+fn with_lines(errors: &LoadErrors, loader: &Loader<'_>) -> anyhow::Error {
+    let shown = errors.0.iter().enumerate().map(|(index, error)| {
+        let text = error.to_string();
+        let file = loader.files.text(&error.position.file).ok().filter(|_| index < EXCERPTS && !text.contains('\n'));
+        let excerpt = file.map(|file| Excerpt::of_text(&error.position, &file)).filter(|found| !found.lines.is_empty());
+        excerpt.map_or_else(|| text.clone(), |excerpt| format!("{text}\n{}", excerpt.text()))
+    });
+    anyhow::anyhow!(shown.collect::<Vec<_>>().join("\n"))
 }
 
 fn syntax_checked(playbooks: &[Playbook]) -> Result<ExitStatus, Failure> {
@@ -177,7 +213,7 @@ fn list(
     options: &RunOptions,
     args: &PlayArgs,
 ) -> Result<ExitStatus, Failure> {
-    let listing = Listing { tasks: args.list_tasks, tags: args.list_tags };
+    let listing = Listing { hosts: args.list_hosts, tasks: args.list_tasks, tags: args.list_tags };
     for playbook in playbooks {
         let text = listing::text(playbook, engine, options, listing).or_usage()?;
         output::print_bytes(output::clean(&text).as_bytes()).or_internal()?;
@@ -193,7 +229,7 @@ fn exit_status(ended: &RunEnd) -> ExitStatus {
         }
         (_, Some(HostErrorKind::NotFound)) => ExitStatus::Unavailable,
         (_, Some(HostErrorKind::Denied)) => ExitStatus::Denied,
-        (_, Some(HostErrorKind::Limit)) => ExitStatus::Limit,
+        (_, Some(HostErrorKind::Limit | HostErrorKind::TimedOut)) => ExitStatus::Limit,
         (_, Some(HostErrorKind::Crash)) => ExitStatus::Crashed,
         (_, Some(HostErrorKind::Internal)) => ExitStatus::Internal,
         (Some(_), None) => ExitStatus::Failed,

@@ -71,9 +71,11 @@ impl<W: Write> Events for JsonLines<W> {
             }
             Event::Warning(message) => self.line("warning", vec![("text", message.brief().into())]),
             Event::Error(message) => self.line("error", vec![("text", message.brief().into())]),
-            Event::Stats { host, counters, .. } => {
-                let fields = vec![("host", host.into()), ("stats", Value::Dict(counts(counters)))];
-                self.line("stats", fields);
+            Event::Stats { hosts, .. } => {
+                for (host, counters) in hosts {
+                    let fields = vec![("host", host.as_str().into()), ("stats", Value::Dict(counts(counters)))];
+                    self.line("stats", fields);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ use modbox_template::Value;
 use modbox_yaml::load_play_file;
 
 use crate::cli::environment::Environment;
+use crate::cli::play::glob;
 use crate::cli::play::tree::PlayTree;
 
 /// The machine, as far as a play may see it.
@@ -80,6 +81,12 @@ impl Host for Machine {
             self.tree.real_path(&path).ok_or_else(missing)
         };
         Ok(real(first)? == real(second)?)
+    }
+
+    fn glob(&self, pattern: &str) -> Result<Vec<String>, HostError> {
+        let found = glob::files(&*self.tree, &self.absolute(pattern));
+        let found = found.map_err(|error| HostError::Failed(error.to_string()))?;
+        Ok(found.into_iter().map(|path| glob::as_written(path, pattern, &self.environment.cwd)).collect())
     }
 
     fn yaml(&self, text: &str) -> Result<Vec<Value>, HostError> {

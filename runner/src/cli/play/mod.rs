@@ -5,18 +5,27 @@
 //! the policy of the command line.
 
 mod action_groups;
+mod action_plugins;
+pub(crate) mod ansible_variables;
 mod clock;
 mod extra_vars;
+mod glob;
 mod host;
 mod human;
+pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
 mod machine;
 mod modules;
 mod names;
 mod page;
+mod page_details;
+mod play_jobs;
+mod private_files;
 mod resources;
+mod run_end;
 mod sink;
+mod task_job;
 mod templates;
 mod terminal;
 mod tree;
@@ -36,6 +45,7 @@ pub(crate) use self::modules::TaskModules;
 pub(crate) use self::names::ModuleNames;
 pub(crate) use self::resources::TaskResources;
 pub(crate) use self::sink::Sink;
+pub(crate) use self::task_job::{TaskJob, TaskJobEnd};
 pub(crate) use self::tree::PlayTree;
 use crate::app::Runner;
 use crate::cli::context::Context;

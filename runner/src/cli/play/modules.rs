@@ -6,17 +6,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use modbox_contract::{Dict, Value};
-use modbox_policy::{Access, EnvGrant, PathGrant, Rules, Shape};
+use modbox_contract::{Dict, Value, encode};
+use modbox_policy::{EnvGrant, Policy, Rules};
+use modbox_tasks::run::host::PrivateFile;
 
-use crate::app::Report;
 use crate::app::library::FoundModule;
-use crate::batch::{Ended, Job, JobOptions, Sequence};
+use crate::app::{Admission, Report};
+use crate::batch::{Ended, Job, JobOptions, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::play::names::{Candidates, ModuleNames};
+use crate::cli::play::private_files;
+use crate::cli::play::task_job::{JobFile, TaskJob};
 use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
 
@@ -30,14 +33,33 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) no_log: bool,
     pub(crate) verbosity: u8,
     pub(crate) environment: &'a [(String, String)],
-    /// Files of the run's own, which it may read.
-    pub(crate) readable: Vec<PathBuf>,
+    /// Files of the run's own, which are gone when it ends.
+    pub(crate) own_files: Vec<PathBuf>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) collections: &'a [String],
     /// User that the module runs as, if not the one that runs modbox.
     pub(crate) become_user: Option<&'a str>,
     /// Python interpreter of the task's variables.
     pub(crate) interpreter: Option<String>,
+    /// The limit of the run as a job.
+    pub(crate) job_limit: Option<Duration>,
+}
+
+/// How a job starts.
+pub(crate) enum TaskStart {
+    /// The run may start.
+    Job(Box<TaskJob>),
+    /// It may not.
+    Refused(Box<Report>),
+}
+
+/// A run whose module and grants were found.
+struct ReadyRun {
+    job: Job,
+    resolved: ResolvedJob,
+    found: FoundModule,
+    /// Why the module is not modbox's component of that name.
+    fallback: Option<String>,
 }
 
 /// Why no module ran.
@@ -81,17 +103,56 @@ impl<'a> TaskModules<'a> {
         }
     }
 
+    /// Returns the policy of a module without rules of its own.
+    pub(crate) fn policy(&self) -> &Policy {
+        self.resolver.policy()
+    }
+
     /// Runs a module and waits for its end.
     pub(crate) fn run(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<Report, NotRun> {
+        let ready = self.resolve(names, run)?;
+        self.run_ready(ready)
+    }
+
+    /// Admits the run of a module, for a job that runs it. `files` are those that the job writes.
+    pub(crate) fn job(
+        &mut self,
+        names: &ModuleNames<'_>,
+        run: TaskRun<'_>,
+        files: &[PrivateFile],
+    ) -> Result<TaskStart, NotRun> {
+        let ready = self.resolve(names, run)?;
+        if let Admission::Refused { .. } = ready.resolved.admission {
+            return self.run_ready(ready).map(|report| TaskStart::Refused(Box::new(report)));
+        }
+        let ReadyRun { job, resolved: ResolvedJob { setup, name, admission }, found, .. } = ready;
+        Ok(TaskStart::Job(Box::new(TaskJob {
+            file: found.path,
+            digest: setup.module.digest().to_owned(),
+            name,
+            task_name: found.task_name,
+            args: encode(&Value::Dict(job.args)),
+            check: job.options.check,
+            diff: job.options.diff,
+            no_log: job.options.no_log,
+            verbosity: job.options.verbosity,
+            policy: admission.policy().clone(),
+            limits: setup.limits,
+            interpreters: BTreeMap::clone(&setup.interpreters),
+            python: self.resolver.python().clone(),
+            files: files.iter().map(JobFile::from).collect(),
+        })))
+    }
+
+    /// Finds a module and its grants.
+    fn resolve(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<ReadyRun, NotRun> {
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = job(&run);
         self.resolver.begin_round();
         let (found, fallback) = self.choose(candidates, &job, run.name)?;
-        let mut report = self.run_found(&found, job, run, &[])?;
-        report.notes.extend(found.deprecations);
-        report.notes.extend(fallback);
-        Ok(report)
+        let resolved = self.admit(&found, &job, run, &[])?;
+        Ok(ReadyRun { job, resolved, found, fallback })
     }
 
     /// Runs one action of a provider of libral and waits for its end. It may read the lenses in `data_dirs`.
@@ -102,29 +163,38 @@ impl<'a> TaskModules<'a> {
         data_dirs: &[PathBuf],
     ) -> Result<Report, NotRun> {
         self.resolver.begin_round();
-        self.run_found(provider, job(&run), run, data_dirs)
+        let job = job(&run);
+        let resolved = self.admit(provider, &job, run, data_dirs)?;
+        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None })
     }
 
-    fn run_found(
+    fn admit(
         &mut self,
         found: &FoundModule,
-        job: Job,
+        job: &Job,
         run: TaskRun<'_>,
         data_dirs: &[PathBuf],
-    ) -> Result<Report, NotRun> {
+    ) -> Result<ResolvedJob, NotRun> {
         let rules = TaskRules {
             rules: rules(&run),
             timeout: run.timeout,
+            job_limit: run.job_limit,
             interpreters: run.interpreter.map(|python| self.interpreters(python)),
             data_dirs: data_dirs.to_vec(),
         };
-        let resolved = self.resolver.resolve_found(&job, found, &rules).map_err(NotRun::Internal)?;
+        self.resolver.resolve_found(job, found, &rules).map_err(NotRun::Internal)
+    }
+
+    fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
+        let ReadyRun { job, resolved, found, fallback } = ready;
         let ended = self.sequence.run(job, resolved);
         let Ended { mut report, is_unaudited } =
             ended.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))?;
         if is_unaudited {
             report.notes.push("the run has no entry in an audit file".to_owned());
         }
+        report.notes.extend(found.deprecations);
+        report.notes.extend(fallback);
         Ok(report)
     }
 
@@ -218,12 +288,6 @@ fn rules(run: &TaskRun<'_>) -> Rules {
         value: value.clone(),
         source: "`environment` of the task".to_owned(),
     });
-    let paths = run.readable.iter().map(|path| PathGrant {
-        host: path.clone(),
-        shape: Shape::Name,
-        guest: path.display().to_string(),
-        access: Access::Read,
-        source: "action of the task".to_owned(),
-    });
-    Rules { source: "task".to_owned(), env: env.collect(), paths: paths.collect(), ..Rules::default() }
+    let paths = private_files::grants(&run.own_files).collect();
+    Rules { source: "task".to_owned(), env: env.collect(), paths, ..Rules::default() }
 }

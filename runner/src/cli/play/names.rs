@@ -1,6 +1,6 @@
 //! Finds the modules of tasks by name.
 //!
-//! As in Ansible, `library` folders of roles and of the play come first. A name of ansible-core that modbox has a component
+//! As in Ansible, `library` folders of the play and of its roles come first. A name of ansible-core that modbox has a component
 //! for leads to both: the component runs if its argument spec accepts the arguments of the task, else Ansible's own
 //! module.
 
@@ -17,6 +17,7 @@ use crate::app::library::{FoundModule, Located, LookupError, Place};
 use crate::cli::context::Context;
 use crate::cli::find::Lookup;
 use crate::cli::play::action_groups::ActionGroups;
+use crate::cli::play::action_plugins::ActionPlugins;
 use crate::cli::standard;
 
 /// Maximum number of groups that one group extends, in all collections.
@@ -48,8 +49,9 @@ type Found = Result<Candidates, String>;
 pub(crate) struct ModuleNames<'a> {
     context: &'a Context,
     lookup: Lookup,
-    /// `library` folders: those of roles, the latest first, then those of the play.
+    /// `library` folders: that of the play, then those of roles, the one that was found first before the others.
     libraries: RefCell<Vec<PathBuf>>,
+    plugins: ActionPlugins,
     /// Names that were looked up, with the collections to search. Cleared when a library is added.
     known: RefCell<HashMap<Asked, Rc<Found>>>,
 }
@@ -58,16 +60,17 @@ impl<'a> ModuleNames<'a> {
     /// Creates an empty index.
     pub(crate) fn new(context: &'a Context, lookup: Lookup, play_folder: &Path) -> Self {
         let libraries = RefCell::new(vec![play_folder.join("library")]);
-        Self { context, lookup, libraries, known: RefCell::default() }
+        Self { context, lookup, libraries, plugins: ActionPlugins::new(play_folder), known: RefCell::default() }
     }
 
-    /// Adds the `library` folder of a role.
+    /// Adds the folders of a role: its `library`, and its `action_plugins`.
     pub(crate) fn add_role(&self, role: &Path) {
+        self.plugins.add_role(role);
         let library = role.join("library");
         if !library.is_dir() || self.libraries.borrow().contains(&library) {
             return;
         }
-        self.libraries.borrow_mut().insert(0, library);
+        self.libraries.borrow_mut().push(library);
         self.known.borrow_mut().clear();
     }
 
@@ -88,7 +91,7 @@ impl<'a> ModuleNames<'a> {
             Ok(Candidates { own: Some(own), .. }) => Some(format!("{BUILTIN}{own}")),
             Ok(Candidates { classic: Some(found), .. }) if found.name.contains('.') => Some(found.name.clone()),
             Ok(Candidates { classic: Some(found), .. }) => Some(format!("{LEGACY}{}", found.name)),
-            _ => None,
+            _ => self.plugins.renamed(name).map(|action| format!("{BUILTIN}{action}")),
         }
     }
 
@@ -116,7 +119,7 @@ impl<'a> ModuleNames<'a> {
         let folders = self.libraries.borrow().clone();
         // In place of `./library`: a play does not depend on the working directory.
         library.folders.remove(0);
-        library.folders.insert(0, Place { origin: "`library` of the roles and the play", absent: "none", folders });
+        library.folders.insert(0, Place { origin: "`library` of the play and its roles", absent: "none", folders });
         // A plain name, and one of `ansible.legacy`.
         let found_by = |name: &str| match library.find_by_name(Path::new(name)) {
             Ok(Located::Own(own)) => candidates(Some(own), library.find_name(Path::new(name))),
@@ -132,7 +135,11 @@ impl<'a> ModuleNames<'a> {
             return candidates(own, classic);
         }
         if let Some(plain) = name.strip_prefix(LEGACY) {
-            return found_by(plain);
+            // A module's messages name it as the action does.
+            return found_by(plain).map(|mut found| {
+                found.classic.iter_mut().for_each(|module| name.clone_into(&mut module.task_name));
+                found
+            });
         }
         if name.contains('.') {
             return candidates(None, library.find_name(Path::new(name)));
@@ -148,10 +155,14 @@ impl<'a> ModuleNames<'a> {
 
 impl ActionNames for ModuleNames<'_> {
     fn is_known(&self, name: &str, collections: &[String]) -> bool {
-        is_action(name) || self.find(name, collections).is_ok()
+        is_action(name) || self.find(name, collections).is_ok() || self.plugins.renamed(name).is_some()
     }
 
-    fn role_found(&self, path: &str) {
+    fn python_plugin(&self, name: &str) -> Option<String> {
+        self.plugins.find(name).map(|file| file.display().to_string())
+    }
+
+    fn folder_found(&self, path: &str) {
         self.add_role(Path::new(path));
     }
 }

@@ -6,13 +6,15 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, Instant};
 
-use modbox_contract::{Dict, Value, encode};
-use modbox_tasks::report::diff;
+use modbox_contract::{Dict, Value};
+use modbox_tasks::report::counters::Counters;
 use modbox_tasks::report::events::{Event, Events, TaskInfo};
 use modbox_tasks::report::outcome::{Outcome, Status};
+use modbox_tasks::report::{callback, diff, json};
 
 use crate::app::CENSORED;
 use crate::cli::html::{self, Escaped};
+use crate::cli::play::page_details::{Details, MAX_DETAIL};
 
 /// Tasks that are listed. Browsers become slow with many more.
 const MAX_TASKS: usize = 5000;
@@ -20,15 +22,8 @@ const MAX_TASKS: usize = 5000;
 /// Bytes of all listed tasks.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Characters of a cell, and of a detail.
+/// Characters of a cell.
 const MAX_CELL: usize = 200;
-const MAX_DETAIL: usize = 8 << 10;
-
-/// Details of a task.
-const MAX_DETAILS: usize = 200;
-
-/// Lines of a detail.
-const MAX_LINES: usize = 500;
 
 /// A page that is put together from events.
 pub(crate) struct PlayPage {
@@ -121,7 +116,7 @@ impl PlayPage {
              <input id=\"text\" type=\"search\" placeholder=\"Filter by any text\" aria-label=\"Filter by any text\">\n\
              <select id=\"status\" aria-label=\"Status\"><option value=\"\">all statuses</option></select>\n\
              <label><input id=\"denied\" type=\"checkbox\"> with denials</label>\n\
-             <output id=\"count\" aria-live=\"polite\"></output>\n</form>\n<table id=\"runs\">\n<thead><tr>"
+             <output id=\"count\" aria-live=\"polite\"></output>\n</form>\n<table id=\"runs\" class=\"play\">\n<thead><tr>"
         );
         for (number, column) in ["No.", "Task", "Action", "Status", "Items", "Duration", "Time"].iter().enumerate() {
             let class = if matches!(number, 0 | 4 | 5) { " class=\"number\"" } else { "" };
@@ -142,8 +137,8 @@ impl PlayPage {
         self.bytes += details.len();
         self.rows.push(Row {
             name: task.name.clone(),
-            action: task.action.clone(),
-            status: status(outcome, is_denied),
+            action: if task.is_handler { format!("{}, handler", task.action) } else { task.action.clone() },
+            status: status(outcome, is_denied, ignored),
             items: outcome.items.len(),
             began,
             took,
@@ -162,10 +157,19 @@ impl Events for PlayPage {
             Event::Result { task, outcome, ignored } => self.push(task, outcome, ignored),
             Event::NoHostsMatched => self.messages.push("A play is for other hosts.".to_owned()),
             Event::Warning(message) | Event::Error(message) => self.messages.push(message.brief()),
-            Event::Stats { counters, .. } => self.recap = counters.named().to_vec(),
+            Event::Stats { hosts, .. } => self.recap = sum(hosts),
             _ => {}
         }
     }
+}
+
+/// Returns the sums of the counters of all hosts.
+fn sum(hosts: &[(String, Counters)]) -> Vec<(&'static str, u64)> {
+    let mut sums = Counters::default().named();
+    for (_, counters) in hosts {
+        sums.iter_mut().zip(counters.named()).for_each(|(sum, (_, count))| sum.1 += count);
+    }
+    sums.to_vec()
 }
 
 impl Row {
@@ -210,18 +214,20 @@ fn bar(began: Duration, took: Duration, whole: Duration) -> String {
 
 fn duration(time: Duration) -> String {
     match time.as_millis() {
-        0..1000 => format!("{:.1} ms", time.as_secs_f64() * 1000.0),
+        0 => format!("{} µs", time.as_micros()),
+        1..1000 => format!("{:.1} ms", time.as_secs_f64() * 1000.0),
         1000..60_000 => format!("{:.1} s", time.as_secs_f64()),
         _ => format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60),
     }
 }
 
-fn status(outcome: &Outcome, is_denied: bool) -> &'static str {
+fn status(outcome: &Outcome, is_denied: bool, ignored: bool) -> &'static str {
     match outcome.status() {
         Status::Ok => "ok",
         Status::Changed => "changed",
         Status::Skipped => "skipped",
         Status::Failed if is_denied => "denied",
+        Status::Failed if ignored => "ignored",
         Status::Failed => "failed",
         Status::Unreachable => "unreachable",
     }
@@ -254,16 +260,22 @@ fn details(play: Option<&String>, task: &TaskInfo, outcome: &Outcome, ignored: b
     if ignored {
         details.push("ignored", "the play went on after the failure");
     }
-    denials.iter().for_each(|denial| details.push("denied", denial));
     if outcome.is_hidden() {
+        // What was denied may name what is secret.
+        details.push("denied", if denials.is_empty() { "" } else { CENSORED });
         details.push("result", CENSORED);
-        return details.html;
+        return details.into_html();
     }
+    denials.iter().for_each(|denial| details.push("denied", denial));
     if let Some(error) = &outcome.error {
         details.push("error", &error.brief());
     }
     outcome.warnings.iter().for_each(|warning| details.push("warning", &warning.brief()));
     for shown in std::iter::once(outcome).chain(&outcome.items) {
+        if outcome.is_loop && !std::ptr::eq(shown, outcome) {
+            let error = shown.error.as_ref().map(|error| format!(": {}", error.brief())).unwrap_or_default();
+            details.push("item", &format!("{} {}{error}", shown.status(), callback::label(shown)));
+        }
         if let Some(found) = shown.data.get("diff") {
             details.push("diff", &diff::text(found));
         }
@@ -272,30 +284,21 @@ fn details(play: Option<&String>, task: &TaskInfo, outcome: &Outcome, ignored: b
         let part = |key: &str| grant.as_dict().and_then(|grant| grant.get(key)?.as_str()).unwrap_or_default();
         details.push("granted", &format!("{} {} ({})", part("capability"), part("subject"), part("source")));
     }
-    details.push("result", &encode(&Value::Dict(outcome.registered())));
-    details.html
+    let mut result = outcome.registered();
+    leave_out_differences(&mut result);
+    details.push("result", &json::dumps(&result, Some(2), false));
+    details.into_html()
 }
 
-/// A list of details that is put together.
-#[derive(Default)]
-struct Details {
-    html: String,
-    count: usize,
-}
-
-impl Details {
-    /// Adds a detail, each line of it below the other. Empty ones are left out.
-    fn push(&mut self, label: &str, text: &str) {
-        if text.is_empty() || self.count == MAX_DETAILS {
-            return;
+/// Removes the differences from a result and from those of its items, since they are shown as such.
+fn leave_out_differences(result: &mut Dict) {
+    result.shift_remove("diff");
+    if let Some(Value::List(items)) = result.get_mut("results") {
+        for item in items {
+            if let Value::Dict(item) = item {
+                item.shift_remove("diff");
+            }
         }
-        self.count += 1;
-        let _ = write!(self.html, "<dt class=\"{label}\">{label}</dt><dd>");
-        for (number, line) in text.lines().take(MAX_LINES).enumerate() {
-            let line_break = if number == 0 { "" } else { "<br>" };
-            let _ = write!(self.html, "{line_break}{}", Escaped(line, MAX_DETAIL));
-        }
-        self.html.push_str("</dd>\n");
     }
 }
 
@@ -306,16 +309,9 @@ mod tests {
     #[test]
     fn durations_have_the_unit_that_fits() {
         let check = |millis: u64, expect: &str| assert_eq!(duration(Duration::from_millis(millis)), expect);
+        assert_eq!(duration(Duration::from_micros(40)), "40 µs");
         check(7, "7.0 ms");
         check(1500, "1.5 s");
         check(125_000, "2 min 5 s");
-    }
-
-    #[test]
-    fn details_are_never_markup_and_keep_their_lines() {
-        let mut details = Details::default();
-        details.push("diff", "<b>\n+x");
-        details.push("empty", "");
-        assert_eq!(details.html, "<dt class=\"diff\">diff</dt><dd>&lt;b&gt;<br>+x</dd>\n");
     }
 }

@@ -1,30 +1,50 @@
 //! Questions to the person at the terminal: `vars_prompt`, `pause` and `--step`.
+//!
+//! Keys are read as they come, so that Ctrl+C interrupts a question and not the play, and one key can be an answer.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, StderrLock, Write};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use modbox_tasks::run::host::{Prompt, PromptError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 /// Maximum bytes of an answer. A terminal gives lines of at most 4096 bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Switches echo off while it lives.
-struct WithoutEcho(Termios);
+/// What a terminal sends for Ctrl+C.
+const INTERRUPT: u8 = 3;
 
-impl WithoutEcho {
-    fn new() -> Option<Self> {
-        let before = tcgetattr(io::stdin()).ok()?;
-        let mut without = before.clone();
-        without.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Now, &without).ok()?;
-        Some(Self(before))
+/// What a terminal sends for Ctrl+D.
+const END: u8 = 4;
+
+/// Keys instead of lines, without echo, while it lives.
+struct KeyMode(Termios);
+
+impl KeyMode {
+    fn new() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut keys = before.clone();
+        keys.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
+        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(io::stdin(), OptionalActions::Now, &keys)?;
+        Ok(Self(before))
+    }
+
+    /// Says whether a key removes the character before it.
+    fn erases(&self, key: u8) -> bool {
+        key == self.0.special_codes[SpecialCodeIndex::VERASE] || matches!(key, 0x7f | 0x08)
+    }
+
+    /// Says whether a key removes the whole line.
+    fn kills(&self, key: u8) -> bool {
+        key != 0 && key == self.0.special_codes[SpecialCodeIndex::VKILL]
     }
 }
 
-impl Drop for WithoutEcho {
+impl Drop for KeyMode {
     fn drop(&mut self) {
         // Nothing can be done about a terminal that is gone.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
@@ -35,31 +55,29 @@ impl Drop for WithoutEcho {
 ///
 /// # Errors
 ///
-/// Standard input is not a terminal, or ends.
+/// Standard input is not a terminal, or the person interrupts.
 pub(crate) fn ask(prompt: &Prompt) -> Result<String, PromptError> {
-    let stdin = io::stdin();
-    if !stdin.is_terminal() {
+    if !io::stdin().is_terminal() {
         return Err(PromptError::NotInteractive);
     }
+    let mode = KeyMode::new().map_err(|_| PromptError::NotInteractive)?;
     let mut stderr = io::stderr().lock();
     let shown = stderr.write_all(crate::cli::clean::clean(&prompt.text).as_bytes()).and_then(|()| stderr.flush());
     shown.map_err(|_| PromptError::NotInteractive)?;
-    let echo = if prompt.private { WithoutEcho::new() } else { None };
-    let answer = read_line(prompt.timeout);
-    if echo.is_some() {
-        // The person's line end was not shown.
-        let _ = stderr.write_all(b"\n");
-    }
+    let answer = read_answer(prompt, &mode, &mut stderr);
+    // The person's line end was not shown.
+    let _ = stderr.write_all(b"\n");
     answer
 }
 
-/// Reads a line byte by byte, so that nothing of the next answer is taken.
-fn read_line(timeout: Option<Duration>) -> Result<String, PromptError> {
-    let (stdin, started) = (io::stdin(), Instant::now());
-    let mut line = Vec::new();
+/// Reads key by key, so that nothing of the next answer is taken.
+fn read_answer(prompt: &Prompt, mode: &KeyMode, stderr: &mut StderrLock<'_>) -> Result<String, PromptError> {
+    let started = Instant::now();
+    let mut line = Line { text: Vec::new(), echo: !prompt.private };
     loop {
-        let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
+        let left = prompt.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let stdin = io::stdin();
         let ready = rustix::io::retry_on_intr(|| {
             poll(&mut [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)], left.as_ref())
         });
@@ -68,12 +86,58 @@ fn read_line(timeout: Option<Duration>) -> Result<String, PromptError> {
             Ok(_) => {}
             Err(_) => return Err(PromptError::Interrupted),
         }
-        let mut byte = [0];
-        match stdin.lock().read(&mut byte) {
-            Ok(1) if byte[0] == b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
-            Ok(1) if line.len() < MAX_ANSWER => line.push(byte[0]),
-            Ok(1) => {}
+        let mut key = [0];
+        match stdin.lock().read(&mut key) {
+            Ok(1) if !matches!(key[0], INTERRUPT | END) => {}
             _ => return Err(PromptError::Interrupted),
+        }
+        let answer = char::from(key[0].to_ascii_lowercase());
+        match key[0] {
+            _ if prompt.timeout.is_some() => {}
+            _ if !prompt.keys.is_empty() => {
+                if prompt.keys.contains(&answer) {
+                    return Ok(answer.to_string());
+                }
+            }
+            b'\n' | b'\r' => return Ok(String::from_utf8_lossy(&line.text).into_owned()),
+            key if mode.erases(key) => drop(line.erase(stderr)),
+            key if mode.kills(key) => while line.erase(stderr) {},
+            key => line.add(key, stderr),
+        }
+    }
+}
+
+/// A line that a person types.
+struct Line {
+    text: Vec<u8>,
+    echo: bool,
+}
+
+impl Line {
+    fn add(&mut self, key: u8, stderr: &mut StderrLock<'_>) {
+        if self.text.len() < MAX_ANSWER && (!key.is_ascii_control() || key == b'\t') {
+            self.text.push(key);
+            self.show(&[key], stderr);
+        }
+    }
+
+    /// Removes the last character. Returns whether there was one.
+    fn erase(&mut self, stderr: &mut StderrLock<'_>) -> bool {
+        // The bytes of a character after its first one begin with the bits 10.
+        while self.text.last().is_some_and(|byte| byte & 0xc0 == 0x80) {
+            self.text.pop();
+        }
+        let erased = self.text.pop().is_some();
+        if erased {
+            self.show(b"\x08 \x08", stderr);
+        }
+        erased
+    }
+
+    fn show(&self, bytes: &[u8], stderr: &mut StderrLock<'_>) {
+        if self.echo {
+            // An answer counts even if it cannot be shown.
+            let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
         }
     }
 }

@@ -51,7 +51,13 @@ impl PlayTree {
         tree
     }
 
-    fn add(&mut self, folder: &Path) {
+    /// Lets a file be read, and nothing beside it.
+    pub(crate) fn add_file(&mut self, file: &Path) {
+        self.files.push(normalize(file));
+    }
+
+    /// Opens a folder. One that does not exist is left out.
+    pub(crate) fn add(&mut self, folder: &Path) {
         let path = normalize(folder);
         if self.roots.iter().any(|root| root.path == path) {
             return;

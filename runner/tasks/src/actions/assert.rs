@@ -6,8 +6,10 @@ use modbox_yaml::Source;
 
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
-use crate::load::values;
+use crate::report::message::Message;
 use crate::run::conditions;
+use crate::run::fields;
+use crate::vars::layer;
 
 /// Checks conditions.
 ///
@@ -15,7 +17,7 @@ use crate::run::conditions;
 ///
 /// The task gives unknown arguments or no conditions, or a condition cannot be evaluated.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["that", "fail_msg", "msg", "success_msg", "quiet"])?;
+    context.check_options(&["fail_msg", "quiet", "success_msg", "that"], &["msg"])?;
     let that = context.sources.get("that").map(|argument| argument.value.clone());
     let that = that.ok_or_else(|| ActionError::failed("missing required arguments: that"))?;
     let fail = message(context, &["fail_msg", "msg"], "Assertion failed")?;
@@ -25,7 +27,9 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     if !quiet {
         result.insert("_ansible_verbose_always".to_owned(), Value::Bool(true));
     }
-    for condition in expressions(context, &that) {
+    let conditions = expressions(context, &that)?;
+    deprecate(context, &conditions);
+    for condition in conditions {
         if !context.engine.condition(&condition, context.scope)?.value {
             result.extend(entry("failed", true));
             result.extend(entry("evaluated_to", false));
@@ -40,15 +44,36 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
 }
 
 /// Returns the conditions: those of a list, or of a variable that is a list of the play.
-fn expressions(context: &ActionContext<'_>, that: &Source) -> Vec<Source> {
-    let name = that.as_text().and_then(|text| text.trim().strip_prefix("{{")?.strip_suffix("}}").map(str::trim));
-    if let Some(name) = name.filter(|name| values::is_variable_name(name))
-        && let Some(Content::Source(source)) = context.scope.get(name).map(modbox_template::Slot::content)
-        && source.as_list().is_some()
-    {
-        return conditions::conditions(source);
+fn expressions(context: &ActionContext<'_>, that: &Source) -> Result<Vec<Source>, ActionError> {
+    if modbox_template::is_template(that) && that.as_text().is_some() {
+        let written = context.engine.written(that, context.scope)?.value;
+        if let Some(list) = written.filter(|written| written.as_list().is_some()) {
+            return Ok(conditions::conditions(&list));
+        }
     }
-    conditions::conditions(that)
+    Ok(conditions::conditions(that))
+}
+
+/// Records that conditions are templates, unless a variable turns such warnings off.
+fn deprecate(context: &mut ActionContext<'_>, conditions: &[Source]) {
+    let is_template = |condition: &Source| {
+        let text = condition.as_text().map(|text| text.trim());
+        text.is_some_and(|text| text.starts_with("{{") && text.ends_with("}}"))
+    };
+    if !conditions.iter().any(is_template) || !shows_deprecations(context) {
+        return;
+    }
+    let text = "Conditionals should not be surrounded by templating delimiters such as {{ }} or {% %}.";
+    context.findings.deprecations.push(Message::new(text));
+}
+
+fn shows_deprecations(context: &ActionContext<'_>) -> bool {
+    let value = match context.scope.get("ansible_deprecation_warnings").map(modbox_template::Slot::content) {
+        Some(Content::Source(source)) => context.engine.evaluate(source, context.scope).map(|found| found.value).ok(),
+        Some(Content::Value(value)) => Some(value.clone()),
+        _ => None,
+    };
+    value.is_none_or(|value| fields::truth(&layer::to_json(&value)).unwrap_or(true))
 }
 
 /// Returns a message: a text or a list of texts.
@@ -60,7 +85,7 @@ fn message(context: &ActionContext<'_>, names: &[&str], default: &str) -> Result
         Some((_, value)) if is_text(value) || value.as_list().is_some_and(|items| items.iter().all(is_text)) => {
             Ok(value.clone())
         }
-        Some((name, value)) => Err(ActionError::failed(format!(
+        Some((name, value)) => Err(ActionError::result(format!(
             "argument '{name}' is of type {} and we were unable to convert to str_or_list_of_str: a string or list of \
              strings is required",
             value.type_name()

@@ -1,60 +1,76 @@
-//! `async_status`: asks about a job that a task started.
+//! `async_status`: asks about a job that a task started, or removes its file.
 
 use modbox_python_json::{Dict, Value};
-use modbox_yaml::Source;
 
 use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
-use crate::paths;
-use crate::vars::layer;
-
-/// Where Ansible keeps the results of jobs.
-const FOLDER: &str = "~/.ansible_async";
+use crate::run::host::{JobQuestion, JobState, JobWish};
+use crate::run::job_folder;
 
 /// Asks about a job.
 ///
 /// # Errors
 ///
-/// An argument is wrong, or the module cannot be run.
+/// An argument is wrong, or the job's file cannot be read or removed.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["jid", "mode"])?;
-    let Some(job) = context.text("jid") else {
+    context.check_options(&["jid", "mode"], &[])?;
+    let Some(id) = context.text("jid") else {
         return Err(ActionError::result("missing required arguments: jid"));
     };
     let mode = context.text("mode").unwrap_or_else(|| "status".to_owned());
-    if !matches!(mode.as_str(), "status" | "cleanup") {
-        return Err(ActionError::result(format!("value of mode must be one of: status, cleanup, got: {mode}")));
+    let wish = match mode.as_str() {
+        "status" => JobWish::Status,
+        "cleanup" => JobWish::Remove,
+        _ => {
+            return Err(ActionError::result(format!("value of mode must be one of: status, cleanup, got: {mode}")));
+        }
+    };
+    let folder = job_folder::named(context.engine, context.scope);
+    let state = context.host.job(&JobQuestion { id: &id, folder: folder.as_deref(), wish })?;
+    if wish == JobWish::Remove && state.is_known {
+        return Ok(erased(&id, &state.file));
     }
-    let configured = context.engine.expression(&Source::literal("ansible_async_dir"), context.scope).ok();
-    let folder =
-        configured.map_or_else(|| FOLDER.to_owned(), |found| modbox_python_json::str(&layer::to_json(&found.value)));
-    let mut args = Dict::new();
-    args.insert("jid".to_owned(), Value::from(job.as_str()));
-    args.insert("mode".to_owned(), Value::from(mode.as_str()));
-    args.insert("_async_dir".to_owned(), Value::from(folder.as_str()));
-    let mut result = initial(&job, &mode, &folder);
-    result.extend(context.run_module("ansible.legacy.async_status", args)?);
-    for key in ["started", "finished"] {
-        let truth = result.get(key).is_some_and(Value::is_truthy);
-        result.insert(key.to_owned(), Value::Bool(truth));
-    }
-    Ok(result)
+    Ok(status(context, &id, state))
 }
 
-/// Returns what is known without asking.
-fn initial(job: &str, mode: &str, folder: &str) -> Dict {
-    let file = Value::from(paths::join(folder, job));
-    let cleans = mode == "cleanup";
+/// Returns the result for a job: that of its module if it ended, and what is known of the job.
+pub fn status(context: &mut ActionContext<'_>, id: &str, state: JobState) -> Dict {
+    let is_finished = state.is_finished || !state.is_known;
+    let found = if state.is_known { state.result } else { unknown() };
+    let mut result = common(id, true);
+    result.insert("results_file".to_owned(), state.file.into());
+    result.extend(context.received(found));
+    result.insert("started".to_owned(), true.into());
+    result.insert("finished".to_owned(), is_finished.into());
+    result
+}
+
+/// Returns what a module would return about a job that does not exist.
+fn unknown() -> Dict {
+    [("failed", Value::from(true)), ("msg", "could not find job".into())]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+/// Returns the result for a job whose file was removed.
+fn erased(id: &str, file: &str) -> Dict {
+    let mut result = common(id, false);
+    result.insert("erased".to_owned(), file.into());
+    result
+}
+
+/// Returns what every result about a job has.
+fn common(id: &str, started: bool) -> Dict {
     let empty = || Value::List(Vec::new());
     [
-        ("started", Value::Bool(!cleans)),
-        ("finished", Value::Bool(false)),
-        ("stdout", Value::from("")),
-        ("stderr", Value::from("")),
+        ("started", Value::from(started)),
+        ("finished", false.into()),
+        ("stdout", "".into()),
+        ("stderr", "".into()),
         ("stdout_lines", empty()),
         ("stderr_lines", empty()),
-        ("ansible_job_id", Value::from(job)),
-        (if cleans { "erased" } else { "results_file" }, file),
+        ("ansible_job_id", id.into()),
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into_iter()

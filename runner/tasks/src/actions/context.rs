@@ -5,16 +5,16 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Engine, Provenance, Scope, TemplateError};
-use modbox_yaml::Source;
+use modbox_yaml::{Position, Source};
 
 use crate::actions::error::ActionError;
 use crate::load::find;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
-use crate::report::message::Message;
+use crate::report::message::{Excerpt, Message};
 use crate::run::defaults;
 use crate::run::fields;
-use crate::run::host::{ActionHost, ModuleCall, ModuleOptions, PrivateFile};
+use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
 use crate::run::result;
 use crate::vars::{layer, magic};
 
@@ -49,10 +49,14 @@ pub struct ActionContext<'a> {
 pub struct Findings {
     /// Warnings.
     pub warnings: Vec<Message>,
+    /// Deprecated things that the task uses.
+    pub deprecations: Vec<Message>,
     /// Reports of modules.
     pub reports: Vec<Value>,
     /// Why the module that ran last failed.
     pub module_error: Option<Message>,
+    /// What stopped a job that the task waited for.
+    pub failure: Option<HostErrorKind>,
     /// Variables of files of the play, for the rest of the play.
     pub included: Vec<(Arc<str>, Source)>,
 }
@@ -79,9 +83,9 @@ impl ActionContext<'_> {
     ///
     /// The module cannot be run.
     pub fn run_step(&mut self, name: &str, args: Dict) -> Result<Dict, ActionError> {
-        let job_limit = self.options.job_limit.take();
+        let job = self.options.job.take();
         let result = self.run_module(name, args);
-        self.options.job_limit = job_limit;
+        self.options.job = job;
         result
     }
 
@@ -93,11 +97,17 @@ impl ActionContext<'_> {
     pub fn run_module_with(&mut self, name: &str, args: Dict, files: Vec<PrivateFile>) -> Result<Dict, ActionError> {
         let call = self.call(name, args, files);
         let run = self.host.run_module(&call)?;
-        self.findings.reports.push(run.report);
-        let mut cleaned = result::clean(run.result);
+        // A job that was started has no report yet.
+        self.findings.reports.extend(Some(run.report).filter(|report| *report != Value::Null));
+        Ok(self.received(run.result))
+    }
+
+    /// Cleans the result of a module, and takes note of its warnings and of why it failed.
+    pub fn received(&mut self, result: Dict) -> Dict {
+        let mut cleaned = result::clean(result);
         self.findings.warnings.append(&mut cleaned.warnings);
         self.findings.module_error = module_error(&mut cleaned.data);
-        Ok(cleaned.data)
+        cleaned.data
     }
 
     /// Looks for resources of a provider of libral, or updates one, with the task's options.
@@ -183,13 +193,39 @@ impl ActionContext<'_> {
     ///
     /// The task gives another one.
     pub fn check_args(&self, valid: &[&str]) -> Result<(), ActionError> {
-        let given = self.args.keys().map(String::as_str).chain(self.sources.keys().map(|name| &**name));
-        let mut invalid: Vec<&str> = given.filter(|name| !valid.contains(name)).collect();
+        let invalid = self.other_args(|name| valid.contains(&name));
         if invalid.is_empty() {
             return Ok(());
         }
-        invalid.sort_unstable();
         Err(ActionError::failed(format!("Invalid options for {}: {}", self.action, invalid.join(","))))
+    }
+
+    /// Checks the arguments as [`ActionContext::check_args`] does, for an action whose options Ansible checks as those of
+    /// a module. `options` is the list of them as messages show it, without aliases.
+    ///
+    /// # Errors
+    ///
+    /// The task gives another one.
+    pub fn check_options(&self, options: &[&str], aliases: &[&str]) -> Result<(), ActionError> {
+        let invalid = self.other_args(|name| options.contains(&name) || aliases.contains(&name));
+        if invalid.is_empty() {
+            return Ok(());
+        }
+        let aliases = if aliases.is_empty() { String::new() } else { format!(" ({})", aliases.join(", ")) };
+        Err(ActionError::result(format!(
+            "Unsupported parameters for ({}) module: {}. Supported parameters include: {}{aliases}.",
+            self.action,
+            invalid.join(", "),
+            options.join(", ")
+        )))
+    }
+
+    /// Returns the sorted names of arguments that are not those of the action.
+    fn other_args(&self, is_own: impl Fn(&str) -> bool) -> Vec<&str> {
+        let given = self.args.keys().map(String::as_str).chain(self.sources.keys().map(|name| &**name));
+        let mut others: Vec<&str> = given.filter(|name| !is_own(name)).collect();
+        others.sort_unstable();
+        others
     }
 
     /// Finds a file that the task names: in the folders of its role and play, first in the one for such files.
@@ -211,6 +247,12 @@ impl ActionContext<'_> {
             "Could not find or access '{name}'\nSearched in:{searched} on the Ansible Controller.\nIf you are using a module \
              and expect the file to exist on the remote, see the remote_src option"
         )))
+    }
+
+    /// Returns the lines around a position of the play, for a message.
+    #[must_use]
+    pub fn excerpt(&self, position: &Position) -> Option<Excerpt> {
+        Excerpt::in_file(position, self.host.files())
     }
 
     /// Shows a text to the person at the terminal.

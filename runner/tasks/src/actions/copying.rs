@@ -118,8 +118,16 @@ fn transfer(
     follow: bool,
 ) -> Result<Dict, ActionError> {
     let mut own = args.clone();
-    for name in ["content", "decrypt", "src"] {
+    // Some say how folders and files of the machine are copied, which is not what the module does here.
+    for name in ["content", "decrypt", "src", "remote_src", "local_follow", "directory_mode"] {
         own.shift_remove(name);
+    }
+    let folder = paths::parent(dest_file);
+    if dest.ends_with('/') && !state(context, folder, true, true)?.exists {
+        let made = make_folder(context, args, folder)?;
+        if made.get("failed").is_some_and(Value::is_truthy) {
+            return Ok(made);
+        }
     }
     own.insert("dest".to_owned(), Value::from(dest));
     own.insert("_original_basename".to_owned(), Value::from(file.name));
@@ -133,6 +141,18 @@ fn transfer(
     // The suffix stays, so that a command that validates the file can tell what it is.
     let name = format!(".source{}", paths::extension(dest_file));
     context.run_module_with("ansible.legacy.copy", own, vec![private("src", name, &file.content)])
+}
+
+/// Makes the folder of a file below a destination that is a folder by the slash at its end, and those above it.
+fn make_folder(context: &mut ActionContext<'_>, args: &Dict, folder: &str) -> Result<Dict, ActionError> {
+    let mut own = file_args(args);
+    for name in ["src", "force"] {
+        own.shift_remove(name);
+    }
+    own.insert("path".to_owned(), Value::from(folder));
+    own.insert("state".to_owned(), Value::from("directory"));
+    own.insert("mode".to_owned(), args.get("directory_mode").cloned().unwrap_or_default());
+    context.run_module("ansible.legacy.file", own)
 }
 
 /// Runs the module `file`, which sets the attributes of a file that has the content already.

@@ -3,6 +3,7 @@
 use modbox_template::TemplateError;
 
 use crate::files::FileError;
+use crate::report::message::Message;
 use crate::run::host::HostError;
 
 /// A failure of an action. A module that ran and failed is a result instead.
@@ -14,6 +15,12 @@ pub enum ActionError {
     /// The action says itself that it failed, as Ansible's own actions do: the text is the result's message.
     #[error("{0}")]
     Result(String),
+    /// The arguments are wrong, in words that Ansible shows with no word of the action.
+    #[error("{0}")]
+    Wrong(String),
+    /// The arguments are wrong; the message says where they are written.
+    #[error("{}", .0.brief())]
+    Explained(Box<Message>),
     /// The action does not run now.
     #[error("{0}")]
     Skipped(String),

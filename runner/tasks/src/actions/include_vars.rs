@@ -127,7 +127,8 @@ fn merge(old: &mut Value, new: &Value) {
 
 fn read_file(context: &ActionContext<'_>, found: &mut Found) -> Result<(), ActionError> {
     let name = context.text("file").or_else(|| context.text("_raw_params"));
-    let name = name.ok_or_else(|| ActionError::failed("No file was specified for include_vars"))?;
+    let name =
+        name.ok_or_else(|| ActionError::failed("Could not find file: no file was specified for include_vars"))?;
     let path = context.find_file("vars", name.trim_end_matches('\n'))?;
     load(context, &path, found)
 }

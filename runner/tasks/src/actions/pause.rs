@@ -19,7 +19,7 @@ const MAX_SECONDS: i64 = 7 * 24 * 3600;
 /// The task gives unknown arguments, both minutes and seconds, or a time that is not a number; or the person at the
 /// terminal aborts the play.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    context.check_args(&["echo", "minutes", "prompt", "seconds"])?;
+    check_names(context)?;
     let echo = context.flag("echo", true)?;
     let (seconds, unit) = duration(context)?;
     let text = context.text("prompt");
@@ -42,7 +42,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
             wait(context, &question, u64::try_from(seconds).unwrap_or(1))?;
         }
         None => {
-            let prompt = Prompt { text: question, private: !echo, timeout: None };
+            let prompt = Prompt { text: question, private: !echo, ..Prompt::default() };
             answer = match context.host.prompt(&prompt) {
                 Ok(answer) => answer,
                 Err(PromptError::NotInteractive) => {
@@ -69,12 +69,34 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     Ok(result)
 }
 
+/// Checks that the task gives known arguments, in the words that Ansible has for those of modules.
+fn check_names(context: &ActionContext<'_>) -> Result<(), ActionError> {
+    const NAMES: [&str; 4] = ["echo", "minutes", "prompt", "seconds"];
+    let mut unknown: Vec<&str> = context.args.keys().map(String::as_str).filter(|name| !NAMES.contains(name)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    unknown.sort_unstable();
+    let (action, unknown, all) = (&context.action, unknown.join(", "), NAMES.join(", "));
+    Err(ActionError::failed(format!(
+        "Unsupported parameters for ({action}) module: {unknown}. Supported parameters include: {all}."
+    )))
+}
+
+/// Returns a number as Python's `int()` does: a fraction is cut off, but not in text.
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Float(number) => fields::whole(&Value::Float(number.trunc())),
+        Value::Str(text) => text.trim().parse().ok(),
+        other => fields::whole(other),
+    }
+}
+
 /// Returns the seconds to wait, and the unit to show.
 fn duration(context: &ActionContext<'_>) -> Result<(Option<i64>, &'static str), ActionError> {
     let number = |name: &str| -> Result<Option<i64>, ActionError> {
         let Some(value) = context.args.get(name).filter(|value| **value != Value::Null) else { return Ok(None) };
-        let whole = fields::whole(value).map(Some);
-        whole.ok_or_else(|| {
+        integer(value).map(Some).ok_or_else(|| {
             let (found, text) = (value.type_name(), modbox_python_json::str(value));
             ActionError::failed(format!(
                 "argument '{name}' is of type {found} and we were unable to convert to int: \"{text}\" cannot be \
@@ -93,7 +115,7 @@ fn duration(context: &ActionContext<'_>) -> Result<(Option<i64>, &'static str), 
 /// Waits for a time, or until the person interrupts.
 fn wait(context: &mut ActionContext<'_>, question: &str, seconds: u64) -> Result<(), ActionError> {
     let timeout = Duration::from_secs(seconds);
-    let prompt = Prompt { text: question.to_owned(), private: true, timeout: Some(timeout) };
+    let prompt = Prompt { text: question.to_owned(), private: true, timeout: Some(timeout), ..Prompt::default() };
     match context.host.prompt(&prompt) {
         Ok(_) => Ok(()),
         Err(PromptError::NotInteractive) => {
@@ -107,8 +129,8 @@ fn wait(context: &mut ActionContext<'_>, question: &str, seconds: u64) -> Result
 /// Asks whether to go on after an interruption.
 fn decide(context: &mut ActionContext<'_>) -> Result<String, ActionError> {
     let text = "Press 'C' to continue the play or 'A' to abort \r".to_owned();
-    match context.host.prompt(&Prompt { text, private: false, timeout: None }) {
-        Ok(answer) if answer.trim().eq_ignore_ascii_case("c") => Ok(String::new()),
+    match context.host.prompt(&Prompt { text, private: true, keys: &['a', 'c'], ..Prompt::default() }) {
+        Ok(answer) if answer == "c" => Ok(String::new()),
         _ => Err(ActionError::failed("user requested abort!")),
     }
 }

@@ -10,7 +10,7 @@ use crate::paths;
 use crate::run::host::PrivateFile;
 use crate::words::first_word;
 
-const OPTIONS: [&str; 7] = ["_raw_params", "cmd", "creates", "removes", "chdir", "executable", "decrypt"];
+const OPTIONS: [&str; 7] = ["_raw_params", "chdir", "cmd", "creates", "decrypt", "executable", "removes"];
 
 /// Runs the script.
 ///
@@ -60,7 +60,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
 
 /// Checks the arguments, and returns the command line.
 fn check(context: &ActionContext<'_>) -> Result<String, ActionError> {
-    context.check_args(&OPTIONS)?;
+    context.check_options(&OPTIONS, &[])?;
     let line = match (context.text("_raw_params"), context.text("cmd")) {
         (Some(_), Some(_)) => {
             return Err(ActionError::result("parameters are mutually exclusive: _raw_params|cmd"));

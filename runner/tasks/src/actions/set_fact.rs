@@ -45,7 +45,7 @@ pub fn check_names<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), Ac
     for name in names {
         if !values::is_variable_name(name) {
             let name = modbox_python_json::str_repr(name);
-            return Err(ActionError::failed(format!("Invalid variable name {name}.")));
+            return Err(ActionError::Wrong(format!("Invalid variable name {name}.")));
         }
     }
     Ok(())

@@ -17,8 +17,13 @@ pub trait ActionNames {
     /// Says whether a name is that of an action or a module. `collections` is searched for names without a collection.
     fn is_known(&self, name: &str, collections: &[String]) -> bool;
 
-    /// Takes note of a role, whose `library` has modules for the rest of the play.
-    fn role_found(&self, path: &str);
+    /// Returns the file of the plugin in Python that does an unknown action. modbox does not run such plugins.
+    fn python_plugin(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Takes note of a folder, such as that of a role, whose `library` has modules for the rest of the play.
+    fn folder_found(&self, path: &str);
 }
 
 /// What the operator decides about reading plays.

@@ -34,8 +34,14 @@ pub fn read(loader: &Loader<'_>, source: &Source, import: &PlayImport) -> Result
     let map = values::map(source, "play")?;
     let mut keywords = task::read_keywords(loader, Place::Play, map, &["vars"]);
     check_hosts(loader, source, &keywords);
-    if let (Some(user), None) = (keywords.take(Keyword::User), keywords.get(Keyword::RemoteUser)) {
-        keywords.set(Keyword::RemoteUser, user);
+    match (keywords.take(Keyword::User), keywords.get(Keyword::RemoteUser)) {
+        (Some(user), None) => keywords.set(Keyword::RemoteUser, user),
+        (Some(user), Some(_)) => {
+            let text = "both 'user' and 'remote_user' are set for this play. The use of 'user' is deprecated, and should \
+                        be removed";
+            loader.report(LoadError::new(user.position(), Problem::Other(text.to_owned())));
+        }
+        _ => {}
     }
     let own = values::vars(loader, map.get("vars"));
     let mut vars = vec![own];
@@ -77,16 +83,17 @@ fn build(
     let mut of_roles = Additions::default();
     let role_tasks = roles.map(|roles| read_roles(loader, &roles, &frame, &mut of_roles)).unwrap_or_default();
     let mut added = Additions::default();
-    let own_handlers = handlers.map(|source| {
+    let own_handlers = handlers.filter(|source| is_block(loader, "handlers", source)).map(|source| {
         let drafts = list::read(loader, &source, &frame, true);
         expand::handlers(loader, drafts, 0, &mut added)
     });
-    let mut read_part = |source: Option<Source>| -> Vec<Item> {
-        let Some(source) = source else { return Vec::new() };
+    let mut read_part = |name: &str, source: Option<Source>| -> Vec<Item> {
+        let Some(source) = source.filter(|source| is_block(loader, name, source)) else { return Vec::new() };
         let drafts = list::read(loader, &source, &frame, false);
         expand::items(loader, drafts, 0, &mut added)
     };
-    let (pre_tasks, tasks, post_tasks) = (read_part(pre_tasks), read_part(tasks), read_part(post_tasks));
+    let (pre_tasks, tasks, post_tasks) =
+        (read_part("pre_tasks", pre_tasks), read_part("tasks", tasks), read_part("post_tasks", post_tasks));
     let mut handlers = of_roles.handlers;
     handlers.extend(own_handlers.unwrap_or_default());
     handlers.extend(added.handlers);
@@ -113,7 +120,10 @@ fn read_roles(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, added: &
         return Vec::new();
     }
     let Some(entries) = source.as_list() else {
-        loader.report(values::wrong_type(source, "roles", "a list of roles"));
+        let (shown, kind) = (data_repr(source), source.kind());
+        let text =
+            format!("A malformed role declaration was encountered: ds ({shown}) should be a list but was {kind}");
+        loader.report(LoadError::new(source.position(), Problem::Other(text)));
         return Vec::new();
     };
     let mut items = Vec::new();
@@ -128,6 +138,24 @@ fn read_roles(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, added: &
     items
 }
 
+/// Says whether a part of a play is a list of tasks, or nothing.
+fn is_block(loader: &Loader<'_>, name: &str, source: &Source) -> bool {
+    if source.is_null() || source.as_list().is_some() {
+        return true;
+    }
+    let (shown, kind) = (data_repr(source), source.kind());
+    let text = format!(
+        "A malformed block was encountered while loading {name}: {shown} should be a list or None but is {kind}"
+    );
+    loader.report(LoadError::new(source.position(), Problem::Other(text)));
+    false
+}
+
+/// Returns how Python writes a node's data.
+fn data_repr(source: &Source) -> String {
+    modbox_python_json::repr(&source.to_data().unwrap_or_default())
+}
+
 fn check_hosts(loader: &Loader<'_>, source: &Source, keywords: &KeywordValues) {
     let Some(hosts) = keywords.get(Keyword::Hosts) else {
         let problem = Problem::Missing { keyword: "hosts".to_owned() };
@@ -135,7 +163,10 @@ fn check_hosts(loader: &Loader<'_>, source: &Source, keywords: &KeywordValues) {
     };
     let entries = values::items(hosts);
     let named = |entry: &Source| values::scalar_text(entry).is_some_and(|text| !text.is_empty());
-    if entries.is_empty() || !entries.iter().all(named) {
+    if entries.is_empty() || hosts.is_null() {
+        let text = "Hosts list cannot be empty. Please check your playbook".to_owned();
+        loader.report(LoadError::new(hosts.position(), Problem::Other(text)));
+    } else if !entries.iter().all(named) {
         loader.report(values::wrong_type(hosts, "hosts", "a pattern, or a list of patterns"));
     }
 }

@@ -50,9 +50,13 @@ fn read_file(
     let entries =
         source.as_list().ok_or_else(|| values::wrong_type(&source, "playbook", "a list of plays or tasks"))?;
     if entries.is_empty() {
-        return Err(other("the playbook has no play; write a list of plays or tasks"));
+        return Err(other(&format!("A playbook must contain at least one play: {file}")));
     }
     let around = loader.folder.replace(paths::parent(file).to_owned());
+    if depth > 0 {
+        // Modules lie beside an imported playbook as in a role.
+        loader.names.folder_found(paths::parent(file));
+    }
     loader.vars.borrow_mut().magic = layer::of_texts([("playbook_dir", paths::parent(file))]);
     if depth == 0 && entries.iter().all(is_task) {
         plays.push(play::of_tasks(loader, &source));

@@ -112,8 +112,8 @@ pub fn request(loader: &Loader<'_>, entry: &Source, beside: Option<String>) -> R
         None => {
             let name = values::scalar_text(entry).ok_or_else(|| values::wrong_type(entry, "role", "a role's name"))?;
             if name.contains(',') {
-                let reason = "the old form with commas; write a mapping with the key `role`".to_owned();
-                return Err(LoadError::new(entry.position(), Problem::Refused { keyword: name, reason }));
+                let text = format!("Invalid old style role requirement: {name}; write a mapping with the key `role`");
+                return Err(LoadError::new(entry.position(), Problem::Other(text)));
             }
             entry.clone()
         }
@@ -154,7 +154,7 @@ pub fn load(loader: &Loader<'_>, request: RoleRequest, depth: usize) -> Result<R
         return Err(LoadError::new(&request.position, Problem::TooDeep { kind: "roles", limit: MAX_DEPTH }));
     }
     let (name, path, collection) = find(loader, &request)?;
-    loader.names.role_found(&path);
+    loader.names.folder_found(&path);
     let metadata = metadata(loader, &path, &request.position)?;
     let beside = Some(paths::parent(&path).to_owned());
     let mut dependencies = Vec::new();

@@ -194,7 +194,11 @@ fn check_known(loader: &Loader<'_>, call: &ActionCall, collections: &[String]) {
     }
     let Some(name) = call.action.as_text() else { return };
     if !loader.names.is_known(name, collections) {
-        let problem = Problem::UnknownAction { name: name.to_string() };
+        let name = name.to_string();
+        let problem = match loader.names.python_plugin(&name) {
+            Some(file) => Problem::PythonAction { name, file },
+            None => Problem::UnknownAction { name },
+        };
         loader.report(LoadError::new(call.action.position(), problem));
     }
 }

@@ -60,11 +60,8 @@ pub fn wrong_type(source: &Source, what: &str, expected: &str) -> LoadError {
 /// Says whether a text is a name that variables can have.
 #[must_use]
 pub fn is_variable_name(name: &str) -> bool {
-    const RESERVED: [&str; 35] = [
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-        "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-    ];
+    // Constants of templates, which would hide the variable.
+    const RESERVED: [&str; 7] = ["False", "None", "True", "false", "none", "not", "true"];
     let mut characters = name.chars();
     characters.next().is_some_and(|first| first == '_' || first.is_ascii_alphabetic())
         && characters.all(|c| c == '_' || c.is_ascii_alphanumeric())

@@ -59,8 +59,8 @@ fn value(call: &Call<'_>, options: &Options, key: &str) -> Result<Option<String>
         return Err(failed("\"delimiter\" must be a 1-character string"));
     };
     let name = options.text("file")?.unwrap_or_else(|| "ansible.csv".to_owned());
-    let path =
-        call.find("files", &name)?.ok_or_else(|| failed(format!("Unable to find '{name}' in expected paths")))?;
+    let missing = || failed(format!("Unable to find '{name}' in expected paths: No such file or directory"));
+    let path = call.find("files", &name)?.ok_or_else(missing)?;
     let encoding = options.text("encoding")?.unwrap_or_else(|| "utf-8".to_owned());
     let codec = Encoding::of_name(&encoding).ok_or_else(|| failed(format!("unknown encoding: {encoding}")))?;
     let text = codec.decode(&call.content(&path)?);

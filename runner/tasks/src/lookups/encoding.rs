@@ -17,6 +17,8 @@ pub enum Encoding {
     Utf16Le,
     /// `utf-16-be`
     Utf16Be,
+    /// An encoding of one platform or region, such as `windows-1252` or `koi8-r`.
+    Regional(&'static encoding_rs::Encoding),
 }
 
 impl Encoding {
@@ -32,7 +34,7 @@ impl Encoding {
             "utf_16" | "utf16" | "u16" => Self::Utf16,
             "utf_16_le" | "utf_16le" => Self::Utf16Le,
             "utf_16_be" | "utf_16be" => Self::Utf16Be,
-            _ => return None,
+            other => Self::Regional(regional(other)?),
         })
     }
 
@@ -51,6 +53,10 @@ impl Encoding {
             },
             Self::Utf16Le => utf16(bytes, u16::from_le_bytes),
             Self::Utf16Be => utf16(bytes, u16::from_be_bytes),
+            Self::Regional(encoding) => {
+                let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
+                (!text.chars().any(is_control)).then(|| text.into_owned())
+            }
         }
     }
 
@@ -69,7 +75,42 @@ impl Encoding {
             Self::Utf16 => Ok([vec![0xff, 0xfe], units(u16::to_le_bytes)].concat()),
             Self::Utf16Le => Ok(units(u16::to_le_bytes)),
             Self::Utf16Be => Ok(units(u16::to_be_bytes)),
+            Self::Regional(encoding) => encode_regional(encoding, text),
         }
+    }
+}
+
+/// Returns the encoding of one of Python's names, with underscores. Browsers read some names as similar encodings, which
+/// do not count.
+fn regional(name: &str) -> Option<&'static encoding_rs::Encoding> {
+    let label = name.replace('_', "-");
+    let label = match label.strip_prefix("cp").unwrap_or(&label) {
+        page if page.len() == 4 && page.starts_with("125") => format!("windows-{page}"),
+        _ => label,
+    };
+    let label = label.strip_prefix("iso8859-").map_or_else(|| label.clone(), |part| format!("iso-8859-{part}"));
+    let found = encoding_rs::Encoding::for_label(label.as_bytes())?;
+    found.name().replace('_', "-").eq_ignore_ascii_case(&label).then_some(found)
+}
+
+/// Says whether a character stands in browsers' tables for a byte that Python's tables do not have.
+fn is_control(c: char) -> bool {
+    ('\u{80}'..='\u{9f}').contains(&c)
+}
+
+fn encode_regional(encoding: &'static encoding_rs::Encoding, text: &str) -> Result<Vec<u8>, char> {
+    if let Some(c) = text.chars().find(|c| is_control(*c)) {
+        return Err(c);
+    }
+    let mut encoder = encoding.new_encoder();
+    // No encoding takes more than four bytes for a character, and a few for its end.
+    let mut bytes = vec![0; text.len().saturating_mul(4).saturating_add(16)];
+    let (result, _, written) = encoder.encode_from_utf8_without_replacement(text, &mut bytes, true);
+    bytes.truncate(written);
+    match result {
+        encoding_rs::EncoderResult::InputEmpty => Ok(bytes),
+        encoding_rs::EncoderResult::Unmappable(c) => Err(c),
+        encoding_rs::EncoderResult::OutputFull => Err(char::REPLACEMENT_CHARACTER),
     }
 }
 
@@ -96,6 +137,14 @@ mod tests {
         check("iso-8859-1", "é", b"\xe9");
         check("utf-16", "é", b"\xff\xfe\xe9\0");
         check("utf-16-be", "é", b"\0\xe9");
+        check("windows-1252", "€é", b"\x80\xe9");
+        check("cp1252", "“", b"\x93");
+        check("iso8859_15", "€", b"\xa4");
+        check("koi8-r", "ж", b"\xd6");
+        check("shift_jis", "あ", b"\x82\xa0");
+        assert_eq!(Encoding::of_name("cp1251").unwrap().encode("a✓"), Err('✓'));
+        assert_eq!(Encoding::of_name("cp1252").unwrap().decode(b"\x81"), None);
+        assert_eq!(Encoding::of_name("iso-8859-9"), None, "browsers read it as windows-1254");
         assert_eq!(Encoding::Ascii.encode("aé"), Err('é'));
         assert_eq!(Encoding::Latin1.encode("€"), Err('€'));
         assert_eq!(Encoding::Utf8.decode(b"\xff"), None);

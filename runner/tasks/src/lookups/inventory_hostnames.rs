@@ -1,10 +1,10 @@
 //! `inventory_hostnames`: the names of hosts that patterns mean.
 
+use modbox_inventory::patterns::{Groups, hosts};
 use modbox_python_json::{Value as Json, str as python_str};
 use modbox_template::{LookupError, Value};
 
 use super::call::Call;
-use super::host_patterns::{Groups, hosts};
 
 pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
     let mut groups = Groups::new();

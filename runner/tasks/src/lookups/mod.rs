@@ -15,7 +15,6 @@ mod file;
 mod fileglob;
 pub mod first_found;
 pub mod host;
-mod host_patterns;
 mod ini;
 mod ini_file;
 mod ini_interpolation;

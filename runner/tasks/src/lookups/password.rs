@@ -1,13 +1,14 @@
 //! `password`: a random password, which is kept in a file.
 
 use modbox_jinja::filters::Twister;
+use modbox_jinja::passwords::{self, Scheme, Settings};
 use modbox_template::{LookupError, Value};
 use modbox_yaml::key_values;
 
 use super::call::Call;
 use super::host::SharedHost;
 use super::options::{Options, failed};
-use super::password_file;
+use super::password_file::{self, Stored};
 
 /// The options of the lookup.
 const OPTIONS: [&str; 5] = ["length", "encrypt", "chars", "ident", "seed"];
@@ -77,35 +78,58 @@ fn character_sets(text: &str) -> Vec<String> {
 }
 
 fn password(call: &Call<'_>, path: &str, options: &Options) -> Result<String, LookupError> {
-    if options.text("encrypt")?.is_some_and(|scheme| !scheme.is_empty()) {
-        return Err(failed(
-            "the option `encrypt` is not supported: it needs the crypt library; hash the password beforehand, for \
-             example with `openssl passwd -6`",
-        ));
-    }
     let path = call.expand(unquoted(path))?;
     let keeps = path != "/dev/null";
-    if keeps && call.kind(&path)?.is_some() {
-        return stored(call, &path, options);
-    }
-    let password = generate(call.host, options)?;
-    if keeps {
-        call.host.write_file(&path, password_file::content(&password).as_bytes(), 0o600)?;
-    }
-    Ok(password)
-}
-
-fn stored(call: &Call<'_>, path: &str, options: &Options) -> Result<String, LookupError> {
-    let content = String::from_utf8(call.content(path)?);
-    let content = content.map_err(|_| failed(format!("failed to read `{path}`: the file is not UTF-8 text")))?;
-    let stored = password_file::parse(&content);
+    let known = if keeps && call.kind(&path)?.is_some() { Some(stored(call, &path)?) } else { None };
+    let mut is_changed = known.is_none();
+    let mut stored = match known {
+        Some(stored) => stored,
+        None => Stored { password: generate(call.host, options)?, ..Stored::default() },
+    };
+    let scheme = options.text("encrypt")?.filter(|scheme| !scheme.is_empty());
     let wanted = options.text("ident")?;
     match (&stored.ident, &wanted) {
         (Some(known), Some(wanted)) if known != wanted => {
-            Err(failed(format!("The ident parameter provided ({known}) does not match the stored one ({wanted}).")))
+            let text = format!("The ident parameter provided ({known}) does not match the stored one ({wanted}).");
+            return Err(failed(text));
         }
-        _ => Ok(stored.password),
+        (None, Some(_)) => stored.ident = wanted,
+        _ => {}
     }
+    let Some(scheme) = scheme else {
+        return finished(call, &path, &stored, keeps && is_changed).map(|()| stored.password);
+    };
+    let scheme = Scheme::named(&scheme).ok_or_else(|| {
+        failed(format!("the hash `{scheme}` is not supported; use `sha512_crypt`, `sha256_crypt` or `bcrypt`"))
+    })?;
+    let mut random = || call.host.random().map_err(|error| error.to_string());
+    if stored.salt.is_none() {
+        let salt = passwords::random_salt(scheme.salt_size(), &mut random);
+        stored.salt = Some(salt.map_err(|error| failed(error.to_string()))?);
+        is_changed = true;
+    }
+    if let (None, Some(ident)) = (&stored.ident, scheme.ident()) {
+        stored.ident = Some(ident.to_owned());
+        is_changed = true;
+    }
+    finished(call, &path, &stored, keeps && is_changed)?;
+    let settings = Settings { salt: stored.salt, ident: stored.ident, ..Settings::default() };
+    let hashed = passwords::hash(&stored.password, scheme, &settings, &mut random);
+    hashed.map_err(|error| failed(format!("Could not hash the secret: {error}")))
+}
+
+/// Writes the file of a password that is new, or got a salt.
+fn finished(call: &Call<'_>, path: &str, stored: &Stored, is_changed: bool) -> Result<(), LookupError> {
+    if is_changed {
+        call.host.write_file(path, password_file::content(stored).as_bytes(), 0o600)?;
+    }
+    Ok(())
+}
+
+fn stored(call: &Call<'_>, path: &str) -> Result<Stored, LookupError> {
+    let content = String::from_utf8(call.content(path)?);
+    let content = content.map_err(|_| failed(format!("failed to read `{path}`: the file is not UTF-8 text")))?;
+    Ok(password_file::parse(&content))
 }
 
 fn unquoted(path: &str) -> &str {

@@ -12,11 +12,14 @@ use crate::report::counters::Counters;
 use crate::report::diff;
 use crate::report::events::{Event, Events, TaskInfo};
 use crate::report::json::dumps;
-use crate::report::message::Message;
+use crate::report::message::{Excerpt, Message};
 use crate::report::outcome::{Outcome, Status, strip_internal};
 
 /// The columns of a banner where the output is not a terminal.
 pub const COLUMNS: usize = 79;
+
+/// What is shown instead of a secret result.
+const CENSORED: &str = "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
 
 /// Keys that `debug: var=…` does not show.
 const HIDDEN_IN_DEBUG: [&str; 8] = [
@@ -116,6 +119,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
     }
 
     fn messages(&mut self, outcome: &Outcome) {
+        if outcome.is_hidden() {
+            return self.hidden_error(outcome);
+        }
         for warning in &outcome.warnings {
             self.warning(warning, "WARNING");
         }
@@ -125,6 +131,14 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
         if let Some(error) = &outcome.error {
             self.error(error, Stream::Output);
         }
+    }
+
+    /// Writes that a task failed, and where it is written, without what it says: texts of a secret result may have been
+    /// made from its arguments, and the lines of the play may hold them.
+    fn hidden_error(&mut self, outcome: &Outcome) {
+        let Some(error) = &outcome.error else { return };
+        let place = error.excerpt.as_ref().map(|excerpt| Excerpt::without_lines(&excerpt.position));
+        self.error(&Message::new(format!("Task failed: {CENSORED}.")).at(place), Stream::Output);
     }
 
     /// Says whether a result is shown in full.
@@ -201,7 +215,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
     fn failed(&mut self, task: &TaskInfo, outcome: &Outcome) {
         self.task_banner(task);
         self.messages(outcome);
-        if outcome.is_loop && !outcome.items.is_empty() {
+        // Ansible shows a loop of `debug` as a whole once more, since it forgets the items of the result before it asks
+        // for them.
+        if outcome.is_loop && !outcome.items.is_empty() && !is_builtin(&task.action, "debug") {
             return;
         }
         let text = self.dump(task, outcome);
@@ -248,9 +264,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
         self.line(&text);
     }
 
-    fn stats(&mut self, host: &str, counters: &Counters) {
+    fn stats(&mut self, hosts: &[(String, Counters)]) {
         self.heading("PLAY RECAP");
-        if counters.touched {
+        for (host, counters) in hosts {
             let columns: Vec<String> =
                 counters.named().iter().map(|(name, count)| format!("{name}={count:<4}")).collect();
             self.line(&format!("{host:<26} : {}", columns.join(" ")));
@@ -292,7 +308,7 @@ impl<W: FnMut(Stream, &str)> Events for Callback<W> {
             Event::Verbose { level, text } if self.options.verbosity >= level => self.line(text),
             Event::Warning(message) => self.warning(message, "WARNING"),
             Event::Error(message) => self.error(message, Stream::Error),
-            Event::Stats { host, counters, .. } => self.stats(host, counters),
+            Event::Stats { hosts, .. } => self.stats(hosts),
             _ => {}
         }
     }
@@ -327,13 +343,13 @@ fn censored(outcome: &Outcome) -> Dict {
     const KEPT: [&str; 3] = ["attempts", "changed", "retries"];
     let kept = |key: &&str| outcome.data.get(*key).map(|value| ((*key).to_owned(), value.clone()));
     let mut data: Dict = KEPT.iter().filter_map(kept).collect();
-    let text = "the output has been hidden due to the fact that 'no_log: true' was specified for this result";
-    data.insert("censored".to_owned(), Value::from(text));
+    data.insert("censored".to_owned(), Value::from(CENSORED));
     data
 }
 
 /// Returns the label of a loop's item.
-fn label(outcome: &Outcome) -> String {
+#[must_use]
+pub fn label(outcome: &Outcome) -> String {
     if outcome.is_hidden() {
         return "(censored due to no_log)".to_owned();
     }

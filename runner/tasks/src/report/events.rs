@@ -51,7 +51,7 @@ pub enum Event<'a> {
     /// An error that belongs to no task.
     Error(&'a Message),
     /// A playbook ended.
-    Stats { host: &'a str, counters: &'a Counters, custom: &'a CustomStats },
+    Stats { hosts: &'a [(String, Counters)], custom: &'a CustomStats },
 }
 
 /// What events say about a play.

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use modbox_yaml::Position;
 
+use crate::files::PlayFiles;
+
 /// An error or a warning, with its causes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
@@ -148,6 +150,16 @@ impl Excerpt {
         let lines: Vec<String> = text.lines().skip(skipped).take(last - skipped).map(str::to_owned).collect();
         let complete = lines.len() == last - skipped;
         Self { position: position.clone(), lines: if complete { lines } else { Vec::new() } }
+    }
+
+    /// Returns the lines around a position of a file of the play; `None` for what is in no file.
+    #[must_use]
+    pub fn in_file(position: &Position, files: &dyn PlayFiles) -> Option<Self> {
+        if !position.file.starts_with('/') {
+            return None;
+        }
+        let text = files.text(&position.file);
+        Some(text.map_or_else(|_| Self::without_lines(position), |text| Self::of_text(position, &text)))
     }
 
     /// Returns an excerpt without lines.

@@ -1,8 +1,10 @@
 //! The outcome of a task, of an item of its loop, or of an attempt.
 
 use modbox_python_json::{Dict, Value};
+use modbox_yaml::Source;
 
 use crate::report::message::Message;
+use crate::run::host::HostErrorKind;
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
@@ -27,6 +29,8 @@ pub struct Outcome {
     pub data: Dict,
     /// Why it failed.
     pub error: Option<Message>,
+    /// Why no module ran to its end, if that is the reason.
+    pub failure: Option<HostErrorKind>,
     /// Warnings.
     pub warnings: Vec<Message>,
     /// Deprecated things that were used.
@@ -37,6 +41,8 @@ pub struct Outcome {
     pub items: Vec<Outcome>,
     /// Whether the task repeats for items.
     pub is_loop: bool,
+    /// The variable of an item and the text of the play that the item is, if that has conditions in it.
+    pub item: Option<(String, Source)>,
 }
 
 impl Outcome {

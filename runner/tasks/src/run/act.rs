@@ -18,6 +18,8 @@ use crate::report::outcome::Outcome;
 use crate::run::conditions;
 use crate::run::errors;
 use crate::run::facts;
+use crate::run::host::{HostError, HostErrorKind};
+use crate::run::job::{self, Pace};
 use crate::run::prepare::Prepared;
 use crate::run::result;
 use crate::run::session::Session;
@@ -54,14 +56,14 @@ pub fn run(
         if attempts > 1 {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempt));
         }
-        let scope = after(run, &outcome);
+        let scope = after(run, session, &outcome);
         if !outcome.data.contains_key("skipped") {
             decide(run, session, &scope, &mut outcome);
         }
         if attempts == 1 {
             return Ok((outcome, included));
         }
-        let scope = after(run, &outcome);
+        let scope = after(run, session, &outcome);
         let done = if until.is_empty() {
             !outcome.data.get("failed").is_some_and(Value::is_truthy)
         } else {
@@ -99,8 +101,9 @@ fn act(
     fields: &TaskFields,
     prepared: &Prepared,
 ) -> Result<Acted, Message> {
-    if let Some(outcome) = unsupported(fields, prepared)? {
-        return Ok(Acted { outcome, included: Vec::new(), is_skip: true });
+    if let Err(error) = unsupported(fields, prepared) {
+        let is_skip = matches!(error, ActionError::Skipped(_));
+        return Ok(Acted { outcome: action_failed(session, error)?, included: Vec::new(), is_skip });
     }
     let mut context = ActionContext {
         task: run.task,
@@ -116,17 +119,26 @@ fn act(
         findings: Findings::default(),
     };
     let result = (prepared.action.run)(&mut context);
+    let result = result.and_then(|started| match fields.job_limit > 0 && fields.poll > 0 {
+        true => job::follow(&mut context, started, Pace { limit: fields.job_limit, poll: fields.poll }),
+        false => Ok(started),
+    });
     let findings = std::mem::take(&mut context.findings);
     let is_skip = matches!(result, Err(ActionError::Skipped(_)));
     let mut outcome = match result {
         Ok(data) => Outcome::of(data),
+        Err(ActionError::Host(error)) if error.kind == HostErrorKind::TimedOut => {
+            timed_out(run, session, fields.timeout, error)
+        }
         Err(error) => action_failed(session, error)?,
     };
+    findings.failure.into_iter().for_each(|failure| session.note_failure(failure));
     outcome.warnings = findings.warnings;
-    outcome.reports = findings.reports;
+    outcome.reports.splice(0..0, findings.reports);
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));
-    outcome.deprecations = result::take_deprecations(&mut outcome.data);
+    outcome.deprecations = findings.deprecations;
+    outcome.deprecations.extend(result::take_deprecations(&mut outcome.data));
     Ok(Acted { outcome, included: findings.included, is_skip })
 }
 
@@ -149,24 +161,37 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
         }
         ActionError::Template(error) => Err(errors::of_template(session, &error)),
         ActionError::Failed(text) => Err(errors::of_action(text)),
+        ActionError::Wrong(text) => Err(Message::new(text)),
+        ActionError::Explained(message) => Err(*message),
         ActionError::File(error) => Err(Message::new(error.to_string())),
         ActionError::Host(error) => {
-            session.note_failure(error.kind);
             let mut data = Dict::new();
             data.insert("failed".to_owned(), Value::Bool(true));
             data.insert("msg".to_owned(), Value::from(error.message.as_str()));
             let mut outcome = Outcome::of(data);
             outcome.reports.extend(error.report);
+            outcome.failure = Some(error.kind);
             outcome.error = Some(Message::new(error.message).causing("Module failed.", None));
             Ok(outcome)
         }
     }
 }
 
+/// Returns the outcome of a task that ran longer than its `timeout`, in Ansible's words.
+fn timed_out(run: &TaskRun<'_>, session: &Session<'_>, seconds: i64, error: HostError) -> Outcome {
+    let mut outcome = errors::outcome(session, run.task, Message::new(format!("Timed out after {seconds} second(s).")));
+    let frame = "Configure `DISPLAY_TRACEBACK` to see a traceback on timeout errors.";
+    let details = Value::from([("frame", Value::from(frame)), ("period", Value::Int(seconds))]);
+    outcome.data.insert("timedout".to_owned(), details);
+    outcome.reports.extend(error.report);
+    outcome.failure = Some(error.kind);
+    outcome
+}
+
 /// Returns the variables after a result: with the result itself, and with its facts.
-fn after(run: &TaskRun<'_>, outcome: &Outcome) -> Scope {
+fn after(run: &TaskRun<'_>, session: &Session<'_>, outcome: &Outcome) -> Scope {
     let mut scope = run.scope.clone();
-    if let Some(facts) = facts::as_variables(run.task, &outcome.data) {
+    if let Some(facts) = facts::as_variables(session, run.task, &outcome.data) {
         scope.push(Arc::new(facts));
     }
     if let Some(name) = run.task.keyword(Keyword::Register).and_then(values::scalar_text) {
@@ -195,7 +220,7 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     if failed.is_empty() {
         return;
     }
-    match holds(&after(run, outcome), &failed) {
+    match holds(&after(run, session, outcome), &failed) {
         Ok(failed) => {
             outcome.data.insert("failed_when_result".to_owned(), Value::Bool(failed));
             outcome.data.insert("failed".to_owned(), Value::Bool(failed));
@@ -208,27 +233,16 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     }
 }
 
-/// Returns the outcome of an action that does not run in check mode, or the failure of one that cannot run as a job.
-fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<Option<Outcome>, Message> {
-    let action = prepared.action;
+/// Returns why an action does not run as the task wants it: as a job, or in check mode.
+fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionError> {
+    let (action, name) = (prepared.action, &prepared.name);
     if fields.job_limit > 0 && !action.job {
-        let text = format!("This action ({}) does not support async.", prepared.name);
-        return Err(errors::of_action(text));
+        return Err(ActionError::result(format!("This action ({name}) does not support async.")));
     }
     if fields.check && !action.check_mode {
-        let mut data = Dict::new();
-        data.insert("skipped".to_owned(), Value::Bool(true));
-        data.insert(
-            "msg".to_owned(),
-            Value::from(format!("This action ({}) does not support check mode.", prepared.name)),
-        );
-        return Ok(Some(Outcome::of(data)));
+        return Err(ActionError::Skipped(format!("This action ({name}) does not support check mode.")));
     }
-    if fields.check && fields.job_limit > 0 {
-        let text = "\"check mode\" and \"async\" cannot be used on same task.";
-        return Err(errors::of_action(text));
-    }
-    Ok(None)
+    Ok(())
 }
 
 /// Fails a result whose status cannot be decided.

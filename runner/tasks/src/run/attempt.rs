@@ -56,7 +56,7 @@ fn run_inner(
     if let Some(error) = loop_error {
         return Err(error);
     }
-    if let Some(name) = delegate.as_deref().filter(|name| !session.options.is_this_host(name)) {
+    if let Some(name) = delegate.as_deref().filter(|name| !session.is_here(name)) {
         return Err(Message::new(format!(
             "failed to delegate the task to `{name}`: modbox runs tasks on this host only; run Ansible itself for other \
              hosts"

@@ -5,22 +5,29 @@ use modbox_template::{Layer, Origin};
 
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
+use crate::run::refresh;
 use crate::run::session::Session;
-use crate::vars::facts::Facts;
 use crate::vars::layer;
-use crate::vars::magic::AddedHost;
 
 /// Returns the facts of a result as variables, for the conditions of the same task.
 #[must_use]
-pub fn as_variables(task: &Task, data: &Dict) -> Option<Layer> {
-    let facts = data.get("ansible_facts")?.as_dict()?;
+pub fn as_variables(session: &Session<'_>, task: &Task, data: &Dict) -> Option<Layer> {
+    of_items(session, task, data.get("ansible_facts")?.as_dict()?)
+}
+
+/// Returns the facts that items of a loop found or set as variables, for the items after them.
+#[must_use]
+pub fn of_items(session: &Session<'_>, task: &Task, facts: &Dict) -> Option<Layer> {
+    if facts.is_empty() {
+        return None;
+    }
     if is_builtin(task.action_text(), "debug") {
         return None;
     }
     if is_one_of(task.action_text(), &["set_fact", "include_vars"]) {
         return Some(layer::of_data(facts, &Origin::Result(task.action_text().into())));
     }
-    let mut found = Facts::default();
+    let mut found = session.vars.facts().clone();
     found.extend(facts);
     Some(found.layer())
 }
@@ -63,51 +70,35 @@ pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
         let name = host.get("host_name").map(modbox_python_json::str).unwrap_or_default();
         let groups = host.get("groups").and_then(Value::as_list).unwrap_or_default();
         let groups: Vec<String> = groups.iter().map(modbox_python_json::str).collect();
-        let new = if session.options.is_this_host(&name) {
+        let vars = host.get("host_vars").and_then(Value::as_dict).cloned().unwrap_or_default();
+        let new = if session.is_this_host(&name) {
             let mut new = false;
             for group in &groups {
-                new |= add_group(session, group);
+                new |= add_group(session, group, &[]);
             }
             new
         } else {
-            add_host(session, name, groups, host.get("host_vars").and_then(Value::as_dict))
+            session.hosts.add(&name, &groups, &vars)
         };
+        refresh::magic(session);
         changed = Some(new);
     }
     if let Some(group) = data.get("add_group") {
-        changed = Some(add_group(session, &modbox_python_json::str(group)));
+        let parents = data.get("parent_groups").and_then(Value::as_list).unwrap_or_default();
+        let parents: Vec<String> = parents.iter().map(modbox_python_json::str).collect();
+        changed = Some(add_group(session, &modbox_python_json::str(group), &parents));
     }
     if let Some(changed) = changed {
         data.insert("changed".to_owned(), Value::Bool(changed));
     }
 }
 
-/// Adds another host. Returns whether that says anything new.
-fn add_host(session: &mut Session<'_>, name: String, groups: Vec<String>, vars: Option<&Dict>) -> bool {
-    let mut host = AddedHost { name, groups, vars: vars.cloned().unwrap_or_default() };
-    let known = session.added_hosts.iter().position(|known| known.name == host.name);
-    if let Some(old) = known.map(|index| session.added_hosts.remove(index)) {
-        let mut merged = old.clone();
-        merged.groups.extend(host.groups.into_iter().filter(|group| !old.groups.contains(group)));
-        merged.vars.extend(host.vars);
-        if merged == old {
-            session.added_hosts.push(old);
-            return false;
-        }
-        host = merged;
-    }
-    session.added_hosts.push(host);
-    session.refresh_magic();
-    true
-}
-
 /// Adds the host to a group. Returns whether it was not in the group.
-fn add_group(session: &mut Session<'_>, group: &str) -> bool {
-    let new = !session.groups.iter().any(|known| known == group);
-    if new {
-        session.groups.push(group.to_owned());
-        session.refresh_magic();
-    }
+fn add_group(session: &mut Session<'_>, group: &str, parents: &[String]) -> bool {
+    let host = session.host_name.clone();
+    let new = session.hosts.join(&host, group);
+    session.hosts.put_below(group, parents);
+    refresh::magic(session);
     new
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Content, Engine, Provenance, Scope, TemplateError};
+use modbox_template::{Engine, Provenance, Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::actions::table::Action;
@@ -121,13 +121,13 @@ impl Finalizer<'_> {
         Ok(evaluated.value.map(|value| (layer::to_json(&value), provenance)))
     }
 
-    /// Returns the mapping of the play that a template stands for which is nothing but a variable.
+    /// Returns the mapping of the play that a template stands for.
     fn written(&self, source: &Source) -> Option<Source> {
-        let name = source.as_text()?.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
-        match self.scope.get(name)?.content() {
-            Content::Source(written) => written.as_map().map(|_| written.clone()),
-            _ => None,
+        if !modbox_template::is_template(source) {
+            return None;
         }
+        let written = self.engine.written(source, self.scope).ok()?.value?;
+        written.as_map().is_some().then_some(written)
     }
 
     /// Adds the arguments of a mapping, or of a template for one.
@@ -148,7 +148,9 @@ impl Finalizer<'_> {
             return Ok(());
         }
         if let Some(written) = self.written(source) {
-            return self.mapping(&written, found);
+            self.mapping(&written, found)?;
+            found.sources.values_mut().for_each(|argument| argument.value = indirect(&argument.value));
+            return Ok(());
         }
         let Some((value, provenance)) = self.evaluate("args", source)? else { return Ok(()) };
         let Value::Dict(entries) = value else {
@@ -159,5 +161,19 @@ impl Finalizer<'_> {
             found.args.insert(name, value);
         }
         Ok(())
+    }
+}
+
+/// Returns what an action gets that evaluates an argument by itself, when the argument came from a variable. Templates in
+/// it are rendered before the action reads them, so that a text with a template in it is data, as in Ansible. A text that
+/// is one template may stand for an expression of the play.
+fn indirect(source: &Source) -> Source {
+    if let Some(items) = source.as_list() {
+        return Source::list_of(items.iter().map(indirect).collect(), source.position().clone());
+    }
+    let is_whole = |text: &str| text.trim_start().starts_with("{{") && text.trim_end().ends_with("}}");
+    match source.as_text() {
+        Some(text) if !is_whole(text) && modbox_template::is_template(source) => source.as_unsafe(),
+        _ => source.clone(),
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use modbox_python_json::{Dict, Value};
 use modbox_template::Provenance;
+use serde::{Deserialize, Serialize};
 
 use crate::files::{PlayFiles, SharedFiles};
 use crate::load::context::ActionNames;
@@ -29,6 +30,15 @@ pub trait ActionHost: ActionNames {
     fn manage_resource(&mut self, call: &ModuleCall) -> Result<ResourceRun, HostError> {
         let message = format!("failed to find the provider `{}`: this host has no providers", call.name);
         Err(HostError { message, kind: HostErrorKind::NotFound, report: None })
+    }
+
+    /// Asks about a job.
+    ///
+    /// # Errors
+    ///
+    /// The policy does not allow the folder of jobs, or the job's file cannot be read or removed.
+    fn job(&mut self, _question: &JobQuestion<'_>) -> Result<JobState, HostError> {
+        Ok(JobState::default())
     }
 
     /// Returns the files of the play's tree.
@@ -152,8 +162,8 @@ pub struct ModuleOptions {
     pub environment: Vec<(String, String)>,
     /// The user that it runs as, if not the one that modbox runs as.
     pub become_user: Option<String>,
-    /// The limit of a job's run in seconds; `None` to run to the end.
-    pub job_limit: Option<u64>,
+    /// How it runs as a job; `None` to run to the end.
+    pub job: Option<JobOptions>,
     /// The limit of its run in seconds.
     pub timeout: Option<u64>,
     /// Collections in which its name is looked up.
@@ -168,6 +178,56 @@ pub struct ModuleOptions {
     pub task_name: String,
     /// The role's name, for policies by role.
     pub role_name: Option<String>,
+}
+
+/// How a module runs as a job.
+#[derive(Debug, Clone, Default)]
+pub struct JobOptions {
+    /// The limit of its run in seconds.
+    pub limit: u64,
+    /// Whether the task waits for the job. The end of the play ends such a job, too.
+    pub is_followed: bool,
+    /// The folder of jobs that the task's variables name, if they do.
+    pub folder: Option<String>,
+}
+
+/// A question about a job.
+#[derive(Debug, Clone, Copy)]
+pub struct JobQuestion<'a> {
+    /// The job's id.
+    pub id: &'a str,
+    /// The folder of jobs that the task's variables name, if they do.
+    pub folder: Option<&'a str>,
+    /// What is asked.
+    pub wish: JobWish,
+}
+
+/// What is asked of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobWish {
+    /// Its state.
+    Status,
+    /// Its state when it ends, or after a time.
+    Wait(Duration),
+    /// To forget it.
+    Remove,
+}
+
+/// The state of a job. The default is that of a job that does not exist.
+#[derive(Debug, Clone, Default)]
+pub struct JobState {
+    /// Whether there is such a job.
+    pub is_known: bool,
+    /// What its file says: the result of its module, if it ended.
+    pub result: Dict,
+    /// The path of its file.
+    pub file: String,
+    /// Whether it ended.
+    pub is_finished: bool,
+    /// The report of the run, if the task waited for it.
+    pub report: Option<Value>,
+    /// What stopped the run, if the task waited for it.
+    pub failure: Option<HostErrorKind>,
 }
 
 /// A module's run.
@@ -201,7 +261,7 @@ pub struct HostError {
 }
 
 /// Kinds of failures to run a module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostErrorKind {
     /// The module cannot be found or loaded.
     NotFound,
@@ -209,6 +269,8 @@ pub enum HostErrorKind {
     Denied,
     /// A limit was reached.
     Limit,
+    /// The task's own `timeout` ended the module.
+    TimedOut,
     /// The module crashed.
     Crash,
     /// modbox itself failed.
@@ -224,6 +286,8 @@ pub struct Prompt {
     pub private: bool,
     /// The time after which there is an empty answer. Then keys do not end it.
     pub timeout: Option<Duration>,
+    /// Keys of which one is the answer, without a line end, in lower case. Empty: the answer is a line.
+    pub keys: &'static [char],
 }
 
 /// Why there is no answer.

@@ -1,79 +1,78 @@
-//! Patterns of `hosts`: whether a play is for this host.
+//! The hosts of a play: which of those that its patterns mean are this machine.
 
-use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
+use crate::keywords::Keyword;
+use crate::report::message::Message;
+use crate::run::errors;
+use crate::run::fields::Fields;
+use crate::run::inventory_vars;
+use crate::run::known_hosts::is_local_connection;
+use crate::run::play_files::load_message;
+use crate::run::session::Session;
 
-use crate::run::options::RunOptions;
+/// How many hosts a message names.
+const NAMED: usize = 10;
 
-/// Says whether patterns mean this host. A pattern with `!` excludes, one with `&` must match, too.
-#[must_use]
-pub fn matches(options: &RunOptions, groups: &[String], patterns: &[String]) -> bool {
-    let parts: Vec<&str> = patterns.iter().flat_map(|pattern| split(pattern)).collect();
-    let one = |pattern: &str| matches_one(options, groups, pattern);
-    let mut plain = parts.iter().filter(|part| !part.starts_with(['!', '&']));
-    let mut found = plain.clone().next().is_none() && !parts.is_empty();
-    found |= plain.any(|part| one(part));
-    for part in &parts {
-        match (part.strip_prefix('!'), part.strip_prefix('&')) {
-            (Some(excluded), _) if one(excluded) => return false,
-            (_, Some(needed)) if !one(needed) => return false,
-            _ => {}
+/// The hosts that a play is for.
+#[derive(Debug, Default)]
+pub struct PlayHosts {
+    /// Those that are this machine, and have not failed.
+    pub here: Vec<String>,
+    /// Those that are not.
+    pub elsewhere: Vec<String>,
+}
+
+impl PlayHosts {
+    /// Returns what to say about hosts that a play does not run on.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let first = self.elsewhere.first()?;
+        let mut names = self.elsewhere.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if self.elsewhere.len() > NAMED {
+            names.push_str(&format!(" and {} more", self.elsewhere.len() - NAMED));
+        }
+        Some(format!(
+            "{names}: hosts elsewhere are skipped, since modbox runs on this machine only; if `{first}` is this machine, say \
+             so with `--as {first}`, or with `ansible_connection=local` in the inventory"
+        ))
+    }
+}
+
+/// Returns the hosts of a play, in the order of the inventory.
+///
+/// # Errors
+///
+/// Variables of a host cannot be read, or the connection of the play cannot be evaluated.
+pub fn of_play(session: &Session<'_>, patterns: &[String]) -> Result<PlayHosts, Message> {
+    let limits = session.options.limit_patterns();
+    let mut hosts = session.hosts.matching(patterns);
+    if !limits.is_empty() {
+        let limited = session.hosts.matching(&limits);
+        hosts.retain(|host| limited.contains(host));
+    }
+    let of_play = connection(session)?.or_else(|| session.options.connection.clone());
+    let mut found = PlayHosts::default();
+    for host in hosts {
+        let here = if session.hosts.is_own_name(&host) {
+            true
+        } else {
+            let layers = inventory_vars::layers(session, &host).map_err(|error| load_message(session, &error))?;
+            let connection = inventory_vars::connection(session, &layers).or_else(|| of_play.clone());
+            connection.as_deref().is_some_and(is_local_connection)
+        };
+        match here {
+            true if session.has_failed(&host) => {}
+            true => found.here.push(host),
+            false => found.elsewhere.push(host),
         }
     }
-    found
+    Ok(found)
 }
 
-/// Splits patterns at commas, else at colons that are not part of an address.
-fn split(pattern: &str) -> Vec<&str> {
-    let separator = if pattern.contains(',') { ',' } else { ':' };
-    if separator == ':' && (pattern.contains("::") || pattern.starts_with('~')) {
-        return vec![pattern.trim()];
-    }
-    pattern.split(separator).map(str::trim).filter(|part| !part.is_empty()).collect()
-}
-
-fn matches_one(options: &RunOptions, groups: &[String], pattern: &str) -> bool {
-    let pattern = pattern.split('[').next().filter(|base| !base.is_empty()).unwrap_or(pattern);
-    if pattern == "all" || pattern == "*" || options.is_this_host(pattern) {
-        return true;
-    }
-    let names = || std::iter::once(&options.host).chain(groups);
-    let regex = match pattern.strip_prefix('~') {
-        Some(regex) => regex.to_owned(),
-        None if pattern.contains(['*', '?']) => glob_to_regex(pattern),
-        None => return names().any(|name| name == pattern) || (pattern == "ungrouped" && groups.is_empty()),
-    };
-    let Ok(regex) = Pattern::new(&regex, Subject::Text, Flags::default()) else { return false };
-    names().any(|name| {
-        let found = regex.search(name.as_bytes()).ok().flatten();
-        found.and_then(|found| found.span(0)).is_some_and(|(start, _)| start == 0)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_mean_hosts_and_groups() {
-        let check = |patterns: &[&str], expect: bool| {
-            let options = RunOptions { host: "web1.example".to_owned(), ..RunOptions::default() };
-            let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-            assert_eq!(matches(&options, &["web".to_owned()], &patterns), expect, "{patterns:?}");
-        };
-        check(&["all"], true);
-        check(&["localhost"], true);
-        check(&["127.0.0.1"], true);
-        check(&["web"], true);
-        check(&["db"], false);
-        check(&["db", "web"], true);
-        check(&["db:web"], true);
-        check(&["db,web1.example"], true);
-        check(&["web*"], true);
-        check(&["all:!web"], false);
-        check(&["all:&db"], false);
-        check(&["all:&web"], true);
-        check(&["~web\\d"], true);
-        check(&["!db"], true);
-        check(&[""], false);
-    }
+/// Evaluates the connection of the play.
+fn connection(session: &Session<'_>) -> Result<Option<String>, Message> {
+    let Some(source) = session.play.keyword(Keyword::Connection) else { return Ok(None) };
+    let scope = session.scope(None);
+    let fields = Fields { engine: session.engine, scope: &scope };
+    let value = fields.source(Keyword::Connection, source).map_err(|error| errors::of_field(session, &error))?;
+    Ok(value.map(|value| modbox_python_json::str(&value)))
 }

@@ -21,6 +21,7 @@ use crate::paths;
 use crate::report::events::{Event, TaskInfo};
 use crate::report::outcome::Outcome;
 use crate::run::fields;
+use crate::run::refresh;
 use crate::run::session::Session;
 
 /// What an include read.
@@ -206,7 +207,7 @@ fn add(session: &mut Session<'_>, added: Additions) {
     session.play.handlers.extend(added.handlers);
     if !added.roles.is_empty() {
         session.play.roles.extend(added.roles);
-        session.refresh_magic();
+        refresh::magic(session);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Listing a playbook instead of running it: its tasks with their tags, or its tags.
+//! Listing a playbook instead of running it: its hosts, its tasks with their tags, or its tags.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,6 +12,7 @@ use crate::model::block::{Item, filtered};
 use crate::model::play::{Play, Playbook};
 use crate::model::task::{Task, TaskKind};
 use crate::run::fields::FieldError;
+use crate::run::known_hosts::KnownHosts;
 use crate::run::names;
 use crate::run::options::RunOptions;
 use crate::run::tags::{self, TagChoice};
@@ -20,13 +21,15 @@ use crate::vars::stack::Layers;
 /// What a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listing {
+    /// The hosts of each play, wherever they are.
+    pub hosts: bool,
     /// The tasks.
     pub tasks: bool,
     /// The tags of all tasks.
     pub tags: bool,
 }
 
-/// Returns the list of a playbook's tasks or tags, as Ansible writes it. Dynamic includes are not followed.
+/// Returns the list of a playbook's hosts, tasks or tags, as Ansible writes it. Dynamic includes are not followed.
 ///
 /// # Errors
 ///
@@ -56,10 +59,14 @@ fn write_play(
     let own = play_tags(play);
     let hosts = play.frame.keywords.get(Keyword::Hosts).map(values::items).unwrap_or_default();
     let hosts: Vec<String> = hosts.iter().map(|host| names::text(engine, &scope, host)).collect();
+    let patterns = hosts.clone();
     let hosts = hosts.join(",");
     let name = play.frame.keywords.get(Keyword::Name).map(|name| names::text(engine, &scope, name));
     let name = name.unwrap_or_else(|| hosts.clone());
     let _ = writeln!(text, "\n  play #{number} ({hosts}): {name}\tTAGS: [{}]", join(&own, ","));
+    if listing.hosts {
+        write_hosts(&patterns, options, text);
+    }
     if !listing.tasks && !listing.tags {
         return Ok(());
     }
@@ -82,6 +89,22 @@ fn write_play(
         let _ = writeln!(text, "      TASK TAGS: [{}]", join(&all, ", "));
     }
     Ok(())
+}
+
+/// Writes the hosts that a play is for.
+fn write_hosts(patterns: &[String], options: &RunOptions, text: &mut String) {
+    let known = KnownHosts::new(options);
+    let mut hosts = known.matching(patterns);
+    let limits = options.limit_patterns();
+    if !limits.is_empty() {
+        let limited = known.matching(&limits);
+        hosts.retain(|host| limited.contains(host));
+    }
+    let shown: Vec<String> = patterns.iter().map(|pattern| modbox_python_json::str_repr(pattern)).collect();
+    let _ = writeln!(text, "    pattern: [{}]\n    hosts ({}):", shown.join(", "), hosts.len());
+    for host in &hosts {
+        let _ = writeln!(text, "      {host}");
+    }
 }
 
 fn write_items(
@@ -121,7 +144,14 @@ fn task_name(engine: &Engine, scope: &Scope, task: &Task) -> String {
 /// Returns the variables that are known without running anything.
 fn scope(play: &Play, options: &RunOptions) -> Scope {
     let magic: [Arc<Layer>; 0] = [];
-    let layers = Layers { host: None, play: &play.vars, roles: &play.roles, extra: &options.extra_vars, magic: &magic };
+    let layers = Layers {
+        connection: None,
+        host: None,
+        play: &play.vars,
+        roles: &play.roles,
+        extra: &options.extra_vars,
+        magic: &magic,
+    };
     layers.scope(None)
 }
 

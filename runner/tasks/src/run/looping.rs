@@ -18,6 +18,7 @@ use crate::report::outcome::Outcome;
 use crate::run::attempt::{self, AttemptEnd};
 use crate::run::conditions;
 use crate::run::errors;
+use crate::run::facts;
 use crate::run::fields::{Fields, float, truth};
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
@@ -30,6 +31,8 @@ pub struct Items {
     /// The same items as text of the play, where that says the same: for items without templates, and for conditions.
     sources: Vec<Option<Source>>,
     origin: Origin,
+    /// Whether they are for conditions, so that results keep their text.
+    are_conditions: bool,
 }
 
 impl Items {
@@ -80,9 +83,13 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
     };
     let conditions = is_builtin(run.task.action_text(), "assert");
     let same = |item: &Source| Some(item.clone()).filter(|item| conditions || !modbox_template::is_template(item));
-    let written = source.as_list().filter(|written| written.len() == values.len()).unwrap_or_default();
-    let sources = written.iter().map(same).collect();
-    Ok(Some(Items { values, sources, origin: origin(&evaluated.1) }))
+    let written = session.engine.written(source, &run.scope).ok().and_then(|written| written.value);
+    let written = written.as_ref().unwrap_or(source).as_list().unwrap_or_default();
+    let sources = match written.len() == values.len() {
+        true => written.iter().map(same).collect(),
+        false => Vec::new(),
+    };
+    Ok(Some(Items { values, sources, origin: origin(&evaluated.1), are_conditions: conditions }))
 }
 
 /// Returns the results of the lookup of a `with_` keyword.
@@ -94,7 +101,19 @@ fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) 
         let message = Message::new(error.message()).at(session.excerpt(terms.position()));
         if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
     })?;
-    Ok(Items { values: evaluated.value, sources: Vec::new(), origin: origin(&evaluated.provenance) })
+    let sources = if name == "items" { flat(terms, evaluated.value.len()) } else { Vec::new() };
+    Ok(Items { values: evaluated.value, sources, origin: origin(&evaluated.provenance), are_conditions: false })
+}
+
+/// Returns the items of `with_items` as text of the play, where they are those that the play lists.
+fn flat(terms: &Source, count: usize) -> Vec<Option<Source>> {
+    let is_plain = |item: &Source| item.as_list().is_none() && !modbox_template::is_template(item);
+    match terms.as_list() {
+        Some(written) if written.len() == count && written.iter().all(is_plain) => {
+            written.iter().cloned().map(Some).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn evaluate(run: &TaskRun<'_>, session: &Session<'_>, source: &Source) -> Result<(Value, Provenance), LoopError> {
@@ -133,16 +152,20 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
     }
     let mut ends: Vec<AttemptEnd> = Vec::new();
     let mut registered: Option<Arc<Layer>> = None;
+    let mut set = Dict::new();
     for index in 0..items.values.len() {
         if index > 0 && !control.pause.is_zero() {
             session.host.sleep(control.pause);
         }
         let mut scope = run.scope.clone();
+        facts::of_items(session, run.task, &set).into_iter().for_each(|layer| scope.push(Arc::new(layer)));
         registered.take().into_iter().for_each(|layer| scope.push(layer));
         scope.push(Arc::new(item_layer(&control, items, index)));
         let item_run = TaskRun { task: run.task, info: run.info, scope };
         let mut end = attempt::run(&item_run, session, None);
         registered = register_layer(run.task, &end.outcome);
+        let found = end.outcome.data.get("ansible_facts").and_then(Json::as_dict);
+        set.extend(found.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
         let mut scope = item_run.scope.clone();
         registered.iter().for_each(|layer| scope.push(Arc::clone(layer)));
         complete(&control, items, index, &mut end.outcome);
@@ -200,7 +223,8 @@ fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
     let item = items.values.get(index).cloned().unwrap_or_default();
     layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
     let slot = match items.sources.get(index) {
-        Some(Some(source)) => Slot::source(source.clone()),
+        Some(Some(source)) if items.origin == Origin::LoopItem => Slot::source(source.clone()),
+        Some(Some(source)) => Slot::source_from(source.clone(), items.origin.clone()),
         _ => Slot::value(item, items.origin.clone()),
     };
     layer.insert(control.variable.as_str(), slot);
@@ -249,6 +273,9 @@ fn register_layer(task: &Task, outcome: &Outcome) -> Option<Arc<Layer>> {
 
 /// Adds to the outcome of an item what it was for.
 fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
+    if let Some(Some(source)) = items.sources.get(index).filter(|_| items.are_conditions) {
+        outcome.item = Some((control.variable.clone(), source.clone()));
+    }
     let data = &mut outcome.data;
     let item = items.values.get(index).map(layer::to_json).unwrap_or_default();
     data.insert(control.variable.clone(), item);

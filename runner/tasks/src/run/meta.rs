@@ -39,7 +39,7 @@ pub fn run(
             return Ok(());
         }
     }
-    let host = session.options.host.clone();
+    let host = session.host_name.clone();
     let text = match meta.as_str() {
         "noop" => "noop".to_owned(),
         "flush_handlers" => {
@@ -107,7 +107,7 @@ fn complete_role(session: &mut Session<'_>, task: &Task) {
 
 /// Tells that a `meta` task was skipped.
 fn skip(session: &mut Session<'_>, info: &TaskInfo, meta: &str) {
-    let host = &session.options.host;
+    let host = &session.host_name;
     let rest = match meta {
         "flush_handlers" => format!(", not running handlers for {host}"),
         "clear_facts" => format!(", not clearing facts and fact cache for {host}"),

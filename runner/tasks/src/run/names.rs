@@ -20,13 +20,14 @@ pub fn short(engine: &Engine, scope: &Scope, task: &Task) -> String {
     task.keywords.get(Keyword::Name).map(|name| text(engine, scope, name)).unwrap_or_default()
 }
 
-/// Returns the name of a task as banners show it: with that of its role, or its action instead.
+/// Returns the name of a task as banners show it: with that of its role, or its action instead. The name of an
+/// `include_role` stands alone.
 #[must_use]
 pub fn full(task: &Task, short: &str) -> String {
     let own = if short.is_empty() { task.action_text() } else { short };
     match task.frame.role() {
-        Some(role) if !(short.is_empty() && is_role_include(task)) => format!("{} : {own}", role.full_name()),
-        _ if short.is_empty() && is_role_include(task) => included_role(task),
+        _ if is_role_include(task) && short.is_empty() => included_role(task),
+        Some(role) if !is_role_include(task) => format!("{} : {own}", role.full_name()),
         _ => own.to_owned(),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use modbox_template::Layer;
 
+use crate::inventory::sources::GivenInventory;
 use crate::vars::layer;
 
 /// The operator's options.
@@ -13,6 +14,10 @@ pub struct RunOptions {
     pub host: String,
     /// Groups of the host, besides `all` and `ungrouped`.
     pub groups: Vec<String>,
+    /// The operator's inventory; `None` for this host alone.
+    pub inventory: Option<Arc<GivenInventory>>,
+    /// The connection of plays that do not say one.
+    pub connection: Option<String>,
     /// Whether nothing may be changed.
     pub check: bool,
     /// Whether differences are shown.
@@ -29,6 +34,8 @@ pub struct RunOptions {
     pub step: bool,
     /// Whether notified handlers run although a task failed.
     pub force_handlers: bool,
+    /// Whether only plays that ask for it gather facts.
+    pub gather_explicitly: bool,
     /// Whether tasks become another user where they do not say.
     pub become_by_default: bool,
     /// The user that tasks become where they do not say.
@@ -59,6 +66,8 @@ impl Default for RunOptions {
         Self {
             host: "localhost".to_owned(),
             groups: Vec::new(),
+            inventory: None,
+            connection: None,
             check: false,
             diff: false,
             verbosity: 0,
@@ -67,6 +76,7 @@ impl Default for RunOptions {
             start_at_task: None,
             step: false,
             force_handlers: false,
+            gather_explicitly: false,
             become_by_default: false,
             become_user: None,
             user: UserInfo { name: "root".to_owned(), is_root: true },
@@ -79,9 +89,9 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// Says whether a name is that of this host.
+    /// Returns the patterns of hosts that plays are limited to; empty for no limit.
     #[must_use]
-    pub fn is_this_host(&self, name: &str) -> bool {
-        name == self.host || matches!(name, "localhost" | "127.0.0.1" | "::1")
+    pub fn limit_patterns(&self) -> Vec<String> {
+        self.limit.iter().filter(|limit| !limit.is_empty()).cloned().collect()
     }
 }

@@ -19,8 +19,10 @@ use crate::run::hosts;
 use crate::run::include::{self, IncludeError};
 use crate::run::iterator::PlayIterator;
 use crate::run::names;
+use crate::run::once;
 use crate::run::play_files;
 use crate::run::prompt;
+use crate::run::refresh;
 use crate::run::refusals;
 use crate::run::session::{PlayState, Session};
 use crate::run::settle;
@@ -58,23 +60,59 @@ impl From<Message> for RunError {
 /// Something in the play is wrong, so that the run ends at once.
 pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> {
     session.play = PlayState::of(play);
-    session.refresh_magic();
+    refresh::magic(session);
     play_files::read_inventory(session)?;
     prompt::ask(session)?;
     let patterns = patterns(session)?;
     session.play.name = name(session, &patterns);
-    session.refresh_magic();
+    refresh::magic(session);
     play_files::refresh(session)?;
     let info = PlayInfo {
         name: session.play.name.clone(),
         check_mode: flag(session, Keyword::CheckMode, session.options.check)?,
         position: play.position.clone(),
     };
-    session.event(Event::PlayStart(&info));
-    if !hosts::matches(session.options, &session.groups, &patterns) {
+    let found = hosts::of_play(session, &patterns)?;
+    if let Some(warning) = found.warning() {
+        session.warn(warning);
+    }
+    if found.here.is_empty() {
+        session.event(Event::PlayStart(&info));
         session.event(Event::NoHostsMatched);
         return Ok(PlayEnd::Done);
     }
+    session.play.hosts = found.here;
+    run_on_hosts(session, play, &info)
+}
+
+/// Runs a play on its hosts, one after the other, as `serial: 1` does.
+fn run_on_hosts(session: &mut Session<'_>, play: &Play, info: &PlayInfo) -> Result<PlayEnd, RunError> {
+    let start = session.play.clone();
+    let hosts = start.hosts.clone();
+    session.done_once.clear();
+    let mut failed = 0;
+    for host in &hosts {
+        session.play = start.clone();
+        session.enter(host);
+        refresh::magic(session);
+        play_files::read_inventory(session)?;
+        play_files::refresh(session)?;
+        session.event(Event::PlayStart(info));
+        if run_on_host(session, play)? == PlayEnd::Failed {
+            session.failed = true;
+            failed += 1;
+            if flag(session, Keyword::AnyErrorsFatal, false)? {
+                return Ok(PlayEnd::Failed);
+            }
+        }
+        if session.play.ended {
+            break;
+        }
+    }
+    Ok(if failed == hosts.len() { PlayEnd::Failed } else { PlayEnd::Done })
+}
+
+fn run_on_host(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> {
     let items = items(session, play)?;
     refusals::check(session, &items)?;
     let mut iterator = PlayIterator::new(chosen(session, &items)?);
@@ -129,7 +167,7 @@ fn items(session: &Session<'_>, play: &Play) -> Result<Vec<Item>, Message> {
     let implicit = |kind| Item::Task(Arc::new(load_task::implicit(kind, &play.frame)));
     let flush = || implicit(ImplicitTask::FlushHandlers);
     let mut items = Vec::new();
-    if flag(session, Keyword::GatherFacts, true)? {
+    if flag(session, Keyword::GatherFacts, !session.options.gather_explicitly)? {
         items.push(Item::Task(Arc::new(gather_facts(play))));
     }
     let tasks: Vec<Item> = play.role_tasks.iter().chain(&play.tasks).cloned().collect();
@@ -236,9 +274,16 @@ fn run_task(session: &mut Session<'_>, iterator: &mut PlayIterator, task: &Arc<T
     if session.step && !ask_step(session, &info.name) {
         return Ok(());
     }
+    let once = once::applies(session, task);
+    if once && once::is_done(session, task) {
+        return Ok(());
+    }
     session.event(Event::TaskStart(&info));
     let end = task::run(session, task, &info);
     settle::settle(session, iterator, task, &info, &end)?;
+    if once {
+        once::share(session, task, &end);
+    }
     if task.is_include() {
         run_include(session, iterator, task, &info, &end)?;
     }
@@ -302,7 +347,7 @@ fn stop_for_others(session: &mut Session<'_>, end: &TaskEnd) {
 /// Asks whether to run a task.
 fn ask_step(session: &mut Session<'_>, name: &str) -> bool {
     let text = format!("Perform task: TASK: {name} (N)o/(y)es/(c)ontinue: ");
-    let prompt = crate::run::host::Prompt { text, private: false, timeout: None };
+    let prompt = crate::run::host::Prompt { text, ..Default::default() };
     match session.host.prompt(&prompt).map(|answer| answer.to_lowercase()).as_deref() {
         Ok("y" | "yes") => true,
         Ok("c" | "continue") => {

@@ -13,6 +13,7 @@ use crate::load::{find, values};
 use crate::paths;
 use crate::report::message::Message;
 use crate::run::errors;
+use crate::run::inventory_vars;
 use crate::run::session::Session;
 use crate::vars::{files, layer};
 
@@ -87,16 +88,15 @@ fn read(session: &Session<'_>, path: &str) -> Result<Arc<Layer>, LoadError> {
     files::read(&loader, path)
 }
 
-/// Reads the variables of groups and of the host beside the play.
+/// Reads the variables of the host that belong to no play.
 ///
 /// # Errors
 ///
 /// A file cannot be read or is not YAML.
 pub fn read_inventory(session: &mut Session<'_>) -> Result<(), Message> {
-    let loader = Loader::new(session.host.files(), session.engine, session.host, session.settings);
-    let found = files::inventory(&loader, &session.play.folder, &session.groups, &session.options.host);
+    let found = inventory_vars::layers(session, &session.host_name);
     let mut layers = found.map_err(|error| load_message(session, &error))?;
-    layers.insert(0, Arc::clone(&session.connection));
+    layers.insert(0, Arc::clone(&session.reached));
     session.vars.inventory = layers;
     Ok(())
 }

@@ -15,8 +15,8 @@ use crate::run::session::Session;
 /// How a playbook ended.
 #[derive(Debug)]
 pub struct RunEnd {
-    /// The counters of the recap.
-    pub counters: Counters,
+    /// The counters of the recap, by host.
+    pub counters: Vec<(String, Counters)>,
     /// Whether a task failed that was neither ignored nor rescued.
     pub failed: bool,
     /// What stopped the run first, if it was not an ordinary failure of a task.
@@ -35,19 +35,16 @@ pub fn run(
     settings: &LoadSettings,
 ) -> RunEnd {
     events.event(Event::PlaybookStart { file: &playbook.file });
+    let text = format!("{} plays in {}", playbook.plays.len(), playbook.file);
+    events.event(Event::Verbose { level: 2, text: &text });
     let Some(first) = playbook.plays.first() else {
-        let counters = Counters::default();
-        return RunEnd { counters, failed: false, first_failure: None, error: None };
+        return RunEnd { counters: Vec::new(), failed: false, first_failure: None, error: None };
     };
     let mut session = Session::new(engine, host, events, options, settings, first);
-    let mut failed = false;
     for play in &playbook.plays {
         match play::run(&mut session, play) {
             Ok(PlayEnd::Done) => {}
-            Ok(PlayEnd::Failed) => {
-                failed = true;
-                break;
-            }
+            Ok(PlayEnd::Failed) => break,
             Err(error) => {
                 if let RunError::Message(message) = &error {
                     session.event(Event::Error(message));
@@ -56,18 +53,19 @@ pub fn run(
             }
         }
     }
-    let (host, counters, custom) = (options.host.as_str(), session.counters, session.custom.clone());
-    session.event(Event::Stats { host, counters: &counters, custom: &custom });
+    let (counters, custom) = (session.all_counters(), session.custom.clone());
+    session.event(Event::Stats { hosts: &counters, custom: &custom });
     if let Some(name) = &session.start_at {
         let text = format!("No matching task \"{name}\" found. Note: --start-at-task can only follow static includes.");
         session.events.event(Event::Error(&Message::new(text)));
     }
+    let failed = session.any_failed();
     end(session, failed, None)
 }
 
 fn end(session: Session<'_>, failed: bool, error: Option<RunError>) -> RunEnd {
     let first_failure = session.first_failure.filter(|_| failed);
-    RunEnd { counters: session.counters, failed, first_failure, error }
+    RunEnd { counters: session.all_counters(), failed, first_failure, error }
 }
 
 #[cfg(test)]
@@ -133,7 +131,7 @@ mod tests {
             table::is_builtin(name) || name == "fake"
         }
 
-        fn role_found(&self, _: &str) {}
+        fn folder_found(&self, _: &str) {}
     }
 
     impl ActionHost for FakeHost {
@@ -219,7 +217,8 @@ mod tests {
     #[track_caller]
     fn check(tasks: &str, expect: [u64; 6]) {
         let run = run_with(&play(tasks), &[], &RunOptions::default());
-        let Counters { ok, changed, failed, skipped, rescued, ignored, .. } = run.end.counters;
+        let (_, counters) = run.end.counters.first().cloned().unwrap_or_default();
+        let Counters { ok, changed, failed, skipped, rescued, ignored, .. } = counters;
         assert_eq!([ok, changed, failed, skipped, rescued, ignored], expect, "{}", run.text);
     }
 
@@ -287,7 +286,7 @@ mod tests {
         };
         let two = "  - debug:\n    whn: true\n  - nope_module:\n  - fake:\n    connection: ssh\n";
         check(two, &["play.yml:5:5: unknown", "play.yml:6:5: failed to find the action", "play.yml:8:17"]);
-        check("  - debug:\n    register: a-b\n", &["`a-b` is not a valid variable name"]);
+        check("  - debug:\n    register: a-b\n", &["Invalid variable name 'a-b'"]);
         check("  - block: []\n    rescue: [{debug: {}}]\n    foo: 1\n", &["unknown keyword `foo` of a block"]);
         check("  - import_role: {name: ../../etc}\n", &["failed to find the role `../../etc`"]);
         check("  - {when: true}\n", &["names no module"]);
@@ -327,6 +326,18 @@ mod tests {
         assert!(run.end.failed && run.text.contains("levels deep"), "{}", run.text);
         let errors = load(&play("  - import_tasks: imp.yml\n"), &[("imp.yml", "- import_tasks: imp.yml\n")]);
         assert!(errors.err().is_some_and(|errors| errors.to_string().contains("levels deep")));
+    }
+
+    #[test]
+    fn secret_results_are_registered_and_not_shown() {
+        let tasks = "  - fake: {result: {failed: true, msg: s3cret, warnings: [s3cret]}}\n    no_log: true\n    \
+                     ignore_errors: true\n    register: r\n  - fake: {a: '{{ r.msg }}'}\n  - debug: {msg: s3cret}\n    \
+                     no_log: true\n    loop: [s3cret]\n";
+        let options = RunOptions { verbosity: 4, ..RunOptions::default() };
+        let run = run_with(&play(tasks), &[], &options);
+        assert!(!run.end.failed && !run.text.contains("s3cret"), "{}", run.text);
+        assert!(run.text.contains("[ERROR]: Task failed: the output has been hidden"), "{}", run.text);
+        assert_eq!(run.calls[1].args.get("a"), Some(&Value::from("s3cret")));
     }
 
     #[test]

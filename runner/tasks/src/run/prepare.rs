@@ -39,7 +39,6 @@ pub struct Prepared {
 pub fn prepare(run: &TaskRun<'_>, session: &mut Session<'_>, fields: &TaskFields) -> Result<Prepared, Message> {
     let name = action_name(run, session)?;
     let collections = session.collections(run.task);
-    let action = table::find(&name).unwrap_or(&table::NORMAL);
     let full_name = match table::find(&name) {
         Some(action) => action.full_name(),
         None => session.host.resolve(&name, &collections).ok_or_else(|| {
@@ -48,6 +47,7 @@ pub fn prepare(run: &TaskRun<'_>, session: &mut Session<'_>, fields: &TaskFields
                 .at(session.excerpt(run.task.action.position()))
         })?,
     };
+    let action = table::find(&name).or_else(|| table::find(&full_name)).unwrap_or(&table::NORMAL);
     let defaults = defaults::defaults(run.task, &full_name, session.host);
     let finalizer = Finalizer { engine: session.engine, scope: &run.scope, action };
     let args = match run.task.kind {
@@ -112,6 +112,10 @@ pub fn include(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Outcome, Mess
     let mut include_args = args.args;
     if let Some(file) = include_args.shift_remove("_raw_params") {
         data.insert("include".to_owned(), file);
+    }
+    // What it says of the included tasks is shown as it is written.
+    if let Some(apply) = run.task.args.named.get("apply") {
+        include_args.insert("apply".to_owned(), apply.value.to_data().unwrap_or_default());
     }
     data.insert("include_args".to_owned(), Value::Dict(include_args));
     Ok(Outcome::of(data))

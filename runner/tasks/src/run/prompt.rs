@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use modbox_jinja::values as convert;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Layer, Origin, Slot, Value as TemplateValue};
+use modbox_template::{Layer, Origin, Scope, Slot, Value as TemplateValue};
+use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
 use crate::load::values;
@@ -19,7 +21,7 @@ const KEYS: [&str; 9] = ["name", "prompt", "default", "private", "confirm", "enc
 ///
 /// # Errors
 ///
-/// A prompt has an unknown key, or asks for encryption; or the person interrupts.
+/// A prompt has no name or an unknown key, its answer cannot be hashed, or the person interrupts.
 pub fn ask(session: &mut Session<'_>) -> Result<(), Message> {
     let Some(source) = session.play.keyword(Keyword::VarsPrompt).cloned() else { return Ok(()) };
     let mut layer = Layer::default();
@@ -31,25 +33,40 @@ pub fn ask(session: &mut Session<'_>) -> Result<(), Message> {
         let Some(Value::Dict(prompt)) = value else {
             return Err(Message::new("Invalid vars_prompt data structure, missing 'name' key").at(place(session)));
         };
-        if let Some(key) = prompt.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let text = format!("Invalid vars_prompt data structure, found unsupported key '{key}'");
-            return Err(Message::new(text).at(place(session)));
-        }
         let Some(name) = prompt.get("name").map(modbox_python_json::str) else {
             return Err(Message::new("Invalid vars_prompt data structure, missing 'name' key").at(place(session)));
         };
-        if prompt.get("encrypt").is_some_and(Value::is_truthy) {
-            let text = "`encrypt` of `vars_prompt` is not supported; use the filter `password_hash`";
+        if let Some(key) = prompt.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let text = format!("Invalid vars_prompt data structure, found unsupported key '{key}'");
             return Err(Message::new(text).at(place(session)));
         }
         if session.options.extra_vars.get(&name).is_some() {
             continue;
         }
         let answer = one(session, &name, &prompt)?;
+        let answer = hashed(session, answer, &prompt).map_err(|message| message.at(place(session)))?;
         layer.insert(name, Slot::value(TemplateValue::from(answer), Origin::Prompt));
     }
     session.play.vars.push(Arc::new(layer));
     Ok(())
+}
+
+/// Returns the hash of an answer, if the prompt asks for one.
+fn hashed(session: &Session<'_>, answer: String, prompt: &Dict) -> Result<String, Message> {
+    let given = |key: &str| prompt.get(key).filter(|value| value.is_truthy());
+    let Some(scheme) = given("encrypt") else { return Ok(answer) };
+    let mut layer = Layer::default();
+    let mut set = |name: &str, value: TemplateValue| layer.insert(name, Slot::value(value, Origin::Prompt));
+    set("answer", TemplateValue::from(answer));
+    set("scheme", convert::from_json(scheme));
+    set("salt", convert::from_json(given("salt").unwrap_or(&Value::Null)));
+    set("size", convert::from_json(given("salt_size").unwrap_or(&Value::Null)));
+    let scope: Scope = std::iter::once(Arc::new(layer)).collect();
+    let expression = Source::literal("answer | password_hash(scheme, salt=salt, salt_size=size)");
+    match session.engine.expression(&expression, &scope) {
+        Ok(hash) => Ok(hash.value.to_string()),
+        Err(error) => Err(Message::new(error.message())),
+    }
 }
 
 /// Asks for one variable.
@@ -62,7 +79,7 @@ fn one(session: &mut Session<'_>, name: &str, prompt: &Dict) -> Result<String, M
         (Some(prompt), None) => format!("{prompt}: "),
         (None, _) => format!("input for {name}: "),
     };
-    let mut ask = |text: &str| session.host.prompt(&Prompt { text: text.to_owned(), private, timeout: None });
+    let mut ask = |text: &str| session.host.prompt(&Prompt { text: text.to_owned(), private, ..Prompt::default() });
     // A person who cannot type the same twice in a few attempts gives up.
     for _ in 0..10 {
         let answer = match ask(&question) {

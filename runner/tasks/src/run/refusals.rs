@@ -36,7 +36,7 @@ pub fn check(session: &Session<'_>, items: &[Item]) -> Result<(), Message> {
             }
         }
         let host = task.keyword(Keyword::DelegateTo).filter(|source| !modbox_template::is_template(source));
-        if let Some(host) = host.and_then(values::scalar_text).filter(|host| !session.options.is_this_host(host)) {
+        if let Some(host) = host.and_then(values::scalar_text).filter(|host| !session.is_here(host)) {
             elsewhere.push(format!("{} to `{host}`", describe(task)));
         }
     });

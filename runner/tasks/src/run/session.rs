@@ -1,8 +1,10 @@
 //! The state of a run: the caller's host, the variables, the play that runs, and what was counted.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use modbox_template::{Engine, Layer, Scope};
 use modbox_yaml::{Position, Source};
 
@@ -17,9 +19,11 @@ use crate::report::counters::{Counters, CustomStats};
 use crate::report::events::{Event, Events};
 use crate::report::message::{Excerpt, Message};
 use crate::run::host::{ActionHost, HostErrorKind};
+use crate::run::known_hosts::KnownHosts;
 use crate::run::options::RunOptions;
 use crate::vars::host::HostVars;
-use crate::vars::magic::{self, AddedHost};
+use crate::vars::layer;
+use crate::vars::magic;
 use crate::vars::stack::Layers;
 
 /// The state of a run.
@@ -40,25 +44,48 @@ pub struct Session<'a> {
     pub counters: Counters,
     /// Statistics that tasks set.
     pub custom: CustomStats,
-    /// How the host is reached, and its interpreter of Python, as variables.
+    /// How the host is reached, and its interpreter of Python, as variables of the host.
+    pub reached: Arc<Layer>,
+    /// What tasks see of the connection.
     pub connection: Arc<Layer>,
     /// The play that runs.
     pub play: PlayState,
-    /// Groups of the host, with those that tasks added.
-    pub groups: Vec<String>,
-    /// Hosts that tasks added.
-    pub added_hosts: Vec<AddedHost>,
+    /// The hosts that are known, with those that tasks added.
+    pub hosts: KnownHosts,
+    /// The host that the play runs for.
+    pub host_name: String,
+    /// Hosts that plays ran for, or will run for again.
+    pub parked: IndexMap<String, HostState>,
+    /// Variables of the other hosts.
+    pub others: Arc<Layer>,
+    /// Files of variables of groups and hosts that were read, by what they are for.
+    pub variable_files: RefCell<HashMap<String, Vec<Arc<Layer>>>>,
     /// Whether the operator is still asked before each task.
     pub step: bool,
     /// The name of the first task to run, until it was found.
     pub start_at: Option<String>,
+    /// Tasks of the play that one host runs for all, by their places and how often they were reached.
+    pub done_once: HashSet<(String, usize)>,
+    /// Whether a play failed on the host.
+    pub failed: bool,
     /// What stopped the run first.
     pub first_failure: Option<HostErrorKind>,
     next_id: u64,
 }
 
+/// The state of a host that no play runs for at the moment.
+#[derive(Debug, Default)]
+pub struct HostState {
+    /// Its variables.
+    pub vars: HostVars,
+    /// Its counters.
+    pub counters: Counters,
+    /// Whether a play failed on it, so that no further one runs.
+    pub failed: bool,
+}
+
 /// The state of a play.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PlayState {
     /// The name.
     pub name: String,
@@ -84,7 +111,12 @@ pub struct PlayState {
     pub role_states: HashMap<String, RoleState>,
     /// Whether the whole play ended.
     pub ended: bool,
-    magic: Vec<Arc<Layer>>,
+    /// The hosts that it runs for.
+    pub hosts: Vec<String>,
+    /// How often tasks with `run_once` were reached, by their places.
+    pub reached: HashMap<String, usize>,
+    /// Variables that the run sets by itself, lowest first.
+    pub magic: Vec<Arc<Layer>>,
 }
 
 /// What happened to a use of a role.
@@ -124,12 +156,18 @@ impl<'a> Session<'a> {
             vars: HostVars::default(),
             counters: Counters::default(),
             custom: CustomStats::default(),
-            connection: magic::of_host(&options.python),
+            reached: magic::of_host(&options.python),
+            connection: magic::of_connection(&options.host, &KnownHosts::new(options)),
             play: PlayState::of(first),
-            groups: options.groups.clone(),
-            added_hosts: Vec::new(),
+            hosts: KnownHosts::new(options),
+            host_name: options.host.clone(),
+            parked: IndexMap::new(),
+            others: layer::empty(),
+            variable_files: RefCell::default(),
             step: options.step,
             start_at: options.start_at_task.clone(),
+            done_once: HashSet::new(),
+            failed: false,
             first_failure: None,
             next_id: 0,
         }
@@ -141,13 +179,52 @@ impl<'a> Session<'a> {
         self.next_id
     }
 
-    /// Computes the engine's variables anew, for a play whose name, roles or groups changed.
-    pub fn refresh_magic(&mut self) {
-        let play = &self.play;
-        self.play.magic = vec![
-            Arc::new(magic::of_run(self.options, &self.groups, &self.added_hosts)),
-            Arc::new(magic::of_play(&play.name, &play.folder, &self.options.host, &play.roles)),
-        ];
+    /// Makes a host the one that the play runs for.
+    pub fn enter(&mut self, name: &str) {
+        if name == self.host_name {
+            return;
+        }
+        let state = self.parked.shift_remove(name).unwrap_or_default();
+        let vars = std::mem::replace(&mut self.vars, state.vars);
+        let counters = std::mem::replace(&mut self.counters, state.counters);
+        let failed = std::mem::replace(&mut self.failed, state.failed);
+        self.connection = magic::of_connection(name, &self.hosts);
+        let left = std::mem::replace(&mut self.host_name, name.to_owned());
+        self.parked.insert(left, HostState { vars, counters, failed });
+    }
+
+    /// Says whether a play failed on a host.
+    #[must_use]
+    pub fn has_failed(&self, host: &str) -> bool {
+        if host == self.host_name { self.failed } else { self.parked.get(host).is_some_and(|state| state.failed) }
+    }
+
+    /// Says whether a play failed on any host.
+    #[must_use]
+    pub fn any_failed(&self) -> bool {
+        self.failed || self.parked.values().any(|state| state.failed)
+    }
+
+    /// Returns the counters of all hosts that tasks ran for, sorted by their names.
+    #[must_use]
+    pub fn all_counters(&self) -> Vec<(String, Counters)> {
+        let parked = self.parked.iter().map(|(name, state)| (name.clone(), state.counters));
+        let mut all: Vec<_> = parked.chain([(self.host_name.clone(), self.counters)]).collect();
+        all.retain(|(_, counters)| counters.touched);
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
+    }
+
+    /// Says whether a name is that of the host that the play runs for.
+    #[must_use]
+    pub fn is_this_host(&self, name: &str) -> bool {
+        name == self.host_name || (self.options.inventory.is_none() && self.hosts.is_own_name(name))
+    }
+
+    /// Says whether a host is this machine.
+    #[must_use]
+    pub fn is_here(&self, name: &str) -> bool {
+        name == self.host_name || self.hosts.is_here(name)
     }
 
     /// Returns the variables of a task, or those of the play.
@@ -156,6 +233,7 @@ impl<'a> Session<'a> {
         let mut play = self.play.vars.clone();
         play.extend(self.play.files.iter().cloned());
         let layers = Layers {
+            connection: Some(&self.connection),
             host: Some(&self.vars),
             play: &play,
             roles: &self.play.roles,
@@ -166,8 +244,9 @@ impl<'a> Session<'a> {
         if let Some(task) = task {
             scope.push(Arc::new(magic::of_task(task, &self.play.folder)));
         }
-        let hostvars = self.vars.hostvars(&self.options.extra_vars, &self.play.magic);
-        scope.push(Arc::new(magic::views(&self.options.host, hostvars, &self.added_hosts)));
+        let of_host = self.play.magic.get(..2).unwrap_or_default();
+        let hostvars = self.vars.hostvars(&self.options.extra_vars, of_host);
+        scope.push(Arc::new(magic::views(&self.host_name, hostvars, &self.others)));
         scope
     }
 
@@ -177,6 +256,7 @@ impl<'a> Session<'a> {
         let mut play = self.play.vars.clone();
         play.extend(self.play.files.iter().cloned());
         let layers = Layers {
+            connection: None,
             host: None,
             play: &play,
             roles: &self.play.roles,
@@ -199,11 +279,7 @@ impl<'a> Session<'a> {
     /// Returns the lines around a position, for a message.
     #[must_use]
     pub fn excerpt(&self, position: &Position) -> Option<Excerpt> {
-        if !position.file.starts_with('/') {
-            return None;
-        }
-        let text = self.host.files().text(&position.file);
-        Some(text.map_or_else(|_| Excerpt::without_lines(position), |text| Excerpt::of_text(position, &text)))
+        Excerpt::in_file(position, self.host.files())
     }
 
     /// Records a failure, of which the first decides the exit status.
@@ -238,6 +314,8 @@ impl PlayState {
             pending: Vec::new(),
             role_states: HashMap::new(),
             ended: false,
+            hosts: Vec::new(),
+            reached: HashMap::new(),
             magic: Vec::new(),
         }
     }

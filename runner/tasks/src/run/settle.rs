@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use modbox_python_json::{Dict, Value};
 use modbox_template::Origin;
+use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
 use crate::load::values;
-use crate::model::task::{Task, is_one_of};
+use crate::model::task::{Task, TaskKind, is_one_of};
 use crate::report::events::{Event, TaskInfo};
 use crate::report::message::Message;
 use crate::report::outcome::{Outcome, Status};
@@ -65,6 +66,8 @@ fn fail(session: &mut Session<'_>, iterator: &mut PlayIterator, task: &Task, inf
         session.vars.set("ansible_failed_result", &result, Origin::Result(info.name.as_str().into()));
     } else {
         session.counters.failed += 1;
+        let failures = end.parts.iter().filter(|part| !part.ignore_errors).map(|part| part.outcome.failure);
+        end.outcome.failure.into_iter().chain(failures.flatten()).for_each(|kind| session.note_failure(kind));
     }
 }
 
@@ -89,11 +92,35 @@ fn succeed(session: &mut Session<'_>, iterator: &PlayIterator, task: &Task, end:
 }
 
 /// Registers the result of a task.
-fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+pub fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
     if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
         let origin = Origin::Result(name.as_str().into());
-        session.vars.set(&name, &Value::Dict(outcome.registered()), origin);
+        let data = Value::Dict(outcome.registered());
+        match written_items(task, outcome, &data) {
+            Some(source) => session.vars.set_source(&name, source, origin),
+            None => session.vars.set(&name, &data, origin),
+        }
     }
+}
+
+/// Returns the result of a loop in which the items are the text of the play, so that the conditions in them stay
+/// conditions. Everything else in it is data.
+fn written_items(task: &Task, outcome: &Outcome, data: &Value) -> Option<Source> {
+    let has_text = |item: &Outcome| item.item.as_ref().is_some_and(|(_, text)| !modbox_template::is_template(text));
+    if !outcome.items.iter().any(has_text) {
+        return None;
+    }
+    let whole = Source::data_of(data.clone(), &task.position);
+    let results = whole.as_map()?.get("results")?.as_list()?;
+    let written = results.iter().zip(&outcome.items).map(|(result, item)| match &item.item {
+        Some((name, text)) if has_text(item) => {
+            let name = Source::data_of(Value::from(name.as_str()), &task.position);
+            result.with_entry(name, text.clone())
+        }
+        _ => result.clone(),
+    });
+    let results = Source::list_of(written.collect(), task.position.clone());
+    Some(whole.with_entry(Source::literal("results"), results))
 }
 
 /// Returns what `ansible_failed_task` shows of a task.
@@ -102,7 +129,8 @@ fn failed_task(task: &Task, info: &TaskInfo) -> Dict {
     for (keyword, source) in task.keywords.iter() {
         shown.insert(keyword.text().to_owned(), source.to_data().unwrap_or_default());
     }
-    let name = if task.keywords.get(Keyword::Name).is_some() { info.short_name.clone() } else { String::new() };
+    let is_named = task.keywords.get(Keyword::Name).is_some() || matches!(task.kind, TaskKind::Implicit(_));
+    let name = if is_named { info.short_name.clone() } else { String::new() };
     shown.insert("name".to_owned(), Value::from(name));
     shown.insert("action".to_owned(), Value::from(task.action_text()));
     let mut args = Dict::new();

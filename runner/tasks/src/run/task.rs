@@ -36,7 +36,7 @@ pub fn info(session: &mut Session<'_>, task: &Task) -> TaskInfo {
     let fields = Fields { engine: session.engine, scope: &scope };
     let flag = |keyword, default| fields.flag(task, keyword, default).unwrap_or(default);
     let short = names::short(session.engine, &scope, task);
-    let host = session.options.host.clone();
+    let host = session.host_name.clone();
     let delegate = fields.text(task, Keyword::DelegateTo).ok().flatten();
     let host_label = match delegate.filter(|name| *name != host) {
         Some(name) => format!("{host} -> {name}"),

@@ -9,7 +9,8 @@ use crate::report::message::Message;
 use crate::run::become_user::{self, BecomeError};
 use crate::run::errors;
 use crate::run::fields::Fields;
-use crate::run::host::ModuleOptions;
+use crate::run::host::{JobOptions, ModuleOptions};
+use crate::run::job_folder;
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
 
@@ -127,7 +128,6 @@ pub fn module_options(
     collections: Vec<String>,
 ) -> ModuleOptions {
     let positive = |number: i64| u64::try_from(number).ok().filter(|number| *number > 0);
-    let job = positive(fields.job_limit);
     ModuleOptions {
         check: fields.check,
         diff: fields.diff,
@@ -135,8 +135,8 @@ pub fn module_options(
         verbosity: session.options.verbosity,
         environment: fields.environment.clone(),
         become_user: fields.become_user.clone(),
-        job_limit: if fields.poll > 0 { None } else { job },
-        timeout: positive(fields.timeout).or(if fields.poll > 0 { job } else { None }),
+        job: positive(fields.job_limit).map(|limit| job_options(run, session, fields, limit)),
+        timeout: positive(fields.timeout),
         collections,
         role_path: run.task.frame.role().map(|role| role.path.clone()),
         play_folder: session.play.folder.clone(),
@@ -144,4 +144,9 @@ pub fn module_options(
         task_name: run.info.name.clone(),
         role_name: run.task.frame.role().map(|role| role.full_name()),
     }
+}
+
+/// Returns how modules of a task run as jobs.
+fn job_options(run: &TaskRun<'_>, session: &Session<'_>, fields: &TaskFields, limit: u64) -> JobOptions {
+    JobOptions { limit, is_followed: fields.poll > 0, folder: job_folder::named(session.engine, &run.scope) }
 }

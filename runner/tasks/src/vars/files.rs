@@ -1,4 +1,4 @@
-//! Files of variables that a play names: `vars_files`, and `group_vars` and `host_vars` beside the play.
+//! Files of variables: those that a play names, and `group_vars` and `host_vars` of a folder.
 
 use std::sync::Arc;
 
@@ -41,31 +41,17 @@ pub fn read(loader: &Loader<'_>, path: &str) -> Result<Arc<Layer>, LoadError> {
     }
 }
 
-/// Reads the variables of groups and of the host that lie in `group_vars` and `host_vars` of a folder, lowest first.
+/// Reads the variables of a group or a host, which lie in `group_vars` or `host_vars` of a folder, lowest first.
 ///
 /// # Errors
 ///
 /// A file cannot be read, is not YAML, or has no mapping.
-pub fn inventory(
-    loader: &Loader<'_>,
-    folder: &str,
-    groups: &[String],
-    host: &str,
-) -> Result<Vec<Arc<Layer>>, LoadError> {
-    let mut layers = Vec::new();
-    let mut wanted = vec![("group_vars", "all")];
-    wanted.extend(groups.iter().filter(|group| *group != "all").map(|group| ("group_vars", group.as_str())));
-    wanted.push(("host_vars", host));
-    for (kind, name) in wanted {
-        let folder = paths::join(folder, kind);
-        if name.contains('/') || !loader.files.is_folder(&folder) {
-            continue;
-        }
-        for path in named(loader, &paths::join(&folder, name)) {
-            layers.push(read(loader, &path)?);
-        }
+pub fn of_name(loader: &Loader<'_>, folder: &str, kind: &str, name: &str) -> Result<Vec<Arc<Layer>>, LoadError> {
+    let folder = paths::join(folder, kind);
+    if name.contains('/') || !loader.files.is_folder(&folder) {
+        return Ok(Vec::new());
     }
-    Ok(layers)
+    named(loader, &paths::join(&folder, name)).iter().map(|path| read(loader, path)).collect()
 }
 
 /// Returns the files of variables with a name: the file itself, with an extension, or those of a folder.

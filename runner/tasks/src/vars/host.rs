@@ -11,7 +11,7 @@ use crate::vars::facts::Facts;
 use crate::vars::layer;
 
 /// Variables of the host.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HostVars {
     /// Variables of groups and of the host, from files, lowest first.
     pub inventory: Vec<Arc<Layer>>,
@@ -20,6 +20,21 @@ pub struct HostVars {
     included: Arc<Layer>,
     set: Arc<Layer>,
     generation: u64,
+}
+
+impl Default for HostVars {
+    /// No variables but `ansible_facts`, which is empty until facts are gathered.
+    fn default() -> Self {
+        let facts = Facts::default();
+        Self {
+            inventory: Vec::new(),
+            fact_layer: Arc::new(facts.layer()),
+            facts,
+            included: layer::empty(),
+            set: layer::empty(),
+            generation: 0,
+        }
+    }
 }
 
 impl HostVars {
@@ -33,7 +48,7 @@ impl HostVars {
     /// Removes all facts.
     pub fn clear_facts(&mut self) {
         self.facts = Facts::default();
-        self.fact_layer = layer::empty();
+        self.fact_layer = Arc::new(self.facts.layer());
         self.generation += 1;
     }
 
@@ -51,6 +66,12 @@ impl HostVars {
         self.generation += 1;
     }
 
+    /// Sets a variable as `register` does, of a result that has text of the play in it.
+    pub fn set_source(&mut self, name: &str, source: Source, origin: Origin) {
+        Arc::make_mut(&mut self.set).insert(name, Slot::source_from(source, origin));
+        self.generation += 1;
+    }
+
     /// Sets a variable as `include_vars` does: text of a file of the play, evaluated when it is used.
     pub fn include(&mut self, name: &str, source: Source) {
         Arc::make_mut(&mut self.included).insert(name, Slot::source(source));
@@ -62,6 +83,12 @@ impl HostVars {
         let slot = Slot::value(values::from_json(value), Origin::Result("include_vars".into()));
         Arc::make_mut(&mut self.included).insert(name, slot);
         self.generation += 1;
+    }
+
+    /// Returns the variables that tasks changed, lowest first.
+    #[must_use]
+    pub fn changed_layers(&self) -> Vec<Arc<Layer>> {
+        [&self.fact_layer, &self.included, &self.set].map(Arc::clone).into()
     }
 
     /// Returns a number that changes whenever a variable does.

@@ -12,33 +12,21 @@ use crate::model::frame::{Frame, FrameKind};
 use crate::model::role::Role;
 use crate::model::task::Task;
 use crate::paths;
+use crate::run::known_hosts::KnownHosts;
 use crate::run::options::RunOptions;
 use crate::vars::layer;
 
-/// A host that a task added. Nothing runs on it, but variables show it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AddedHost {
-    /// The name.
-    pub name: String,
-    /// Its groups.
-    pub groups: Vec<String>,
-    /// Its variables.
-    pub vars: Dict,
-}
-
-/// Returns the variables of the run.
+/// Returns the variables of the run, and the folder of the playbook.
 #[must_use]
-pub fn of_run(options: &RunOptions, groups: &[String], added: &[AddedHost]) -> Layer {
-    let host = options.host.as_str();
+pub fn of_run(options: &RunOptions, folder: &str, hosts: &KnownHosts) -> Layer {
     let text = |text: &str| Value::from(text);
-    let list = |items: &[String]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
     let tags = if options.tags.is_empty() { vec!["all".to_owned()] } else { options.tags.clone() };
+    let groups = hosts.inventory.group_hosts().into_iter().map(|(name, hosts)| (name, list(&hosts)));
+    let sources = options.inventory.as_ref().map(|given| given.sources.clone());
     let mut set = Dict::new();
     let mut put = |name: &str, value: Value| drop(set.insert(name.to_owned(), value));
-    put("inventory_hostname", text(host));
-    put("inventory_hostname_short", text(host.split('.').next().unwrap_or(host)));
-    put("group_names", list(&own_groups(groups)));
-    put("groups", Value::Dict(group_hosts(host, groups, added)));
+    put("playbook_dir", text(folder));
+    put("groups", Value::Dict(groups.collect()));
     put("ansible_version", version(&options.ansible_version));
     put("ansible_check_mode", Value::Bool(options.check));
     put("ansible_diff_mode", Value::Bool(options.diff));
@@ -46,14 +34,33 @@ pub fn of_run(options: &RunOptions, groups: &[String], added: &[AddedHost]) -> L
     put("ansible_verbosity", Value::from(u32::from(options.verbosity)));
     put("ansible_run_tags", list(&tags));
     put("ansible_skip_tags", list(&options.skip_tags));
-    put("ansible_inventory_sources", Value::List(vec![Value::from(format!("{host},"))]));
+    put("ansible_inventory_sources", list(&sources.unwrap_or_else(|| vec![format!("{},", options.host)])));
     put("ansible_config_file", Value::Null);
-    put("inventory_dir", Value::Null);
-    put("inventory_file", Value::Null);
     if let Some(limit) = &options.limit {
         put("ansible_limit", text(limit));
     }
     layer::of_data(&set, &Origin::Magic)
+}
+
+/// Returns the variables that name a host. One without an inventory has no file of an inventory.
+#[must_use]
+pub fn of_host_names(host: &str, hosts: &KnownHosts) -> Layer {
+    let known = hosts.inventory.host(host);
+    let mut set = Dict::new();
+    let mut put = |name: &str, value: Value| drop(set.insert(name.to_owned(), value));
+    put("inventory_hostname", Value::from(host));
+    put("inventory_hostname_short", Value::from(host.split('.').next().unwrap_or(host)));
+    put("group_names", list(&hosts.group_names(host)));
+    if let Some(known) = known {
+        let origin = known.origin.as_ref();
+        put("inventory_file", origin.map_or(Value::Null, |origin| Value::from(origin.name.as_str())));
+        put("inventory_dir", origin.and_then(|origin| origin.folder.as_deref()).map_or(Value::Null, Value::from));
+    }
+    layer::of_data(&set, &Origin::Magic)
+}
+
+fn list(items: &[String]) -> Value {
+    Value::List(items.iter().map(|item| Value::from(item.as_str())).collect())
 }
 
 /// Returns what is known of the host before any variable: how it is reached, and its interpreter of Python.
@@ -66,23 +73,44 @@ pub fn of_host(python: &str) -> Arc<Layer> {
     ])
 }
 
+/// Returns what a task sees of the connection, unless a variable says otherwise. `hostvars` does not show it.
+#[must_use]
+pub fn of_connection(host: &str, hosts: &KnownHosts) -> Arc<Layer> {
+    let is_implicit = hosts.inventory.host(host).is_none();
+    let address = Value::from(if is_implicit { "127.0.0.1" } else { host });
+    let set = [
+        ("ansible_host", address.clone()),
+        ("ansible_ssh_host", address),
+        ("ansible_timeout", Value::Int(10)),
+        ("ansible_ssh_timeout", Value::Int(10)),
+        ("ansible_shell_executable", Value::from("/bin/sh")),
+        ("ansible_module_compression", Value::from("ZIP_DEFLATED")),
+        ("ansible_pipelining", Value::Bool(false)),
+        ("ansible_ssh_pipelining", Value::Bool(false)),
+    ];
+    let set: Dict = set.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Arc::new(layer::of_data(&set, &Origin::Magic))
+}
+
 /// Returns the variables of a play.
 #[must_use]
-pub fn of_play(name: &str, folder: &str, host: &str, roles: &[Arc<Role>]) -> Layer {
+pub fn of_play(name: &str, hosts: &[String], host: &str, roles: &[Arc<Role>]) -> Layer {
     let names = |roles: &[Arc<Role>]| roles.iter().map(|role| Value::from(role.full_name())).collect::<Vec<_>>();
     let dependencies: BTreeSet<String> =
         roles.iter().flat_map(|role| role.all_dependencies()).map(|dependency| dependency.full_name()).collect();
-    let all: BTreeSet<String> = roles.iter().map(|role| role.full_name()).chain(dependencies.iter().cloned()).collect();
-    let hosts = || Value::List(vec![Value::from(host)]);
+    let used: BTreeSet<String> =
+        roles.iter().map(|role| role.full_name()).chain(dependencies.iter().cloned()).collect();
+    let all = || if hosts.is_empty() { list(&[host.to_owned()]) } else { list(hosts) };
     let sorted = |names: &BTreeSet<String>| Value::List(names.iter().map(|name| Value::from(name.as_str())).collect());
     let set: Dict = [
-        ("playbook_dir", Value::from(folder)),
         ("ansible_play_name", Value::from(name)),
-        ("ansible_play_hosts_all", hosts()),
-        ("ansible_play_hosts", hosts()),
-        ("ansible_play_batch", hosts()),
-        ("play_hosts", hosts()),
-        ("ansible_role_names", sorted(&all)),
+        ("ansible_play_hosts_all", all()),
+        ("ansible_play_hosts", all()),
+        ("ansible_play_batch", list(&[host.to_owned()])),
+        ("play_hosts", all()),
+        ("ansible_current_hosts", all()),
+        ("ansible_failed_hosts", Value::List(Vec::new())),
+        ("ansible_role_names", sorted(&used)),
         ("ansible_play_role_names", Value::List(names(roles))),
         ("ansible_dependent_role_names", sorted(&dependencies)),
         ("role_names", Value::List(names(roles))),
@@ -124,21 +152,12 @@ pub fn of_task(task: &Task, base: &str) -> Layer {
 
 /// Returns the variables that show all others: `vars` and `hostvars`.
 #[must_use]
-pub fn views(host: &str, hostvars: Scope, added: &[AddedHost]) -> Layer {
-    let mut hosts = Layer::default();
-    for host in added {
-        let mut vars = host.vars.clone();
-        vars.insert("inventory_hostname".to_owned(), Value::from(host.name.as_str()));
-        let mut groups = host.groups.clone();
-        groups.sort();
-        vars.insert("group_names".to_owned(), Value::from(groups));
-        let value = modbox_jinja::values::from_json(&Value::Dict(vars));
-        hosts.insert(host.name.as_str(), Slot::value(value, Origin::Result("add_host".into())));
-    }
-    hosts.insert(host, Slot::scope(hostvars, Origin::Magic));
+pub fn views(host: &str, hostvars: Scope, others: &Arc<Layer>) -> Layer {
+    let mut own = Layer::default();
+    own.insert(host, Slot::scope(hostvars, Origin::Magic));
     let mut layer = Layer::default();
     layer.insert("vars", Slot::everything());
-    layer.insert("hostvars", Slot::scope(Scope::new().with(Arc::new(hosts)), Origin::Magic));
+    layer.insert("hostvars", Slot::scope(Scope::new().with(Arc::clone(others)).with(Arc::new(own)), Origin::Magic));
     layer
 }
 
@@ -165,37 +184,6 @@ fn parent_roles(frame: &Frame) -> Vec<Arc<Role>> {
         }
     }
     parents
-}
-
-/// Returns the groups of the host besides `all`.
-fn own_groups(groups: &[String]) -> Vec<String> {
-    let mut own: Vec<String> = groups.iter().filter(|group| *group != "all").cloned().collect();
-    own.sort();
-    own
-}
-
-/// Returns the hosts of each group. A host without groups is implicit, as Ansible calls it, and in none of them.
-fn group_hosts(host: &str, groups: &[String], added: &[AddedHost]) -> Dict {
-    let mut hosts = Dict::new();
-    let own = own_groups(groups);
-    let all = if own.is_empty() { Vec::new() } else { vec![Value::from(host)] };
-    hosts.insert("all".to_owned(), Value::List(all));
-    hosts.insert("ungrouped".to_owned(), Value::List(Vec::new()));
-    for group in own {
-        hosts.insert(group, Value::List(vec![Value::from(host)]));
-    }
-    for host in added {
-        for group in std::iter::once("all").chain(host.groups.iter().map(String::as_str)) {
-            let members = hosts.entry(group.to_owned()).or_insert_with(|| Value::List(Vec::new()));
-            if let Value::List(members) = members {
-                members.push(Value::from(host.name.as_str()));
-            }
-        }
-        if let Some(Value::List(members)) = hosts.get_mut("ungrouped").filter(|_| host.groups.is_empty()) {
-            members.push(Value::from(host.name.as_str()));
-        }
-    }
-    hosts
 }
 
 fn version(full: &str) -> Value {

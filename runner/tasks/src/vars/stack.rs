@@ -18,6 +18,8 @@ use crate::vars::magic;
 /// What a scope is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
+    /// What tasks see of the connection, below everything else.
+    pub connection: Option<&'a Arc<Layer>>,
     /// Variables of the host; `None` while a play is read.
     pub host: Option<&'a HostVars>,
     /// Variables of the play, then those of its prompts and files, lowest first.
@@ -35,6 +37,7 @@ impl Layers<'_> {
     #[must_use]
     pub fn scope(&self, task: Option<&Task>) -> Scope {
         let mut layers: Vec<Arc<Layer>> = Vec::with_capacity(24);
+        layers.extend(self.connection.filter(|_| task.is_some()).cloned());
         let public = || self.roles.iter().filter(|role| role.public);
         public().for_each(|role| role.push_defaults(&mut layers));
         let frame = task.map(|task| &*task.frame);
@@ -77,7 +80,14 @@ pub fn before_task(known: &StaticVars, task: &Task) -> Scope {
 
 fn before(known: &StaticVars, task: Option<&Task>) -> Scope {
     let of_play = std::slice::from_ref(&known.magic);
-    let layers = Layers { host: None, play: &known.play, roles: &known.roles, extra: &known.extra, magic: of_play };
+    let layers = Layers {
+        connection: None,
+        host: None,
+        play: &known.play,
+        roles: &known.roles,
+        extra: &known.extra,
+        magic: of_play,
+    };
     let mut scope = layers.scope(task);
     if let Some(task) = task {
         scope.push(Arc::new(magic::of_task(task, "")));

@@ -10,6 +10,7 @@ use super::names::Mention;
 use super::program::{Arguments, Call, Comparison, Expr, Operator};
 use super::statements::{Translation, failure};
 use super::syntax::{Form, SyntaxFailure};
+use crate::limits::MAX_NESTED;
 
 /// The functions whose literal arguments are rendered when they have templates in them.
 const LOOKUPS: [&str; 3] = ["lookup", "query", "q"];
@@ -18,6 +19,16 @@ type Translated<T> = Result<T, SyntaxFailure>;
 
 impl Translation<'_> {
     pub(super) fn expression(&mut self, tree: &ast::Expr<'_>) -> Translated<Expr> {
+        if self.nested >= MAX_NESTED {
+            return Err(failure("the expression nests too deeply", tree.span().start_line.into()));
+        }
+        self.nested += 1;
+        let translated = self.expression_within(tree);
+        self.nested -= 1;
+        translated
+    }
+
+    fn expression_within(&mut self, tree: &ast::Expr<'_>) -> Translated<Expr> {
         Ok(match tree {
             ast::Expr::Const(constant) => return self.constant(constant),
             ast::Expr::Var(name) => self.name(name.id),
@@ -87,17 +98,20 @@ impl Translation<'_> {
         let literal = literal::read(self.text, start, end, self.escapes)
             .ok_or_else(|| failure("invalid escape in a string literal", line))?;
         if self.renders_literals && crate::text::is_template(&literal.value) {
-            let range = self.start.zip(literal.verbatim);
+            let is_escaped = literal.verbatim.is_none();
+            let range = self.start.zip(literal.verbatim.or(literal.escaped));
             let range = range.map(|(start, range)| start + range.start..start + range.end);
-            return range.map(Expr::Embedded).ok_or_else(|| {
-                failure("a literal with a template in it has escapes; write an expression instead", line)
+            return range.map(|range| Expr::Embedded { range, is_escaped }).ok_or_else(|| {
+                failure("a literal with a template in it has unusual escapes; write an expression instead", line)
             });
         }
         Ok(Expr::Constant(Value::from(literal.value)))
     }
 
     fn binary(&mut self, binary: &ast::BinOp<'_>) -> Translated<Expr> {
-        let outer = self.without_rendered_literals(!matches!(binary.op, BinOpKind::ScAnd | BinOpKind::ScOr));
+        let is_choice = matches!(binary.op, BinOpKind::ScAnd | BinOpKind::ScOr);
+        self.has_choices |= is_choice;
+        let outer = self.without_rendered_literals(!is_choice);
         let (left, right) = (self.boxed(&binary.left)?, self.boxed(&binary.right)?);
         self.renders_literals = outer;
         let one = |operator: Comparison, left, right: Box<Expr>| Expr::Compare(left, vec![(operator, *right)]);
@@ -133,6 +147,7 @@ impl Translation<'_> {
     }
 
     fn choice(&mut self, choice: &ast::IfExpr<'_>) -> Translated<Expr> {
+        self.has_choices = true;
         let outer = std::mem::replace(&mut self.is_optional, true);
         let made = (|| {
             let condition = self.boxed(&choice.test_expr)?;
@@ -196,10 +211,21 @@ impl Translation<'_> {
             self.mentions.extend(mention);
         }
         let outer = self.renders_literals;
-        self.renders_literals |= is_lookup;
-        let arguments = self.arguments(&call.args, line);
+        // The name of a lookup is never rendered.
+        let (name, rest) = match call.args.split_first() {
+            Some((CallArg::Pos(name), rest)) if is_lookup => (Some(name), rest),
+            _ => (None, &call.args[..]),
+        };
+        self.renders_literals = false;
+        let name = name.map(|name| self.expression(name)).transpose();
+        self.renders_literals = outer || is_lookup;
+        let arguments = self.arguments(rest, line);
         self.renders_literals = outer;
-        Ok(Call { callee, arguments: arguments? })
+        let (name, mut arguments) = (name?, arguments?);
+        if let Some(name) = name {
+            arguments.positional.insert(0, name);
+        }
+        Ok(Call { callee, arguments })
     }
 
     fn arguments(&mut self, trees: &[CallArg<'_>], line: u32) -> Translated<Arguments> {

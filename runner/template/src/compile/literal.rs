@@ -14,6 +14,8 @@ pub(crate) struct Literal {
     pub(crate) value: String,
     /// The bytes of the text that the value equals, if there are any.
     pub(crate) verbatim: Option<std::ops::Range<usize>>,
+    /// The bytes of the text whose escapes give the value, if it is one literal with the escapes that YAML arguments have.
+    pub(crate) escaped: Option<std::ops::Range<usize>>,
 }
 
 /// Reads adjacent string literals that begin at an offset. `None` means that there is none, or an invalid escape.
@@ -41,12 +43,26 @@ pub(crate) fn read(text: &str, start: usize, end: usize, escapes: Escapes) -> Op
         parts.push(inner);
         at += length + 2;
     }
-    let verbatim = match &parts[..] {
+    let (mut verbatim, mut escaped) = (None, None);
+    match &parts[..] {
         [] => return None,
-        [part] if text.get(part.clone()) == Some(&value) => Some(part.clone()),
-        _ => None,
-    };
-    Some(Literal { value, verbatim })
+        [part] if text.get(part.clone()) == Some(&value) => verbatim = Some(part.clone()),
+        [part] if text.get(part.clone()).is_some_and(has_common_escapes) => escaped = Some(part.clone()),
+        _ => {}
+    }
+    Some(Literal { value, verbatim, escaped })
+}
+
+/// Says whether all escapes of a literal are of those that have the same meaning in arguments of tasks.
+fn has_common_escapes(raw: &str) -> bool {
+    let mut characters = raw.chars();
+    while let Some(c) = characters.next() {
+        let next = if c == '\\' { characters.next() } else { continue };
+        if !next.is_some_and(|next| "\\'\"abfnrtvxuU".contains(next)) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns the number of bytes before the closing quote.

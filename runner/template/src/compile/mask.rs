@@ -7,14 +7,21 @@
 use std::borrow::Cow;
 
 /// Returns the text with the characters after backslashes replaced, where they could be escapes. The length stays.
+///
+/// Spaces that ASCII lacks become spaces, and a plus sign of a number too: Jinja takes both, and minijinja neither. Texts
+/// and literals are read from the text itself, so that nothing of them is lost.
 pub(crate) fn mask(text: &str) -> Cow<'_, str> {
-    if !text.contains('\\') {
+    if !text.contains(['\\', '+']) && text.is_ascii() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars();
+    let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
-        out.push(c);
+        match c {
+            '+' if is_sign(&out, characters.peek().copied()) => out.push(' '),
+            c if !c.is_ascii() && c.is_whitespace() => out.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            c => out.push(c),
+        }
         if c == '\\' {
             match characters.next() {
                 Some(escape) if escape.is_ascii_alphanumeric() => out.push('q'),
@@ -24,6 +31,12 @@ pub(crate) fn mask(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Says whether a plus sign after a text belongs to the number that follows, and adds nothing.
+fn is_sign(before: &str, next: Option<char>) -> bool {
+    let operand = next.is_some_and(|next| next.is_ascii_digit() || next == '.');
+    operand && before.trim_end().ends_with(['(', '[', ',', '=', '<', '>', '*', '/', '-', '~', '|', ':'])
 }
 
 /// Returns the range of a part of a masked text, which is the range in the text itself.
@@ -45,6 +58,10 @@ mod tests {
             (r"a\", r"a\"),
             ("\\é", "\\é"),
             ("plain", "plain"),
+            ("{{ a }} + b", "{{ a }} + b"),
+            ("{{\u{a0}a\u{2003}}}", "{{  a   }}"),
+            ("[-2, +2.5, 1 + 2, a +b]", "[-2,  2.5, 1 + 2, a +b]"),
+            ("{%+ if a %}", "{%+ if a %}"),
         ] {
             assert_eq!(mask(text), expect);
             assert_eq!(mask(text).len(), text.len());

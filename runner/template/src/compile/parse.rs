@@ -10,6 +10,7 @@ use super::mask::mask;
 use super::program::{Expr, Node, Program};
 use super::statements::Translation;
 use super::syntax::{Form, Syntax, SyntaxFailure};
+use crate::limits::MAX_TEXT;
 use crate::options::TemplateOptions;
 
 /// Compiles a text, with the options that its header sets.
@@ -18,6 +19,9 @@ use crate::options::TemplateOptions;
 ///
 /// The header or the text cannot be parsed.
 pub(crate) fn compile(text: &str, form: Form, options: &TemplateOptions) -> Result<Program, SyntaxFailure> {
+    if text.len() > MAX_TEXT {
+        return Err(SyntaxFailure { message: format!("the text has more than {MAX_TEXT} bytes"), line: 1 });
+    }
     let (rest, options) = match form {
         Form::Template => options_of(text, options).map_err(|message| SyntaxFailure { message, line: 1 })?,
         Form::Expression | Form::Condition => (text, options.clone()),

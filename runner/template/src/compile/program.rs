@@ -15,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) blocks: IndexMap<Arc<str>, Arc<Vec<Node>>>,
     /// The filters, tests, functions and lookups that the text names.
     pub(crate) mentions: Vec<Mention>,
+    /// Whether it has parts that a run may leave out: branches, loops, and what `and` and `or` may skip.
+    pub(crate) has_choices: bool,
 }
 
 /// A part of a template.
@@ -107,7 +109,10 @@ pub(crate) enum Target {
 pub(crate) enum Expr {
     Constant(Value),
     /// A literal with template syntax in it, where that is rendered: the bytes of it in the text.
-    Embedded(Range<usize>),
+    Embedded {
+        range: Range<usize>,
+        is_escaped: bool,
+    },
     /// The text that a filter block or a `set` block captured.
     Captured,
     Name(Arc<str>),

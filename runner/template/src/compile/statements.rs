@@ -29,6 +29,9 @@ pub(crate) struct Translation<'t> {
     /// The names that the macro being translated reads.
     pub(super) names: Vec<Arc<str>>,
     pub(super) mentions: Vec<Mention>,
+    pub(super) has_choices: bool,
+    /// How many expressions are open.
+    pub(super) nested: u32,
     blocks: IndexMap<Arc<str>, Arc<Vec<Node>>>,
 }
 
@@ -46,12 +49,14 @@ impl<'t> Translation<'t> {
             is_optional: false,
             names: Vec::new(),
             mentions: Vec::new(),
+            has_choices: false,
+            nested: 0,
             blocks: IndexMap::new(),
         }
     }
 
     pub(super) fn finish(self, body: Vec<Node>) -> Program {
-        Program { body, blocks: self.blocks, mentions: self.mentions }
+        Program { body, blocks: self.blocks, mentions: self.mentions, has_choices: self.has_choices }
     }
 
     pub(super) fn template(&mut self, tree: &Stmt<'_>) -> Translated<Vec<Node>> {
@@ -67,6 +72,7 @@ impl<'t> Translation<'t> {
 
     /// Translates nodes of a scope of their own, where filters are looked for at once.
     fn scope(&mut self, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
+        self.has_choices = true;
         let outer = std::mem::replace(&mut self.is_optional, false);
         let nodes = self.nodes(statements);
         self.is_optional = outer;
@@ -74,6 +80,7 @@ impl<'t> Translation<'t> {
     }
 
     fn optional(&mut self, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
+        self.has_choices = true;
         let outer = std::mem::replace(&mut self.is_optional, true);
         let nodes = self.nodes(statements);
         self.is_optional = outer;

@@ -167,7 +167,11 @@ impl fmt::Debug for LazyDict {
 
 impl Object for LazyDict {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get(key).ok().flatten().map(|value| self.evaluation.hand_out(value))
+        let found = self.get(key).ok().flatten().map(|value| self.evaluation.hand_out(value));
+        if found.is_none() {
+            self.evaluation.miss(key);
+        }
+        found
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

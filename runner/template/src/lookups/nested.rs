@@ -12,6 +12,10 @@ pub(super) fn nested(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<Ve
     };
     let mut rows = interpreter.read_items(first)?;
     for list in rest {
+        // As in Python, the items of nothing are not read.
+        if rows.is_empty() {
+            break;
+        }
         let items = interpreter.read_items(list)?;
         interpreter.produce(rows.len().saturating_mul(items.len()))?;
         let mut next = Vec::new();

@@ -50,7 +50,10 @@ pub(super) fn sequence(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<
 
 fn parse(term: &str, usual: &Sequence) -> Result<Sequence, String> {
     let mut sequence = usual.clone();
-    if shortcut(term, &mut sequence).is_some() {
+    if let Some(parts) = shortcut(term) {
+        for (name, value) in parts {
+            set(&mut sequence, name, value)?;
+        }
         return Ok(sequence);
     }
     for part in words(term)? {
@@ -79,35 +82,45 @@ fn words(term: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Reads the short form `[start-]end[/stride][:format]`.
-fn shortcut(term: &str, sequence: &mut Sequence) -> Option<()> {
+/// Splits the short form `[start-]end[/stride][:format]`. As in Ansible, its numbers may have hexadecimal digits, which
+/// are refused later.
+fn shortcut(term: &str) -> Option<Vec<(&'static str, &str)>> {
     let (numbers, format) = term.split_once(':').map_or((term, None), |(numbers, format)| (numbers, Some(format)));
     let (range, stride) = numbers.split_once('/').map_or((numbers, None), |(range, stride)| (range, Some(stride)));
     let (start, end) = range.split_once('-').map_or((None, range), |(start, end)| (Some(start), end));
-    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| integer(text)).flatten();
-    let (start, end, stride) = (start.map(number), number(end)?, stride.map(number));
-    if format.is_some_and(str::is_empty) {
+    let numbers = [("start", start), ("end", Some(end)), ("stride", stride)];
+    let is_number = |(_, text): &(&str, Option<&str>)| text.is_none_or(looks_like_number);
+    if !numbers.iter().all(is_number) || format.is_some_and(|format| format.is_empty() || format.contains('\n')) {
         return None;
     }
-    if let Some(start) = start {
-        sequence.start = start?;
-    }
-    if let Some(stride) = stride {
-        sequence.stride = stride?;
-    }
-    sequence.end = Some(end);
-    if let Some(format) = format {
-        format.clone_into(&mut sequence.format);
-    }
-    Some(())
+    let parts = numbers.into_iter().chain([("format", format)]);
+    Some(parts.filter_map(|(name, text)| Some((name, text?))).collect())
 }
 
+fn looks_like_number(text: &str) -> bool {
+    let text = text.strip_prefix('0').filter(|rest| rest.starts_with(['x', 'X'])).unwrap_or(text);
+    let digits = text.strip_prefix(['x', 'X']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the whole number that an option is, in the forms that Ansible's settings have.
 fn integer(text: &str) -> Option<i64> {
-    parse_int(text, 10).and_then(|value| value.as_i64())
+    let whole = || {
+        let number: f64 = text.trim().parse().ok()?;
+        (number.fract() == 0.0).then(|| format!("{number:.0}").parse().ok())?
+    };
+    parse_int(text, 10).and_then(|value| value.as_i64()).or_else(whole)
 }
 
 fn set(sequence: &mut Sequence, name: &str, value: &str) -> Result<(), String> {
-    let number = || integer(value).ok_or_else(|| format!("can't parse {name}={value} as integer"));
+    let invalid = || {
+        let value = modbox_python_json::str_repr(value);
+        format!(
+            "Config '{name}' for 'sequence' lookup plugin from 'Direct' has an invalid value: Invalid value provided \
+             for 'integer': {value}"
+        )
+    };
+    let number = || integer(value).ok_or_else(invalid);
     match name {
         "start" => sequence.start = number()?,
         "end" => sequence.end = Some(number()?),
@@ -173,20 +186,33 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(term: &str, expect: Option<(i64, i64, i64, &str)>) {
-        let mut sequence = Sequence::default();
-        let found = shortcut(term, &mut sequence).map(|()| sequence);
+    fn check(term: &str, expect: Result<(i64, i64, i64, &str), &str>) {
+        let found = parse(term, &Sequence::default());
         let found = found.as_ref().map(|found| (found.start, found.end.unwrap_or(0), found.stride, &*found.format));
-        assert_eq!(found, expect, "{term}");
+        assert_eq!(found.map_err(|message| message.as_str()), expect, "{term}");
     }
 
     #[test]
     fn reads_the_short_form() {
-        check("5", Some((1, 5, 1, "%d")));
-        check("2-10/2", Some((2, 10, 2, "%d")));
-        check("4:host%02d", Some((1, 4, 1, "host%02d")));
-        check("0x0a-0x0f", None);
-        check("start=1", None);
-        check("", None);
+        check("5", Ok((1, 5, 1, "%d")));
+        check("2-10/2", Ok((2, 10, 2, "%d")));
+        check("4:host%02d", Ok((1, 4, 1, "host%02d")));
+        check("", Ok((1, 0, 1, "%d")));
+    }
+
+    #[test]
+    fn numbers_are_decimal() {
+        let invalid = |name: &str, value: &str| {
+            format!(
+                "Config '{name}' for 'sequence' lookup plugin from 'Direct' has an invalid value: Invalid value \
+                 provided for 'integer': '{value}'"
+            )
+        };
+        check("A-4/2", Err(&invalid("start", "A")));
+        check("1-0x0f", Err(&invalid("end", "0x0f")));
+        check("1-4/C", Err(&invalid("stride", "C")));
+        check("start=A end=3", Err(&invalid("start", "A")));
+        check("start=1 end=3.0", Ok((1, 3, 1, "%d")));
+        check("junk=3", Err("unrecognized arguments to with_sequence: ['junk']"));
     }
 }

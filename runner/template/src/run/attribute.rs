@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minijinja::Value;
 use minijinja::value::Tuple;
-use modbox_jinja::values::{self, View, view};
+use modbox_jinja::values::{self, Group, View, view};
 
 use super::interpreter::Interpreter;
 use crate::lazy::{Items, LazyDict, LazyList};
@@ -32,6 +32,7 @@ impl Interpreter<'_> {
         let found = match view(object) {
             View::Undefined => return Err(self.raise("the value is undefined")),
             View::Dict => self.entry(object, &Value::from(name.clone()))?,
+            View::Tuple => object.downcast_object_ref::<Group>().and_then(|group| group.field(name)),
             View::Other | View::Date(_) | View::DateTime(_) | View::Time(_) | View::TimeDelta(_) => {
                 object.as_object().and_then(|object| object.get_value(&Value::from(name.clone())))
             }
@@ -87,7 +88,11 @@ impl Interpreter<'_> {
     }
 
     fn missing(&self, object: &Value, key: &Value) -> Value {
+        let is_index = matches!(view(object), View::List | View::Tuple) && matches!(view(key), View::Int(_));
         let key = values::repr(key).unwrap_or_default();
+        if is_index {
+            return self.undefined(format!("{} object has no element {key}", type_name(object)));
+        }
         self.undefined(format!("object of type '{}' has no attribute {key}", type_name(object)))
     }
 

@@ -88,6 +88,9 @@ impl Interpreter<'_> {
             return Err(self.stop(Cause::Raised, message));
         };
         let value = self.plugin(plugin, "filter", given)?;
+        if let (None, Some(items)) = (value.as_str(), value.len()) {
+            self.produce_items(items)?;
+        }
         if value.is_undefined() && !was_undefined {
             return Ok(self.undefined(absent(name)));
         }
@@ -114,15 +117,6 @@ impl Interpreter<'_> {
         match self.evaluation.machine.filters.get(name) {
             Some(plugin) => self.plugin(plugin, "filter", given).and_then(defined),
             None => Err(self.raise(self.evaluation.machine.unknown_filter(name))),
-        }
-    }
-
-    /// Performs a test of values, for lookups.
-    pub(crate) fn perform_test(&mut self, name: &str, arguments: &[Value]) -> Run<bool> {
-        let given = Given::of(arguments.to_vec());
-        match self.evaluation.machine.tests.get(name) {
-            Some(plugin) => self.plugin(plugin, "test", given).and_then(defined).map(|found| values::is_true(&found)),
-            None => Err(self.raise(self.evaluation.machine.unknown_test(name))),
         }
     }
 

@@ -31,7 +31,7 @@ impl Interpreter<'_> {
     fn compound(&mut self, expression: &Expr) -> Run<Value> {
         match expression {
             Expr::Constant(_) | Expr::Name(_) | Expr::Captured => self.expression(expression),
-            Expr::Embedded(range) => Ok(self.embedded(range.clone())),
+            Expr::Embedded { range, is_escaped } => Ok(self.embedded(range.clone(), *is_escaped)),
             Expr::Attribute(object, name) => {
                 let object = self.expression(object)?;
                 self.attribute(&object, name)
@@ -125,8 +125,9 @@ impl Interpreter<'_> {
     }
 
     /// Renders a literal with a template in it. It is a part of the source, so it is as trusted as that.
-    fn embedded(&self, range: std::ops::Range<usize>) -> Value {
-        match self.source.text_of(range) {
+    fn embedded(&self, range: std::ops::Range<usize>, is_escaped: bool) -> Value {
+        let part = if is_escaped { self.source.unescaped_text_of(range) } else { self.source.text_of(range) };
+        match part {
             Some(part) => self.evaluation.render(&part),
             None => self.undefined("a literal was lost"),
         }

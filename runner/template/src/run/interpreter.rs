@@ -9,6 +9,7 @@ use crate::blocks::Blocks;
 use crate::compile::Program;
 use crate::evaluation::Evaluation;
 use crate::frame::Frame;
+use crate::limits::ITEM_SIZE;
 use crate::marker::{Cause, Run, Stop};
 
 /// A template that is running.
@@ -53,6 +54,11 @@ impl<'e> Interpreter<'e> {
     /// Counts bytes or items that are made.
     pub(crate) fn produce(&self, size: usize) -> Run<()> {
         self.evaluation.produce(size, self.source.position(), self.line)
+    }
+
+    /// Counts items of lists and dicts that are made, each as the bytes of a short text.
+    pub(crate) fn produce_items(&self, count: usize) -> Run<()> {
+        self.produce(count.saturating_mul(ITEM_SIZE))
     }
 
     /// Makes the failure of an operation.

@@ -48,13 +48,15 @@ impl Interpreter<'_> {
                 Ok(Value::from([first, second].concat()))
             }
             (View::List, View::List) => {
-                let all = [items(left)?, items(right)?].concat();
-                self.produce(all.len())?;
+                let (first, second) = (items(left)?, items(right)?);
+                self.produce_items(first.len() + second.len())?;
+                let all = [first, second].concat();
                 Ok(LazyList::value(self.evaluation, Items::Made(all)))
             }
             (View::Tuple, View::Tuple) => {
-                let all = [items(left)?, items(right)?].concat();
-                self.produce(all.len())?;
+                let (first, second) = (items(left)?, items(right)?);
+                self.produce_items(first.len() + second.len())?;
+                let all = [first, second].concat();
                 Ok(Value::from(Tuple::from(all)))
             }
             (View::Str(_) | View::List | View::Tuple, _) => {
@@ -76,15 +78,14 @@ impl Interpreter<'_> {
             }
             _ => return Err(self.unsupported(Operator::Multiply, left, right)),
         };
-        let size = |length: usize| self.produce(length.saturating_mul(count));
         match view(sequence) {
             View::Str(text) => {
-                size(text.len())?;
+                self.produce(text.len().saturating_mul(count))?;
                 Ok(Value::from(if text.is_empty() { String::new() } else { text.repeat(count) }))
             }
             View::List | View::Tuple => {
                 let items = self.iterate(sequence)?;
-                size(items.len())?;
+                self.produce_items(items.len().saturating_mul(count))?;
                 let all = if items.is_empty() {
                     Vec::new()
                 } else {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::graph::{Content, Graph, GraphNode, NodeId};
 use crate::error::{Problem, YamlError};
 use crate::events::{Event, Mark, Parser, Properties, SyntaxError};
-use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_TEXT};
+use crate::limits::{MAX_DEPTH, MAX_DOCUMENTS, MAX_NODES, MAX_TEXT};
 use crate::position::Position;
 use crate::scalar::resolve;
 use crate::tag::Tag;
@@ -17,23 +17,48 @@ use crate::tag::Tag;
 ///
 /// The text is not YAML, has more than one document, or is larger than a limit.
 pub(crate) fn compose<'a>(text: &'a str, file: &Arc<str>) -> Result<Graph<'a>, YamlError> {
-    let graph = Graph { text, file: Arc::clone(file), nodes: Vec::new(), root: None };
+    let mut graphs = compose_up_to(text, file, 1)?;
+    Ok(graphs.pop().unwrap_or_else(|| Graph { text, file: Arc::clone(file), nodes: Vec::new(), root: None }))
+}
+
+/// Reads all documents of a text.
+///
+/// # Errors
+///
+/// The text is not YAML, or is larger than a limit.
+pub(crate) fn compose_all<'a>(text: &'a str, file: &Arc<str>) -> Result<Vec<Graph<'a>>, YamlError> {
+    compose_up_to(text, file, MAX_DOCUMENTS)
+}
+
+fn compose_up_to<'a>(text: &'a str, file: &Arc<str>, most: usize) -> Result<Vec<Graph<'a>>, YamlError> {
+    let empty = || Graph { text, file: Arc::clone(file), nodes: Vec::new(), root: None };
     let start = Position { file: Arc::clone(file), line: 1, column: 1 };
     if text.len() > MAX_TEXT {
         return Err(YamlError::new(&start, Problem::TooLong));
     }
-    check_characters(&graph)?;
+    check_characters(&empty())?;
     let mut parser = Parser::new(text);
-    let mut composer = Composer { graph, anchors: HashMap::new(), open: Vec::new() };
-    let mut has_document = false;
+    let fresh = || Composer { graph: empty(), anchors: HashMap::new(), open: Vec::new() };
+    let (mut composer, mut finished, mut has_document) = (fresh(), Vec::new(), false);
     while let Some((event, mark)) = parser.next().map_err(|error| composer.syntax_error(&error))? {
         match event {
-            Event::DocumentStart if has_document => return Err(composer.graph.error(mark, Problem::SecondDocument)),
-            Event::DocumentStart => has_document = true,
+            Event::DocumentStart if has_document && finished.len() + 1 >= most => {
+                let problem = if most == 1 { Problem::SecondDocument } else { Problem::TooManyDocuments };
+                return Err(composer.graph.error(mark, problem));
+            }
+            Event::DocumentStart => {
+                if has_document {
+                    finished.push(std::mem::replace(&mut composer, fresh()).graph);
+                }
+                has_document = true;
+            }
             event => composer.event(event, mark)?,
         }
     }
-    Ok(composer.graph)
+    if has_document {
+        finished.push(composer.graph);
+    }
+    Ok(finished)
 }
 
 /// Refuses characters that YAML forbids.

@@ -9,6 +9,6 @@ mod graph;
 mod json;
 mod merge;
 
-pub(crate) use compose::compose;
+pub(crate) use compose::{compose, compose_all};
 pub(crate) use construct::{Constructed, construct};
 pub(crate) use json::read_json;

@@ -4,14 +4,14 @@ use indexmap::{IndexMap, IndexSet};
 use modbox_python_re::{Flags, Pattern, PatternError, Subject, glob_to_regex};
 
 /// Groups with their hosts.
-pub(super) type Groups = IndexMap<String, Vec<String>>;
+pub type Groups = IndexMap<String, Vec<String>>;
 
 /// Returns the hosts that patterns mean, in the order of the inventory.
 ///
 /// # Errors
 ///
 /// A pattern is malformed.
-pub(super) fn hosts(groups: &Groups, patterns: &[String]) -> Result<Vec<String>, PatternError> {
+pub fn hosts(groups: &Groups, patterns: &[String]) -> Result<Vec<String>, PatternError> {
     let parts: Vec<String> = patterns.iter().flat_map(|pattern| split(pattern)).collect();
     let (mut regular, mut needed, mut excluded) = (Vec::new(), Vec::new(), Vec::new());
     for part in &parts {
@@ -108,7 +108,7 @@ impl Inventory<'_> {
 /// Returns what compares a name with a pattern, which is a regular expression after `~` and one of a shell otherwise.
 fn matcher(pattern: &str) -> Result<impl Fn(&str) -> Result<bool, PatternError> + use<>, PatternError> {
     let text = pattern.strip_prefix('~').map_or_else(|| glob_to_regex(pattern), str::to_owned);
-    let regex = Pattern::new(&text, Subject::Text, Flags::default())?;
+    let regex = Pattern::cached(&text, Subject::Text, Flags::default())?;
     Ok(move |name: &str| {
         let found = regex.search(name.as_bytes())?;
         Ok(found.and_then(|found| found.span(0)).is_some_and(|(start, _)| start == 0))

@@ -1,0 +1,187 @@
+//! Calls of a module without namespaces that set modes and times, made by the launcher in its place.
+//!
+//! Landlock checks neither modes nor times, so the filter refuses these calls. Ansible's modules set the mode of each file
+//! that they write. The launcher therefore makes the call itself, if the file lies where the module may write, and
+//! answers with the result. It opens the path by itself and asks the kernel where the opened file is, so it does not
+//! matter what the module changes meanwhile.
+//!
+//! Only the owner's calls are made, and no set-id bits are set. Setting an owner succeeds if it changes nothing.
+//! Extended attributes stay refused.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use modbox_kernel::ReportedCall;
+use modbox_policy::Access;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+
+use crate::call_arguments::{low, path_of};
+use crate::memory;
+use crate::room::Room;
+
+/// Bits of a mode that a module may set. The set-id bits are not among them.
+const SETTABLE: u32 = 0o1777;
+
+/// Argument that leaves an owner or a group as it is.
+const UNCHANGED: u32 = u32::MAX;
+
+/// End of a call that the launcher made, or did not make.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum AttributeCall {
+    /// It was made.
+    Done,
+    /// It failed with this error.
+    Failed(Errno),
+    /// The module may not write the path.
+    NotGranted(PathBuf),
+    /// The launcher does not make it.
+    Refused,
+}
+
+/// What a call sets.
+#[derive(Debug, Clone, Copy)]
+enum Setting {
+    Mode(u64),
+    /// Address of two times; 0 for the present.
+    Times(u64),
+    Owner {
+        user: u64,
+        group: u64,
+    },
+}
+
+/// Returns the file and the setting of a call; `None` for other calls.
+fn decode(report: &ReportedCall) -> Option<(File, Setting)> {
+    let [first, second, third, fourth, fifth, _] = report.arguments;
+    let at = |flags: u64| File::Path { directory: Some(0), path: 1, flags: low(flags) };
+    Some(match report.number {
+        libc::SYS_fchmod => (File::Open(low(first)), Setting::Mode(second)),
+        libc::SYS_fchmodat => (at(0), Setting::Mode(third)),
+        libc::SYS_fchmodat2 => (at(fourth), Setting::Mode(third)),
+        libc::SYS_utimensat if second == 0 => (File::Open(low(first)), Setting::Times(third)),
+        libc::SYS_utimensat => (at(fourth), Setting::Times(third)),
+        libc::SYS_fchown => (File::Open(low(first)), Setting::Owner { user: second, group: third }),
+        libc::SYS_fchownat => (at(fifth), Setting::Owner { user: third, group: fourth }),
+        _ => return legacy(report),
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn legacy(report: &ReportedCall) -> Option<(File, Setting)> {
+    let [_, second, third, ..] = report.arguments;
+    let path = |flags| File::Path { directory: None, path: 0, flags };
+    Some(match report.number {
+        libc::SYS_chmod => (path(0), Setting::Mode(second)),
+        libc::SYS_chown => (path(0), Setting::Owner { user: second, group: third }),
+        libc::SYS_lchown => (path(libc::AT_SYMLINK_NOFOLLOW), Setting::Owner { user: second, group: third }),
+        _ => return None,
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn legacy(_: &ReportedCall) -> Option<(File, Setting)> {
+    None
+}
+
+/// The file that a call names.
+#[derive(Debug, Clone, Copy)]
+enum File {
+    /// By a descriptor of the module.
+    Open(i32),
+    /// By a path, with the indexes of its arguments.
+    Path { directory: Option<usize>, path: usize, flags: i32 },
+}
+
+impl File {
+    /// Opens the file as a place, without access to its content.
+    fn open(self, report: &ReportedCall) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match self {
+            Self::Open(descriptor) => {
+                let link = format!("/proc/{}/fd/{descriptor}", report.thread);
+                rustix::fs::open(link, flags, Mode::empty()).map_err(|_| Errno::BADF)
+            }
+            Self::Path { directory, path, flags: at } => {
+                let path = path_of(report, directory, path).ok_or(Errno::NOENT)?;
+                let is_link = at & libc::AT_SYMLINK_NOFOLLOW != 0;
+                rustix::fs::open(path, if is_link { flags | OFlags::NOFOLLOW } else { flags }, Mode::empty())
+            }
+        }
+    }
+}
+
+/// Makes a call in the place of a module; `None` for calls that set neither a mode, nor times, nor an owner.
+pub(super) fn make(report: &ReportedCall, room: &Room) -> Option<AttributeCall> {
+    let (file, setting) = decode(report)?;
+    let made = file.open(report).and_then(|file| {
+        let real = fs::read_link(own_link(&file)).map_err(|_| Errno::PERM)?;
+        if !may_write(room, &real) {
+            return Ok(AttributeCall::NotGranted(real));
+        }
+        set(report, &file, setting)
+    });
+    Some(made.unwrap_or_else(AttributeCall::Failed))
+}
+
+/// Returns whether a module writes the file at a path of the machine.
+fn may_write(room: &Room, real: &Path) -> bool {
+    let is_granted =
+        room.grant_at(real).is_some_and(|grant| grant.access == Access::Write && Path::new(&grant.guest) == grant.host);
+    is_granted || real.starts_with(&room.tmpdir) && real != room.tmpdir
+}
+
+fn set(report: &ReportedCall, file: &OwnedFd, setting: Setting) -> Result<AttributeCall, Errno> {
+    let stat = rustix::fs::fstat(file)?;
+    let caller = fs::metadata(format!("/proc/{}", report.thread)).map_err(|_| Errno::SRCH)?.uid();
+    if stat.st_uid != caller {
+        return Err(Errno::PERM);
+    }
+    match setting {
+        Setting::Mode(mode) => {
+            let mode = u32::try_from(mode & 0o7777).unwrap_or_default();
+            if mode & !SETTABLE != 0 {
+                return Ok(AttributeCall::Refused);
+            }
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+                return Err(Errno::OPNOTSUPP);
+            }
+            rustix::fs::chmodat(CWD, own_link(file), Mode::from_raw_mode(mode), AtFlags::empty())?;
+        }
+        Setting::Times(address) => {
+            let times = times(report, address)?;
+            rustix::fs::utimensat(file.as_fd(), "", &times, AtFlags::EMPTY_PATH)?;
+        }
+        Setting::Owner { user, group } => {
+            let keeps = |argument: u64, present: u32| {
+                u32::try_from(argument & 0xffff_ffff).is_ok_and(|id| id == UNCHANGED || id == present)
+            };
+            if !keeps(user, stat.st_uid) || !keeps(group, stat.st_gid) {
+                return Ok(AttributeCall::Refused);
+            }
+        }
+    }
+    Ok(AttributeCall::Done)
+}
+
+/// Returns the link to a file of this process.
+fn own_link(file: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Reads two times: each has seconds and nanoseconds of 64 bits.
+fn times(report: &ReportedCall, address: u64) -> Result<Timestamps, Errno> {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    if address == 0 {
+        return Ok(Timestamps { last_access: now, last_modification: now });
+    }
+    let mut bytes = [0; 32];
+    if memory::read(report.thread, address, &mut bytes) != bytes.len() {
+        return Err(Errno::FAULT);
+    }
+    let mut words = bytes.chunks_exact(8).map(|word| word.try_into().map(i64::from_ne_bytes).unwrap_or_default());
+    let mut time = || Timespec { tv_sec: words.next().unwrap_or_default(), tv_nsec: words.next().unwrap_or_default() };
+    Ok(Timestamps { last_access: time(), last_modification: time() })
+}

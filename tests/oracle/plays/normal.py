@@ -1,0 +1,105 @@
+"""What of a play's events, output and files may differ between two runs, or between ansible-playbook and modbox."""
+
+import os
+import re
+
+# Keys of results whose values are of one moment or one process.
+MOMENTS = {"start", "end", "delta", "atime", "mtime", "ctime", "inode", "dev", "pid", "elapsed", "date", "last_modified"}
+# Keys of differences that may be paths of templates, or of their rendered copies.
+HEADERS = {"after_header"}
+# Keys that only one side has.
+LEFT_OUT = {"invocation", "exception", "failed_when_suppressed_exception", "deprecations", "warnings"}
+# Temporary files: those of Ansible, of its actions, and of modbox.
+TEMPORARY = re.compile(r"/[^\s'\",]*/(ansible-tmp-[\w.-]+|ansible-local-\w+|modbox-\d+/[^/\s'\":]+|ansible[._]\w{8}|tmp\w{8})(/[^\s'\":,]*)?")
+BACKUP = re.compile(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~")
+HEADER = re.compile(r"^(\+\+\+ after: )/.*/", re.M)
+TIMES = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?")
+SERVER = re.compile(r"\b127\.0\.0\.1:\d+")
+TEMPORARY_NAME = re.compile(r"\bansible\.\w{8}\b")
+
+
+# What is compared of an event.
+COMPARED = {
+    "play_start": ["play", "check_mode"], "task_start": ["task", "is_handler", "check_mode"], "result": ["task", "status", "ignored"],
+    "item": ["task", "status"], "retry": ["task"], "included": ["task", "included"], "handler": ["handler"], "stats": ["host", "stats"],
+    "no_hosts_matched": [], "no_hosts_remaining": [],
+}
+
+
+def text(found):
+    found = TEMPORARY.sub("TEMPORARY", found)
+    found = SERVER.sub("SERVER", found)
+    found = BACKUP.sub(".BACKUP~", found)
+    found = TEMPORARY_NAME.sub("ansible.TEMPORARY", found)
+    return TIMES.sub("TIME", found)
+
+
+def differs(diff):
+    """Whether a difference says anything."""
+    return not isinstance(diff, dict) or any(diff.get(key) for key in diff if not key.endswith("_header"))
+
+
+def kept(name, found):
+    """Whether an entry of a result is compared."""
+    if name == "diff":
+        # Some of Ansible's modules return empty differences where none are asked for.
+        return any(differs(diff) for diff in found) if isinstance(found, list) else differs(found)
+    return name not in LEFT_OUT and not name.startswith("_ansible_")
+
+
+def value(found, key=None):
+    """A value without what may differ."""
+    if isinstance(found, dict):
+        return {text(name): value(inner, name) for name, inner in found.items() if kept(name, inner)}
+    if isinstance(found, (list, tuple)):
+        return [value(inner) for inner in found]
+    if key in HEADERS and isinstance(found, str):
+        # Ansible says where its rendered copy of a template lies, modbox where the template does.
+        return os.path.basename(found)
+    if key == "src" and found == "":
+        # Ansible names the file that it made for a text of the task, even where nothing is copied.
+        return "TEMPORARY"
+    if key in MOMENTS and not isinstance(found, bool) and found is not None:
+        return "A MOMENT"
+    return text(found) if isinstance(found, str) else found
+
+
+def without_status(result):
+    """A result without the keys that Ansible takes out of what it shows, since the event says the same."""
+    kept = {name: inner for name, inner in result.items() if name not in ("failed", "skipped", "unreachable")}
+    if isinstance(kept.get("results"), list):
+        kept["results"] = [without_status(inner) if isinstance(inner, dict) else inner for inner in kept["results"]]
+    return kept
+
+
+def events(found):
+    """Events without what may differ, and without those that only one side has."""
+    kept = []
+    for event in found:
+        kind = event["event"]
+        if kind in ("playbook_start", "message", "verbose", "warning", "error", "async_poll", "async_end"):
+            continue
+        shown = {"event": kind}
+        for name in COMPARED[kind]:
+            shown[name] = event[name]
+        if not isinstance(shown.get("check_mode"), bool):
+            # It may be a template still.
+            shown.pop("check_mode", None)
+        if "stats" in shown and "failures" in shown["stats"]:
+            shown["stats"]["failed"] = shown["stats"].pop("failures")
+        if "result" in event:
+            shown["result"] = without_status(value(event["result"]))
+            if "censored" in shown["result"]:
+                shown["result"]["censored"] = "hidden"
+        kept.append(shown)
+    return kept
+
+
+def output(found):
+    """Lines that a play prints for people."""
+    return [line.rstrip() for line in text(HEADER.sub(r"\1", found)).splitlines()]
+
+
+def tree(found):
+    """A tree without temporary names and times."""
+    return {text(path): [text(seen) if isinstance(seen, str) else seen for seen in entry] for path, entry in found.items()}

@@ -1,0 +1,92 @@
+//! The same plays by ansible-playbook and by `modbox play`, in the same place, task by task.
+//!
+//! `oracle/plays/compare.py` says what is compared, and in which modes; `plays` has the plays.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::support::{Modbox, TestDir, fixture, oracle};
+
+/// Time limit for a play in all its modes, on two busy cores.
+const COMPARISON: Duration = Duration::from_secs(900);
+
+/// Time limit for building a component.
+const BUILD: Duration = Duration::from_secs(900);
+
+/// modbox's own modules that the plays use.
+const COMPONENTS: [&str; 16] = [
+    "assemble",
+    "blockinfile",
+    "command",
+    "copy",
+    "file",
+    "find",
+    "get_url",
+    "lineinfile",
+    "ping",
+    "replace",
+    "setup",
+    "slurp",
+    "stat",
+    "tempfile",
+    "unarchive",
+    "uri",
+];
+
+/// The plays of each test. Tests run at the same time.
+const GROUPS: [&[&str]; 3] = [
+    &["blocks", "commands", "facts", "including", "roles_and_handlers"],
+    &["archives", "loops", "variables", "web"],
+    &["check_mode", "keywords", "reading_files", "writing_files"],
+];
+
+/// Builds the components that are not built yet, since a play would otherwise build them in the time of its tasks.
+fn build_components(dir: &TestDir) {
+    for name in COMPONENTS {
+        Modbox::new(dir).with_toolchain().args(["build", name]).patience(BUILD).run().exits_with(0);
+    }
+}
+
+/// Compares the plays of a group.
+#[track_caller]
+fn check(group: usize) {
+    let dir = TestDir::new();
+    build_components(&dir);
+    let plays: Vec<PathBuf> = GROUPS[group].iter().map(|name| fixture(&format!("plays/{name}"))).collect();
+    let ran = Modbox::of(&oracle::python(), &dir)
+        .arg(fixture("oracle/plays/compare.py"))
+        .args(["--modbox", env!("CARGO_BIN_EXE_modbox"), "--work"])
+        .arg(dir.mkdir("work"))
+        .args(plays)
+        .patience(COMPARISON)
+        .run();
+    let expect = format!("{} plays, 0 differences\n", 2 * GROUPS[group].len());
+    assert_eq!(ran.stdout_text(), expect, "{ran}");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn blocks_commands_facts_includes_and_roles_do_what_ansibles_do() {
+    check(0);
+}
+
+#[test]
+fn archives_loops_variables_and_requests_do_what_ansibles_do() {
+    check(1);
+}
+
+#[test]
+fn files_keywords_and_check_mode_do_what_ansibles_do() {
+    check(2);
+}
+
+#[test]
+fn every_play_is_compared() {
+    let mut compared: Vec<&str> = GROUPS.concat();
+    compared.sort_unstable();
+    let entries = fs::read_dir(fixture("plays")).unwrap().flatten();
+    let mut found: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, compared);
+}

@@ -1,0 +1,225 @@
+//! Runs ansible-core's own integration targets, unmodified, by the real `ansible-playbook` and by `modbox play`.
+//!
+//! Each target is a role whose tasks assert what Ansible does. Both sides run it in a place of their own, which begins
+//! the same. The status of each task and item, the recap and whether the play succeeded must be the same. Targets that
+//! change the machine, or that need other hosts or a network, are left out.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::{TestDir, modbox, oracle, temporary};
+
+/// What the operator grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grants {
+    /// Only what the arguments of tasks name.
+    Named,
+    /// Everything, since modules start programs or write to places that no argument names.
+    All,
+}
+
+/// Targets that give the same on both sides.
+const TARGETS: &[(&str, Grants)] = &[
+    ("add_host", Grants::Named),
+    ("changed_when", Grants::Named),
+    ("embedded_module", Grants::Named),
+    ("failed_when", Grants::Named),
+    ("filter_urls", Grants::Named),
+    ("filter_urlsplit", Grants::Named),
+    ("include_import_tasks_nested", Grants::Named),
+    ("include_with_templating", Grants::Named),
+    ("lookup_csvfile", Grants::Named),
+    ("lookup_dict", Grants::Named),
+    ("lookup_file", Grants::Named),
+    ("lookup_first_found", Grants::Named),
+    ("lookup_indexed_items", Grants::Named),
+    ("lookup_items", Grants::Named),
+    ("lookup_lines", Grants::All),
+    ("lookup_list", Grants::Named),
+    ("lookup_nested", Grants::Named),
+    ("lookup_pipe", Grants::All),
+    ("lookup_random_choice", Grants::Named),
+    ("lookup_sequence", Grants::Named),
+    ("lookup_subelements", Grants::Named),
+    ("lookup_together", Grants::Named),
+    ("lookup_varnames", Grants::Named),
+    ("lookup_vars", Grants::Named),
+    ("loops", Grants::Named),
+    ("old_style_modules_posix", Grants::All),
+    ("ping", Grants::Named),
+    ("replace", Grants::All),
+    ("special_vars", Grants::Named),
+    ("split", Grants::Named),
+    ("stat", Grants::All),
+    ("task_ordering", Grants::All),
+    ("tempfile", Grants::All),
+    ("test_mathstuff", Grants::Named),
+    ("undefined", Grants::Named),
+    ("var_inheritance", Grants::Named),
+    ("want_json_modules_posix", Grants::All),
+    ("yaml_parsing", Grants::All),
+];
+
+/// Targets that differ, with what modbox says about the reason. Plugins of Ansible in Python run in its controller,
+/// unconfined, so modbox refuses them.
+const MISSES: &[(&str, &str)] = &[
+    // `action_plugins` of the role.
+    ("task-args", "`echo` is done by a plugin in Python"),
+    ("task-esoterica", "`echo` is done by a plugin in Python"),
+    // `lookup_plugins` of the role.
+    ("assert", "The lookup plugin 'yield_terms' was not found."),
+    ("lookup-option-name", "The lookup plugin 'non_terms_posargs' was not found."),
+];
+
+/// Number of targets that run at the same time. Waiting for the start of programs leaves processors idle.
+const THREADS: usize = 3;
+
+/// What a play did.
+#[derive(Debug, PartialEq, Eq)]
+struct Played {
+    /// Each task or handler, with the statuses of its items.
+    tasks: Vec<String>,
+    recap: String,
+    is_success: bool,
+}
+
+#[test]
+fn integration_targets_give_what_ansible_gives() {
+    let next = AtomicUsize::new(0);
+    let differences = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some((target, grants)) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(difference) = compare(target, *grants) {
+                        differences.lock().unwrap().push(difference);
+                    }
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().unwrap();
+    assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
+}
+
+#[test]
+fn targets_with_python_plugins_are_refused_by_name() {
+    for (target, expect) in MISSES {
+        let (played, output) = by_modbox(target, Grants::All);
+        assert!(!played.is_success && output.contains(expect), "{target}: {output}");
+    }
+}
+
+/// Runs a target on both sides, and describes the difference.
+fn compare(target: &str, grants: Grants) -> Option<String> {
+    let (ansible, its_output) = by_ansible(target);
+    let (modbox, output) = by_modbox(target, grants);
+    if ansible == modbox {
+        return None;
+    }
+    let tasks = ansible.tasks.len().max(modbox.tasks.len());
+    let differs = (0..tasks).map(|at| (ansible.tasks.get(at), modbox.tasks.get(at))).find(|(one, other)| one != other);
+    let end = |text: &str| text[text.len() - text.len().min(4000)..].to_owned();
+    Some(format!(
+        "{target}: recap {} or {}, first different task {differs:?}\n--- Ansible\n{}\n--- modbox\n{}",
+        ansible.recap,
+        modbox.recap,
+        end(&its_output),
+        end(&output)
+    ))
+}
+
+fn by_ansible(target: &str) -> (Played, String) {
+    let dir = place(target);
+    let mut playbook = oracle::ansible(&dir, "playbook");
+    playbook.env("OUTPUT_DIR", dir.join("out"));
+    run(playbook, &dir)
+}
+
+fn by_modbox(target: &str, grants: Grants) -> (Played, String) {
+    let dir = place(target);
+    let mut play = Command::new(modbox());
+    play.arg("play").arg("--interpreter").arg(oracle::python()).env_clear();
+    if grants == Grants::All {
+        play.arg("--allow-all");
+    }
+    play.env("HOME", dir.join("home"))
+        .env("TMPDIR", dir.join("tmp"))
+        .env("LC_ALL", "C.UTF-8")
+        .env("OUTPUT_DIR", dir.join("out"))
+        .env("XDG_CACHE_HOME", temporary().join("cache"))
+        .env("ANSIBLE_LOCALHOST_WARNING", "false")
+        .current_dir(dir.path());
+    run(play, &dir)
+}
+
+/// Makes a place for a target: a play beside the role, and the roles that targets use.
+fn place(target: &str) -> TestDir {
+    let dir = TestDir::new();
+    let targets = oracle::targets();
+    let is_helper = |name: &str| name.starts_with("setup_") || name.starts_with("prepare_");
+    let names = fs::read_dir(&targets).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    for name in names.filter(|name| name == target || name == "include_parent_role_vars" || is_helper(name)) {
+        copy(&targets.join(&name), &dir.mkdir("roles").join(&name));
+    }
+    let out = dir.mkdir("out");
+    let play = format!(
+        "- hosts: localhost\n  gather_facts: true\n  vars: {{output_dir: {}}}\n  roles: [{target}]\n",
+        out.display()
+    );
+    dir.write("play.yml", play);
+    dir
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-R").arg(from).arg(to).status().expect("cp starts");
+    assert!(copied.success(), "{} is copied", from.display());
+}
+
+/// Runs a play of the place with one of the two programs, which get the same PATH and variables.
+fn run(mut command: Command, dir: &TestDir) -> (Played, String) {
+    let programs = oracle::python().parent().expect("an interpreter lies in a folder").display().to_string();
+    let interpreter = format!("ansible_python_interpreter={}", oracle::python().display());
+    let output = command
+        .args(["-e", &interpreter, "play.yml"])
+        .env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"))
+        .env("USER", "root")
+        .stdin(Stdio::null())
+        .current_dir(dir.path())
+        .output()
+        .expect("the program starts");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let all = format!("{shown}{}", String::from_utf8_lossy(&output.stderr));
+    (played(&shown, output.status.success()), all)
+}
+
+/// Reads the output of the default callback.
+fn played(output: &str, is_success: bool) -> Played {
+    let mut found = Played { tasks: Vec::new(), recap: String::new(), is_success };
+    for line in output.lines() {
+        let banner = line.strip_prefix("TASK [").or_else(|| line.strip_prefix("RUNNING HANDLER ["));
+        if let Some((name, stars)) = banner.and_then(|rest| rest.rsplit_once("] "))
+            && stars.bytes().all(|byte| byte == b'*')
+        {
+            found.tasks.push(format!("{name}:"));
+        } else if let Some(recap) = line.strip_prefix("localhost ") {
+            found.recap = recap.split_whitespace().collect::<Vec<_>>().join(" ");
+        } else if let (Some(status), Some(task)) = (status(line), found.tasks.last_mut()) {
+            task.push(' ');
+            task.push_str(status);
+        }
+    }
+    found
+}
+
+/// Returns the status that a line of a task or an item begins with.
+fn status(line: &str) -> Option<&str> {
+    let words = ["ok", "changed", "skipping", "fatal", "failed", "included"];
+    if line.starts_with("...ignoring") {
+        return Some("ignored");
+    }
+    words.into_iter().find(|word| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(": ")))
+}
