@@ -56,6 +56,9 @@ fn a_play_runs_for_the_hosts_that_are_this_machine() {
     let listed = play(&dir, &debug("here:far", "1"), &["-i", "hosts", "-l", "far:two", "--list-hosts"]).exits_with(0);
     let expect = "    pattern: ['here:far']\n    hosts (2):\n      two\n      far\n";
     assert!(listed.stdout_text().contains(expect), "{}", listed.stdout_text());
+    let nothing = play(&dir, &debug("site", "1"), &["-i", "hosts", "-l", "typo"]).exits_with(1);
+    let told = nothing.stdout_text() + &nothing.stderr_text();
+    assert!(told.contains("leaves us with no hosts to target"), "{told}");
     let limited = play(&dir, &debug("site", "inventory_hostname"), &["-i", "hosts", "-l", "two"]).exits_with(0);
     assert!(!limited.stdout_text().contains("[one]") && limited.stdout_text().contains("[two]"));
 }
@@ -84,7 +87,7 @@ fn variables_lie_in_the_inventory_and_beside_it() {
 }
 
 #[test]
-fn what_would_run_or_is_no_inventory_is_refused() {
+fn programs_and_other_files_are_refused() {
     let dir = TestDir::new();
     dir.write_executable("dynamic.sh", "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\necho '{}'\n");
     dir.write("cloud.yml", "plugin: amazon.aws.aws_ec2\n");

@@ -17,8 +17,11 @@ mod wasm_file_errors;
 mod plays;
 mod plays_jobs;
 mod plays_resources;
+mod plays_settings;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
+// Text that no author of a play wrote is never rendered.
+mod plays_unsafe;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
 // Policy files that trial runs teach.

@@ -43,6 +43,8 @@ mod oracle_templates;
 
 // ansible-core's own integration targets in the form of roles.
 mod oracle_targets;
+// Plays and lists of tasks are refused only for known reasons.
+mod oracle_corpus;
 
 // Names of modules lead to the same files as with ansible-core.
 mod oracle_names;

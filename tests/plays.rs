@@ -58,6 +58,41 @@ fn results_are_never_templates_whatever_a_play_does_with_them() {
 }
 
 #[test]
+fn what_templates_lack_is_refused_by_name_before_anything_runs() {
+    let dir = TestDir::new();
+    dir.write(
+        "filter_plugins/own.py",
+        "class FilterModule:\n    def filters(self):\n        return {'own_filter': len}\n",
+    );
+    let text =
+        |tasks: &str| format!("- hosts: all\n  gather_facts: false\n  tasks:\n  - debug: {{msg: first}}\n{tasks}");
+    let bad = "  - debug: {msg: \"{{ 'a' | own_filter }}\"}\n";
+    let file = dir.join("filter_plugins/own.py").display().to_string();
+    let check = |tasks: &str, args: &[&str], status: i32, says: &str, runs: bool| {
+        let ran = play(&dir, &text(tasks), args).exits_with(status);
+        assert!(ran.stderr_text().contains(says), "{tasks}: {}", ran.stderr_text());
+        assert_eq!(ran.stdout_text().contains("\"msg\": \"first\""), runs, "{tasks}: {}", ran.stdout_text());
+    };
+    let named = format!("play.yml:5:18: the filter `own_filter` is a Python plugin ({file})");
+    // Every run would fail there, so none begins.
+    check(bad, &[], 2, &named, false);
+    check(bad, &["--syntax-check"], 2, &named, false);
+    check("  - debug: {msg: \"{{ x }\"}\n", &[], 2, "play.yml:5:18: failed to parse the template", false);
+    check("  - debug: {msg: \"{{ lookup('a.b.c') }}\"}\n", &[], 2, "the lookup `a.b.c` is a Python plugin", false);
+    check("  - debug: {msg: a}\n    when: a is not_there\n", &[], 2, "No test named 'not_there'.", false);
+    // A run that may be spared it begins, says so, and fails only if it comes there.
+    check(&format!("{bad}    when: false\n"), &[], 0, &named, true);
+    check(&format!("{bad}    when: false\n"), &["--syntax-check"], 2, &named, false);
+    check(&format!("{bad}    ignore_errors: true\n"), &[], 0, &named, true);
+    check(&format!("{bad}    tags: later\n"), &["--skip-tags", "later"], 0, &named, true);
+    check(&format!("{bad}    when: true\n"), &[], 1, &named, true);
+    let rescued = format!("  - block:\n    {}    rescue:\n    - debug: {{msg: saved}}\n", bad.trim_start());
+    check(&rescued, &[], 0, "own_filter", true);
+    // Known names in all their forms are accepted.
+    check("  - debug: {msg: \"{{ 'a' | ansible.builtin.upper }}\"}\n", &["--syntax-check"], 0, "", false);
+}
+
+#[test]
 fn a_module_reaches_only_what_its_task_names() {
     let dir = TestDir::new();
     dir.write("library/reader.sh", READER);

@@ -28,7 +28,7 @@ pub struct Attributes {
     pub block_size: u64,
     /// The device number, if the file is a device.
     pub device_type: u64,
-    /// What it is, if it is no regular file, directory or link.
+    /// What it is, if it is not a regular file, directory or link.
     pub special: Option<Special>,
     /// Whether it is a directory.
     pub directory: bool,
@@ -36,7 +36,7 @@ pub struct Attributes {
     pub target: Option<Vec<u8>>,
 }
 
-/// Kinds of files that are no regular files, directories or links.
+/// Kinds of files other than regular files, directories or links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Special {

@@ -9,7 +9,7 @@ use modbox_sdk::Failure;
 /// How to find the line to replace or remove.
 pub(crate) enum Finder<'a> {
     /// The line matches a pattern.
-    Pattern(Pattern),
+    Pattern(Box<Pattern>),
     /// The line contains a text.
     Text(&'a [u8]),
     /// The line is equal to this one.
@@ -166,7 +166,7 @@ mod tests {
     #[track_caller]
     fn check(contents: &str, line: &str, regexp: Option<&str>, place: Place, expect: (&str, Option<&str>)) {
         let finder = match regexp {
-            Some(regexp) => Finder::Pattern(pattern(regexp)),
+            Some(regexp) => Finder::Pattern(Box::new(pattern(regexp))),
             None => Finder::Line(line.as_bytes()),
         };
         let edit = Edit { line: line.as_bytes(), finder, template: None, place, first_match: false };

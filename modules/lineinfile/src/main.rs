@@ -169,7 +169,7 @@ fn finish(
 
 fn finder<'a>(args: &'a LineArgs, line: &'a str) -> Result<Finder<'a>, Failure> {
     Ok(match (&args.regexp, &args.search_string) {
-        (Some(regexp), _) => Finder::Pattern(pattern(regexp)?),
+        (Some(regexp), _) => Finder::Pattern(Box::new(pattern(regexp)?)),
         (None, Some(text)) => Finder::Text(text.as_bytes()),
         (None, None) => Finder::Line(line.as_bytes()),
     })

@@ -12,7 +12,7 @@ pub(crate) struct Address {
     pub(crate) port: Option<u16>,
 }
 
-/// Reads the name of a host. As in Ansible, what is no address is taken as it is written.
+/// Reads the name of a host. As in Ansible, another text is taken as it is written.
 ///
 /// # Errors
 ///

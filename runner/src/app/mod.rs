@@ -67,6 +67,7 @@ pub use self::provider::{
 };
 pub use self::python::{
     CollectionPaths, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
+    usual_python,
 };
 pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::request::{Arguments, RunRequest};

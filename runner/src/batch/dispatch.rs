@@ -275,6 +275,6 @@ impl<'a, W: Write> Batch<'a, W> {
         self.summary.progress.answered += 1;
         self.summary.progress.failed += u64::from(!answer.is_success());
         self.summary.unaudited += u64::from(answer.is_unaudited);
-        self.output.put(answer.number, &answer.to_line()).map_err(BatchError::Write)
+        self.output.put(answer.number, &answer.line()).map_err(BatchError::Write)
     }
 }

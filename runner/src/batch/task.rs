@@ -57,7 +57,7 @@ impl Answer {
     }
 
     /// Returns the line of the output, which has no secrets.
-    pub(super) fn to_line(&mut self) -> Vec<u8> {
+    pub(super) fn line(&mut self) -> Vec<u8> {
         if self.is_secret {
             self.report.censor();
         }

@@ -13,6 +13,7 @@ mod commands;
 mod completion;
 mod context;
 mod data_dirs;
+mod deep_stack;
 mod environment;
 mod exit;
 mod find;
@@ -131,8 +132,8 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
             commands::run::run(context, &args, &order, argv)
         }
         Command::Batch(args) => commands::batch::run(context, &args),
-        Command::Play(args) => commands::play::run(context, &args),
-        Command::Template(args) => commands::template::run(context, &args),
+        Command::Play(args) => deep_stack::run(|| commands::play::run(context, &args)).or_internal()?,
+        Command::Template(args) => deep_stack::run(|| commands::template::run(context, &args)).or_internal()?,
         Command::Status(args) => commands::job::status(context, &args),
         Command::Jobs(args) => commands::job::list(context, &args),
         Command::Inspect(args) => commands::inspect::run(context, &args),

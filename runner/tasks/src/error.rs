@@ -5,11 +5,12 @@
 
 use std::fmt;
 
-use modbox_template::TemplateError;
+use modbox_template::{Finding, TemplateError};
 use modbox_yaml::{Position, YamlError};
 
 use crate::files::FileError;
 use crate::keywords::{Kind, Place};
+use crate::python_plugins::PythonPlugin;
 
 /// Something in a play that modbox cannot or may not run.
 #[derive(Debug, thiserror::Error)]
@@ -59,10 +60,17 @@ pub enum Problem {
     NotFound { kind: &'static str, name: String, searched: Vec<String> },
     #[error("{0}")]
     File(#[source] FileError),
-    #[error("{0}")]
+    // The position is that of the load error.
+    #[error("failed to read the file: {}", .0.explanation())]
     Yaml(#[source] YamlError),
-    #[error("{0}")]
+    #[error(
+        "the file is encrypted with Ansible Vault; decrypt it with `ansible-vault decrypt`, since modbox has no vault"
+    )]
+    Encrypted,
+    #[error("failed to evaluate the text: {}", .0.message())]
     Template(#[source] TemplateError),
+    #[error("{}", text_problem(.finding, .plugin.as_deref()))]
+    Text { finding: Box<Finding>, plugin: Option<Box<PythonPlugin>> },
     #[error("{kind} include each other more than {limit} levels deep; look for one that includes itself")]
     TooDeep { kind: &'static str, limit: usize },
     #[error("{0}")]
@@ -97,6 +105,15 @@ impl From<LoadError> for LoadErrors {
     fn from(error: LoadError) -> Self {
         Self(vec![error])
     }
+}
+
+/// Returns what is wrong with a text, and in which of its lines.
+fn text_problem(finding: &Finding, plugin: Option<&PythonPlugin>) -> String {
+    let mut text = plugin.map_or_else(|| finding.problem.to_string(), ToString::to_string);
+    if finding.line > 1 {
+        text.push_str(&format!(" (in line {} of the text)", finding.line));
+    }
+    text
 }
 
 /// Returns the position of a file's beginning, for errors that belong to a file as a whole.

@@ -46,6 +46,16 @@ pub trait PlayFiles {
     /// Nothing lies at the path, or it may not be looked at.
     fn link(&self, path: &str) -> Result<Option<String>, FileError>;
 
+    /// Says whether a file was written since the run began, so that a task of the run may have made it. The text of such a
+    /// file is data, and templates in it are none.
+    ///
+    /// # Errors
+    ///
+    /// As [`PlayFiles::details`].
+    fn is_new(&self, _path: &str) -> Result<bool, FileError> {
+        Ok(false)
+    }
+
     /// Reads a file as UTF-8 text.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ pub mod lookups;
 mod memory_files;
 pub mod model;
 pub mod paths;
+pub mod python_plugins;
 pub mod report;
 pub mod run;
 pub mod template_file;

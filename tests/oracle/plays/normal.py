@@ -4,18 +4,27 @@ import os
 import re
 
 # Keys of results whose values are of one moment or one process.
-MOMENTS = {"start", "end", "delta", "atime", "mtime", "ctime", "inode", "dev", "pid", "elapsed", "date", "last_modified"}
+MOMENTS = {"start", "end", "delta", "atime", "mtime", "ctime", "inode", "dev", "pid", "elapsed", "date", "last_modified", "ansible_date_time", "date_time"}
 # Keys of differences that may be paths of templates, or of their rendered copies.
 HEADERS = {"after_header"}
 # Keys that only one side has.
 LEFT_OUT = {"invocation", "exception", "failed_when_suppressed_exception", "deprecations", "warnings"}
+# What the components of `stat` and `find` do not tell of a file: what depends on who asks, what needs the programs `file` and
+# `lsattr`, and a time that WASI lacks.
+NOT_OF_COMPONENTS = {
+    "readable", "writeable", "executable", "mimetype", "charset", "attributes", "attr_flags", "version", "ctime",
+}
 # Temporary files: those of Ansible, of its actions, and of modbox.
 TEMPORARY = re.compile(r"/[^\s'\",]*/(ansible-tmp-[\w.-]+|ansible-local-\w+|modbox-\d+/[^/\s'\":]+|ansible[._]\w{8}|tmp\w{8})(/[^\s'\":,]*)?")
 BACKUP = re.compile(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~")
 HEADER = re.compile(r"^(\+\+\+ after: )/.*/", re.M)
 TIMES = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?")
 SERVER = re.compile(r"\b127\.0\.0\.1:\d+")
-TEMPORARY_NAME = re.compile(r"\bansible\.\w{8}\b")
+DELTA = re.compile(r"\b\d+:\d\d:\d\d\.\d{6}\b")
+PAUSE = re.compile(r"(?<=Paused for )[\d.]+")
+# Ansible tells where the value of a condition comes from, and adds the cause of the system to some errors.
+PLACE = re.compile(r" at '[^']*:\d+:\d+'(?=\. Conditionals)|: \[Errno \d+\] [^\"\n]*|(?<=file 'nowhere.txt'): F[^\"\n]*|(?<=file 'nowhere.txt')\.")
+TEMPORARY_NAME = re.compile(r"\b(ansible|pre)\.\w{8}\b")
 
 
 # What is compared of an event.
@@ -28,6 +37,8 @@ COMPARED = {
 
 def text(found):
     found = TEMPORARY.sub("TEMPORARY", found)
+    for pattern in (DELTA, PAUSE, PLACE):
+        found = pattern.sub("", found)
     found = SERVER.sub("SERVER", found)
     found = BACKUP.sub(".BACKUP~", found)
     found = TEMPORARY_NAME.sub("ansible.TEMPORARY", found)
@@ -39,8 +50,10 @@ def differs(diff):
     return not isinstance(diff, dict) or any(diff.get(key) for key in diff if not key.endswith("_header"))
 
 
-def kept(name, found):
+def kept(name, found, of_file):
     """Whether an entry of a result is compared."""
+    if of_file and name in NOT_OF_COMPONENTS:
+        return False
     if name == "diff":
         # Some of Ansible's modules return empty differences where none are asked for.
         return any(differs(diff) for diff in found) if isinstance(found, list) else differs(found)
@@ -50,7 +63,8 @@ def kept(name, found):
 def value(found, key=None):
     """A value without what may differ."""
     if isinstance(found, dict):
-        return {text(name): value(inner, name) for name, inner in found.items() if kept(name, inner)}
+        of_file = "isreg" in found
+        return {text(name): value(inner, name) for name, inner in found.items() if kept(name, inner, of_file)}
     if isinstance(found, (list, tuple)):
         return [value(inner) for inner in found]
     if key in HEADERS and isinstance(found, str):

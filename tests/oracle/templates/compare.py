@@ -59,6 +59,34 @@ EXPECTED = [
         lambda case, theirs, ours: "RANGE(" in theirs.get("value", ""),
     ),
     (
+        "`copy` of a container reads all of its items, one of which fails",
+        lambda case, theirs, ours: ".copy()" in case and "error" in ours and "value" in theirs,
+    ),
+    (
+        "a comparison reads no more of two containers than it needs, and so does not meet an item that fails",
+        lambda case, theirs, ours: re.search(r"==|is eq", case) and "error" in theirs and ours.get("value") == "False",
+    ),
+    (
+        "a failure in a block that `set` captures ends the template, even if nothing uses the captured text",
+        lambda case, theirs, ours: re.search(r"set \w+ %\}", case) and "value" in theirs and "was found" in ours.get("error", ""),
+    ),
+    (
+        "an `if` without `else` that does not hold is an error where its value is used, also in a macro or in another `if`",
+        lambda case, theirs, ours: " if " in case and "value" in theirs and re.search("(value|item) is undefined", ours.get("error", "")),
+    ),
+    (
+        "an undefined right side of `%` is an error, even for a text without conversions",
+        lambda case, theirs, ours: " % " in case and "value" in theirs and "has no attribute" in ours.get("error", ""),
+    ),
+    (
+        "`caller` comes last among the named arguments of a macro",
+        lambda case, theirs, ours: "kwargs" in case and "'caller': <Macro" in theirs.get("value", ""),
+    ),
+    (
+        "tests of text see the items of a range, and not the text of it",
+        lambda case, theirs, ours: re.search(r"range\(.* is (not )?(lower|upper)", case),
+    ),
+    (
         "`bool` of a list or dict compares it with words, which reads items that may fail",
         lambda case, theirs, ours: "bool" in case and "error" in theirs and ours.get("value") == "False",
     ),

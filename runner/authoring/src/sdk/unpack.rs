@@ -220,15 +220,15 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let place = ensure_in(cache.path()).0.unwrap();
         let lock = place.join(LOCK_FILE);
-        let carried = String::from_utf8(fs::read(&lock).unwrap()).unwrap();
+        let carried = String::from_utf8(contents(&lock, 1 << 20).unwrap()).unwrap();
         let (rest, _) = carried.rsplit_once("[[package]]").unwrap();
         fs::write(&lock, rest).unwrap();
         assert_eq!(ensure_in(cache.path()).1, [""; 0]);
-        assert_eq!(fs::read(&lock).unwrap(), rest.as_bytes());
+        assert_eq!(contents(&lock, 1 << 20).unwrap(), rest.as_bytes());
         for changed in [rest.replacen("checksum = \"", "checksum = \"0", 1), String::new()] {
             fs::write(&lock, changed).unwrap();
             assert!(ensure_in(cache.path()).1[0].contains("is damaged"));
-            assert_eq!(fs::read(&lock).unwrap(), carried.as_bytes());
+            assert_eq!(contents(&lock, 1 << 20).unwrap(), carried.as_bytes());
         }
     }
 

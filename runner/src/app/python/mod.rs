@@ -30,4 +30,4 @@ pub(super) use self::context::ModuleSource;
 pub(super) use self::disk::{MAX_ROUTING, read_bounded};
 pub use self::error::PythonError;
 pub(super) use self::folders::{ansible_package, collection_folders};
-pub use self::survey::PythonSurvey;
+pub use self::survey::{PythonSurvey, usual_python};

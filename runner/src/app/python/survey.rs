@@ -16,6 +16,16 @@ pub struct PythonSurvey {
     pub interpreters: Vec<PathBuf>,
 }
 
+/// Returns the Python that runs where none is named: the chosen one, or the first that is found. Starts no program.
+#[must_use]
+pub fn usual_python(config: &PythonConfig, chosen: Option<&str>, directory: &Path) -> Option<PathBuf> {
+    let candidates = match chosen {
+        Some(chosen) => vec![chosen.to_owned()],
+        None => interpreter::candidates(&config.search_path),
+    };
+    candidates.iter().find_map(|name| program(config, name, directory))
+}
+
 impl PythonSurvey {
     /// Looks for ansible-core and for interpreters. `interpreter` is the Python that the caller has chosen; programs are
     /// looked up as from `directory`.

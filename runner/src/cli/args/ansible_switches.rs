@@ -8,7 +8,6 @@ use clap::Args;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Ansible's switches")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of ansible-playbook")]
 pub(crate) struct AnsibleSwitches {
     /// The user to connect as, which must be the one that modbox runs as.
     #[arg(short, long, value_name = "USER")]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use modbox_policy::accounts::Accounts;
-use modbox_tasks::error::LoadErrors;
+use modbox_tasks::error::{LoadError, LoadErrors};
 use modbox_tasks::inventory::sources::GivenInventory;
 use modbox_tasks::load::context::{LoadSettings, Loader};
+use modbox_tasks::load::findings::BadTemplate;
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::play::Playbook;
 use modbox_tasks::report::message::Excerpt;
@@ -17,6 +18,7 @@ use modbox_tasks::run::options::{RunOptions, UserInfo};
 use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbook};
 
+use crate::app::usual_python;
 use crate::batch::{PoolConfig, Sequence};
 use crate::cli::args::PlayArgs;
 use crate::cli::context::Context;
@@ -33,6 +35,9 @@ use crate::cli::settings::Settings;
 /// How many errors of a play are shown with their lines.
 const EXCERPTS: usize = 3;
 
+/// How many texts that may never be reached are named before a run.
+const MAX_SPARED: usize = 10;
+
 /// Runs the playbooks.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
@@ -47,6 +52,7 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         let shown = missing.display();
         return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
     }
+    play::check_settings(&context.environment, &files).or_usage()?;
     args.ansible.check(&user().name).or_usage()?;
     let environment = &context.environment;
     play::ansible_variables::warnings(environment).iter().for_each(|warning| output::print_note(warning));
@@ -63,8 +69,10 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
-    let options = run_options(context, args, &sources, given, lookup.interpreter()).or_usage()?;
-    let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options)?;
+    let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
+    let python = python.map(|python| python.display().to_string());
+    let options = run_options(context, args, &sources, given, python.as_deref()).or_usage()?;
+    let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options, args)?;
     if args.syntax_check {
         return syntax_checked(&playbooks);
     }
@@ -96,12 +104,20 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     Ok(status)
 }
 
+/// Returns how modules are looked up.
 fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
     let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
     let variable = context.environment.variable("ANSIBLE_LIBRARY").map(std::env::split_paths);
     let folders: Vec<PathBuf> = variable.into_iter().flatten().filter(|folder| folder.is_dir()).collect();
     lookup.add_folders(&folders);
+    // ansible-core may be installed for the Python that the operator names.
+    let named = || play::extra_vars(&args.extra_vars).map(|variables| play::named_python(&variables));
+    if lookup.interpreter().is_none()
+        && let Some(python) = named().or_usage()?
+    {
+        lookup.interpreters.insert("python".to_owned(), python);
+    }
     Ok(lookup)
 }
 
@@ -173,7 +189,12 @@ fn user() -> UserInfo {
     UserInfo { name, is_root: uid.is_root() }
 }
 
-fn read_all(files: &[PathBuf], loader: &Loader<'_>, options: &RunOptions) -> Result<Vec<Playbook>, Failure> {
+fn read_all(
+    files: &[PathBuf],
+    loader: &Loader<'_>,
+    options: &RunOptions,
+    args: &PlayArgs,
+) -> Result<Vec<Playbook>, Failure> {
     loader.vars.borrow_mut().extra = Arc::clone(&options.extra_vars);
     let (mut playbooks, mut errors) = (Vec::new(), LoadErrors::default());
     for file in files {
@@ -186,7 +207,43 @@ fn read_all(files: &[PathBuf], loader: &Loader<'_>, options: &RunOptions) -> Res
     if options.verbosity > 0 {
         loader.take_notes().iter().for_each(|note| output::print_note(note));
     }
-    if errors.0.is_empty() { Ok(playbooks) } else { Err(with_lines(&errors, loader)).or_usage() }
+    let (refused, spared) = judged(loader.templates.take(), options, args);
+    errors.0.extend(refused);
+    if !errors.0.is_empty() {
+        return Err(with_lines(&errors, loader)).or_usage();
+    }
+    if !spared.is_empty() {
+        output::print_note(&spared_text(&spared));
+    }
+    Ok(playbooks)
+}
+
+/// Divides texts that fail when they are evaluated into those for which the play is refused, and those that a run may
+/// never reach. A check of syntax refuses all, and lists of tasks none.
+fn judged(bad: Vec<BadTemplate>, options: &RunOptions, args: &PlayArgs) -> (Vec<LoadError>, Vec<LoadError>) {
+    if args.list_tasks || args.list_tags {
+        return (Vec::new(), Vec::new());
+    }
+    let selects = !options.tags.is_empty()
+        || !options.skip_tags.is_empty()
+        || options.start_at_task.is_some()
+        || options.limit.is_some()
+        || options.step;
+    let (refused, spared): (Vec<_>, Vec<_>) =
+        bad.into_iter().partition(|bad| args.syntax_check || (bad.is_certain && !selects));
+    let errors = |bad: Vec<BadTemplate>| bad.into_iter().map(|bad| bad.error).collect();
+    (errors(refused), errors(spared))
+}
+
+fn spared_text(spared: &[LoadError]) -> String {
+    let mut text = "a task that reaches one of these texts fails:".to_owned();
+    for error in spared.iter().take(MAX_SPARED) {
+        text.push_str(&format!("\n{error}"));
+    }
+    if let Some(more @ 1..) = spared.len().checked_sub(MAX_SPARED) {
+        text.push_str(&format!("\nand {more} more; `--syntax-check` lists them all"));
+    }
+    text
 }
 
 /// Returns errors of reading, the first ones with the lines that they are about.

@@ -5,10 +5,11 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use modbox_template::{Layer, Origin, Slot};
+use modbox_template::{Content, Layer, Origin, Slot};
 use modbox_yaml::{Document, Key, Source, extra_vars_key_values, load_extra_vars};
 
 use crate::cli::bounded;
+use crate::cli::exit::error_words;
 
 /// Maximum bytes of a file of variables.
 const MAX_FILE: u64 = 64 << 20;
@@ -31,6 +32,13 @@ pub(crate) fn read(given: &[String]) -> anyhow::Result<Layer> {
         }
     }
     Ok(layer)
+}
+
+/// Returns the Python that extra variables name without a template.
+pub(crate) fn named_python(variables: &Layer) -> Option<String> {
+    let Content::Source(source) = variables.get("ansible_python_interpreter")?.content() else { return None };
+    let text = source.as_text()?.trim();
+    (!modbox_template::is_template(source) && !text.starts_with("auto") && !text.is_empty()).then(|| text.to_owned())
 }
 
 /// Reads one `-e`, in the form that its first character tells (ansible-core 2.19, `load_extra_vars`).
@@ -66,7 +74,7 @@ mod tests {
 
     fn names(given: &[&str]) -> Result<Vec<String>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-        let layer = read(&given).map_err(|error| format!("{error:#}"))?;
+        let layer = read(&given).map_err(|error| error_words(&error))?;
         Ok(layer.iter().map(|(name, _)| name.to_string()).collect())
     }
 

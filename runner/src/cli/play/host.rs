@@ -14,6 +14,7 @@ use modbox_tasks::run::host::{
 };
 
 use crate::cli::context::Context;
+use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskRun, TaskStart};
 use crate::cli::play::names::ModuleNames;
@@ -64,9 +65,20 @@ impl ActionNames for PlayHost<'_> {
     }
 }
 
+impl PlayHost<'_> {
+    /// Waits for the end of this process if a signal ends it: the run was ended, too, which is not the fault of its task.
+    fn stay_if_ending(&self) {
+        while self.context.cleanup.is_ending() {
+            std::thread::park();
+        }
+    }
+}
+
 impl ActionHost for PlayHost<'_> {
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError> {
         let options = &call.options;
+        let interpreters =
+            interpreters::allowed(&options.interpreters, self.modules.policy(), &self.modules.python().search_path)?;
         // A job writes its files itself, since they stay as long as it runs.
         let files = if options.job.is_some() { &[][..] } else { &call.files };
         let private = PrivateFiles::write(&self.scratch, files, options.become_user.as_deref());
@@ -74,15 +86,14 @@ impl ActionHost for PlayHost<'_> {
         let run = TaskRun {
             args: call.args_with_paths(&private.shown()),
             own_files: private.paths.clone(),
+            interpreters,
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
             ..task_run(call)
         };
         let Some(job) = &options.job else {
-            return self
-                .modules
-                .run(self.names, run)
-                .map_err(not_run)
-                .and_then(|report| run_end::module_run(report, options));
+            let ran = self.modules.run(self.names, run);
+            self.stay_if_ending();
+            return ran.map_err(not_run).and_then(|report| run_end::module_run(report, options));
         };
         match self.modules.job(self.names, run, &call.files).map_err(not_run)? {
             TaskStart::Refused(report) => run_end::module_run(*report, options),
@@ -101,12 +112,23 @@ impl ActionHost for PlayHost<'_> {
         let options = &call.options;
         let folders = options.role_path.iter().chain([&options.play_folder]);
         let folders: Vec<&Path> = folders.map(Path::new).collect();
-        let managed = self.resources.manage(&mut self.modules, &task_run(call), &folders);
+        let interpreters =
+            interpreters::allowed(&options.interpreters, self.modules.policy(), &self.modules.python().search_path)?;
+        let run = TaskRun { interpreters, ..task_run(call) };
+        let managed = self.resources.manage(&mut self.modules, &run, &folders);
+        self.stay_if_ending();
         match managed {
             Ok(managed) => run_end::resource_run(managed, options),
             Err(ResourceError::Invalid(message)) => Ok(run_end::failed_resource(message)),
             Err(ResourceError::Unknown(message)) => Err(host_error(HostErrorKind::NotFound, message)),
             Err(ResourceError::NotRun(error)) => Err(not_run(error)),
+        }
+    }
+
+    fn home(&self, user: Option<&str>) -> Option<String> {
+        match user {
+            None => self.context.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned),
+            Some(user) => crate::cli::surroundings::home_of(user),
         }
     }
 
@@ -167,7 +189,7 @@ fn task_run(call: &ModuleCall) -> TaskRun<'_> {
         timeout: options.timeout.map(Duration::from_secs),
         collections: &options.collections,
         become_user: options.become_user.as_deref(),
-        interpreter: None,
+        interpreters: Default::default(),
         job_limit: None,
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn only_host(sources: &[InventorySource]) -> Option<&str> {
 ///
 /// # Errors
 ///
-/// A file cannot be read, is no inventory, or is a program.
+/// A file cannot be read, is not an inventory, or is a program.
 pub(crate) fn load(tree: &PlayTree, sources: &[InventorySource]) -> anyhow::Result<Option<GivenInventory>> {
     if sources.is_empty() {
         return Ok(None);

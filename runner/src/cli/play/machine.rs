@@ -10,7 +10,7 @@ use modbox_jinja::values::{self, Offset};
 use modbox_jinja::{FileQuestion, Host, HostError};
 use modbox_policy::normalize;
 use modbox_template::Value;
-use modbox_yaml::load_play_file;
+use modbox_yaml::load_data;
 
 use crate::cli::environment::Environment;
 use crate::cli::play::glob;
@@ -90,9 +90,7 @@ impl Host for Machine {
     }
 
     fn yaml(&self, text: &str) -> Result<Vec<Value>, HostError> {
-        let failed = |error: modbox_yaml::YamlError| HostError::Failed(error.to_string());
-        // The text is data: of the source that it becomes, only the data is kept.
-        let data = load_play_file(text, "<text>").and_then(|document| document.root.to_data()).map_err(failed)?;
-        Ok(vec![values::from_json(&data)])
+        let documents = load_data(text, "<text>").map_err(|error| HostError::Failed(error.to_string()))?;
+        Ok(documents.iter().map(values::from_json).collect())
     }
 }

@@ -6,12 +6,14 @@
 
 mod action_groups;
 mod action_plugins;
+mod ansible_cfg;
 pub(crate) mod ansible_variables;
 mod clock;
 mod extra_vars;
 mod glob;
 mod host;
 mod human;
+mod interpreters;
 pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
@@ -26,7 +28,6 @@ mod resources;
 mod run_end;
 mod sink;
 mod task_job;
-mod templates;
 mod terminal;
 mod tree;
 
@@ -35,9 +36,11 @@ use std::sync::Arc;
 
 use modbox_policy::{MergedPolicy, Policy};
 use modbox_tasks::lookups::table::ActingLookups;
+use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
 use modbox_template::{Config, Engine, TemplateFiles};
 
-pub(crate) use self::extra_vars::{described, read as extra_vars};
+pub(crate) use self::ansible_cfg::check as check_settings;
+pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
 pub(crate) use self::host::PlayHost;
 use self::lookup_host::PlayLookups;
 use self::machine::Machine;
@@ -66,10 +69,14 @@ pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPol
     })
 }
 
-/// Returns the files that a template file may include: those of its folder, and what the policy grants.
+/// Returns the files that a template file may include: those beside it and in folders `templates`, as for a play in the
+/// current folder.
 pub(crate) fn template_files(context: &Context, policy: &Policy, template: &Path) -> Arc<dyn TemplateFiles> {
     let path = context.environment.absolute(template);
     let folder = path.parent().unwrap_or_else(|| Path::new("/")).to_owned();
-    let tree = tree::PlayTree::open(std::slice::from_ref(&folder), policy);
-    Arc::new(templates::TemplateFolder::new(folder, tree))
+    let folders = [folder, context.environment.cwd.clone()];
+    let tree = tree::PlayTree::open(&folders, policy);
+    let named = folders.map(|folder| folder.display().to_string());
+    let searched: Vec<String> = std::iter::once(named[0].clone()).chain(with_templates(&named)).collect();
+    Arc::new(TemplateSearch::new(Arc::new(tree), searched))
 }

@@ -11,7 +11,7 @@ use modbox_policy::{EnvGrant, Policy, Rules};
 use modbox_tasks::run::host::PrivateFile;
 
 use crate::app::library::FoundModule;
-use crate::app::{Admission, Report};
+use crate::app::{Admission, PythonConfig, Report};
 use crate::batch::{Ended, Job, JobOptions, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
@@ -39,8 +39,8 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) collections: &'a [String],
     /// User that the module runs as, if not the one that runs modbox.
     pub(crate) become_user: Option<&'a str>,
-    /// Python interpreter of the task's variables.
-    pub(crate) interpreter: Option<String>,
+    /// Programs to start instead of interpreters, as the task's variables name them.
+    pub(crate) interpreters: NamedInterpreters,
     /// The limit of the run as a job.
     pub(crate) job_limit: Option<Duration>,
 }
@@ -71,6 +71,9 @@ pub(crate) enum NotRun {
     Internal(String),
 }
 
+/// Programs to start instead of interpreters, by the names of these.
+type NamedInterpreters = Vec<(String, String)>;
+
 /// Runner of the modules of tasks.
 pub(crate) struct TaskModules<'a> {
     context: &'a Context,
@@ -80,8 +83,8 @@ pub(crate) struct TaskModules<'a> {
     surroundings: Surroundings,
     /// modbox's own modules that were looked for, and the reason if there is no component.
     own: HashMap<String, Result<FoundModule, String>>,
-    /// Interpreters by the Python that a task asks for.
-    interpreters: HashMap<String, Arc<BTreeMap<String, String>>>,
+    /// All interpreters, by those that a task names.
+    interpreters: HashMap<NamedInterpreters, Arc<BTreeMap<String, String>>>,
 }
 
 impl<'a> TaskModules<'a> {
@@ -106,6 +109,11 @@ impl<'a> TaskModules<'a> {
     /// Returns the policy of a module without rules of its own.
     pub(crate) fn policy(&self) -> &Policy {
         self.resolver.policy()
+    }
+
+    /// Returns where Python's modules and utilities are.
+    pub(crate) fn python(&self) -> &PythonConfig {
+        self.resolver.python()
     }
 
     /// Runs a module and waits for its end.
@@ -139,7 +147,7 @@ impl<'a> TaskModules<'a> {
             policy: admission.policy().clone(),
             limits: setup.limits,
             interpreters: BTreeMap::clone(&setup.interpreters),
-            python: self.resolver.python().clone(),
+            python: self.python().clone(),
             files: files.iter().map(JobFile::from).collect(),
         })))
     }
@@ -179,7 +187,9 @@ impl<'a> TaskModules<'a> {
             rules: rules(&run),
             timeout: run.timeout,
             job_limit: run.job_limit,
-            interpreters: run.interpreter.map(|python| self.interpreters(python)),
+            interpreters: Some(run.interpreters)
+                .filter(|named| !named.is_empty())
+                .map(|named| self.interpreters(named)),
             data_dirs: data_dirs.to_vec(),
         };
         self.resolver.resolve_found(job, found, &rules).map_err(NotRun::Internal)
@@ -256,16 +266,16 @@ impl<'a> TaskModules<'a> {
         validated.errors.first().map(|error| format!("it does not accept the arguments ({})", error.message))
     }
 
-    fn interpreters(&mut self, python: String) -> Arc<BTreeMap<String, String>> {
+    /// Returns the interpreters of the command line with those that a task names. Equal ones are one value, so that tasks
+    /// share workers.
+    fn interpreters(&mut self, named: NamedInterpreters) -> Arc<BTreeMap<String, String>> {
         let default = self.resolver.interpreters();
-        let entry = self.interpreters.entry(python);
-        let of = |python: &String| {
-            let mut all = default.clone();
-            all.insert("python".to_owned(), python.clone());
+        let all = self.interpreters.entry(named).or_insert_with_key(|named| {
+            let mut all = default;
+            all.extend(named.iter().cloned());
             Arc::new(all)
-        };
-        let key = entry.key().clone();
-        Arc::clone(entry.or_insert_with(|| of(&key)))
+        });
+        Arc::clone(all)
     }
 }
 

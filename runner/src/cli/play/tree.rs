@@ -28,6 +28,8 @@ pub(crate) struct PlayTree {
     roots: Vec<Root>,
     /// Files that are granted alone.
     files: Vec<PathBuf>,
+    /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
+    opened: (i64, i64),
 }
 
 #[derive(Debug)]
@@ -40,7 +42,9 @@ impl PlayTree {
     /// Opens the folders of a play's tree, and those that the policy grants. Folders that do not exist are left out.
     #[must_use]
     pub(crate) fn open(folders: &[PathBuf], policy: &Policy) -> Self {
-        let mut tree = Self::default();
+        // This clock is the one that the kernel takes the times of files from.
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        let mut tree = Self { opened: (now.tv_sec, now.tv_nsec), ..Self::default() };
         folders.iter().for_each(|folder| tree.add(folder));
         for grant in policy.paths() {
             match grant.shape {
@@ -183,6 +187,12 @@ impl PlayFiles for PlayTree {
         })
     }
 
+    fn is_new(&self, path: &str) -> Result<bool, FileError> {
+        // The time of the last change of the inode, which no program can set.
+        let metadata = self.open_file(path).and_then(|file| file.metadata().map_err(|error| failure(path, &error)))?;
+        Ok((metadata.ctime(), metadata.ctime_nsec()) > self.opened)
+    }
+
     fn link(&self, path: &str) -> Result<Option<String>, FileError> {
         let (root, rest) = self.locate(path)?;
         match root.dir.symlink_metadata(&rest) {
@@ -262,6 +272,20 @@ mod tests {
             assert!(matches!(error, FileError::Denied { .. }), "{path}: {error}");
             assert!(error.to_string().contains("--allow-read"), "{error}");
         }
+    }
+
+    #[test]
+    fn files_of_the_run_are_new() {
+        let dir = tempfile::tempdir().unwrap();
+        let (old, made) = (dir.path().join("old"), dir.path().join("made"));
+        fs::write(&old, "a").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let tree = PlayTree::open(&[dir.path().to_owned()], &Policy::default());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&made, "a").unwrap();
+        assert_eq!((tree.is_new(&shown(&old)), tree.is_new(&shown(&made))), (Ok(false), Ok(true)));
+        fs::rename(&old, dir.path().join("moved")).unwrap();
+        assert_eq!(tree.is_new(&shown(&dir.path().join("moved"))), Ok(true));
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::cli::environment::Environment;
 /// that Ansible starts.
 const INTERPRETER: &str = "MODBOX_INTERPRETER";
 
+/// The base name of the interpreter in the `#!` line of Ansible's modules.
+const PYTHON: &str = "python";
+
 /// The variables with folders of collections. Releases of Ansible before 2.19 know the second one, too; the first one
 /// takes precedence.
 const COLLECTIONS: [&str; 2] = ["ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS"];
@@ -91,5 +94,9 @@ pub(crate) fn interpreters(
         interpreters.extend([pair.map_err(|reason| anyhow::anyhow!("`{INTERPRETER}={}`: {reason}", value.display()))?]);
     }
     interpreters.extend(switches.iter().cloned());
+    // Modules of ansible-core ask for `python`, whatever Python they run with.
+    if let (None, Some(python)) = (interpreters.get(PYTHON), interpreters.get("python3").cloned()) {
+        interpreters.insert(PYTHON.to_owned(), python);
+    }
     Ok(interpreters)
 }

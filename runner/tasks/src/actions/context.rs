@@ -228,6 +228,16 @@ impl ActionContext<'_> {
         others
     }
 
+    /// Replaces `~` or `~user` at the beginning of a path.
+    fn with_home(&self, path: &str) -> String {
+        let Some(rest) = path.strip_prefix('~') else { return path.to_owned() };
+        let (user, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        match self.host.home(Some(user).filter(|user| !user.is_empty())) {
+            Some(home) => format!("{}{below}", home.trim_end_matches('/')),
+            None => path.to_owned(),
+        }
+    }
+
     /// Finds a file that the task names: in the folders of its role and play, first in the one for such files.
     ///
     /// # Errors
@@ -235,6 +245,7 @@ impl ActionContext<'_> {
     /// There is no such file, or the policy does not allow to look for it.
     pub fn find_file(&self, kind: &str, name: &str) -> Result<String, ActionError> {
         let search = magic::search_path(self.task);
+        let name = &self.with_home(name);
         let candidates = find::stack(self.host.files(), &search, kind, name, &self.options.play_folder);
         for path in &candidates {
             // A path that may not be looked at is not one that does not exist: the denial names its switch.

@@ -2,6 +2,7 @@
 
 use modbox_python_json::{Dict, Value};
 use modbox_template::Content;
+use modbox_yaml::Source;
 
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
@@ -10,6 +11,21 @@ use crate::vars::layer;
 
 /// The module that is taken where the play names none.
 const SETUP: &str = "ansible.legacy.setup";
+
+/// Systems of network devices that have a module for facts.
+const NETWORK: [&str; 8] = ["asa", "eos", "frr", "ios", "iosxr", "junos", "nxos", "vyos"];
+
+/// Collections of such modules.
+const NETWORK_COLLECTIONS: [&str; 8] = [
+    "arista.eos",
+    "cisco.asa",
+    "cisco.ios",
+    "cisco.iosxr",
+    "cisco.nxos",
+    "frr.frr",
+    "junipernetworks.junos",
+    "vyos.vyos",
+];
 
 /// Arguments that only `setup` takes.
 const SETUP_ARGS: [(&str, &str); 3] =
@@ -111,10 +127,32 @@ fn modules(context: &ActionContext<'_>) -> Vec<String> {
     };
     let smart = names.iter().any(|name| name == "smart");
     names.retain(|name| name != "smart" && !name.is_empty());
-    if (smart || names.is_empty()) && !names.iter().any(|name| short_name(name) == "setup") {
-        names.push(SETUP.to_owned());
+    if smart || names.is_empty() {
+        let module = of_network(context).unwrap_or_else(|| SETUP.to_owned());
+        if !names.iter().any(|name| short_name(name) == short_name(&module)) {
+            names.push(module);
+        }
     }
     names
+}
+
+/// Returns the module for facts of a network device, if the variable `ansible_network_os` says that the host is one.
+fn of_network(context: &ActionContext<'_>) -> Option<String> {
+    context.scope.get("ansible_network_os")?;
+    let found = context.engine.expression(&Source::literal("ansible_network_os"), context.scope).ok()?;
+    facts_of(layer::to_json(&found.value).as_str()?)
+}
+
+/// Returns the module for facts of a network device, by the name of its system.
+fn facts_of(system: &str) -> Option<String> {
+    if NETWORK.contains(&system) {
+        return Some(format!("ansible.legacy.{system}_facts"));
+    }
+    if system == "wti.remote.cpm" {
+        return Some("wti.remote.cpm_get_facts".to_owned());
+    }
+    let (collection, name) = system.rsplit_once('.')?;
+    (NETWORK_COLLECTIONS.contains(&collection) && NETWORK.contains(&name)).then(|| format!("{system}_facts"))
 }
 
 fn module_args(context: &mut ActionContext<'_>, module: &str) -> Result<Dict, ActionError> {
@@ -136,6 +174,16 @@ fn module_args(context: &mut ActionContext<'_>, module: &str) -> Result<Dict, Ac
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn network_devices_have_modules_of_their_own() {
+        let check = |system: &str, expect: Option<&str>| assert_eq!(facts_of(system).as_deref(), expect, "{system}");
+        check("ios", Some("ansible.legacy.ios_facts"));
+        check("cisco.ios.ios", Some("cisco.ios.ios_facts"));
+        check("wti.remote.cpm", Some("wti.remote.cpm_get_facts"));
+        check("linux", None);
+        check("my.own.ios", None);
+    }
 
     #[test]
     fn facts_of_several_modules_are_merged() {

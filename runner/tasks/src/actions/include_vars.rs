@@ -1,4 +1,5 @@
-//! `include_vars`: reads variables from files of the play. They are text of the play, so templates in them work.
+//! `include_vars`: reads variables from files of the play. They are text of the play, so templates in them work; but not in
+//! a file that was written since the run began, which a task may have made of what a module returned.
 
 use std::sync::Arc;
 
@@ -141,7 +142,9 @@ fn load(context: &ActionContext<'_>, path: &str, found: &mut Found) -> Result<()
         found.files.push(path.to_owned());
         return Ok(());
     }
-    let Some(map) = document.root.as_map() else {
+    let is_new = context.host.files().is_new(path)?;
+    let root = if is_new { document.root.as_data() } else { document.root };
+    let Some(map) = root.as_map() else {
         return Err(ActionError::failed(format!("{path} must be stored as a dictionary/hash")));
     };
     found.files.push(path.to_owned());

@@ -99,7 +99,11 @@ impl Action {
 /// Finds the action of a name. One of ansible-core is written with or without its collection.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Action> {
-    let short = short_name(name);
+    let short = match short_name(name) {
+        // As ansible-core routes it.
+        "yum" => "dnf",
+        short => short,
+    };
     ALL.iter().find(|action| action.name == short && (action.is_ansible || name == short))
 }
 

@@ -104,7 +104,9 @@ fn file(files: &dyn PlayFiles, given: &mut GivenInventory, path: &str) -> Result
     match (read_ini(&mut read, &text, &origin), failed) {
         (Ok(()), _) => given.inventory = read,
         (Err(error), None) => return Err(error.into()),
-        (Err(ini), Some(yaml)) => return Err(SourceError::NoFormat { path: path.to_owned(), yaml, ini }),
+        (Err(ini), Some(yaml)) => {
+            return Err(SourceError::NoFormat { path: path.to_owned(), yaml: Box::new(yaml), ini: Box::new(ini) });
+        }
     }
     Ok(())
 }
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_inventory_is_refused() {
+    fn other_files_are_refused() {
         let refused = |name: &str, text: &str, expect: &str| {
             let error = hosts(&[(name, text)], &[name]).unwrap_err();
             assert!(error.contains(expect), "{error}");

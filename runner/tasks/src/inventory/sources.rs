@@ -26,7 +26,7 @@ pub enum SourceError {
     #[error(transparent)]
     Inventory(#[from] InventoryError),
     #[error("failed to read the inventory `{path}`: it is neither YAML nor INI\n  as YAML: {yaml}\n  as INI: {ini}")]
-    NoFormat { path: String, yaml: InventoryError, ini: InventoryError },
+    NoFormat { path: String, yaml: Box<InventoryError>, ini: Box<InventoryError> },
     #[error(
         "failed to read the inventory `{path}`: it is a program, which Ansible would run unconfined; write its hosts into \
          a file: `{path} --list > hosts.json`, and convert them with `ansible-inventory -i {path} --list --yaml`"

@@ -1,6 +1,7 @@
 //! What reading plays works with: the caller's files and names of actions, the template engine, and what was found.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use modbox_template::{Engine, Layer, Scope};
@@ -9,7 +10,9 @@ use modbox_yaml::Source;
 use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::PlayFiles;
 use crate::keywords::{Place, Status};
+use crate::load::findings::TemplateFindings;
 use crate::model::role::Role;
+use crate::python_plugins::{PluginKind, PluginSearch, PythonPlugin};
 use crate::vars::layer;
 
 /// Names of actions and modules that can be run, given by the caller.
@@ -54,6 +57,9 @@ impl Default for StaticVars {
     }
 }
 
+/// Python plugins that were searched, by kind and name.
+type KnownPlugins = HashMap<(PluginKind, String), Option<PythonPlugin>>;
+
 /// The state of reading plays.
 pub struct Loader<'a> {
     /// The play's files.
@@ -68,9 +74,14 @@ pub struct Loader<'a> {
     pub vars: RefCell<StaticVars>,
     /// The folder of the playbook that is being read.
     pub folder: RefCell<String>,
+    /// Texts that fail when they are evaluated.
+    pub templates: TemplateFindings,
     errors: RefCell<Vec<LoadError>>,
     warnings: RefCell<Vec<String>>,
     notes: RefCell<Vec<String>>,
+    /// Folders of roles that were found.
+    roles: RefCell<Vec<String>>,
+    plugins: RefCell<KnownPlugins>,
 }
 
 impl std::fmt::Debug for Loader<'_> {
@@ -98,6 +109,9 @@ impl<'a> Loader<'a> {
             errors: RefCell::default(),
             warnings: RefCell::default(),
             notes: RefCell::default(),
+            templates: TemplateFindings::default(),
+            roles: RefCell::default(),
+            plugins: RefCell::default(),
         }
     }
 
@@ -167,6 +181,29 @@ impl<'a> Loader<'a> {
             }
         }
         debug_assert!(row.places.contains(&place));
+    }
+
+    /// Records a role, which can have modules and plugins of its own.
+    pub fn role_found(&self, path: &str) {
+        self.names.folder_found(path);
+        let mut roles = self.roles.borrow_mut();
+        if !roles.iter().any(|known| known == path) {
+            roles.push(path.to_owned());
+        }
+    }
+
+    /// Returns the Python plugin that a name in a template means.
+    pub fn python_plugin(&self, kind: PluginKind, name: &str) -> Option<PythonPlugin> {
+        let key = (kind, name.to_owned());
+        if let Some(known) = self.plugins.borrow().get(&key) {
+            return known.clone();
+        }
+        let mut folders = self.roles.borrow().clone();
+        folders.push(self.folder.borrow().clone());
+        let collections_path = &self.settings.collections_path;
+        let found = PluginSearch { files: self.files, collections_path, folders: &folders }.find(kind, name);
+        self.plugins.borrow_mut().insert(key, found.clone());
+        found
     }
 
     /// Evaluates a text, such as the name of a file, with the variables that are known before the play runs.

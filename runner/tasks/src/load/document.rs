@@ -6,6 +6,9 @@ use crate::error::{LoadError, Problem, beginning};
 use crate::files::FileError;
 use crate::load::context::Loader;
 
+/// The beginning of a file that is encrypted.
+const VAULT_HEADER: &str = "$ANSIBLE_VAULT;";
+
 /// Reads a file of YAML. Returns `None` if the file has no content. Warnings are recorded.
 ///
 /// # Errors
@@ -13,6 +16,9 @@ use crate::load::context::Loader;
 /// The file cannot be read, or is not YAML.
 pub fn read(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError> {
     let text = loader.files.text(path).map_err(|error| LoadError::new(&beginning(path), Problem::File(error)))?;
+    if text.starts_with(VAULT_HEADER) {
+        return Err(LoadError::new(&beginning(path), Problem::Encrypted));
+    }
     let document =
         load_play_file(&text, path).map_err(|error| LoadError::new(&error.position().clone(), Problem::Yaml(error)))?;
     for warning in document.warnings {

@@ -78,9 +78,12 @@ pub fn handlers(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &m
 }
 
 fn expand_block(loader: &Loader<'_>, block: DraftBlock, depth: usize, added: &mut Additions) -> Block {
+    let takes_errors = !block.rescue.is_empty();
+    let mut expand = |drafts| items(loader, drafts, depth, added);
+    let findings = &loader.templates;
     Block {
-        tasks: items(loader, block.tasks, depth, added),
-        rescue: items(loader, block.rescue, depth, added),
+        tasks: if takes_errors { findings.within_rescue(|| expand(block.tasks)) } else { expand(block.tasks) },
+        rescue: findings.within_rescue(|| expand(block.rescue)),
         always: items(loader, block.always, depth, added),
         frame: block.frame,
     }
@@ -145,6 +148,10 @@ fn import_role(loader: &Loader<'_>, task: &Task, depth: usize, added: &mut Addit
     let text = |name: &str| argument(name).map(|source| loader.text(source, &scope)).transpose();
     let flag = |name: &str, default: bool| match argument(name) {
         None => Ok(default),
+        Some(source) if modbox_template::is_template(source) => {
+            let text = loader.text(source, &scope)?;
+            role::boolean_of(&text).ok_or_else(|| values::wrong_type(source, name, "a boolean"))
+        }
         Some(source) => role::boolean(source).ok_or_else(|| values::wrong_type(source, name, "a boolean")),
     };
     let request = RoleRequest {

@@ -8,7 +8,7 @@ use crate::error::{LoadError, Problem};
 use crate::keywords::Place;
 use crate::load::context::Loader;
 use crate::load::draft::{Draft, DraftBlock};
-use crate::load::{task, values};
+use crate::load::{task, templates, values};
 use crate::model::frame::{Frame, FrameKind};
 
 /// Reads a list of tasks and blocks. Errors are reported to the loader; entries that have them are left out.
@@ -46,8 +46,13 @@ fn read_block(loader: &Loader<'_>, entry: &Source, map: &Map, frame: &Arc<Frame>
         }
     }
     let own = Arc::new(frame_of(loader, map, frame, entry, &PARTS));
-    let [tasks, rescue, always] =
-        PARTS.map(|part| map.get(part).map(|source| read(loader, source, &own, false)).unwrap_or_default());
+    templates::check_frame(loader, &own, map.get("vars"));
+    let part = |name: &str| map.get(name).map(|source| read(loader, source, &own, false)).unwrap_or_default();
+    let takes_errors = map.get("rescue").is_some_and(|rescue| !rescue.is_null());
+    let tasks = if takes_errors { loader.templates.within_rescue(|| part("block")) } else { part("block") };
+    // What `rescue` has is reached only after an error.
+    let rescue = loader.templates.within_rescue(|| part("rescue"));
+    let always = part("always");
     Ok(Draft::Block(DraftBlock { frame: own, tasks, rescue, always }))
 }
 

@@ -9,7 +9,7 @@ use crate::error::{LoadError, Problem};
 use crate::keywords::{Keyword, Place};
 use crate::load::context::Loader;
 use crate::load::expand::{self, Additions};
-use crate::load::{list, role, task, values};
+use crate::load::{list, role, task, templates, values};
 use crate::model::block::Item;
 use crate::model::frame::{Frame, FrameKind};
 use crate::model::keywords::KeywordValues;
@@ -46,7 +46,21 @@ pub fn read(loader: &Loader<'_>, source: &Source, import: &PlayImport) -> Result
     let own = values::vars(loader, map.get("vars"));
     let mut vars = vec![own];
     vars.extend(import.vars.iter().cloned());
-    Ok(build(loader, source, keywords, vars, import))
+    Ok(loader.templates.within_play(|| {
+        if !is_for_this_host(&keywords) {
+            loader.templates.play_may_end();
+        }
+        templates::check_keywords(loader, &keywords, |_| false);
+        templates::check_vars(loader, map.get("vars"));
+        build(loader, source, keywords, vars, import)
+    }))
+}
+
+/// Says whether a play is for this host whatever its name and groups are, and no import puts a condition on it.
+fn is_for_this_host(keywords: &KeywordValues) -> bool {
+    let certain =
+        |host: &Source| matches!(values::scalar_text(host).as_deref(), Some("localhost" | "127.0.0.1" | "all"));
+    keywords.get(Keyword::Hosts).is_some_and(|hosts| values::items(hosts).iter().all(certain))
 }
 
 /// Returns the play that runs a plain list of tasks on this host.
@@ -56,7 +70,7 @@ pub fn of_tasks(loader: &Loader<'_>, source: &Source) -> Play {
     keywords.set(Keyword::Hosts, Source::literal("localhost"));
     keywords.set(Keyword::GatherFacts, Source::literal("false"));
     keywords.set(Keyword::Tasks, source.clone());
-    build(loader, source, keywords, Vec::new(), &PlayImport::default())
+    loader.templates.within_play(|| build(loader, source, keywords, Vec::new(), &PlayImport::default()))
 }
 
 fn build(

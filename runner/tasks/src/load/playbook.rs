@@ -92,15 +92,36 @@ fn read_entry(
     known.play = vec![Arc::clone(&vars)];
     known.roles.clear();
     let name = loader.text(file, &stack::before_play(&known))?;
-    let path = paths::normalize(&paths::join(&loader.folder.borrow(), &name));
-    if !loader.files.exists(&path) {
-        let problem = Problem::NotFound { kind: "the playbook", name, searched: vec![path] };
-        return Err(LoadError::new(file.position(), problem));
-    }
+    let path = find_import(loader, &name).map_err(|searched| {
+        LoadError::new(file.position(), Problem::NotFound { kind: "the playbook", name, searched })
+    })?;
     let mut inner = import.clone();
     inner.vars.insert(0, vars);
     inner.frame = Some(Arc::new(import_frame(entry, &keywords, import)));
     read_file(loader, &path, &inner, depth + 1, plays)
+}
+
+/// Finds a playbook that another one imports: in the folder of that one, or in a collection by its full name. Returns where it was
+/// looked for otherwise.
+fn find_import(loader: &Loader<'_>, name: &str) -> Result<String, Vec<String>> {
+    let beside = paths::normalize(&paths::join(&loader.folder.borrow(), name));
+    let mut candidates = vec![beside];
+    let parts: Vec<&str> = name.splitn(3, '.').collect();
+    if let [namespace, collection, playbook] = parts.as_slice()
+        && [namespace, collection].iter().all(|part| values::is_variable_name(part))
+        && playbook.split(['.', '/']).all(|part| !part.is_empty() && part != "..")
+    {
+        let adjacent = paths::join(&loader.folder.borrow(), "collections");
+        for root in std::iter::once(&adjacent).chain(&loader.settings.collections_path) {
+            let folder = format!("{root}/ansible_collections/{namespace}/{collection}/playbooks");
+            let own = paths::join(&folder, playbook);
+            candidates.extend(["", ".yml", ".yaml"].map(|extension| format!("{own}{extension}")));
+        }
+    }
+    match candidates.iter().find(|path| loader.files.exists(path) && !loader.files.is_folder(path)) {
+        Some(path) => Ok(path.clone()),
+        None => Err(candidates),
+    }
 }
 
 /// Returns the frame with what an import of a playbook gives to the plays: conditions and tags.

@@ -8,10 +8,11 @@ use modbox_template::Layer;
 use modbox_yaml::{Map, Position, Source};
 
 use crate::error::{LoadError, Problem};
+use crate::files::FileError;
 use crate::keywords::{self, Keyword, Place};
 use crate::load::context::Loader;
 use crate::load::role_files::{self, RoleFile};
-use crate::load::values;
+use crate::load::{templates, values};
 use crate::model::keywords::KeywordValues;
 use crate::model::role::Role;
 use crate::paths;
@@ -131,15 +132,20 @@ pub fn request(loader: &Loader<'_>, entry: &Source, beside: Option<String>) -> R
 /// Reads the keywords and parameters of an entry.
 fn read_use(loader: &Loader<'_>, map: &Map, request: &mut RoleRequest) {
     request.vars = values::vars(loader, map.get("vars"));
+    templates::check_vars(loader, map.get("vars"));
     for (key, entry) in map.iter() {
         let name = values::key_text(key);
         match keywords::find(Place::Role, &name) {
             _ if name == "vars" => {}
             Some(row) => {
                 loader.judge(Place::Role, row, &entry.key, &entry.value);
+                templates::check_value(loader, row, &entry.value, false);
                 request.keywords.set(row.keyword, entry.value.clone());
             }
-            None => request.parameters.push((name.into(), entry.value.clone())),
+            None => {
+                templates::check_vars(loader, Some(&entry.value));
+                request.parameters.push((name.into(), entry.value.clone()));
+            }
         }
     }
 }
@@ -154,7 +160,7 @@ pub fn load(loader: &Loader<'_>, request: RoleRequest, depth: usize) -> Result<R
         return Err(LoadError::new(&request.position, Problem::TooDeep { kind: "roles", limit: MAX_DEPTH }));
     }
     let (name, path, collection) = find(loader, &request)?;
-    loader.names.folder_found(&path);
+    loader.role_found(&path);
     let metadata = metadata(loader, &path, &request.position)?;
     let beside = Some(paths::parent(&path).to_owned());
     let mut dependencies = Vec::new();
@@ -212,16 +218,25 @@ fn find(loader: &Loader<'_>, request: &RoleRequest) -> Result<(String, String, O
     folders.extend(loader.settings.roles_path.iter().cloned());
     folders.extend(request.beside.clone());
     folders.push(base);
+    let mut denied = None;
     for folder in folders {
         let path = paths::normalize(&paths::join(&folder, &request.name));
+        if let Err(error @ FileError::Denied { .. }) = loader.files.kind(&path) {
+            denied = denied.or(Some(error));
+        }
         if loader.files.is_folder(&path) {
-            let name = if request.name.starts_with('/') { paths::name(&path).to_owned() } else { request.name.clone() };
-            return Ok((name, path, None));
+            // As in Ansible, a role that is named by a path has the path as its name.
+            return Ok((request.name.clone(), path, None));
         }
         searched.push(path);
     }
     let name = request.name.clone();
-    Err(LoadError::new(&request.position, Problem::NotFound { kind: "the role", name, searched }))
+    // A path in the name that leads out of the play's folders says more than a list of folders.
+    let problem = match denied.filter(|_| request.name.contains('/')) {
+        Some(error) => Problem::File(error),
+        None => Problem::NotFound { kind: "the role", name, searched },
+    };
+    Err(LoadError::new(&request.position, problem))
 }
 
 /// Returns the collections that a role's name can mean, each with the name in it.
@@ -289,6 +304,7 @@ fn layer_of_files(
     position: &Position,
 ) -> Result<Arc<Layer>, LoadError> {
     let sources = role_files::read_vars(loader, &RoleFile { role, kind, name, position })?;
+    sources.iter().for_each(|source| templates::check_vars(loader, Some(source)));
     Ok(layer::of_maps(sources.iter().filter_map(Source::as_map)))
 }
 
@@ -314,8 +330,13 @@ fn data_text(source: &Source) -> String {
 /// Returns the truth of a scalar that is a boolean, or a word for one.
 #[must_use]
 pub fn boolean(source: &Source) -> Option<bool> {
-    let text = values::scalar_text(source)?.to_lowercase();
-    match text.trim() {
+    boolean_of(&values::scalar_text(source)?)
+}
+
+/// Returns the truth of a word.
+#[must_use]
+pub fn boolean_of(text: &str) -> Option<bool> {
+    match text.to_lowercase().trim() {
         "y" | "yes" | "on" | "1" | "true" | "t" | "1.0" => Some(true),
         "n" | "no" | "off" | "0" | "false" | "f" | "0.0" => Some(false),
         _ => None,

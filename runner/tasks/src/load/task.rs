@@ -9,7 +9,7 @@ use crate::keywords::{self, Keyword, Kind, Place};
 use crate::load::action::{self, ActionCall};
 use crate::load::context::Loader;
 use crate::load::draft::Draft;
-use crate::load::values;
+use crate::load::{templates, values};
 use crate::model::frame::Frame;
 use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, TaskKind, short_name};
@@ -80,6 +80,7 @@ pub fn read(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, handler: b
     if handler {
         task.kind = TaskKind::Handler(listen(&task));
     }
+    templates::check_task(loader, &task, map.get("vars"));
     classify(loader, task)
 }
 
@@ -90,6 +91,8 @@ fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, 
     {
         return;
     }
+    // A handler that includes tasks has topics as others have.
+    let place = if task.is_handler() && name == "listen" { Place::Handler } else { place };
     let Some(row) = keywords::find(place, name) else {
         let nearest = keywords::nearest(place, name);
         let problem = Problem::UnknownKeyword { key: name.to_owned(), place, nearest };
@@ -350,7 +353,12 @@ fn check_meta(loader: &Loader<'_>, task: &Task) {
         Some("end_role") if task.frame.role().is_none() => {
             Problem::Other("`meta: end_role` ends a role; there is no role around the task".to_owned())
         }
-        Some(meta) if ALL.contains(&meta) => return,
+        Some(meta) if ALL.contains(&meta) => {
+            if meta.starts_with("end_") {
+                loader.templates.play_may_end();
+            }
+            return;
+        }
         found => Problem::UnknownOption {
             action: "meta".to_owned(),
             option: found.unwrap_or_default().to_owned(),

@@ -102,8 +102,20 @@ fn split(texts: &[String], at: &[char]) -> Vec<String> {
     texts.iter().flat_map(|text| text.split(at)).map(str::to_owned).collect()
 }
 
+/// Returns a value without what is undefined, which only terms of loops may have in them.
+fn defined(value: Value) -> Option<Value> {
+    match values::view(&value) {
+        View::Undefined => None,
+        View::List | View::Tuple => {
+            let items = values::items(&value).unwrap_or_default();
+            Some(Value::from(items.into_iter().filter(|item| !item.is_undefined()).collect::<Vec<_>>()))
+        }
+        _ => Some(value),
+    }
+}
+
 fn of_dict(term: &Value) -> Options {
     let entries = values::entries(term).unwrap_or_default();
-    let named = |(key, value): (Value, Value)| Some((key.as_str()?.into(), value));
+    let named = |(key, value): (Value, Value)| Some((key.as_str()?.into(), defined(value)?));
     Options::new(&entries.into_iter().filter_map(named).collect::<Vec<_>>())
 }

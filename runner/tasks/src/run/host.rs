@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{PlayFiles, SharedFiles};
 use crate::load::context::ActionNames;
+use crate::run::interpreters::NamedInterpreter;
 
 /// What the caller does for tasks.
 pub trait ActionHost: ActionNames {
@@ -49,6 +50,11 @@ pub trait ActionHost: ActionNames {
 
     /// Returns the name of the machine.
     fn host_name(&self) -> String;
+
+    /// Returns the home directory of a user, or of the one that runs modbox. `None`: the user is unknown.
+    fn home(&self, _user: Option<&str>) -> Option<String> {
+        None
+    }
 
     /// Returns the time since the Unix epoch.
     fn now(&self) -> Duration;
@@ -166,6 +172,8 @@ pub struct ModuleOptions {
     pub job: Option<JobOptions>,
     /// The limit of its run in seconds.
     pub timeout: Option<u64>,
+    /// Programs to start instead of interpreters, as variables of the task name them.
+    pub interpreters: Vec<NamedInterpreter>,
     /// Collections in which its name is looked up.
     pub collections: Vec<String>,
     /// The folder of the task's role.

@@ -16,6 +16,7 @@ pub mod handlers;
 pub mod host;
 pub mod hosts;
 pub mod include;
+pub mod interpreters;
 pub mod inventory_vars;
 pub mod iterator;
 pub mod job;

@@ -41,6 +41,12 @@ pub fn run(
         return RunEnd { counters: Vec::new(), failed: false, first_failure: None, error: None };
     };
     let mut session = Session::new(engine, host, events, options, settings, first);
+    let limits = options.limit_patterns();
+    if !limits.is_empty() && session.hosts.matching(&limits).is_empty() {
+        let text = "Specified inventory, host pattern and/or --limit leaves us with no hosts to target.";
+        session.event(Event::Error(&Message::new(text)));
+        return end(session, true, Some(Message::new(text).into()));
+    }
     for play in &playbook.plays {
         match play::run(&mut session, play) {
             Ok(PlayEnd::Done) => {}
@@ -72,6 +78,7 @@ fn end(session: Session<'_>, failed: bool, error: Option<RunError>) -> RunEnd {
 mod tests {
     use std::cell::RefCell;
     use std::collections::HashMap;
+    use std::sync::Arc;
     use std::time::Duration;
 
     use modbox_python_json::{Dict, Value};
@@ -220,6 +227,37 @@ mod tests {
         let (_, counters) = run.end.counters.first().cloned().unwrap_or_default();
         let Counters { ok, changed, failed, skipped, rescued, ignored, .. } = counters;
         assert_eq!([ok, changed, failed, skipped, rescued, ignored], expect, "{}", run.text);
+    }
+
+    #[test]
+    fn hosts_of_an_inventory_run_one_after_the_other() {
+        use modbox_inventory::{Origin, read_ini};
+
+        let mut given = crate::inventory::sources::GivenInventory::default();
+        let text = "a ansible_connection=local v=1\nb ansible_connection=local\nfar\n";
+        read_ini(&mut given.inventory, text, &Origin::file("/p/hosts")).unwrap();
+        given.inventory.reconcile();
+        let options = RunOptions { inventory: Some(Arc::new(given)), ..RunOptions::default() };
+        let tasks = "  - set_fact: {s: '{{ inventory_hostname }}'}\n    run_once: true\n  - fake: {x: '{{ s }}', y: '{{ \
+                     hostvars.a.v }}'}\n  - fail:\n    when: inventory_hostname == 'a'\n";
+        let text = format!(
+            "{}- hosts: all\n  gather_facts: false\n  tasks: [{{fake: {{x: last}}}}]\n",
+            play(tasks).replace("localhost", "all")
+        );
+        let run = run_with(&text, &[], &options);
+        let hosts: Vec<&str> = run.end.counters.iter().map(|(host, _)| host.as_str()).collect();
+        assert!(hosts == ["a", "b"] && run.end.failed, "{}", run.text);
+        let seen: Vec<Option<&str>> = run.calls.iter().map(|call| call.args.get("x").and_then(Value::as_str)).collect();
+        assert_eq!(seen, [Some("a"), Some("a"), Some("last")], "{}", run.text);
+        assert!(run.calls.iter().take(2).all(|call| call.args.get("y") == Some(&Value::Int(1))), "{}", run.text);
+        assert!(run.text.contains("far: hosts elsewhere are skipped"), "{}", run.text);
+    }
+
+    #[test]
+    fn a_limit_that_means_no_host_is_an_error() {
+        let options = RunOptions { limit: Some("typo".to_owned()), ..RunOptions::default() };
+        let run = run_with(&play("  - debug:\n"), &[], &options);
+        assert!(run.end.error.is_some() && run.text.contains("no hosts to target"), "{}", run.text);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The keywords of a task that are evaluated before it runs.
 
 use modbox_python_json::{Dict, Value};
+use modbox_yaml::Map;
 
 use crate::keywords::Keyword;
 use crate::load::values;
@@ -10,6 +11,7 @@ use crate::run::become_user::{self, BecomeError};
 use crate::run::errors;
 use crate::run::fields::Fields;
 use crate::run::host::{JobOptions, ModuleOptions};
+use crate::run::interpreters::{self, NamedInterpreter};
 use crate::run::job_folder;
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
@@ -44,6 +46,8 @@ pub struct TaskFields {
     pub environment: Vec<(String, String)>,
     /// The user that modules run as.
     pub become_user: Option<String>,
+    /// Programs to start instead of interpreters.
+    pub interpreters: Vec<NamedInterpreter>,
 }
 
 /// Evaluates the keywords of a task.
@@ -87,6 +91,8 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         timeout: integer(Keyword::Timeout)?.unwrap_or(0),
         environment: environment(run, session)?,
         become_user,
+        interpreters: interpreters::named(session.engine, &run.scope, &options.python)
+            .map_err(|error| errors::of_template(session, &error))?,
     })
 }
 
@@ -111,8 +117,15 @@ fn environment(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Vec<(String, 
         match run.field(session, |fields, _| fields.source(Keyword::Environment, &source)) {
             Ok(Some(Value::Dict(entries))) => found.extend(entries),
             Ok(_) => {}
-            // Before facts are gathered, variables of facts are not there yet.
-            Err(_) if is_builtin(run.task.action_text(), "gather_facts") => {}
+            // Before facts are gathered, variables of facts are not there yet. Other variables are.
+            Err(_) if is_builtin(run.task.action_text(), "gather_facts") => {
+                for (key, entry) in source.as_map().into_iter().flat_map(Map::iter) {
+                    let value = run.field(session, |fields, _| fields.source(Keyword::Environment, &entry.value));
+                    if let Ok(Some(value)) = value {
+                        found.insert(values::key_text(key), value);
+                    }
+                }
+            }
             Err(error) => return Err(error),
         }
     }
@@ -137,6 +150,7 @@ pub fn module_options(
         become_user: fields.become_user.clone(),
         job: positive(fields.job_limit).map(|limit| job_options(run, session, fields, limit)),
         timeout: positive(fields.timeout),
+        interpreters: fields.interpreters.clone(),
         collections,
         role_path: run.task.frame.role().map(|role| role.path.clone()),
         play_folder: session.play.folder.clone(),

@@ -75,8 +75,8 @@ impl Interpreter<'_> {
     /// Asks the caller. It gets plain data, as a lookup does not need more.
     fn acted(&mut self, lookup: &Lookup, given: &Given, is_loop: bool) -> Run<Vec<Value>> {
         let (at, line) = (self.source.position(), self.line);
-        let plain = |value: &Value, accepts: bool| match accepts && Marker::is(value) {
-            true => Ok(Value::UNDEFINED),
+        let plain = |value: &Value, accepts: bool| match accepts {
+            true => self.evaluation.finalize_defined(value, at, line),
             false => self.evaluation.finalize(value, Mode::Result, at, line),
         };
         // Only loops leave out terms that are undefined, and only a default may be.

@@ -55,6 +55,31 @@ impl Evaluation {
         }
     }
 
+    /// Returns the data of a value, in which what is undefined stays so. Every other failure stops.
+    pub(crate) fn finalize_defined(self: &Arc<Self>, value: &Value, at: &Position, line: u32) -> Run<Value> {
+        if let Some(marker) = Marker::of(value) {
+            return if Marker::is_undefined(value) { Ok(Value::UNDEFINED) } else { Err(Stop(marker)) };
+        }
+        let list = value.downcast_object_ref::<LazyList>().map(LazyList::all);
+        let dict = value.downcast_object_ref::<LazyDict>().map(LazyDict::all);
+        self.enter(at, line)?;
+        let made = match view(value) {
+            View::List | View::Tuple => {
+                let all = list.unwrap_or_else(|| items(value).unwrap_or_default());
+                let all = all.iter().map(|item| self.finalize_defined(item, at, line));
+                all.collect::<Run<Vec<_>>>().map(Value::from)
+            }
+            View::Dict => {
+                let all = dict.unwrap_or_else(|| entries(value).unwrap_or_default());
+                let all = all.into_iter().map(|(key, value)| Ok((key, self.finalize_defined(&value, at, line)?)));
+                all.collect::<Run<Vec<_>>>().map(Value::from_pairs)
+            }
+            _ => self.finalize(value, Mode::Result, at, line),
+        };
+        self.leave();
+        made
+    }
+
     fn object(&self, value: &Value, mode: Mode, at: &Position, line: u32) -> Run<Value> {
         if mode == Mode::Text || Omit::is(value) {
             return Ok(value.clone());

@@ -1,0 +1,155 @@
+//! Filters, tests and lookups that are Python plugins of a collection, a role or the play: which file has them.
+//!
+//! modbox does not run such plugins; the file is named in the error of a template that uses one. Nothing is parsed: a
+//! file has a plugin if it has the plugin's name, or if the name is in it between quotes.
+
+use std::fmt;
+
+use crate::files::PlayFiles;
+use crate::paths;
+
+/// How many files of a folder are looked into.
+const MAX_FILES: usize = 200;
+
+/// A kind of plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PluginKind {
+    /// A filter.
+    Filter,
+    /// A test.
+    Test,
+    /// A lookup.
+    Lookup,
+}
+
+/// A Python plugin that a template uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PythonPlugin {
+    /// The kind.
+    pub kind: PluginKind,
+    /// The name, as the template has it.
+    pub name: String,
+    /// The file that has it, if one was found.
+    pub file: Option<String>,
+}
+
+impl PluginKind {
+    /// Returns the folder of such plugins in a collection, and that beside a play or in a role.
+    fn folders(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Filter => ("plugins/filter", "filter_plugins"),
+            Self::Test => ("plugins/test", "test_plugins"),
+            Self::Lookup => ("plugins/lookup", "lookup_plugins"),
+        }
+    }
+
+    /// Returns what to do instead of using such a plugin.
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Filter | Self::Test => {
+                "write it with the filters and tests of ansible.builtin, or compute the value in a module and register it"
+            }
+            Self::Lookup => "read the value with a module, and register it",
+        }
+    }
+}
+
+impl fmt::Display for PluginKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Filter => "filter",
+            Self::Test => "test",
+            Self::Lookup => "lookup",
+        })
+    }
+}
+
+impl fmt::Display for PythonPlugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, file } = self;
+        write!(f, "the {kind} `{name}` is a Python plugin")?;
+        if let Some(file) = file {
+            write!(f, " ({file})")?;
+        }
+        write!(f, ", which modbox does not run; {}", kind.remedy())
+    }
+}
+
+/// Where plugins are searched.
+#[derive(Debug)]
+pub struct PluginSearch<'a> {
+    /// The play's files.
+    pub files: &'a dyn PlayFiles,
+    /// Folders that have `ansible_collections` in them.
+    pub collections_path: &'a [String],
+    /// The folders of the play and of the roles that were found.
+    pub folders: &'a [String],
+}
+
+impl PluginSearch<'_> {
+    /// Returns the Python plugin that a name means. A name of a collection means one even if there is no such file.
+    #[must_use]
+    pub fn find(&self, kind: PluginKind, name: &str) -> Option<PythonPlugin> {
+        let plugin = |file| PythonPlugin { kind, name: name.to_owned(), file };
+        match name.splitn(3, '.').collect::<Vec<_>>().as_slice() {
+            ["ansible", "builtin" | "legacy", _] => None,
+            [namespace, collection, short] => Some(plugin(self.in_collection(kind, namespace, collection, short))),
+            _ => {
+                let folders = self.folders.iter().map(|folder| paths::join(folder, kind.folders().1));
+                folders.into_iter().find_map(|folder| self.in_folder(&folder, name)).map(|file| plugin(Some(file)))
+            }
+        }
+    }
+
+    fn in_collection(&self, kind: PluginKind, namespace: &str, collection: &str, name: &str) -> Option<String> {
+        let folder = format!("ansible_collections/{namespace}/{collection}/{}", kind.folders().0);
+        self.collections_path.iter().find_map(|root| self.in_folder(&paths::join(root, &folder), name))
+    }
+
+    fn in_folder(&self, folder: &str, name: &str) -> Option<String> {
+        if !self.files.is_folder(folder) {
+            return None;
+        }
+        let own = paths::join(folder, &format!("{name}.py"));
+        if self.files.exists(&own) {
+            return Some(own);
+        }
+        let quoted = [format!("'{name}'"), format!("\"{name}\"")];
+        let names = self.files.list(folder).unwrap_or_default();
+        let sources = names.iter().filter(|file| file.ends_with(".py")).take(MAX_FILES);
+        sources.map(|file| paths::join(folder, file)).find(|path| {
+            let text = self.files.text(path).unwrap_or_default();
+            quoted.iter().any(|quoted| text.contains(quoted))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_files::MemoryFiles;
+
+    #[test]
+    fn plugins_are_found_by_file_name_or_by_the_name_in_quotes() {
+        let files = MemoryFiles::new(&[
+            ("/c/ansible_collections/a/b/plugins/filter/one.py", ""),
+            ("/c/ansible_collections/a/b/plugins/filter/all.py", "FILTERS = {'two': two}"),
+            ("/role/filter_plugins/own.py", "{\"three\": three}"),
+        ]);
+        let search = PluginSearch {
+            files: &files,
+            collections_path: &["/c".to_owned()],
+            folders: &["/play".to_owned(), "/role".to_owned()],
+        };
+        let check = |name: &str, expect: Option<Option<&str>>| {
+            let found = search.find(PluginKind::Filter, name).map(|plugin| plugin.file);
+            assert_eq!(found.as_ref().map(Option::as_deref), expect, "{name}");
+        };
+        check("a.b.one", Some(Some("/c/ansible_collections/a/b/plugins/filter/one.py")));
+        check("a.b.two", Some(Some("/c/ansible_collections/a/b/plugins/filter/all.py")));
+        check("a.b.none", Some(None));
+        check("three", Some(Some("/role/filter_plugins/own.py")));
+        check("four", None);
+        check("ansible.builtin.four", None);
+    }
+}
