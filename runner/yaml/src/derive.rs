@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn escapes_of_a_part_are_replaced() {
         let text = template_file(r"a '\'{{ x }}\r\n'", "x");
-        let part = text.unescaped_text_of(3..15).unwrap();
+        let part = text.unescaped_text_of(3..16).unwrap();
         assert_eq!(part.as_text().map(|text| &**text), Some("'{{ x }}\r\n"));
     }
 

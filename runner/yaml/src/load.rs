@@ -105,7 +105,8 @@ mod tests {
         };
         check("a: 1\n---\n- '{{ x }}'\n---\n", r#"[{"a": 1}, ["{{ x }}"], null]"#);
         check("", "[]");
-        check("&a x\n---\n*a\n", "failed to read `x:2:1`: undefined alias `a`; define `&a` above");
+        let alias = "undefined alias `a`; define the anchor above, or quote a value that begins with `*`";
+        check("&a x\n---\n*a\n", &format!("failed to read `x:3:1`: {alias}"));
     }
 
     #[test]

@@ -276,7 +276,9 @@ mod tests {
         check("lookup('password', '/dev/null', length=3, chars=['ab'])", r#""bbb""#);
         check("lookup('password', 'elsewhere')", "!--allow-write /p/elsewhere");
         check("lookup('password', '/denied/x')", "!--allow-read /denied/x");
-        check("lookup('password', '/dev/null', encrypt='sha512_crypt')", "!`encrypt` is not supported");
+        let hashed = "$6$rounds=656000$5555555555555555$rHqzj7mdTkyoUxG34SOKRIp8VX5aUBY96SR.05PO9JD8V65CwjvCTakL2RamKXvr5Y3XnfH/\
+                      orcsvTNHNzmIe0";
+        check("lookup('password', '/dev/null', encrypt='sha512_crypt')", &format!("\"{hashed}\""));
         check("lookup('password', '/dev/null', chars=[])", "!Cannot choose from an empty sequence");
         let (engine, host) = engine();
         let call = template_file("lookup('password', 'secrets/new', length=2, chars=['ab'])", "test");
