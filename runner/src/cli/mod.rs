@@ -12,6 +12,7 @@ mod clean;
 mod commands;
 mod completion;
 mod context;
+mod data_dirs;
 mod deep_stack;
 mod environment;
 mod exit;

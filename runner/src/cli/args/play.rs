@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::args::ansible_switches::AnsibleSwitches;
 use crate::cli::args::help::{PLAY_HELP, TEMPLATE_HELP};
 use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::providers::ProviderArgs;
 use crate::cli::args::python::PythonArgs;
 use crate::cli::args::rules::{GrantArgs, LimitArgs};
 
@@ -130,6 +131,8 @@ pub(crate) struct PlayArgs {
     pub(crate) lookup: LookupArgs,
     #[command(flatten)]
     pub(crate) python: PythonArgs,
+    #[command(flatten)]
+    pub(crate) providers: ProviderArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]

@@ -32,7 +32,7 @@ use crate::cli::output;
 use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
 use crate::cli::play::inventory::{self, InventorySource};
 use crate::cli::play::{
-    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules,
+    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources,
 };
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
@@ -94,10 +94,12 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         cleanup: context.cleanup.clone(),
     };
     let sequence = Sequence::new(pool).or_internal()?;
+    let resources =
+        TaskResources::new(context, &args.providers, Arc::clone(&runner), merged, lookup.interpreters.clone());
     let resolver = JobResolver::new(context, runner, lookup, settings)?;
     let modules = TaskModules::new(context, resolver, sequence, Arc::clone(&tree), args.prefer);
     let trust = ArgumentTrust::new(Arc::clone(&tree), args.strict.then(|| caller_folders(&files, &load)));
-    let mut host = PlayHost::new(context, &names, &tree, modules, trust);
+    let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust);
     if args.explain {
         return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
     }

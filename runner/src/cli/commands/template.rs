@@ -14,7 +14,7 @@ use modbox_yaml::{Source, load_extra_vars, template_file};
 use crate::cli::args::{AnsiballzForm, LookupArgs, TemplateArgs};
 use crate::cli::bounded;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::play::{self, PlayTree, described, extra_vars};
 use crate::cli::runner::runner;
@@ -122,7 +122,7 @@ fn filter(engine: &Engine, extra: &Arc<Layer>) -> anyhow::Result<ExitStatus> {
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
-            answer(engine, extra, &line).unwrap_or_else(|error| broken(&format!("{error:#}")))
+            answer(engine, extra, &line).unwrap_or_else(|error| broken(&error_words(&error)))
         };
         output::written(out.write_all(encode(&answer).as_bytes()).and_then(|()| out.write_all(b"\n")))?;
     }

@@ -16,6 +16,7 @@ use crate::app::{Admission, ArgumentOrigin, PythonConfig, Report};
 use crate::batch::{Ended, Job, JobOptions, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
+use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::implied_needs;
@@ -27,7 +28,7 @@ use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
 
 /// A run of a module for a task.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TaskRun<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: Dict,
@@ -172,6 +173,30 @@ impl<'a> TaskModules<'a> {
         let job = job(&run);
         self.resolver.begin_round();
         let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let resolved = self.admit(&found, &job, run, &[])?;
+        Ok(ReadyRun { job, resolved, found, fallback })
+    }
+
+    /// Runs one action of a provider of libral and waits for its end. It may read the lenses in `data_dirs`.
+    pub(crate) fn run_provider(
+        &mut self,
+        provider: &FoundModule,
+        run: TaskRun<'_>,
+        data_dirs: &[PathBuf],
+    ) -> Result<Report, NotRun> {
+        self.resolver.begin_round();
+        let job = job(&run);
+        let resolved = self.admit(provider, &job, run, data_dirs)?;
+        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None })
+    }
+
+    fn admit(
+        &mut self,
+        found: &FoundModule,
+        job: &Job,
+        run: TaskRun<'_>,
+        data_dirs: &[PathBuf],
+    ) -> Result<ResolvedJob, NotRun> {
         let rules = TaskRules {
             rules: rules(&run),
             names: run.names,
@@ -181,12 +206,13 @@ impl<'a> TaskModules<'a> {
             interpreters: Some(run.interpreters)
                 .filter(|named| !named.is_empty())
                 .map(|named| self.interpreters(named)),
+            data_dirs: data_dirs.to_vec(),
         };
-        let resolved = self.resolver.resolve_found(&job, &found, &rules).map_err(NotRun::Internal)?;
+        let resolved = self.resolver.resolve_found(job, found, &rules).map_err(NotRun::Internal)?;
         if let Admission::Admitted(admitted) = &resolved.admission {
             self.tree.add_run(&admitted.policy);
         }
-        Ok(ReadyRun { job, resolved, found, fallback })
+        Ok(resolved)
     }
 
     fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
@@ -278,7 +304,7 @@ impl<'a> TaskModules<'a> {
         let component = match standard::find(self.context, name) {
             Some(component) => Ok(component),
             None if has_other || !self.builds => Err(format!("it is not built; `modbox build {name}` builds it")),
-            None => standard::build_if_stale(self.context, name).map_err(|failure| format!("{:#}", failure.error)),
+            None => standard::build_if_stale(self.context, name).map_err(|failure| error_words(&failure.error)),
         };
         let found = component.map(|path| FoundModule::at(path, Path::new(name)));
         self.own.insert(name.to_owned(), found.clone());

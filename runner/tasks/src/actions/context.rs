@@ -116,8 +116,7 @@ impl ActionContext<'_> {
     ///
     /// The module cannot be run.
     pub fn run_module_with(&mut self, name: &str, args: Dict, files: Vec<PrivateFile>) -> Result<Dict, ActionError> {
-        let provenance = args.iter().map(|(name, value)| (name.clone(), self.provenance_of(name, value))).collect();
-        let call = ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() };
+        let call = self.call(name, args, files);
         let run = self.host.run_module(&call)?;
         // A job that was started has no report yet.
         self.findings.reports.extend(Some(run.report).filter(|report| *report != Value::Null));
@@ -147,6 +146,26 @@ impl ActionContext<'_> {
     pub fn note_result(&mut self, argument: &str, module: &str) {
         let result = Origin::Result(module.into());
         self.provenance.push((argument.to_owned(), [result].into_iter().collect()));
+    }
+
+    /// Looks for resources of a provider of libral, or updates one, with the task's options.
+    ///
+    /// # Errors
+    ///
+    /// The provider cannot be run.
+    pub fn manage_resource(&mut self, provider: &str, args: Dict) -> Result<Dict, ActionError> {
+        let call = self.call(provider, args, Vec::new());
+        let run = self.host.manage_resource(&call)?;
+        self.findings.reports.extend(run.reports);
+        let mut cleaned = result::clean(run.result);
+        self.findings.warnings.append(&mut cleaned.warnings);
+        self.findings.module_error = module_error(&mut cleaned.data);
+        Ok(cleaned.data)
+    }
+
+    fn call(&self, name: &str, args: Dict, files: Vec<PrivateFile>) -> ModuleCall {
+        let provenance = args.iter().map(|(name, value)| (name.clone(), self.provenance_of(name, value))).collect();
+        ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() }
     }
 
     /// Evaluates a source with the task's variables.

@@ -10,7 +10,7 @@ use modbox_policy::{Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, P
 
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::settings::{self, PolicyText, Resolved, WrongGrant};
 
@@ -61,7 +61,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let PolicyText { text, exposure } = match settings::read_policy_file(path) {
         Ok(Some(read)) => read,
         Ok(None) => return vec![error(None, "the file does not exist".to_owned())],
-        Err(why) => return vec![error(None, format!("{why:#}"))],
+        Err(why) => return vec![error(None, error_words(&why))],
     };
     let (file, mistakes) = PolicyFile::read(&text);
     let mistakes = mistakes.into_iter().map(|PolicyFileProblem { place, message }| error(place, message));
@@ -107,7 +107,7 @@ fn check_rules(
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         kind: Kind::Error,
-        text: format!("invalid grant `{written}`: {error:#}"),
+        text: format!("invalid grant `{written}`: {}", error_words(&error)),
     }));
     for (grant, place) in rules.paths.iter().zip(&places) {
         let warnings = path_warnings(environment, grant).into_iter();
