@@ -70,6 +70,7 @@ pub(crate) fn described(error: modbox_yaml::YamlError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::exit::error_words;
 
     fn names(given: &[&str]) -> Result<Vec<String>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();

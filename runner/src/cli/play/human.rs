@@ -89,11 +89,11 @@ impl Human {
 impl Events for Human {
     fn event(&mut self, event: Event<'_>) {
         let mut line = None;
-        if let Event::Result { outcome, .. } | Event::Item { outcome, .. } = &event {
-            if !outcome.is_hidden() {
-                self.note_lacks(outcome);
-                line = note(outcome).filter(|_| self.verbosity > 0);
-            }
+        if let Event::Result { outcome, .. } | Event::Item { outcome, .. } = &event
+            && !outcome.is_hidden()
+        {
+            self.note_lacks(outcome);
+            line = note(outcome).filter(|_| self.verbosity > 0);
         }
         self.callback.event(event);
         if let Some(line) = line {

@@ -138,5 +138,5 @@ pub(super) fn policy(environment: &Environment) -> (Vec<Check>, u8) {
 }
 
 fn chain(error: &anyhow::Error) -> String {
-    error_words(&error)
+    error_words(error)
 }
