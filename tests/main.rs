@@ -11,13 +11,16 @@ mod wasm_contract;
 // A guest reaches only what is granted.
 mod wasm_files;
 // The words of their errors.
+mod error_words;
 mod wasm_file_errors;
 // Plays and templates: the real program, with modules of the play itself.
 mod plays;
 mod plays_jobs;
+mod plays_resources;
 mod plays_settings;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
+mod plays_policy;
 // Text that no author of a play wrote is never rendered.
 mod plays_unsafe;
 // What operators and arguments grant, and the source of each grant.
@@ -93,6 +96,10 @@ mod native_modules;
 mod providers;
 mod providers_check;
 mod providers_failures;
+mod providers_hostile;
+mod providers_quoting;
+mod providers_rules;
+mod providers_shown;
 
 // Properties that hold for every input.
 mod properties;

@@ -8,11 +8,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use modbox_vocabulary::error_text;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::attributes::{self, Attributes, Before, Target};
 use crate::beside::{Beside, OpenFile, Place};
 use crate::clock::Moment;
+use crate::writable::user;
 use crate::{content, flags, xattrs};
 
 /// The module's copy of a file.
@@ -221,7 +223,8 @@ fn replace<'a>(
 }
 
 fn neither(replacing: &io::Error, writing: &io::Error) -> io::Error {
-    io::Error::other(format!("this user may neither replace it ({replacing}) nor write it ({writing})"))
+    let (user, replacing, writing) = (user(), error_text(replacing), error_text(writing));
+    io::Error::other(format!("{user} may neither replace it ({replacing}) nor write it ({writing})"))
 }
 
 /// Opens a module's copy of a file, which may have any mode and may be anything.

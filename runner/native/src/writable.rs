@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use modbox_policy::accounts::Accounts;
+use modbox_vocabulary::error_text;
 use rustix::fs::{Access, AtFlags, CWD, FileType, Stat, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
@@ -21,20 +23,20 @@ pub fn write_obstacle(file: &Path) -> Option<String> {
         Ok(stat) => stat,
         Err(Errno::NOENT) => {
             let refused = access(parent, Access::WRITE_OK | Access::EXEC_OK).err()?;
-            return Some(format!("this user cannot make it in its directory ({}); {OTHER_USER}", cause(refused)));
+            return Some(format!("{} cannot make it in its directory ({}); {OTHER_USER}", user(), cause(refused)));
         }
-        Err(errno) => return Some(format!("this user cannot look at it ({}); {OTHER_USER}", cause(errno))),
+        Err(errno) => return Some(format!("{} cannot look at it ({}); {OTHER_USER}", user(), cause(errno))),
     };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Symlink => return Some("it is a symbolic link; grant the file to which it leads".to_owned()),
         FileType::RegularFile => {}
         _ => {
             let refused = refused_to_write(file)?;
-            return Some(format!("this user cannot write it ({}); {OTHER_USER}", cause(refused)));
+            return Some(format!("{} cannot write it ({}); {OTHER_USER}", user(), cause(refused)));
         }
     }
     if let Err(errno) = access(file, Access::READ_OK) {
-        return Some(format!("this user cannot read it ({}); {OTHER_USER}", cause(errno)));
+        return Some(format!("{} cannot read it ({}); {OTHER_USER}", user(), cause(errno)));
     }
     let flags = rustix::fs::statx(CWD, file, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
     let fixed = StatxAttributes::IMMUTABLE | StatxAttributes::APPEND;
@@ -45,10 +47,8 @@ pub fn write_obstacle(file: &Path) -> Option<String> {
     }
     let writing = refused_to_write(file)?;
     let replacing = refused_to_replace(parent, &stat)?;
-    let writing = cause(writing);
-    Some(format!(
-        "this user can neither write it ({writing}) nor replace it in its directory ({replacing}); {OTHER_USER}"
-    ))
+    let (user, writing) = (user(), cause(writing));
+    Some(format!("{user} can neither write it ({writing}) nor replace it in its directory ({replacing}); {OTHER_USER}"))
 }
 
 fn refused_to_write(file: &Path) -> Option<Errno> {
@@ -80,8 +80,20 @@ fn access(path: &Path, access: Access) -> rustix::io::Result<()> {
 
 /// Describes an error without its number.
 fn cause(errno: Errno) -> String {
-    let text = io::Error::from(errno).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    error_text(&io::Error::from(errno))
+}
+
+/// Returns the user whose rights count, by name if that is another one than the user who runs modbox.
+pub(crate) fn user() -> String {
+    let (real, acting) = (rustix::process::getuid(), rustix::process::geteuid());
+    if real == acting {
+        return "this user".to_owned();
+    }
+    let accounts = Accounts::host();
+    accounts
+        .users()
+        .name(acting.as_raw())
+        .map_or_else(|| format!("the user {acting}"), |name| format!("the user `{name}`"))
 }
 
 #[cfg(test)]

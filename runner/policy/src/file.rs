@@ -2,6 +2,7 @@
 //!
 //! ```yaml
 //! designated: write
+//! designated-by-results: none
 //! allow:
 //!   read: [/usr/share/zoneinfo]
 //!   write: [/srv/app]
@@ -14,6 +15,9 @@
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
 //!   "sha256:…": {allow: {write: [/etc/motd]}}
+//! tasks:
+//!   "Install *": {allow: {write: [/srv/app]}}
+//!   "role: web": {designated: read}
 //! audit: /var/log/modbox.jsonl
 //! ```
 //!
@@ -29,6 +33,7 @@ use crate::designated::Designated;
 use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
 use crate::node::{Content, Located, Node, Place};
+use crate::task_key::TaskKey;
 
 /// The content of a policy file. Paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub struct PolicyFile {
     pub rules: FileRules,
     /// Additional rules for single modules.
     pub modules: Vec<(Located<ModuleKey>, FileRules)>,
+    /// Additional rules for tasks of plays.
+    pub tasks: Vec<(Located<TaskKey>, FileRules)>,
 }
 
 /// The rules of a file for every module or for one.
@@ -44,6 +51,8 @@ pub struct PolicyFile {
 pub struct FileRules {
     /// The access that naming a path in an argument grants.
     pub designated: Option<Designated>,
+    /// The access that an argument grants that a play made from results of modules.
+    pub designated_by_results: Option<Designated>,
     /// The grants.
     pub allow: Allow,
     /// The required minimum level of confinement.
@@ -120,19 +129,35 @@ impl PolicyFile {
     ///
     /// Text that is not YAML; otherwise all unknown keys, values of a wrong type and values out of range.
     pub fn parse(text: &str) -> Result<Self, PolicyFileError> {
-        if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-            return Ok(Self::default());
+        match Self::read(text) {
+            (file, problems) if problems.is_empty() => Ok(file),
+            (_, problems) => Err(PolicyFileError(problems)),
         }
-        let node = Node::parse(text).map_err(|error| {
-            let (place, shown) = (error.location().map(Place::from), error.without_snippet().to_string());
-            // The parser's message already ends with the position.
-            let message = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
-            PolicyFileError(vec![match message {
-                Some(message) => PolicyFileProblem { place, message: in_own_words(message) },
-                None => PolicyFileProblem { place: None, message: shown },
-            }])
-        })?;
-        Reader::default().read(|reader| reader.file(node))
+    }
+
+    /// Reads what is valid in the text of a policy file. Returns it with all errors, in order.
+    #[must_use]
+    pub fn read(text: &str) -> (Self, Vec<PolicyFileProblem>) {
+        if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+            return (Self::default(), Vec::new());
+        }
+        let node = match Node::parse(text) {
+            Ok(node) => node,
+            Err(error) => {
+                let (place, shown) = (error.location().map(Place::from), error.without_snippet().to_string());
+                // The parser's message already ends with the position.
+                let message = place.and_then(|place| Some(shown.strip_suffix(&format!(" at {place}"))?.to_owned()));
+                let problem = match message {
+                    Some(message) => PolicyFileProblem { place, message: in_own_words(message) },
+                    None => PolicyFileProblem { place: None, message: shown },
+                };
+                return (Self::default(), vec![problem]);
+            }
+        };
+        let mut reader = Reader::default();
+        let file = reader.file(node);
+        reader.mistakes.sort();
+        (file, reader.mistakes)
     }
 }
 
@@ -147,7 +172,7 @@ impl<'de> Deserialize<'de> for FileRules {
         let node = Node::deserialize(deserializer)?;
         Reader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
-            reader.rules(entries, "designated, allow, min-confinement, limits, audit")
+            reader.rules(entries, "designated, designated-by-results, allow, min-confinement, limits, audit")
         })
     }
 }
@@ -159,8 +184,8 @@ impl<'de> Deserialize<'de> for LimitOverrides {
     }
 }
 
-/// The keys of the rules for one module.
-const RULES: &str = "designated, allow, min-confinement, limits";
+/// The keys of the rules for one module, or for tasks.
+const RULES: &str = "designated, designated-by-results, allow, min-confinement, limits";
 
 /// A reader of nodes that collects all errors.
 #[derive(Default)]
@@ -169,14 +194,10 @@ struct Reader {
 }
 
 impl Reader {
-    fn read<T>(mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, PolicyFileError> {
+    fn finish<T, E: Error>(mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, E> {
         let value = read(&mut self);
         self.mistakes.sort();
-        if self.mistakes.is_empty() { Ok(value) } else { Err(PolicyFileError(self.mistakes)) }
-    }
-
-    fn finish<T, E: Error>(self, read: impl FnOnce(&mut Self) -> T) -> Result<T, E> {
-        self.read(read).map_err(E::custom)
+        if self.mistakes.is_empty() { Ok(value) } else { Err(E::custom(PolicyFileError(self.mistakes))) }
     }
 
     fn note(&mut self, place: Place, message: impl Into<String>) {
@@ -189,11 +210,13 @@ impl Reader {
         let mut rest = Vec::new();
         for (key, node) in self.map(node, "a policy file") {
             match key.value.as_str() {
-                "modules" => file.modules = self.modules(node),
+                "modules" => file.modules = self.keyed(node, "modules", "a module", ModuleKey::parse),
+                "tasks" => file.tasks = self.keyed(node, "tasks", "a task", TaskKey::parse),
                 _ => rest.push((key, node)),
             }
         }
-        file.rules = self.rules(rest, "designated, allow, min-confinement, limits, modules, audit");
+        const KNOWN: &str = "designated, designated-by-results, allow, min-confinement, limits, modules, tasks, audit";
+        file.rules = self.rules(rest, KNOWN);
         file
     }
 
@@ -202,6 +225,7 @@ impl Reader {
         for (key, node) in entries {
             match key.value.as_str() {
                 "designated" => rules.designated = self.scalar(node, str::parse),
+                "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
                 "allow" => rules.allow = self.allow(node),
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
@@ -254,20 +278,27 @@ impl Reader {
         Some(Located { value, place })
     }
 
-    fn modules(&mut self, node: Node) -> Vec<(Located<ModuleKey>, FileRules)> {
-        let mut modules: Vec<(Located<ModuleKey>, FileRules)> = Vec::new();
-        for (key, node) in self.map(node, "`modules`") {
-            let entries = self.map(node, "the rules for a module");
+    /// Reads rules by key. `what` is what a key stands for.
+    fn keyed<K: PartialEq + fmt::Display>(
+        &mut self,
+        node: Node,
+        section: &str,
+        what: &str,
+        parse: impl Fn(&str) -> Result<K, String>,
+    ) -> Vec<(Located<K>, FileRules)> {
+        let mut keyed: Vec<(Located<K>, FileRules)> = Vec::new();
+        for (key, node) in self.map(node, &format!("`{section}`")) {
+            let entries = self.map(node, &format!("the rules for {what}"));
             let rules = self.rules(entries, RULES);
-            match ModuleKey::parse(&key.value) {
-                Ok(value) if modules.iter().any(|(other, _)| other.value == value) => {
+            match parse(&key.value) {
+                Ok(value) if keyed.iter().any(|(other, _)| other.value == value) => {
                     self.note(key.place, format!("`{value}` has two rules"));
                 }
-                Ok(value) => modules.push((Located { value, place: key.place }, rules)),
+                Ok(value) => keyed.push((Located { value, place: key.place }, rules)),
                 Err(message) => self.note(key.place, message),
             }
         }
-        modules
+        keyed
     }
 
     fn unknown(&mut self, key: &Located<String>, known: &str) {
@@ -325,7 +356,8 @@ mod tests {
         let file = PolicyFile::parse(&format!(
             "designated: read\nallow:\n  read: [/usr/share/zoneinfo]\n  write: [/srv/app::/app]\n  env: [LANG, STAGE=test, NO]\n\
              limits: {{timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, disk: 64MiB, files: 4096, processes: 64}}\n\
-             modules:\n  \"sha256:{digest}\": {{allow: {{write: [/etc/motd]}}}}\n  copy:\n    designated: none\n"
+             modules:\n  \"sha256:{digest}\": {{allow: {{write: [/etc/motd]}}}}\n  copy:\n    designated: none\n\
+             designated-by-results: read\ntasks:\n  'Install *': {{allow: {{write: [/srv]}}}}\n  'role: web': {{designated: read}}\n"
         ))
         .unwrap();
         let texts = |list: &[Located<String>]| list.iter().map(|item| item.value.clone()).collect::<Vec<_>>();
@@ -339,6 +371,10 @@ mod tests {
         assert_eq!(file.modules[0].0.value, ModuleKey::Digest(digest));
         assert_eq!(texts(&file.modules[0].1.allow.write), ["/etc/motd"]);
         assert_eq!(file.modules[1].1.designated, Some(Designated::None));
+        assert_eq!(file.rules.designated_by_results, Some(Designated::Read));
+        assert_eq!(file.tasks[0].0.value, TaskKey::parse("Install *").unwrap());
+        assert_eq!(texts(&file.tasks[0].1.allow.write), ["/srv"]);
+        assert_eq!((file.tasks[1].0.value.to_string().as_str(), file.tasks[1].0.place.line), ("role: web", 12));
     }
 
     #[test]
@@ -377,7 +413,17 @@ mod tests {
             ),
             (
                 "modules: {a: {modules: {}}}",
-                "unknown key `modules`, expected one of designated, allow, min-confinement, limits at line 1, column 15",
+                "unknown key `modules`, expected one of designated, designated-by-results, allow, min-confinement, limits at \
+                 line 1, column 15",
+            ),
+            (
+                "designated-by-results: no\n",
+                "unknown access `no`; expected one of `none`, `read`, `write` at line 1, column 24",
+            ),
+            (
+                "tasks: {'role:': {}, 'a*': {audit: /x}}",
+                "`role:` names no role; expected `role: NAME`, with `*` for any characters at line 1, column 9; unknown key \
+                 `audit`, expected one of designated, designated-by-results, allow, min-confinement, limits at line 1, column 29",
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (

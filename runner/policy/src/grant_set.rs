@@ -28,6 +28,7 @@ pub struct Policy {
     run: Vec<RunGrant>,
     pub(super) everything: Option<String>,
     designated: Designated,
+    designated_by_results: Designated,
     designates: Vec<(String, Access)>,
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
@@ -181,6 +182,17 @@ impl Policy {
     /// Sets the access that naming a path in an argument grants.
     pub fn set_designated(&mut self, designated: Designated) {
         self.designated = designated;
+    }
+
+    /// Returns the access that an argument grants that a play made from results of modules.
+    #[must_use]
+    pub fn designated_by_results(&self) -> Designated {
+        self.designated_by_results
+    }
+
+    /// Sets the access that an argument grants that a play made from results of modules.
+    pub fn set_designated_by_results(&mut self, designated: Designated) {
+        self.designated_by_results = designated;
     }
 
     /// Declares that an option names paths, and the highest access that this grants. The last declaration for an option

@@ -1,14 +1,14 @@
 //! The rules that merge the sources of a policy.
 //!
 //! The order of the sources is: the system's policy file, the user's, those of `--policy`; then the rules of each file
-//! for the module of the run, by name or by digest; the command line last.
+//! for the module of the run, by name or by digest, and for its task; the command line last.
 //!
 //! 1. **Grants add up.** A grant of any source holds; no source can remove a grant of another one. So the order does
 //!    not matter. If two sources grant the same path, the wider access holds. (If two sources grant the same variable,
 //!    the later value holds.)
 //! 2. **The strictest restriction wins.** The highest required level of confinement holds. Every audit file gets its
 //!    line. The strictest `designated` holds, or `write` when no source sets it: a source can lower it and none can
-//!    raise it again.
+//!    raise it again. The same holds for `designated-by-results`.
 //! 3. **The later limit wins** over earlier ones and over the defaults. A limit protects the caller's resources, so the
 //!    caller may raise a limit of the system's file; the kernel guards the caller's own rights.
 //!
@@ -54,6 +54,8 @@ pub struct Rules {
     pub everything: Option<String>,
     /// The access that naming a path in an argument grants.
     pub designated: Option<Designated>,
+    /// The access that an argument grants that a play made from results of modules.
+    pub designated_by_results: Option<Designated>,
     /// Options that name paths, with the access of each.
     pub designates: Vec<(String, Access)>,
     /// The limits that this source sets.
@@ -73,6 +75,8 @@ pub struct MergedPolicy {
     pub limits: Limits,
     /// The source of the value of `designated`.
     pub designated_by: String,
+    /// The source of the value of `designated-by-results`.
+    pub designated_by_results_by: String,
     /// The source of each limit, in the order of [`LimitName::ALL`].
     pub limits_by: Vec<(LimitName, String)>,
 }
@@ -105,8 +109,10 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     for (option, access) in sources.iter().flat_map(|rules| &rules.designates) {
         policy.designate_option(option, *access);
     }
-    let (designated, designated_by) = designated(sources);
+    let (designated, designated_by) = strictest(sources, "--designated", |rules| rules.designated);
     policy.set_designated(designated);
+    let (by_results, designated_by_results_by) = strictest(sources, "--strict", |rules| rules.designated_by_results);
+    policy.set_designated_by_results(by_results);
     let mut limits = Limits::default();
     let mut limits_by = Vec::new();
     for name in LimitName::ALL {
@@ -119,13 +125,14 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
         }
         limits_by.push((name, by));
     }
-    Ok(MergedPolicy { policy, limits, designated_by, limits_by })
+    Ok(MergedPolicy { policy, limits, designated_by, designated_by_results_by, limits_by })
 }
 
-fn designated(sources: &[Rules]) -> (Designated, String) {
+/// Returns the strictest value of a setting, and its source. `switch` is the one of the command line.
+fn strictest(sources: &[Rules], switch: &str, value: impl Fn(&Rules) -> Option<Designated>) -> (Designated, String) {
     let setting = |rules: &Rules| {
-        let by = if rules.source.is_empty() { "--designated" } else { &rules.source };
-        Some((rules.designated?, by.to_owned()))
+        let by = if rules.source.is_empty() { switch } else { &rules.source };
+        Some((value(rules)?, by.to_owned()))
     };
     // The first of equal values, because it is the source that restricted it.
     let strictest = sources.iter().filter_map(setting).min_by_key(|(designated, _)| *designated);

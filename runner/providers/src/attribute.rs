@@ -74,6 +74,17 @@ pub enum ValueError {
     /// The access is unknown.
     #[error("unknown access `{0}`; expected one of read, write, entry")]
     UnknownAccess(String),
+    /// The value has a type that no attribute has.
+    #[error("{0} is not a value of an attribute; expected a string, a boolean, an integer or a list of strings")]
+    WrongType(&'static str),
+    /// The value has a type that other attributes have.
+    #[error("`{text}` is not a value of type {expected}")]
+    OtherType {
+        /// The value.
+        text: String,
+        /// The type.
+        expected: String,
+    },
     /// The text is not a truth value.
     #[error("`{0}` is not a boolean; expected true or false")]
     NotBoolean(String),
@@ -133,12 +144,8 @@ impl AttributeType {
             // An unquoted `true` is also the option of an enum.
             (Self::Enum(_) | Self::String, AttributeValue::Boolean(truth)) => self.parse(&truth.to_string().into()),
             (Self::Array, array @ AttributeValue::Array(_)) => Ok(array),
-            (_, other) => self.parse(&other.to_string().into()).and_then(|_| Err(self.mismatch(&other))),
+            (_, other) => Err(ValueError::OtherType { text: other.to_string(), expected: self.to_string() }),
         }
-    }
-
-    fn mismatch(&self, value: &AttributeValue) -> ValueError {
-        ValueError::NotAnOption { text: value.to_string(), options: vec![format!("a value of type {self}")] }
     }
 }
 

@@ -58,7 +58,7 @@ mod value;
 pub use action::{Action, Convention, UnknownAction};
 pub use argument::{ArgumentError, MAX_ARGUMENT, MAX_ARGUMENTS, assignment, simple_arguments};
 pub use attribute::{Attribute, AttributeKind, AttributeType, PathAccess, ValueError};
-pub use desired::{GivenError, parse_given};
+pub use desired::{GivenError, parse_given, read_given};
 pub use failure::{ActionEnd, ActionOutput, OutputError, ProviderFailure};
 pub use finding::{FindResult, ListResult, UpdateReport};
 pub use interpret::{ActionResult, describe, interpret};

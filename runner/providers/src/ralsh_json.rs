@@ -33,28 +33,31 @@ pub struct ListedProvider<'a> {
 /// Returns the list of providers.
 #[must_use]
 pub fn providers(providers: &[ListedProvider<'_>]) -> Value {
-    let one = |provider: &ListedProvider<'_>| -> Value {
-        let metadata = provider.metadata;
-        let attributes = metadata.attributes.iter().map(|(name, attribute)| -> Value {
-            [
-                ("name", name.as_str()),
-                ("desc", &attribute.description),
-                ("type", &attribute.attribute_type.to_string()),
-                ("kind", &attribute.kind.to_string()),
-            ]
-            .into()
-        });
+    [("providers", providers.iter().map(provider).collect::<Vec<_>>())].into()
+}
+
+/// Returns one provider, with its attributes.
+#[must_use]
+pub fn provider(listed: &ListedProvider<'_>) -> Value {
+    let metadata = listed.metadata;
+    let attributes = metadata.attributes.iter().map(|(name, attribute)| -> Value {
         [
-            ("name", Value::from(metadata.qualified_name())),
-            ("type", metadata.resource_type.as_str().into()),
-            ("source", provider.source.into()),
-            ("desc", metadata.description.as_str().into()),
-            ("suitable", provider.suitable.into()),
-            ("attributes", attributes.collect::<Vec<_>>().into()),
+            ("name", name.as_str()),
+            ("desc", &attribute.description),
+            ("type", &attribute.attribute_type.to_string()),
+            ("kind", &attribute.kind.to_string()),
         ]
         .into()
-    };
-    [("providers", providers.iter().map(one).collect::<Vec<_>>())].into()
+    });
+    [
+        ("name", Value::from(metadata.qualified_name())),
+        ("type", metadata.resource_type.as_str().into()),
+        ("source", listed.source.into()),
+        ("desc", metadata.description.as_str().into()),
+        ("suitable", listed.suitable.into()),
+        ("attributes", attributes.collect::<Vec<_>>().into()),
+    ]
+    .into()
 }
 
 /// Returns the answer of `list`.

@@ -2,6 +2,8 @@
 //!
 //! Values are written as they are, with all their bytes; the caller makes them safe for a terminal.
 
+use crate::action::Action;
+use crate::attribute::ValueError;
 use crate::desired::GivenError;
 use crate::failure::{OutputError, ProviderFailure};
 use crate::metadata::{ENSURE, Metadata};
@@ -56,6 +58,16 @@ pub fn explanation(metadata: &Metadata, source: &str) -> String {
 #[must_use]
 pub fn failure(failure: &ProviderFailure, qualified_name: &str, path: &str, action: &str) -> String {
     match failure {
+        // The actions of JSON have their own texts.
+        ProviderFailure::Reported { message } if action == Action::Get.as_str() => {
+            format!("[{qualified_name}] get failed with error {message}")
+        }
+        ProviderFailure::Reported { message } if action == Action::Set.as_str() => {
+            format!("[{qualified_name}] update failed: {message}")
+        }
+        ProviderFailure::Status(status) if action == Action::Get.as_str() || action == Action::Set.as_str() => {
+            format!("[{qualified_name}] action '{action}' exited with status {status}")
+        }
         ProviderFailure::NotStarted(_) | ProviderFailure::Stopped(_) | ProviderFailure::Status(_) => {
             format!("Something went wrong running {path} ral_action={action}")
         }
@@ -86,13 +98,22 @@ pub fn given(error: &GivenError, qualified_name: &str) -> String {
     let attribute = error.attribute();
     let detail = match error {
         GivenError::Unknown { .. } => format!("there is no attribute '{attribute}'"),
-        GivenError::Value { problem, .. } => problem.to_string(),
+        GivenError::Value { problem, .. } => wrong_value(problem),
         other => other.to_string(),
     };
     format!(
         "failed to read attribute {attribute}: {detail}\n\
          run 'ralsh -e {qualified_name}' to get a list of attributes and valid values\n"
     )
+}
+
+fn wrong_value(problem: &ValueError) -> String {
+    match problem {
+        ValueError::NotBoolean(_) => "invalid boolean: must be either 'true' or 'false'".to_owned(),
+        ValueError::EmptyEntry(text) => format!("bad array: entries in '{text}' can not be blank"),
+        ValueError::NotAnOption { text, .. } => format!("value '{text}' is not a legal value for this enum"),
+        other => other.to_string(),
+    }
 }
 
 /// Returns the message for a name that chooses no provider.
@@ -180,6 +201,28 @@ mod tests {
         ] {
             assert_eq!(failure(&error, "t::p", "/p", "find"), expect);
         }
+        let reported = ProviderFailure::Reported { message: "boom".into() };
+        assert_eq!(failure(&reported, "t::p", "/p", "get"), "[t::p] get failed with error boom");
+        assert_eq!(failure(&reported, "t::p", "/p", "set"), "[t::p] update failed: boom");
+        assert_eq!(
+            failure(&ProviderFailure::Status(3), "t::p", "/p", "set"),
+            "[t::p] action 'set' exited with status 3"
+        );
+        let wrong = |problem| {
+            let text = given(&GivenError::Value { attribute: "a".to_owned(), problem }, "t::p");
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        let start = "failed to read attribute a: ";
+        assert_eq!(
+            wrong(ValueError::NotBoolean("x".to_owned())),
+            format!("{start}invalid boolean: must be either 'true' or 'false'")
+        );
+        assert_eq!(
+            wrong(ValueError::EmptyEntry("a,".to_owned())),
+            format!("{start}bad array: entries in 'a,' can not be blank")
+        );
+        let option = ValueError::NotAnOption { text: "x".to_owned(), options: Vec::new() };
+        assert_eq!(wrong(option), format!("{start}value 'x' is not a legal value for this enum"));
         let unknown = GivenError::Unknown { attribute: "z".to_owned(), provider: "t::p".to_owned(), known: Vec::new() };
         let expect = "failed to read attribute z: there is no attribute 'z'\nrun 'ralsh -e t::p' to get a list of attributes and valid values\n";
         assert_eq!(given(&unknown, "t::p"), expect);

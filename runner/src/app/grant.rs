@@ -97,7 +97,8 @@ impl Runner {
         as_user(request.policy.user(), || {
             let mut effective = match described {
                 Some(metadata) => {
-                    let mut effective = designation::apply(&metadata, &uses, request.policy, arguments, &caller);
+                    let mut effective =
+                        designation::apply(&metadata, &uses, request.policy, arguments, request.origins, &caller);
                     requests::check(&metadata, &mut effective);
                     effective
                 }

@@ -71,6 +71,10 @@ fn report_outcome(
     // Without namespaces, only a granted directory lets a native module make names.
     let makes_names = !is_native || outcome.confinement.level >= modbox_policy::HIGHEST_LEVEL;
     advice::improve(&mut denials, request, makes_names);
+    let mut result = result;
+    if report.provider.is_some() && status.is_success() {
+        refused_warning(&denials).iter().for_each(|warning| result.warn(warning));
+    }
     for denial in &denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
@@ -151,6 +155,26 @@ fn failed_action(failure: &ProviderFailure, outcome: &Outcome, raw: &RawOutput<'
         }
         _ => (Status::Failed, ModuleResult::runner_failure(&message, Some(raw))),
     }
+}
+
+/// Returns a warning that a provider was refused something, although it succeeded: its answer is what it saw.
+fn refused_warning(denials: &[Denial]) -> Option<String> {
+    const SHOWN: usize = 4;
+    let allows: Vec<&str> =
+        denials.iter().map(|denial| denial.allow.as_str()).filter(|allow| !allow.is_empty()).collect();
+    let first = denials.first()?;
+    let what = match denials.len() {
+        1 => format!("to {} `{}`", first.operation, first.subject),
+        more => format!("to {} `{}`, and {} times more", first.operation, first.subject, more - 1),
+    };
+    let remedy = match allows.as_slice() {
+        [] => String::new(),
+        allows => {
+            let more = if allows.len() > SHOWN { " ..." } else { "" };
+            format!("; allow it with {}{more}", allows[..allows.len().min(SHOWN)].join(" "))
+        }
+    };
+    Some(format!("the provider was refused {what}, so its answer may be wrong{remedy}"))
 }
 
 /// Returns what a provider said that is not a warning.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use modbox_vocabulary::Denial;
 
+use crate::app::argument_origin::{ArgumentOrigin, Distrust};
+
 /// A grant that a run needs but lacks, and the source of the need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingGrant {
@@ -16,6 +18,8 @@ pub(super) struct MissingGrant {
 pub(super) enum Need {
     /// An argument names the path.
     Argument,
+    /// An argument names the path, and where the argument comes from keeps it from granting that.
+    MadeArgument(ArgumentOrigin),
     /// An argument names a relative path, which the module would look for in its own directory.
     RelativeArgument,
     /// An argument names a path that a directory of the guest, such as `/tmp`, hides.
@@ -58,6 +62,17 @@ impl fmt::Display for MissingGrant {
                 f,
                 "an argument names `{subject}` to {capability}, and nothing grants that; allow it with `{allow}`, or in a policy file"
             ),
+            Need::MadeArgument(ArgumentOrigin { argument, made_from, distrust }) => {
+                let rule = match distrust {
+                    Distrust::Results => "`designated-by-results` of the policy keeps what modules return",
+                    Distrust::Outside => "`--strict` keeps text outside of the play's folder",
+                };
+                write!(
+                    f,
+                    "`{argument}` names `{subject}` to {capability}; it was made from {made_from}, and {rule} from granting a \
+                     path; allow it with `{allow}`, or in a policy file"
+                )
+            }
             Need::RelativeArgument => write!(
                 f,
                 "an argument names `{subject}` to {capability}, which the module would look for in a directory of its own; \

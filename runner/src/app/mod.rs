@@ -7,6 +7,7 @@
 mod admission;
 mod advice;
 mod ansible_documentation;
+mod argument_origin;
 pub mod audit;
 mod cached_module;
 mod commands;
@@ -53,6 +54,7 @@ mod warm_guest;
 
 pub use self::admission::{Admission, AdmittedRun};
 pub use self::ansible_documentation::ansible_documentation;
+pub use self::argument_origin::{ArgumentOrigin, Distrust};
 pub use self::config::RunnerConfig;
 pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
@@ -62,8 +64,8 @@ pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, module_digest, wasm_bytes};
 pub use self::program::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{
-    Answer, Catalogue, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Update,
-    clear_descriptions, detect_file, lens_grants, provider_files,
+    Answer, Catalogue, Managed, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Unmanaged,
+    Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
     CollectionPaths, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,

@@ -7,6 +7,8 @@ use modbox_contract::{Dict, InternalArgs, Release, Value};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
+use crate::app::argument_origin::ArgumentOrigin;
+
 /// Arguments for a module.
 #[derive(Debug, Clone)]
 pub enum Arguments {
@@ -44,6 +46,8 @@ pub struct RunRequest<'a> {
     pub name: &'a str,
     /// Arguments.
     pub arguments: Cow<'a, Arguments>,
+    /// Where arguments come from that are not only the caller's word.
+    pub origins: &'a [ArgumentOrigin],
     /// Grants, and what arguments may designate.
     pub policy: &'a Policy,
     /// Limits.
@@ -70,6 +74,7 @@ impl<'a> RunRequest<'a> {
         Self {
             name,
             arguments: Cow::Owned(arguments),
+            origins: &[],
             policy,
             limits,
             interpreters: &NO_INTERPRETERS,

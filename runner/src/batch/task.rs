@@ -178,6 +178,7 @@ fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Ar
     RunRequest {
         name,
         arguments,
+        origins: &[],
         policy: &setup.policy,
         limits: &setup.limits,
         interpreters: &setup.interpreters,

@@ -9,7 +9,7 @@ use modbox_policy::Policy;
 use crate::app::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
 use crate::app::{Module, Report, RunRequest};
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 
 /// The audit log of a command, if the policy names any audit file.
@@ -35,7 +35,7 @@ impl Audit {
     /// Returns `loaded`. If the module could not be loaded, writes the audit line of the failed run first.
     pub(crate) fn loaded<T>(&self, module: &Path, loaded: Result<T, Failure>) -> Result<T, Failure> {
         if let (Some(log), Err(failure)) = (&self.0, &loaded) {
-            let text = format!("{:#}", failure.error);
+            let text = error_words(&failure.error);
             if let Err(error) = log.append_not_loaded(module, &text, Some(failure.status as u8)) {
                 output::print_error(&failure.error);
                 return Err(error).or_internal();

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use modbox_vocabulary::error_chain;
+
 use crate::app::{Report, Status};
 
 /// Exit status of modbox. Scripts rely on the numbers.
@@ -52,6 +54,11 @@ impl From<&Report> for ExitStatus {
 pub(crate) struct Failure {
     pub(crate) status: ExitStatus,
     pub(crate) error: anyhow::Error,
+}
+
+/// Returns an error with its causes on one line, in words.
+pub(crate) fn error_words(error: &anyhow::Error) -> String {
+    error_chain(error.as_ref())
 }
 
 /// Conversion of errors to failures with an exit status.

@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules};
+use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, PythonConfig, RunRequest, Runner, locate};
+use crate::app::{ArgumentOrigin, Arguments, Module, PythonConfig, RunRequest, Runner, lens_grants, locate};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
 use crate::cli::context::Context;
-use crate::cli::exit::{Failure, OrExit};
+use crate::cli::data_dirs::lenses;
+use crate::cli::exit::{Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::settings::Settings;
 
@@ -51,12 +52,18 @@ pub(crate) struct JobResolver<'a> {
 pub(crate) struct TaskRules {
     /// Grants of the task's own.
     pub(crate) rules: Rules,
+    /// Names of the task.
+    pub(crate) names: TaskNames,
+    /// Where its arguments come from.
+    pub(crate) origins: Vec<ArgumentOrigin>,
     /// Time that the task allows.
     pub(crate) timeout: Option<Duration>,
     /// Time of the task's job. It replaces the default limit; a limit that the operator sets can only be shortened.
     pub(crate) job_limit: Option<Duration>,
     /// Programs to start instead of an interpreter; `None` for those of the command line.
     pub(crate) interpreters: Option<Arc<BTreeMap<String, String>>>,
+    /// Data directories of libral, whose lenses of Augeas a provider may read.
+    pub(crate) data_dirs: Vec<PathBuf>,
 }
 
 /// A module in memory, with the fingerprint of its file when it was read.
@@ -127,16 +134,21 @@ impl<'a> JobResolver<'a> {
     ) -> Result<ResolvedJob, String> {
         let loaded = self.load(&found.path.clone(), job, |_| Ok(found.clone()));
         let resolved = loaded.and_then(|(_, module)| {
-            let granted = self.settings.for_task(&found.name, module.digest(), &task.rules, task.timeout);
-            let MergedPolicy { policy, mut limits, limits_by, .. } = granted.map_err(|error| format!("{error:#}"))?;
+            let granted = {
+                let TaskRules { rules, names, timeout, .. } = task;
+                self.settings.for_task(&found.name, module.digest(), names, rules, *timeout)
+            };
+            let MergedPolicy { mut policy, mut limits, limits_by, .. } =
+                granted.map_err(|error| error_words(&error))?;
             if let Some(job_limit) = task.job_limit {
                 let is_default = limits_by.iter().any(|(name, by)| *name == LimitName::Timeout && by == DEFAULT_SOURCE);
                 let least = if is_default { task.timeout } else { Some(limits.timeout) };
                 limits.timeout = least.map_or(job_limit, |least| least.min(job_limit));
             }
+            lens_grants(&mut policy, &task.data_dirs, lenses(&self.context.environment));
             let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
             let interpreters = Arc::clone(interpreters);
-            self.admit(job, found.clone(), module, (policy, limits), interpreters)
+            self.admit(job, found.clone(), module, (policy, limits), interpreters, &task.origins)
         });
         resolved.map_err(|message| self.audit.job_not_run(&job.module, message))
     }
@@ -183,7 +195,7 @@ impl<'a> JobResolver<'a> {
         let found = find(self)?;
         let missing = || format!("there is no module file `{}`", found.path.display());
         let fingerprint = fingerprint(&found.path).ok_or_else(missing)?;
-        let file = locate::read(&found.path).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
+        let file = locate::read(&found.path).map_err(|error| error_words(&anyhow::Error::from(error)))?;
         self.cached_bytes += file.bytes.len();
         if self.cached_bytes > MAX_CACHED_BYTES {
             self.modules.clear();
@@ -202,13 +214,13 @@ impl<'a> JobResolver<'a> {
         let rules = job.options.policy.as_ref().unwrap_or(&none);
         let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
         let effective = self.settings.for_job(name, module.digest(), rules, limits);
-        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| format!("{error:#}"))
+        effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| error_words(&error))
     }
 
     fn resolve_job(&mut self, job: &Job) -> Result<ResolvedJob, String> {
         let (found, module) = self.load(&job.module, job, |resolver| {
             let found = resolver.lookup.find(resolver.context, &job.module);
-            found.map_err(|failure| format!("{:#}", failure.error))
+            found.map_err(|failure| error_words(&failure.error))
         })?;
         let specific = job.options.policy.is_some() || job.options.limits.is_some() || self.settings.has_module_rules();
         let granted = if specific {
@@ -219,7 +231,7 @@ impl<'a> JobResolver<'a> {
             (self.policy.clone(), self.limits)
         };
         let interpreters = Arc::clone(&self.interpreters);
-        self.admit(job, found, module, granted, interpreters)
+        self.admit(job, found, module, granted, interpreters, &[])
     }
 
     /// Admits a run, and returns the settings of an earlier job if they are the same.
@@ -230,17 +242,19 @@ impl<'a> JobResolver<'a> {
         module: Arc<Module>,
         (mut policy, limits): (Policy, Limits),
         interpreters: Arc<BTreeMap<String, String>>,
+        origins: &[ArgumentOrigin],
     ) -> Result<ResolvedJob, String> {
         let name = job.options.name.clone().unwrap_or(found.name);
         let task_name = job.options.name.clone().unwrap_or(found.task_name);
         let user = become_user::resolve(job.options.become_user.as_deref());
-        if let Some(user) = user.map_err(|failure| format!("{:#}", failure.error))? {
+        if let Some(user) = user.map_err(|failure| error_words(&failure.error))? {
             become_user::apply(&mut policy, Some(user), &self.context.environment);
         }
         // A worker is confined to its grants irrevocably, so they must include the paths that the arguments name.
         let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
-        let request = RunRequest { interpreters: &interpreters, ..RunRequest::new(&name, arguments, &policy, &limits) };
+        let new = RunRequest::new(&name, arguments, &policy, &limits);
+        let request = RunRequest { interpreters: &interpreters, origins, ..new };
         let admission = self.runner.admit(&module, &request);
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module)

@@ -10,6 +10,7 @@ use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use modbox_python_json::{Value, encode, str as python_str};
+use modbox_vocabulary::{error_text, in_words};
 use similar::TextDiff;
 
 use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status};
@@ -85,16 +86,16 @@ pub(crate) fn written(result: io::Result<()>) -> anyhow::Result<()> {
 /// Prints an error and its causes to standard error.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    let mut text = format!("{style}error:{style:#} {}\n", indented(&clean(&error.to_string())));
+    let mut text = format!("{style}error:{style:#} {}\n", indented(&clean(&error_text(error.as_ref()))));
     for cause in error.chain().skip(1) {
-        let _ = writeln!(text, "  caused by: {}", indented(&clean(&cause.to_string())));
+        let _ = writeln!(text, "  caused by: {}", indented(&clean(&error_text(cause))));
     }
     print_stderr(&text);
 }
 
 /// Prints a note to standard error.
 pub(crate) fn print_note(note: &str) {
-    print_stderr(&format!("modbox: {}\n", indented(&clean(note))));
+    print_stderr(&format!("modbox: {}\n", indented(&clean(&in_words(note)))));
 }
 
 /// Prints text of another program's form to standard error.

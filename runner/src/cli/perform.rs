@@ -58,6 +58,7 @@ pub(crate) fn perform_by(
             args: task,
             internal: Box::new(internal_args(args, &internal, &task_name)),
         }),
+        origins: &[],
         policy: &effective.policy,
         limits: &effective.limits,
         interpreters: &lookup.interpreters,

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use modbox_providers::ralsh_json::{self, ListedProvider, NoneForm, compact};
 use modbox_providers::{Change, GivenError, Resource, SelectError, Suitability, Text, ralsh_text};
 use modbox_python_json::{Dict, Value, encode};
 
-use crate::app::{ADVICE_PREFIX, Answer, Catalogue, Provider, Report, Update};
+use crate::app::{ADVICE_PREFIX, Answer, Catalogue, Provider, Report, Update, attribute_message, selection_message};
 use crate::cli::args::{Compatibility, ResourceOutput};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output::{self, clean, clean_line};
@@ -111,7 +111,7 @@ impl Printer {
     /// Says that a name chooses no provider.
     pub(crate) fn unknown_provider(self, wanted: &str, error: SelectError) -> Result<ExitStatus, Failure> {
         if !self.is_ralsh {
-            return Err(error).or_unavailable();
+            return Err(anyhow::Error::msg(selection_message(&error))).or_unavailable();
         }
         let text = match &error {
             SelectError::Unknown { .. } => ralsh_text::unknown_provider(wanted),
@@ -127,8 +127,7 @@ impl Printer {
             output::print_raw_error(&ralsh_text::given(&error, &provider.qualified_name()));
             return Ok(ExitStatus::Usage);
         }
-        let tip = format!("`modbox resource --explain {}` lists the attributes", provider.qualified_name());
-        Err(error).context(tip).map_err(swapped).or_usage()
+        Err(anyhow::Error::msg(attribute_message(&error, &provider.qualified_name()))).or_usage()
     }
 
     /// Prints all resources.
@@ -295,11 +294,6 @@ impl Printer {
         }
         output::print_bytes(clean(&String::from_utf8_lossy(text)).as_bytes())
     }
-}
-
-/// Puts the context of an error behind its message.
-fn swapped(error: anyhow::Error) -> anyhow::Error {
-    anyhow::anyhow!("{}; {error}", error.root_cause())
 }
 
 /// Prints an answer with the reports of its actions.

@@ -12,6 +12,7 @@
 
 pub mod actions;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod inventory;
 pub mod keywords;

@@ -132,7 +132,7 @@ fn place(evaluation: &Evaluation, expression: &Expr) -> Option<Source> {
         Expr::Name(name) => {
             let slot = evaluation.scope.get(name)?;
             let Content::Source(source) = slot.content() else { return None };
-            evaluation.read(slot.origin());
+            slot.origins().for_each(|origin| evaluation.read(origin));
             Some(source.clone())
         }
         Expr::Attribute(object, key) => place(evaluation, object)?.as_map()?.get(key).cloned(),

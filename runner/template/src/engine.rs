@@ -106,6 +106,14 @@ impl Engine {
         Ok(Evaluated { value, provenance: found.provenance })
     }
 
+    /// Returns the origins of what the evaluation of a node reads, also of one that fails.
+    #[must_use]
+    pub fn origins(&self, source: &Source, scope: &Scope) -> Provenance {
+        let evaluation = Evaluation::new(self.machine.clone(), scope.clone(), None);
+        drop(finalized(&evaluation, source, Ok(evaluation.source_value(source)), Kind::Template));
+        evaluation.finish()
+    }
+
     /// Returns the items of a loop that a lookup gives: those of `with_items` and the like, by the name of the lookup.
     ///
     /// # Errors

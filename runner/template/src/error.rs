@@ -63,6 +63,20 @@ pub enum TemplateError {
         /// What failed.
         message: Arc<str>,
     },
+    /// The policy denied what a lookup wanted.
+    #[error("failed to evaluate the {kind} at {at}: {message}{}", elsewhere(.at, .cause, *.line))]
+    Denied {
+        /// What was evaluated.
+        kind: Kind,
+        /// What was evaluated begins here.
+        at: Position,
+        /// The template with the lookup begins here.
+        cause: Position,
+        /// The line within that template.
+        line: u32,
+        /// What was denied, and what allows it.
+        message: Arc<str>,
+    },
     /// Templates render each other without end, or a limit was reached.
     #[error("failed to evaluate the {kind} at {at}: {message}{}", elsewhere(.at, .cause, *.line))]
     Limit {
@@ -112,6 +126,7 @@ impl TemplateError {
             Cause::Undefined => Self::Undefined { kind, at, cause, line, message },
             Cause::Syntax => Self::Syntax { kind, at, cause, line, message },
             Cause::Limit => Self::Limit { kind, at, cause, line, message },
+            Cause::Denied => Self::Denied { kind, at, cause, line, message },
             Cause::Raised | Cause::Failed => Self::Failed { kind, at, cause, line, message },
         }
     }
@@ -126,6 +141,7 @@ impl TemplateError {
             Self::Undefined { message, .. }
             | Self::Syntax { message, .. }
             | Self::Failed { message, .. }
+            | Self::Denied { message, .. }
             | Self::Limit { message, .. }
             | Self::NotBoolean { message, .. } => message.to_string(),
             Self::Omitted { .. } => "A template was resolved to an Omit scalar.".to_owned(),
@@ -139,10 +155,17 @@ impl TemplateError {
             Self::Undefined { at, .. }
             | Self::Syntax { at, .. }
             | Self::Failed { at, .. }
+            | Self::Denied { at, .. }
             | Self::Limit { at, .. }
             | Self::Omitted { at, .. }
             | Self::NotBoolean { at, .. } => at,
         }
+    }
+
+    /// Says whether the policy denied something.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::Denied { .. })
     }
 
     /// Says whether something was undefined.

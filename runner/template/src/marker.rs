@@ -23,6 +23,8 @@ pub(crate) enum Cause {
     Raised,
     /// A template or plugin failed; the message is complete.
     Failed,
+    /// The policy denied what a lookup wanted; the message has no lookup named in front yet.
+    Denied,
     /// A template cannot be parsed.
     Syntax,
     /// Templates that render each other, or a limit that was reached.

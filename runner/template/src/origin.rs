@@ -31,6 +31,26 @@ pub enum Origin {
     Prompt,
 }
 
+impl Origin {
+    /// Says whether a module made the value: facts, results and lookups.
+    #[must_use]
+    pub fn is_result(&self) -> bool {
+        matches!(self, Self::Facts | Self::Result(_) | Self::Lookup(_))
+    }
+
+    /// Says whether a run of a module has to tell the value: facts and results.
+    #[must_use]
+    pub fn needs_run(&self) -> bool {
+        matches!(self, Self::Facts | Self::Result(_))
+    }
+
+    /// Says whether a person wrote the value: in a play, on the command line, or as an answer.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        matches!(self, Self::Play(_) | Self::ExtraVars | Self::Prompt)
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -75,6 +95,12 @@ impl Provenance {
     /// Says whether anything came from a module: facts, results or lookups.
     #[must_use]
     pub fn has_results(&self) -> bool {
-        self.0.iter().any(|origin| matches!(origin, Origin::Facts | Origin::Result(_) | Origin::Lookup(_)))
+        self.0.iter().any(Origin::is_result)
+    }
+}
+
+impl FromIterator<Origin> for Provenance {
+    fn from_iter<T: IntoIterator<Item = Origin>>(origins: T) -> Self {
+        Self(origins.into_iter().collect())
     }
 }

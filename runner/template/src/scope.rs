@@ -8,13 +8,20 @@ use indexmap::IndexMap;
 use minijinja::Value;
 use modbox_yaml::{Key, Source};
 
-use crate::origin::Origin;
+use crate::origin::{Origin, Provenance};
 
 /// A variable: its content, and where that came from.
 #[derive(Debug, Clone)]
 pub struct Slot {
     content: Content,
-    origin: Origin,
+    origins: Origins,
+}
+
+/// Where the content of a variable came from.
+#[derive(Debug, Clone)]
+enum Origins {
+    One(Origin),
+    Several(Arc<Provenance>),
 }
 
 /// What a variable holds. Only a [`Source`] is ever parsed as a template.
@@ -35,31 +42,43 @@ impl Slot {
     #[must_use]
     pub fn source(source: Source) -> Self {
         let origin = Origin::Play(source.position().clone());
-        Self { content: Content::Source(source), origin }
+        Self { content: Content::Source(source), origins: Origins::One(origin) }
     }
 
     /// Makes a variable of text from elsewhere, such as the command line.
     #[must_use]
     pub fn source_from(source: Source, origin: Origin) -> Self {
-        Self { content: Content::Source(source), origin }
+        Self { content: Content::Source(source), origins: Origins::One(origin) }
     }
 
     /// Makes a variable of data.
     #[must_use]
     pub fn value(value: Value, origin: Origin) -> Self {
-        Self { content: Content::Value(value), origin }
+        Self { content: Content::Value(value), origins: Origins::One(origin) }
+    }
+
+    /// Makes a variable of data that an evaluation made of others.
+    #[must_use]
+    pub fn made(value: Value, provenance: Arc<Provenance>) -> Self {
+        Self { content: Content::Value(value), origins: Origins::Several(provenance) }
+    }
+
+    /// Makes a variable of text from a play that stands for data that an evaluation made.
+    #[must_use]
+    pub fn source_made(source: Source, provenance: Arc<Provenance>) -> Self {
+        Self { content: Content::Source(source), origins: Origins::Several(provenance) }
     }
 
     /// Makes a variable that is a mapping of other variables.
     #[must_use]
     pub fn scope(scope: Scope, origin: Origin) -> Self {
-        Self { content: Content::Scope(scope), origin }
+        Self { content: Content::Scope(scope), origins: Origins::One(origin) }
     }
 
     /// Makes the variable that has all variables in it.
     #[must_use]
     pub fn everything() -> Self {
-        Self { content: Content::Everything, origin: Origin::Magic }
+        Self { content: Content::Everything, origins: Origins::One(Origin::Magic) }
     }
 
     /// Returns the content.
@@ -69,9 +88,12 @@ impl Slot {
     }
 
     /// Returns where the content came from.
-    #[must_use]
-    pub fn origin(&self) -> &Origin {
-        &self.origin
+    pub fn origins(&self) -> impl Iterator<Item = &Origin> {
+        let (one, several) = match &self.origins {
+            Origins::One(origin) => (Some(origin), None),
+            Origins::Several(provenance) => (None, Some(provenance.iter())),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
     }
 }
 

@@ -25,7 +25,7 @@ mod user;
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService};
 pub use denial::{Denial, DenialLog, Hint, HintSource};
-pub use error_chain::error_chain;
+pub use error_chain::{error_chain, error_text, in_words};
 pub use fingerprint::FileFingerprint;
 pub use invocation::{
     DirectProgram, InputFile, Invocation, NativeProgram, Program, RuntimePath, WasmFormat, WasmProgram,

@@ -204,7 +204,9 @@ impl Adviser<'_> {
 
     fn is_designated(&self, option: &str, access: Access) -> bool {
         let source = format!("argument {option}");
-        self.policy.paths().iter().any(|grant| grant.source == source && grant.access >= access)
+        let is_source =
+            |text: &str| text.strip_prefix(&*source).is_some_and(|rest| rest.is_empty() || rest.starts_with(','));
+        self.policy.paths().iter().any(|grant| is_source(&grant.source) && grant.access >= access)
     }
 
     fn is_granted_for_writing(&self, path: &Path) -> bool {

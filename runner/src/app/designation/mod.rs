@@ -22,6 +22,8 @@
 //!   that is granted for reading becomes a writable place in it.
 //! - Every guest has its own `/tmp` and `/args`, which cannot be designated; paths below the host's `/tmp` can.
 //!
+//! - A path that a play made from results of modules designates as far as `designated-by-results` allows, too. The source
+//!   of its grant says so.
 //! - What Ansible's own modules do with a path is in a table. A native module can make, replace and remove single files
 //!   that are granted. For other entries, such as links and folders, it needs the directory around them: a run without a
 //!   grant of it is denied.
@@ -42,6 +44,7 @@ use modbox_vocabulary::{Denial, Operation, quoting};
 
 pub(super) use self::caller::Caller;
 pub(super) use self::entry::missing_besides;
+use crate::app::argument_origin::ArgumentOrigin;
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::path_uses::PathUses;
 use crate::app::request::Arguments;
@@ -70,11 +73,12 @@ pub(super) fn apply(
     uses: &PathUses,
     policy: &Policy,
     arguments: &Arguments,
+    origins: &[ArgumentOrigin],
     caller: &Caller<'_>,
 ) -> EffectiveGrants {
     let mut arguments = arguments.clone();
     let (missing, notes, obstacles) = (Vec::new(), Vec::new(), Vec::new());
-    let mut run = Run { policy: policy.clone(), uses, caller, missing, notes, obstacles };
+    let mut run = Run { policy: policy.clone(), uses, origins, caller, missing, notes, obstacles };
     run.grant_arguments(metadata, arguments.given_mut());
     let Run { policy, missing, notes, obstacles, .. } = run;
     EffectiveGrants { policy, arguments, missing, notes, obstacles }
@@ -92,6 +96,7 @@ impl spec::Environment for GrantedVariables<'_> {
 struct Run<'a> {
     policy: Policy,
     uses: &'a PathUses,
+    origins: &'a [ArgumentOrigin],
     caller: &'a Caller<'a>,
     missing: Vec<MissingGrant>,
     notes: Vec<String>,
@@ -140,7 +145,12 @@ impl Run<'_> {
     fn grant_named(&mut self, named: &NamedPath, grants: bool) -> Option<String> {
         let access = access(named.access);
         if !grants || !self.policy.designated().allows(access) {
-            self.check(named, access);
+            self.check(named, access, None);
+            return None;
+        }
+        let of_argument = || self.origins.iter().filter(|origin| origin.is_of(&named.option));
+        if let Some(origin) = of_argument().find(|origin| !origin.designates(&self.policy).allows(access)).cloned() {
+            self.check(named, access, Some(&origin));
             return None;
         }
         // The home is that of an unknown user; the module reports that.
@@ -196,15 +206,19 @@ impl Run<'_> {
             self.add_missing_argument(access, path);
             return;
         }
-        let source = format!("argument {}", named.option);
+        let source = match self.origins.iter().find(|origin| origin.is_of(&named.option)) {
+            Some(ArgumentOrigin { made_from, .. }) => format!("argument {}, made from {made_from}", named.option),
+            None => format!("argument {}", named.option),
+        };
         let grant = PathGrant { host, shape, guest: path.to_owned(), access, source };
         if self.policy.designate(grant).is_err() {
             self.add_missing_argument(access, path);
         }
     }
 
-    /// Checks that a grant covers a path, as written, that naming it does not grant.
-    fn check(&mut self, named: &NamedPath, access: Access) {
+    /// Checks that a grant covers a path, as written, that naming it does not grant. `origin` is the reason, if it is
+    /// that of the argument.
+    fn check(&mut self, named: &NamedPath, access: Access, origin: Option<&ArgumentOrigin>) {
         if named.path.starts_with('~') {
             return;
         }
@@ -217,10 +231,11 @@ impl Run<'_> {
             allow.push(place::switch(&path, access));
         }
         if !allow.is_empty() {
-            let need = match (named.path.starts_with('/'), place::is_hidden(&path, access)) {
-                (false, _) => Need::RelativeArgument,
-                (true, true) => Need::HiddenArgument,
-                (true, false) => Need::Argument,
+            let need = match (origin, named.path.starts_with('/'), place::is_hidden(&path, access)) {
+                (_, false, _) => Need::RelativeArgument,
+                (_, true, true) => Need::HiddenArgument,
+                (None, true, false) => Need::Argument,
+                (Some(origin), true, false) => Need::MadeArgument(origin.clone()),
             };
             self.add_missing(access, &named.path, need, allow.join(" "));
         }

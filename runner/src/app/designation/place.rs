@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use modbox_policy::{Access, MissingPath, PathDecision, PathGrant, Policy, RESERVED, Shape, normalize};
-use modbox_vocabulary::quoting;
+use modbox_vocabulary::{error_text, quoting};
 
 /// Returns an absolute path without `.`, `..` and doubled slashes; `None` if the result is not UTF-8. Links stay in it,
 /// except where `..` follows one: then the path is resolved as the kernel does.
@@ -32,7 +32,7 @@ pub(super) fn why_not(error: &io::Error, access: Access) -> String {
     match (error.kind(), access) {
         (io::ErrorKind::NotFound, Access::Write) => "its directory does not exist; make it first".to_owned(),
         (io::ErrorKind::NotFound, Access::Read) => "its directory does not exist".to_owned(),
-        _ => error.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
+        _ => error_text(error),
     }
 }
 

@@ -66,7 +66,7 @@ impl Case {
         let Value::Dict(args) = decode(&args.replace("%", &self.path(""))).unwrap() else { panic!("a dict") };
         let root = self.dir.path().canonicalize().unwrap();
         let caller = Caller { directory: &root, environment: &self.environment, is_native: self.is_native };
-        apply(&metadata, &PathUses::default(), &self.policy, &Arguments::Complete(args), &caller)
+        apply(&metadata, &PathUses::default(), &self.policy, &Arguments::Complete(args), &[], &caller)
     }
 
     /// Compares the grants beside the operator's, and the arguments for the module.

@@ -103,7 +103,7 @@ impl Runner {
         let mut effective = match described.filter(|_| !allows_everything) {
             Some(spec) => {
                 let caller = Caller { directory, environment: variables, is_native: !kind.is_wasm() };
-                designation::apply(&spec, &uses, &policy, &arguments, &caller)
+                designation::apply(&spec, &uses, &policy, &arguments, &[], &caller)
             }
             None => {
                 EffectiveGrants { policy, arguments, missing: Vec::new(), notes: Vec::new(), obstacles: Vec::new() }

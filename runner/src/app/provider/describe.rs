@@ -44,15 +44,35 @@ impl Runner {
             return Ok(Arc::clone(known));
         }
         let path = self.config.directory.join(module.path());
-        let stem = stem(&path);
-        let metadata = match sidecar(&path)? {
-            Some((file, yaml)) => Metadata::from_yaml(&yaml, &stem).map_err(|source| wrong(&file, source))?,
-            None => match self.section_of(kind, module)? {
-                Some(declared) => Metadata::from_value(&declared, &stem).map_err(|source| wrong(&path, source))?,
-                None => self.described(kind, module, request, &path)?,
-            },
+        let metadata = match self.known_metadata(kind, module, &path)? {
+            Some(known) => known,
+            None => self.described(kind, module, request, &path)?,
         };
         Ok(Arc::clone(module.provider.get_or_init(|| Arc::new(metadata))))
+    }
+
+    /// Returns what is known of a provider without asking it: from the file beside it, its section, or an earlier answer.
+    ///
+    /// # Errors
+    ///
+    /// Metadata that cannot be read, or is not valid.
+    pub fn known_provider(&self, path: &Path) -> Result<Option<Metadata>, RunError> {
+        let path = self.config.directory.join(path);
+        let module = Module::open(&path, None, self.config.cache.as_ref(), &self.config.cleanup)?;
+        let kind = module.detection().map_err(Clone::clone)?.kind;
+        if kind.is_provider() { self.known_metadata(kind, &module, &path) } else { Ok(None) }
+    }
+
+    fn known_metadata(&self, kind: Kind, module: &Module, path: &Path) -> Result<Option<Metadata>, RunError> {
+        let stem = stem(path);
+        if let Some((file, yaml)) = sidecar(path)? {
+            return Metadata::from_yaml(&yaml, &stem).map(Some).map_err(|source| wrong(&file, source));
+        }
+        if let Some(declared) = self.section_of(kind, module)? {
+            return Metadata::from_value(&declared, &stem).map(Some).map_err(|source| wrong(path, source));
+        }
+        let kept = self.config.descriptions.as_ref().and_then(|dir| descriptions::recall(dir, module.digest()));
+        Ok(kept.and_then(|yaml| Metadata::from_yaml(&yaml, &stem).ok()))
     }
 
     fn section_of(&self, kind: Kind, module: &Module) -> Result<Option<modbox_python_json::Value>, RunError> {
@@ -62,7 +82,7 @@ impl Runner {
         }
     }
 
-    /// Returns the answer of the provider, now or before.
+    /// Asks the provider, and keeps its answer.
     fn described(
         &self,
         kind: Kind,
@@ -71,10 +91,6 @@ impl Runner {
         path: &Path,
     ) -> Result<Metadata, RunError> {
         let stem = stem(path);
-        let kept = self.config.descriptions.as_ref().and_then(|dir| descriptions::recall(dir, module.digest()));
-        if let Some(known) = kept.and_then(|yaml| Metadata::from_yaml(&yaml, &stem).ok()) {
-            return Ok(known);
-        }
         let yaml = self.ask(kind, module, request, path)?;
         let metadata = Metadata::from_yaml(&yaml, &stem).map_err(|source| wrong(path, source))?;
         if let Some(dir) =

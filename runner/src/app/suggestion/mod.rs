@@ -6,9 +6,11 @@
 mod advised;
 mod model;
 mod page;
+mod play;
 mod record;
 mod widen;
 
 pub use self::model::{KeyKind, Suggestion};
-pub use self::page::{comment, render};
+pub use self::page::{comment, render, render_play};
+pub use self::play::PlaySuggestion;
 pub use self::record::{Lacking, RunRecord};

@@ -60,9 +60,9 @@ pub(super) struct Reasons {
     pub(super) widened: usize,
 }
 
-/// The rules for one module.
+/// The rules for one module, for a task, or for all of a play.
 #[derive(Debug, Default)]
-pub(super) struct ModuleRules {
+pub(super) struct Rules {
     pub(super) name: String,
     pub(super) runs: u64,
     pub(super) succeeded: u64,
@@ -74,7 +74,7 @@ pub(super) struct ModuleRules {
 #[derive(Debug, Default)]
 pub struct Suggestion {
     by: Option<KeyKind>,
-    pub(super) modules: BTreeMap<ModuleKey, ModuleRules>,
+    pub(super) modules: BTreeMap<ModuleKey, Rules>,
     /// Runs whose module is unknown.
     pub(super) nameless: Occurrences,
 }
@@ -115,8 +115,8 @@ impl Suggestion {
     }
 }
 
-impl ModuleRules {
-    fn remark(&mut self, text: String, origin: &str) {
+impl Rules {
+    pub(super) fn remark(&mut self, text: String, origin: &str) {
         self.remarks.entry(text).or_default().add(origin);
     }
 
@@ -124,7 +124,7 @@ impl ModuleRules {
         self.entries.entry(entry).or_default().causes.entry(cause).or_default().add(origin);
     }
 
-    fn add(&mut self, record: &RunRecord) {
+    pub(super) fn add(&mut self, record: &RunRecord) {
         let origin = &record.origin;
         self.runs += 1;
         self.succeeded += u64::from(record.succeeded);
@@ -156,6 +156,7 @@ impl ModuleRules {
     fn add_grant(&mut self, capability: &str, subject: &str, source: &str, origin: &str) {
         let shown = format!("{capability} {subject}");
         if let Some(option) = source.strip_prefix("argument ") {
+            let option = option.split(", ").next().unwrap_or(option);
             let text = format!(
                 "granted by an argument: {shown}; if it needed `--designate {option}:{capability}`, repeat that"
             );

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use modbox_policy::ModuleKey;
 
-use super::model::{ModuleRules, Occurrences, Reasons, Suggestion};
+use super::model::{Occurrences, Reasons, Rules, Suggestion};
+use super::play::PlaySuggestion;
 use super::widen;
 
 /// Writes the policy file. `origin` is the command that made it.
@@ -34,27 +35,53 @@ pub fn render(mut suggestion: Suggestion, origin: &str) -> String {
     text
 }
 
-fn push_module(text: &mut String, key: &ModuleKey, rules: &ModuleRules) {
-    let ModuleRules { name, runs, succeeded, entries, remarks } = rules;
+/// Writes the policy file of a play. `origin` is the command that made it.
+#[must_use]
+pub fn render_play(mut suggestion: PlaySuggestion, origin: &str) -> String {
+    let mut text = format!("# Suggested by `{}`. Read each line before you use it.\n", comment(origin));
+    widen::reduce(&mut suggestion.play.entries);
+    suggestion.tasks.values_mut().for_each(|rules| widen::reduce(&mut rules.entries));
+    let is_empty = |rules: &Rules| rules.entries.is_empty();
+    if is_empty(&suggestion.play) && suggestion.tasks.values().all(is_empty) {
+        text.push_str("# As far as it is known before the run, a policy file has to grant nothing.\n");
+    }
+    push_rules(&mut text, "", &suggestion.play);
+    if !suggestion.tasks.is_empty() {
+        text.push_str("tasks:\n");
+    }
+    for (key, rules) in &suggestion.tasks {
+        let _ = writeln!(text, "  \"{}\":", quoted(key));
+        push_rules(&mut text, "    ", rules);
+    }
+    text
+}
+
+fn push_module(text: &mut String, key: &ModuleKey, rules: &Rules) {
+    let Rules { name, runs, succeeded, .. } = rules;
     let _ = writeln!(text, "  # {}: {}, {succeeded} of them succeeded", comment(name), plural(*runs, "run"));
     let _ = writeln!(text, "  \"{}\":", quoted(&key.to_string()));
-    for (remark, found) in remarks {
-        let _ = writeln!(text, "    # {} ({})", comment(remark), places(found));
+    push_rules(text, "    ", rules);
+}
+
+/// Writes remarks and entries, each line behind `indent`.
+fn push_rules(text: &mut String, indent: &str, rules: &Rules) {
+    for (remark, found) in &rules.remarks {
+        let _ = writeln!(text, "{indent}# {} ({})", comment(remark), places(found));
     }
-    if !entries.is_empty() {
-        text.push_str("    allow:\n");
+    if !rules.entries.is_empty() {
+        let _ = writeln!(text, "{indent}allow:");
     }
     let mut section = None;
-    for ((capability, value), reasons) in entries {
+    for ((capability, value), reasons) in &rules.entries {
         if section.replace(*capability) != Some(*capability) {
-            let _ = writeln!(text, "      {capability}:");
+            let _ = writeln!(text, "{indent}  {capability}:");
         }
         if reasons.widened > 0 {
             let count = reasons.widened;
-            let _ =
-                writeln!(text, "        # wider than what was denied: all of the directory, for {count} paths in it");
+            let wider = "wider than what was denied: all of the directory";
+            let _ = writeln!(text, "{indent}    # {wider}, for {count} paths in it");
         }
-        let _ = writeln!(text, "        - {}  # {}", item(value), causes(reasons));
+        let _ = writeln!(text, "{indent}    - {}  # {}", item(value), causes(reasons));
     }
 }
 

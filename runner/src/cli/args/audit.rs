@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use modbox_policy::NamePattern;
+
 use crate::cli::audit_view::filter::Since;
-use crate::cli::name_pattern::NamePattern;
 
 #[derive(Debug, Args)]
 #[command(after_help = AUDIT_HELP)]

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::providers::ProviderArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -13,6 +14,8 @@ pub(crate) struct ListArgs {
     pub(crate) long: bool,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
+    #[command(flatten)]
+    pub(crate) providers: ProviderArgs,
     /// Print one JSON object per module.
     #[arg(long)]
     pub(crate) json: bool,

@@ -11,6 +11,7 @@ mod late;
 mod list;
 mod lookup;
 mod play;
+mod providers;
 mod python;
 mod resource;
 mod rules;
@@ -36,6 +37,7 @@ use self::late::Late;
 pub(crate) use self::list::ListArgs;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
 pub(crate) use self::play::{PlayArgs, PlayFormat, Preference, TemplateArgs};
+pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
@@ -299,6 +301,9 @@ pub(crate) struct ShowArgs {
     /// Include what these arguments grant: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; the last one wins.
     #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true, requires = "module")]
     pub(crate) args: Vec<OsString>,
+    /// Include what a run as this user gets. Only root can start one.
+    #[arg(long, value_name = "NAME|UID")]
+    pub(crate) become_user: Option<String>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
     /// Print one JSON object.

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::args::ansible_switches::AnsibleSwitches;
 use crate::cli::args::help::{PLAY_HELP, TEMPLATE_HELP};
 use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::providers::ProviderArgs;
 use crate::cli::args::python::PythonArgs;
 use crate::cli::args::rules::{GrantArgs, LimitArgs};
 
@@ -112,10 +113,16 @@ pub(crate) struct PlayArgs {
     /// Output format.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: PlayFormat,
+    /// Run nothing, and print what each task would do and need, as a policy file with comments.
+    #[arg(long, conflicts_with_all = ["syntax_check", "list_tasks", "list_tags", "list_hosts"], help_heading = "Output")]
+    pub(crate) explain: bool,
 
     /// Which module runs for a name that modbox has a component for.
     #[arg(long, value_enum, default_value = "component", value_name = "KIND", help_heading = "Running")]
     pub(crate) prefer: Preference,
+    /// Grant no path that was made from results of modules, or from text outside of the play's folder.
+    #[arg(long, help_heading = "Grants")]
+    pub(crate) strict: bool,
     /// Search roles in this folder, after `roles` beside the play and before $ANSIBLE_ROLES_PATH. Repeatable.
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     pub(crate) roles_path: Vec<PathBuf>,
@@ -124,6 +131,8 @@ pub(crate) struct PlayArgs {
     pub(crate) lookup: LookupArgs,
     #[command(flatten)]
     pub(crate) python: PythonArgs,
+    #[command(flatten)]
+    pub(crate) providers: ProviderArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]

@@ -1,12 +1,12 @@
 //! The switches of `modbox resource`, as typed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::help::RESOURCE_HELP;
 use crate::cli::args::lookup::parse_interpreter;
+use crate::cli::args::providers::ProviderArgs;
 use crate::cli::args::rules::{GrantArgs, LimitArgs};
 
 /// The output format of `modbox resource`.
@@ -44,15 +44,14 @@ pub(crate) struct ResourceArgs {
     /// Report what would change, and change nothing.
     #[arg(short = 'C', long)]
     pub(crate) check: bool,
+    /// Run the provider as this user, with its rights. Only root can do this.
+    #[arg(long, value_name = "NAME|UID")]
+    pub(crate) become_user: Option<String>,
     /// Treat a resource that says `ensure: absent` as not found.
     #[arg(short, long)]
     pub(crate) absent: bool,
-    /// Search providers first in DIR/providers. Repeatable.
-    #[arg(short = 'I', long, value_name = "DIR")]
-    pub(crate) include: Vec<PathBuf>,
-    /// Search providers here, instead of in the directories of $RALSH_DATA_DIR.
-    #[arg(long, value_name = "DIR[:DIR]")]
-    pub(crate) data_dir: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) providers: ProviderArgs,
     /// Use this program for `#!` lines that name NAME. Repeatable.
     #[arg(long, value_name = "NAME=PATH", value_parser = parse_interpreter)]
     pub(crate) interpreter: Vec<(String, String)>,

@@ -3,8 +3,9 @@
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
+use modbox_policy::NamePattern;
+
 use crate::cli::audit_view::entry::AuditEntry;
-use crate::cli::name_pattern::NamePattern;
 
 /// Conditions that all must hold.
 #[derive(Debug, Default)]

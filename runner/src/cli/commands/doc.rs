@@ -1,17 +1,21 @@
 //! `modbox doc`: prints a module's manual, from a guest's metadata or a native module's documentation; on a terminal,
 //! in its width and through a pager.
 
+use std::path::Path;
+
 use anstyle::Style;
 use anyhow::Context as _;
 use modbox_argument_spec::ManualLine;
 use modbox_kinds::detect;
+use modbox_providers::ralsh_text;
 
-use crate::app::{WasmInfo, locate, wasm_bytes};
+use crate::app::{PythonConfig, WasmInfo, detect_file, locate, wasm_bytes};
 use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::pager::TerminalSize;
+use crate::cli::runner::runner;
 use crate::cli::{output, pager};
 
 /// The width of running text without a terminal.
@@ -25,6 +29,11 @@ pub(crate) fn run(context: &Context, args: &DocArgs) -> Result<ExitStatus, Failu
     let lookup = Lookup::new(context, &args.lookup)?;
     let found = lookup.find(context, &args.module)?;
     let file = locate::read(&found.path).or_unavailable()?;
+    if let Some(manual) = provider_manual(context, &found.path, &file.bytes)? {
+        let plain: String = manual.lines().map(|line| output::clean_line(line) + "\n").collect();
+        pager::print(&context.environment, &plain, plain.as_bytes(), !args.no_pager).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
     let metadata = match wasm_bytes(&file.bytes) {
         Some(wasm) => {
             let metadata = WasmInfo::parse(wasm).or_unavailable()?.metadata().or_unavailable()?;
@@ -43,6 +52,20 @@ pub(crate) fn run(context: &Context, args: &DocArgs) -> Result<ExitStatus, Failu
     let styled = output::coloured(&std::io::stdout(), &styled);
     pager::print(&context.environment, &plain, &styled, !args.no_pager).or_internal()?;
     Ok(ExitStatus::Success)
+}
+
+/// Returns the attributes of a provider of libral; `None` for other modules.
+fn provider_manual(context: &Context, path: &Path, bytes: &[u8]) -> Result<Option<String>, Failure> {
+    if !detect_file(path, bytes).or_unavailable()?.kind.is_provider() {
+        return Ok(None);
+    }
+    let known = runner(context, None, PythonConfig::default()).known_provider(path).or_unavailable()?;
+    let shown = path.display();
+    let metadata = known.with_context(|| {
+        format!("`{shown}` has no manual: it has not been asked for its metadata; `modbox run {shown} ral_action=describe` asks it")
+    });
+    let metadata = metadata.or_unavailable()?;
+    Ok(Some(ralsh_text::explanation(&metadata, &shown.to_string())))
 }
 
 /// Returns lines as a text, with the names bold if wanted.

@@ -17,7 +17,7 @@ use crate::app::{Arguments, Module, Report, RunRequest};
 use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{self, Settings};
 use crate::cli::task_args::MAX_ARGS;
@@ -73,7 +73,7 @@ pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStat
             (report.result.to_json(), status)
         }
         Err(failure) => {
-            let result = ModuleResult::runner_failure(&format!("{:#}", failure.error), None);
+            let result = ModuleResult::runner_failure(&error_words(&failure.error), None);
             (result.to_json(), failure.status)
         }
     };

@@ -6,14 +6,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
+use modbox_providers::ralsh_json::{self, ListedProvider};
+use modbox_providers::{Attribute, Metadata as ProviderMetadata, SuitableRule};
 use modbox_python_json::{Value, decode, encode};
 
-use crate::app::{DescribedSpec, RequestComparison, WasmInfo, compare, detect_file, locate, module_digest, wasm_bytes};
+use crate::app::{
+    DescribedSpec, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, module_digest, wasm_bytes,
+};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output::{self, clean_line};
+use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 
 /// Prints the facts about a module's file.
@@ -39,6 +44,10 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         // The section was read as metadata, so it decodes.
         None => (info.metadata().or_unavailable()?, info.metadata.as_deref().and_then(|text| decode(text).ok()), None),
     };
+    let provider = match detection.kind.is_provider() {
+        true => Some(runner(context, None, PythonConfig::default()).known_provider(&path).or_unavailable()?),
+        false => None,
+    };
     let digest = module_digest(&file.bytes);
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
@@ -59,7 +68,8 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         info,
         json,
         metadata,
-        source_spec,
+        source_spec: source_spec.filter(|_| provider.is_none()),
+        provider,
         requests,
     };
     let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
@@ -85,6 +95,8 @@ struct Facts {
     metadata: Option<Metadata>,
     /// Argument spec in the source of a native module, or the reason why it is unknown.
     source_spec: Option<Result<Value, String>>,
+    /// What a provider of libral says about itself, if it is known; `None` for other modules.
+    provider: Option<Option<ProviderMetadata>>,
     requests: Vec<RequestComparison>,
 }
 
@@ -101,6 +113,7 @@ impl Facts {
             ("exports", strings(&self.info.exports)),
             ("metadata", self.json.clone().into()),
             ("source_spec", self.source_spec.as_ref().and_then(|spec| spec.clone().ok()).into()),
+            ("provider", self.provider.iter().flatten().next().map(|known| provider_value(known, &self.path)).into()),
             ("requests", self.requests.iter().map(request_value).collect::<Vec<_>>().into()),
         ]
         .into()
@@ -123,6 +136,11 @@ impl Facts {
         push_list(&mut text, "exports", &self.info.exports);
         if let Some(metadata) = &self.metadata {
             push_metadata(&mut text, metadata, &self.requests);
+        }
+        match &self.provider {
+            Some(Some(provider)) => push_provider(&mut text, provider),
+            Some(None) => text += "provider: it has not been asked for its metadata; `ral_action=describe` asks it\n",
+            None => {}
         }
         match &self.source_spec {
             Some(Ok(_)) => text += "argument spec: known from the source\n",
@@ -165,6 +183,20 @@ fn request_line(compared: &RequestComparison) -> String {
         if compared.granted { "granted".to_owned() } else { format!("missing, `{}` grants it", compared.allow) };
     let reason = if request.reason.is_empty() { String::new() } else { format!(": {}", request.reason) };
     format!("{} {}{required}{reason} ({state})", request.capability, request.subject)
+}
+
+fn provider_value(provider: &ProviderMetadata, path: &str) -> Value {
+    let suitable = provider.suitable == SuitableRule::Constant(true);
+    ralsh_json::provider(&ListedProvider { metadata: provider, source: path, suitable })
+}
+
+fn push_provider(text: &mut String, provider: &ProviderMetadata) {
+    let _ = writeln!(text, "provider: {} ({})", clean_line(&provider.qualified_name()), provider.convention.as_str());
+    let line = |(name, attribute): (&str, &Attribute)| {
+        let access = attribute.access.map(|access| format!(", a path: {}", access.as_str())).unwrap_or_default();
+        format!("{name}: {} ({}){access}", attribute.attribute_type, attribute.kind)
+    };
+    push_list(text, "attributes", &provider.ordered_attributes().map(line).collect::<Vec<_>>());
 }
 
 fn push_metadata(text: &mut String, metadata: &Metadata, requests: &[RequestComparison]) {

@@ -15,7 +15,7 @@ use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunA
 use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::play::{TaskJob, TaskJobEnd};
 use crate::cli::settings::Settings;
@@ -87,7 +87,7 @@ pub(crate) fn monitor(context: &Context) -> Result<ExitStatus, Failure> {
     let run = |order: &JobRequest| {
         let finished = perform(context, &order.work);
         let finished = finished.unwrap_or_else(|failure| {
-            let summary = job_summary::not_run(&format!("{:#}", failure.error));
+            let summary = job_summary::not_run(&error_words(&failure.error));
             FinishedRun { summary, end: TaskJobEnd::internal().encode() }
         });
         // A signal that ends this process cuts the run short, and the job is lost.

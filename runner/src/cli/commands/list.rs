@@ -1,18 +1,22 @@
-//! `modbox list`: the modules that have a name, one line each. Runs, compiles and builds nothing.
+//! `modbox list`: the modules that have a name, and providers of libral, one line each. Runs, compiles and builds nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use modbox_python_json::{Value, encode};
+use modbox_vocabulary::error_chain;
+
+use modbox_policy::NamePattern;
 
 use crate::app::library::ListedModule;
-use crate::app::{ModuleSummary, package_version};
+use crate::app::{ModuleSummary, PythonConfig, package_version, provider_files};
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
+use crate::cli::data_dirs::data_dirs;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
-use crate::cli::name_pattern::NamePattern;
 use crate::cli::output::{self, clean_line};
+use crate::cli::runner::runner;
 use crate::cli::standard;
 
 /// Prints the modules whose names fit the pattern.
@@ -38,7 +42,8 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
         modules.retain(|name, _| is_match(&pattern, name));
     }
     let mut versions: HashMap<PathBuf, String> = HashMap::new();
-    let rows: Vec<Row> = modules.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
+    let mut rows: Vec<Row> = modules.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
+    rows.extend(providers(context, args));
     let width = |column: fn(&Row) -> &str| rows.iter().map(|row| column(row).chars().count()).max().unwrap_or(0);
     let widths = [width(|row| &row.name).min(60), width(|row| &row.version).min(16), width(Row::kind)];
     let lines: Vec<String> = rows
@@ -51,6 +56,41 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
         output::print_note(&format!("no module has a name like `{pattern}`"));
     }
     Ok(ExitStatus::Success)
+}
+
+/// Returns the providers of libral whose names fit the pattern. One that would have to be asked has only the name of its
+/// file.
+fn providers(context: &Context, args: &ListArgs) -> Vec<Row> {
+    let pattern = args.pattern.as_ref().map(|pattern| NamePattern::new(pattern));
+    let (files, _) = provider_files(&data_dirs(&context.environment, &args.providers, &[]));
+    let runner = runner(context, None, PythonConfig::default());
+    let rows = files.into_iter().filter_map(|path| {
+        let mut summary = ModuleSummary::of(&path);
+        if summary.kind != Some("provider") {
+            return None;
+        }
+        let mut name = path.file_name()?.to_string_lossy().into_owned();
+        summary.description = match runner.known_provider(&path) {
+            Ok(Some(metadata)) => {
+                name = metadata.qualified_name();
+                metadata.description.trim_start().lines().next().unwrap_or_default().to_owned()
+            }
+            Ok(None) => "a provider that was not asked for its metadata; `modbox resource` asks it".to_owned(),
+            Err(error) => {
+                summary.problem = Some(error_chain(&error));
+                String::new()
+            }
+        };
+        Some(Row { name, path: Some(path), version: String::new(), summary })
+    });
+    let fits = |row: &Row| {
+        pattern
+            .as_ref()
+            .is_none_or(|pattern| is_match(pattern, &row.name.replace("::", ".")) || pattern.matches(&row.name))
+    };
+    let mut rows: Vec<Row> = rows.filter(fits).collect();
+    rows.sort_by(|one, other| one.name.cmp(&other.name));
+    rows
 }
 
 /// One module of the list.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use modbox_policy::accounts::Accounts;
+use modbox_policy::normalize;
 use modbox_tasks::error::{LoadError, LoadErrors};
 use modbox_tasks::inventory::sources::GivenInventory;
 use modbox_tasks::load::context::{LoadSettings, Loader};
@@ -17,10 +18,12 @@ use modbox_tasks::run::listing::{self, Listing};
 use modbox_tasks::run::options::{RunOptions, UserInfo};
 use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbook};
+use modbox_template::Engine;
 
 use crate::app::usual_python;
 use crate::batch::{PoolConfig, Sequence};
-use crate::cli::args::PlayArgs;
+use crate::cli::args::{PlayArgs, PlayFormat};
+use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
@@ -28,7 +31,9 @@ use crate::cli::job_resolver::JobResolver;
 use crate::cli::output;
 use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
 use crate::cli::play::inventory::{self, InventorySource};
-use crate::cli::play::{self, ModuleNames, PlayHost, PlayTree, Sink, TaskModules};
+use crate::cli::play::{
+    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources,
+};
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 
@@ -40,7 +45,10 @@ const MAX_SPARED: usize = 10;
 
 /// Runs the playbooks.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
-    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let mut settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    if args.strict {
+        settings.restrict_results();
+    }
     let merged = settings.for_every_module().or_usage()?;
     let policy = &merged.policy;
     if policy.allows_everything() {
@@ -66,7 +74,7 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     inventory::open(&mut tree, &sources);
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
-    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner));
+    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), args.explain);
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
@@ -86,9 +94,15 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
         cleanup: context.cleanup.clone(),
     };
     let sequence = Sequence::new(pool).or_internal()?;
+    let resources =
+        TaskResources::new(context, &args.providers, Arc::clone(&runner), merged, lookup.interpreters.clone());
     let resolver = JobResolver::new(context, runner, lookup, settings)?;
-    let modules = TaskModules::new(context, resolver, sequence, args.prefer);
-    let mut host = PlayHost::new(context, &names, &tree, modules);
+    let modules = TaskModules::new(context, resolver, sequence, Arc::clone(&tree), args.prefer);
+    let trust = ArgumentTrust::new(Arc::clone(&tree), args.strict.then(|| caller_folders(&files, &load)));
+    let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust);
+    if args.explain {
+        return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
+    }
     let mut sink = Sink::new(args.output, args.verbose);
     let mut status = ExitStatus::Success;
     for playbook in &playbooks {
@@ -98,8 +112,28 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
             break;
         }
     }
-    sink.finish().context("failed to write to standard output").or_internal()?;
+    sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
     Ok(status)
+}
+
+/// Explains the playbooks, and runs nothing.
+fn explain(
+    context: &Context,
+    playbooks: &[Playbook],
+    (engine, tree, host): (&Engine, &PlayTree, &mut PlayHost<'_>),
+    settings: (&RunOptions, &LoadSettings),
+    format: PlayFormat,
+) -> Result<ExitStatus, Failure> {
+    let mut explainer = Explainer::new(format == PlayFormat::Jsonl);
+    let mut text = String::new();
+    let mut print = |part: &str| text.push_str(part);
+    for playbook in playbooks {
+        let explained = explainer.playbook(playbook, (engine, tree, &mut *host), settings, &mut print);
+        explained.map_err(|message| anyhow::anyhow!("{}", message.brief())).or_usage()?;
+    }
+    let is_refused = explainer.finish(|policy| usable(&context.environment, policy), &mut print).or_internal()?;
+    output::print_bytes(text.as_bytes()).or_internal()?;
+    Ok(if is_refused { ExitStatus::Usage } else { ExitStatus::Success })
 }
 
 /// Returns how modules are looked up.
@@ -138,6 +172,17 @@ fn folders(files: &[PathBuf], load: &LoadSettings) -> Vec<PathBuf> {
     let of_files = files.iter().filter_map(|file| file.parent()).map(Path::to_owned);
     let collections = load.collections_path.iter().map(|root| Path::new(root).join("ansible_collections"));
     of_files.chain(load.roles_path.iter().map(PathBuf::from)).chain(collections).collect()
+}
+
+/// Returns the folders whose text is the caller's own. Roles and collections in the folder of a play belong to it; those
+/// in folders that are searched for every play do not.
+fn caller_folders(files: &[PathBuf], load: &LoadSettings) -> CallerFolders {
+    let own: Vec<PathBuf> = files.iter().filter_map(|file| file.parent()).map(normalize).collect();
+    let is_of_play =
+        |folder: &PathBuf| own.iter().any(|own| *folder == own.join("roles") || *folder == own.join("collections"));
+    let searched = load.roles_path.iter().chain(&load.collections_path).map(|folder| normalize(Path::new(folder)));
+    let foreign = searched.filter(|folder| !own.contains(folder) && !is_of_play(folder)).collect();
+    CallerFolders { own, foreign }
 }
 
 fn run_options(
@@ -262,12 +307,7 @@ fn syntax_checked(playbooks: &[Playbook]) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn list(
-    playbooks: &[Playbook],
-    engine: &modbox_template::Engine,
-    options: &RunOptions,
-    args: &PlayArgs,
-) -> Result<ExitStatus, Failure> {
+fn list(playbooks: &[Playbook], engine: &Engine, options: &RunOptions, args: &PlayArgs) -> Result<ExitStatus, Failure> {
     let listing = Listing { hosts: args.list_hosts, tasks: args.list_tasks, tags: args.list_tags };
     for playbook in playbooks {
         let text = listing::text(playbook, engine, options, listing).or_usage()?;

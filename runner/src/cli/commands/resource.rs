@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use modbox_policy::MergedPolicy;
 use modbox_providers::{Text, parse_given};
+use modbox_vocabulary::User;
 
 use crate::app::{
     Answer, Catalogue, Module, Provider, PythonConfig, Report, ResourceRequest, RunRequest, Runner, lens_grants,
@@ -13,18 +14,14 @@ use crate::app::{
 };
 use crate::cli::args::ResourceArgs;
 use crate::cli::audit::Audit;
+use crate::cli::become_user;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::data_dirs::{data_dirs, lenses};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::resource_output::{Printer, Subject};
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, Settings};
-
-/// Data directories of libral where nothing else is said.
-const DATA_DIRS: [&str; 2] = ["/usr/local/share/libral/data", "/usr/share/libral/data"];
-
-/// The variable with data directories.
-const DATA_DIR_VARIABLE: &str = "RALSH_DATA_DIR";
 
 /// Does what the words of the command line ask for.
 pub(crate) fn run(context: &Context, args: &ResourceArgs) -> Result<ExitStatus, Failure> {
@@ -64,6 +61,8 @@ struct Session<'a> {
     audit: Audit,
     runner: Runner,
     data_dirs: Vec<PathBuf>,
+    /// User that the provider runs as, if not the one who runs modbox.
+    user: Option<User>,
 }
 
 impl<'a> Session<'a> {
@@ -77,7 +76,8 @@ impl<'a> Session<'a> {
         Ok(Self {
             interpreters: settings::interpreters(&context.environment, &args.interpreter).or_usage()?,
             runner: runner(context, None, PythonConfig::default()),
-            data_dirs: data_dirs(context, args),
+            user: become_user::resolve(args.become_user.as_deref())?,
+            data_dirs: data_dirs(&context.environment, &args.providers, &[]),
             context,
             args,
             settings,
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
         let merged = self.settings.for_every_module().or_usage()?;
         let (files, problems) = provider_files(&self.data_dirs);
         for problem in problems {
-            output::print_note(&format!("{:#}", anyhow::Error::from(problem)));
+            output::print_note(&error_words(&anyhow::Error::from(problem)));
         }
         Ok(self.runner.catalogue(&files, &self.request(&merged)))
     }
@@ -104,8 +104,8 @@ impl<'a> Session<'a> {
     fn merged(&self, provider: &Provider) -> Result<MergedPolicy, Failure> {
         let name = provider.qualified_name();
         let mut merged = self.settings.for_module(&name, provider.module.digest()).or_usage()?;
-        let given = self.context.environment.variable("AUGEAS_LENS_LIB").and_then(|value| value.to_str());
-        lens_grants(&mut merged.policy, &self.data_dirs, given);
+        become_user::apply(&mut merged.policy, self.user.clone(), &self.context.environment);
+        lens_grants(&mut merged.policy, &self.data_dirs, lenses(&self.context.environment));
         self.audit.check(&merged.policy)?;
         Ok(merged)
     }
@@ -149,13 +149,4 @@ impl<'a> Session<'a> {
     fn unless_ending(&self, print: impl FnOnce() -> Result<ExitStatus, Failure>) -> Result<ExitStatus, Failure> {
         if self.context.cleanup.is_ending() { Ok(ExitStatus::Internal) } else { print() }
     }
-}
-
-/// Returns the data directories, in the order of the search.
-fn data_dirs(context: &Context, args: &ResourceArgs) -> Vec<PathBuf> {
-    let environment = &context.environment;
-    let listed = args.data_dir.as_ref().or_else(|| environment.variable(DATA_DIR_VARIABLE));
-    let listed = listed.into_iter().flat_map(std::env::split_paths).filter(|dir| !dir.as_os_str().is_empty());
-    let all = args.include.iter().cloned().chain(listed).chain(DATA_DIRS.map(PathBuf::from));
-    all.map(|dir| environment.absolute(&dir)).collect()
 }

@@ -14,7 +14,7 @@ use modbox_yaml::{Source, load_extra_vars, template_file};
 use crate::cli::args::{AnsiballzForm, LookupArgs, TemplateArgs};
 use crate::cli::bounded;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::play::{self, PlayTree, described, extra_vars};
 use crate::cli::runner::runner;
@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let python =
         settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
     let runner = Arc::new(runner(context, None, python));
-    let engine = play::engine(context, &tree, &merged, runner);
+    let engine = play::engine(context, &tree, &merged, runner, false);
     let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();
@@ -122,7 +122,7 @@ fn filter(engine: &Engine, extra: &Arc<Layer>) -> anyhow::Result<ExitStatus> {
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
-            answer(engine, extra, &line).unwrap_or_else(|error| broken(&format!("{error:#}")))
+            answer(engine, extra, &line).unwrap_or_else(|error| broken(&error_words(&error)))
         };
         output::written(out.write_all(encode(&answer).as_bytes()).and_then(|()| out.write_all(b"\n")))?;
     }

@@ -1,5 +1,5 @@
 //! Completes command lines for a shell: besides what the command line itself defines, names of modules, their options
-//! and choices, and ids of jobs.
+//! and choices, types of resources and their attributes, and ids of jobs.
 //!
 //! The script that `modbox completions` prints makes the shell start `modbox` with the line in its arguments and the
 //! shell's name in a variable. Nothing of a module is started, and no project is built.
@@ -8,6 +8,7 @@ mod jobs;
 mod line;
 mod modules;
 mod options;
+mod resources;
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -74,6 +75,8 @@ fn completer(command: &str, argument: &Id) -> Option<ArgValueCompleter> {
         (_, "module") => Some(ArgValueCompleter::new(modules::candidates)),
         // It takes the module and its arguments as one list.
         ("validate", "pairs") => Some(ArgValueCompleter::new(module_or_pair)),
+        ("resource", "provider") => Some(ArgValueCompleter::new(resources::types)),
+        ("resource", "attributes") => Some(ArgValueCompleter::new(resources::attributes)),
         (_, "pairs") => Some(ArgValueCompleter::new(options::candidates)),
         (_, "job") => Some(ArgValueCompleter::new(jobs::candidates)),
         _ => None,

@@ -70,10 +70,11 @@ pub(crate) fn described(error: modbox_yaml::YamlError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::exit::error_words;
 
     fn names(given: &[&str]) -> Result<Vec<String>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-        let layer = read(&given).map_err(|error| format!("{error:#}"))?;
+        let layer = read(&given).map_err(|error| error_words(&error))?;
         Ok(layer.iter().map(|(name, _)| name.to_string()).collect())
     }
 

@@ -1,23 +1,32 @@
 //! The host of a play: what the engine of tasks asks of this machine.
 
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_contract::Value;
+use modbox_policy::TaskNames;
 use modbox_scratch::ScratchRoot;
+use modbox_tasks::explain::fake_result;
 use modbox_tasks::files::{PlayFiles, SharedFiles};
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::run::host::{
-    ActionHost, HostError, HostErrorKind, JobQuestion, JobState, ModuleCall, ModuleRun, Prompt, PromptError,
+    ActionHost, HostError, HostErrorKind, JobQuestion, JobState, ModuleCall, ModuleOptions, ModuleRun, Prompt,
+    PromptError, ResourceRun,
 };
 
 use crate::cli::context::Context;
+use crate::cli::play::argument_trust::ArgumentTrust;
+use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskRun, TaskStart};
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::play_jobs::PlayJobs;
 use crate::cli::play::private_files::PrivateFiles;
+use crate::cli::play::resources::{ResourceError, TaskResources};
 use crate::cli::play::run_end;
 use crate::cli::play::tree::PlayTree;
 use crate::cli::play::{clock, terminal};
@@ -28,9 +37,16 @@ pub(crate) struct PlayHost<'a> {
     names: &'a ModuleNames<'a>,
     tree: &'a Arc<PlayTree>,
     modules: TaskModules<'a>,
+    resources: TaskResources<'a>,
     jobs: PlayJobs<'a>,
+    trust: ArgumentTrust,
     scratch: ScratchRoot,
+    /// The runs that were explained instead of started; `None` to start them.
+    explained: Option<ExplainedCalls>,
 }
+
+/// Runs of modules that were explained.
+pub(crate) type ExplainedCalls = Rc<RefCell<Vec<ExplainedCall>>>;
 
 impl<'a> PlayHost<'a> {
     /// Creates a host. Nothing is started yet.
@@ -39,11 +55,25 @@ impl<'a> PlayHost<'a> {
         names: &'a ModuleNames<'a>,
         tree: &'a Arc<PlayTree>,
         modules: TaskModules<'a>,
+        resources: TaskResources<'a>,
+        trust: ArgumentTrust,
     ) -> Self {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let jobs = PlayJobs::new(context, modules.policy().clone());
-        Self { context, names, tree, modules, jobs, scratch }
+        Self { context, names, tree, modules, resources, jobs, trust, scratch, explained: None }
     }
+
+    /// Makes the host explain runs instead of starting them. Returns where they are listed.
+    pub(crate) fn explain(&mut self) -> ExplainedCalls {
+        Rc::clone(self.explained.get_or_insert_default())
+    }
+}
+
+/// Returns the names of a task. The one that banners show has the role's in it.
+fn task_names(options: &ModuleOptions) -> TaskNames {
+    let role = options.role_name.clone();
+    let own = role.as_ref().and_then(|role| options.task_name.strip_prefix(role.as_str())?.strip_prefix(" : "));
+    TaskNames { name: own.unwrap_or(&options.task_name).to_owned(), role }
 }
 
 impl ActionNames for PlayHost<'_> {
@@ -79,20 +109,17 @@ impl ActionHost for PlayHost<'_> {
         let private = PrivateFiles::write(&self.scratch, files, options.become_user.as_deref());
         let private = private.map_err(|error| host_error(HostErrorKind::Internal, error.to_string()))?;
         let run = TaskRun {
-            name: &call.name,
             args: call.args_with_paths(&private.shown()),
-            check: options.check,
-            diff: options.diff,
-            no_log: options.no_log,
-            verbosity: options.verbosity,
-            environment: &options.environment,
             own_files: private.paths.clone(),
-            timeout: options.timeout.map(Duration::from_secs),
-            collections: &options.collections,
-            become_user: options.become_user.as_deref(),
             interpreters,
+            origins: self.trust.origins(call),
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
+            ..task_run(call)
         };
+        if let Some(explained) = &self.explained {
+            explained.borrow_mut().push(self.modules.explain(self.names, run));
+            return Ok(ModuleRun { result: fake_result(&call.name), report: Value::from(call.name.as_str()) });
+        }
         let Some(job) = &options.job else {
             let ran = self.modules.run(self.names, run);
             self.stay_if_ending();
@@ -109,6 +136,27 @@ impl ActionHost for PlayHost<'_> {
 
     fn job(&mut self, question: &JobQuestion<'_>) -> Result<JobState, HostError> {
         self.jobs.answer(question)
+    }
+
+    fn manage_resource(&mut self, call: &ModuleCall) -> Result<ResourceRun, HostError> {
+        let options = &call.options;
+        let folders = options.role_path.iter().chain([&options.play_folder]);
+        let folders: Vec<&Path> = folders.map(Path::new).collect();
+        let interpreters =
+            interpreters::allowed(&options.interpreters, self.modules.policy(), &self.modules.python().search_path)?;
+        if self.explained.is_some() {
+            let message = "a provider is not explained before it runs; see `modbox resource --explain TYPE`";
+            return Ok(run_end::failed_resource(message.to_owned()));
+        }
+        let run = TaskRun { interpreters, origins: self.trust.origins(call), ..task_run(call) };
+        let managed = self.resources.manage(&mut self.modules, &run, &folders);
+        self.stay_if_ending();
+        match managed {
+            Ok(managed) => run_end::resource_run(managed, options),
+            Err(ResourceError::Invalid(message)) => Ok(run_end::failed_resource(message)),
+            Err(ResourceError::Unknown(message)) => Err(host_error(HostErrorKind::NotFound, message)),
+            Err(ResourceError::NotRun(error)) => Err(not_run(error)),
+        }
     }
 
     fn home(&self, user: Option<&str>) -> Option<String> {
@@ -157,6 +205,28 @@ impl ActionHost for PlayHost<'_> {
 
     fn is_interrupted(&self) -> bool {
         self.context.cleanup.is_ending()
+    }
+}
+
+/// Returns the run that a call asks for, with its arguments as they are.
+fn task_run(call: &ModuleCall) -> TaskRun<'_> {
+    let options = &call.options;
+    TaskRun {
+        name: &call.name,
+        args: call.args.clone(),
+        check: options.check,
+        diff: options.diff,
+        no_log: options.no_log,
+        verbosity: options.verbosity,
+        environment: &options.environment,
+        own_files: Vec::new(),
+        timeout: options.timeout.map(Duration::from_secs),
+        collections: &options.collections,
+        become_user: options.become_user.as_deref(),
+        interpreters: Default::default(),
+        names: task_names(options),
+        origins: Vec::new(),
+        job_limit: None,
     }
 }
 

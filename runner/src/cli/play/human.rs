@@ -1,17 +1,22 @@
 //! A play's run as ansible-playbook's default callback prints it, in colours on a terminal.
 //!
-//! With `-v`, a dim line after each result says which module ran and how it was confined.
+//! With `-v`, a dim line after each result says which module ran, how it was confined and what it was denied. The output
+//! ends with the switches that failed tasks lacked.
 
 use std::io::{self, IsTerminal, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-use modbox_contract::Value;
+use modbox_contract::{Dict, Value};
 use modbox_tasks::report::callback::{COLUMNS, Callback, Stream, TextOptions};
 use modbox_tasks::report::events::{Event, Events};
-use modbox_tasks::report::outcome::Outcome;
+use modbox_tasks::report::outcome::{Outcome, Status};
 
 use crate::cli::clean::{clean, clean_line};
+use crate::cli::play::needs::Need;
+
+/// Maximum number of switches at the end.
+const MAX_LACKED: usize = 200;
 
 /// Text and colour of the beginning of a line.
 const COLOURS: [(&str, AnsiColor); 12] = [
@@ -29,43 +34,112 @@ const COLOURS: [(&str, AnsiColor); 12] = [
     ("@@", AnsiColor::Cyan),
 ];
 
-/// Returns the writer of events. `verbosity` is the number of `-v`.
-pub(crate) fn events(verbosity: u8) -> impl Events {
-    let options = TextOptions { verbosity, columns: columns() };
-    Human { callback: Callback::new(options, print), verbosity }
-}
-
-struct Human<W> {
-    callback: Callback<W>,
+/// Writer of events.
+pub(crate) struct Human {
+    callback: Callback<fn(Stream, &str)>,
     verbosity: u8,
+    /// Switches that failed tasks lacked, with what each allows.
+    lacked: Vec<(String, String)>,
+    has_failed: bool,
 }
 
-impl<W: FnMut(Stream, &str)> Events for Human<W> {
-    fn event(&mut self, event: Event<'_>) {
-        let note = match &event {
-            Event::Result { outcome, .. } | Event::Item { outcome, .. } if self.verbosity > 0 => note(outcome),
-            _ => None,
-        };
-        self.callback.event(event);
-        if let Some(note) = note {
-            print(Stream::Output, &note);
+impl Human {
+    /// Creates a writer. `verbosity` is the number of `-v`.
+    pub(crate) fn new(verbosity: u8) -> Self {
+        let options = TextOptions { verbosity, columns: columns() };
+        Self { callback: Callback::new(options, print), verbosity, lacked: Vec::new(), has_failed: false }
+    }
+
+    /// Writes the switches that were lacking. `needs` are those of lookups and of the play's files.
+    pub(crate) fn finish(mut self, needs: &[Need]) {
+        if self.has_failed {
+            needs.iter().for_each(|need| self.lack(&need.switch, &need.action));
+        }
+        let (dim, end) = dimmed();
+        for (switch, action) in &self.lacked {
+            print(Stream::Output, &format!("{dim}needs {} to {}{end:#}\n", clean_line(switch), clean_line(action)));
+        }
+    }
+
+    fn lack(&mut self, switch: &str, action: &str) {
+        if !switch.is_empty() && self.lacked.len() < MAX_LACKED && self.lacked.iter().all(|(known, _)| known != switch)
+        {
+            self.lacked.push((switch.to_owned(), action.to_owned()));
+        }
+    }
+
+    fn note_lacks(&mut self, outcome: &Outcome) {
+        if outcome.status() != Status::Failed {
+            return;
+        }
+        self.has_failed = true;
+        for denial in outcome.reports.iter().filter_map(Value::as_dict).flat_map(denials) {
+            let text = |key: &str| denial.get(key).and_then(Value::as_str).unwrap_or_default();
+            let verb = match text("capability") {
+                "net" => "connect to",
+                "listen" => "listen at",
+                "own" => "make an owner:",
+                other => other,
+            };
+            self.lack(text("allow"), &format!("{verb} {}", text("subject")));
         }
     }
 }
 
-/// Returns the line about the modules of a result.
-fn note(outcome: &Outcome) -> Option<String> {
-    let style = if io::stdout().is_terminal() { Style::new().dimmed() } else { Style::new() };
-    let texts: Vec<String> = outcome.reports.iter().filter_map(Value::as_dict).map(module).collect();
-    (!texts.is_empty()).then(|| format!("{style}  {}{style:#}\n", texts.join("; ")))
+impl Events for Human {
+    fn event(&mut self, event: Event<'_>) {
+        let mut line = None;
+        if let Event::Result { outcome, .. } | Event::Item { outcome, .. } = &event
+            && !outcome.is_hidden()
+        {
+            self.note_lacks(outcome);
+            line = note(outcome).filter(|_| self.verbosity > 0);
+        }
+        self.callback.event(event);
+        if let Some(line) = line {
+            print(Stream::Output, &line);
+        }
+    }
 }
 
-fn module(report: &modbox_contract::Dict) -> String {
+/// Returns the style of lines that Ansible does not have, on a terminal.
+fn dimmed() -> (Style, Style) {
+    let style = if io::stdout().is_terminal() { Style::new().dimmed() } else { Style::new() };
+    (style, style)
+}
+
+/// Returns the lines about the modules of a result.
+fn note(outcome: &Outcome) -> Option<String> {
+    let reports = || outcome.reports.iter().filter_map(Value::as_dict);
+    let texts: Vec<String> = reports().map(module).collect();
+    let (dim, end) = dimmed();
+    let mut lines = vec![texts.join("; ")];
+    lines.extend(reports().flat_map(denials).map(denied));
+    let lines = lines.iter().map(|line| format!("{dim}  {line}{end:#}\n"));
+    (!texts.is_empty()).then(|| lines.collect())
+}
+
+fn module(report: &Dict) -> String {
     let within = |key: &str, inner: &str| report.get(key).and_then(Value::as_dict).and_then(|dict| dict.get(inner));
     let text = |value: Option<&Value>| value.map(modbox_python_json::str).unwrap_or_default();
     let (name, kind) = (text(within("module", "name")), text(within("module", "kind")));
-    let level = text(within("confinement", "level"));
-    format!("{} ({kind}) at level {level}", clean_line(&name))
+    match within("confinement", "level") {
+        Some(level) => format!("{} ({kind}) at level {}", clean_line(&name), modbox_python_json::str(level)),
+        // A run that did not start was not confined.
+        None => format!("{} ({kind}), not started", clean_line(&name)),
+    }
+}
+
+/// Returns the denials of a report.
+fn denials(report: &Dict) -> impl Iterator<Item = &Dict> {
+    report.get("denials").and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_dict)
+}
+
+fn denied(denial: &Dict) -> String {
+    let text = |key: &str| clean_line(denial.get(key).and_then(Value::as_str).unwrap_or_default());
+    let allow = text("allow");
+    let remedy = if allow.is_empty() { String::new() } else { format!("; {allow} allows it") };
+    format!("denied: {} {}{remedy}", text("capability"), text("subject"))
 }
 
 /// Returns the columns of a banner: those of the terminal, or Ansible's.

@@ -37,13 +37,24 @@ pub(crate) struct PlayLookups {
     pub(crate) policy: Policy,
     pub(crate) limits: Limits,
     pub(crate) runner: Arc<Runner>,
-}
-
-fn denied(action: String, switch: String) -> LookupFailure {
-    LookupFailure::Denied { action, switch }
+    /// Whether the play is explained, so that nothing may run or be written.
+    pub(crate) explains: bool,
 }
 
 impl PlayLookups {
+    fn denied(&self, action: String, switch: String) -> LookupFailure {
+        self.tree.needs().add(&action, &switch);
+        LookupFailure::Denied { action, switch }
+    }
+
+    /// Fails where a lookup would do something while the play is only explained.
+    fn check_acts(&self) -> Result<(), LookupFailure> {
+        if self.explains {
+            return Err(LookupFailure::Failed("it does not run while a play is explained".to_owned()));
+        }
+        Ok(())
+    }
+
     fn process_variable(&self, name: &str) -> Option<String> {
         self.environment.variable(name).map(|value| value.to_string_lossy().into_owned())
     }
@@ -58,7 +69,7 @@ impl PlayLookups {
         });
         let grant = around.max_by_key(|grant| grant.host.as_os_str().len());
         let switch = || format!("--allow-write {}", quote(path));
-        let grant = grant.ok_or_else(|| denied(format!("write `{path}`"), switch()))?;
+        let grant = grant.ok_or_else(|| self.denied(format!("write `{path}`"), switch()))?;
         let folder = match grant.shape {
             Shape::Directory => grant.host.clone(),
             Shape::Name => grant.host.parent().unwrap_or_else(|| Path::new("/")).to_owned(),
@@ -84,7 +95,7 @@ impl LookupHost for PlayLookups {
         if value.is_none() || FREE_VARIABLES.contains(&name) || self.policy.allows_everything() {
             return Ok(value);
         }
-        Err(denied(format!("read the variable `{name}`"), format!("--allow-env {}", quote(name))))
+        Err(self.denied(format!("read the variable `{name}`"), format!("--allow-env {}", quote(name))))
     }
 
     /// Runs the command as a script under the policy of the play, in a sandbox of its own.
@@ -92,8 +103,9 @@ impl LookupHost for PlayLookups {
         let program = command.line.split_whitespace().next().unwrap_or_default();
         if self.policy.run().is_empty() && !self.policy.allows_everything() {
             let switch = format!("--allow-run {}", quote(program));
-            return Err(denied(format!("run `{}`", command.line), switch));
+            return Err(self.denied(format!("run `{}`", command.line), switch));
         }
+        self.check_acts()?;
         let folder = quote(command.folder);
         // The folder of the play is not visible to a confined command unless it is granted.
         let script = format!("#!/bin/sh\ncd {folder} 2>/dev/null\n{}\n", command.line);
@@ -120,6 +132,7 @@ impl LookupHost for PlayLookups {
 
     fn write_file(&self, path: &str, content: &[u8], mode: u32) -> Result<(), LookupFailure> {
         let (dir, rest) = self.writable(path)?;
+        self.check_acts()?;
         let written = || -> std::io::Result<()> {
             if let Some(parent) = rest.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 let mut builder = DirBuilder::new();

@@ -8,11 +8,16 @@ mod action_groups;
 mod action_plugins;
 mod ansible_cfg;
 pub(crate) mod ansible_variables;
+mod argument_trust;
 mod clock;
+mod explain;
+mod explained_call;
+mod explanation;
 mod extra_vars;
 mod glob;
 mod host;
 mod human;
+mod implied_needs;
 mod interpreters;
 pub(crate) mod inventory;
 mod jsonl;
@@ -20,15 +25,18 @@ mod lookup_host;
 mod machine;
 mod modules;
 mod names;
+mod needs;
 mod page;
 mod page_details;
 mod play_jobs;
 mod private_files;
+mod resources;
 mod run_end;
 mod sink;
 mod task_job;
 mod terminal;
 mod tree;
+mod written;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,20 +47,30 @@ use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
 use modbox_template::{Config, Engine, TemplateFiles};
 
 pub(crate) use self::ansible_cfg::check as check_settings;
+pub(crate) use self::argument_trust::{ArgumentTrust, CallerFolders};
+pub(crate) use self::explain::Explainer;
 pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
 pub(crate) use self::host::PlayHost;
 use self::lookup_host::PlayLookups;
 use self::machine::Machine;
 pub(crate) use self::modules::TaskModules;
 pub(crate) use self::names::ModuleNames;
+pub(crate) use self::resources::TaskResources;
 pub(crate) use self::sink::Sink;
 pub(crate) use self::task_job::{TaskJob, TaskJobEnd};
 pub(crate) use self::tree::PlayTree;
 use crate::app::Runner;
 use crate::cli::context::Context;
 
-/// Returns the engine of templates. Its lookups read the tree, and do what the policy allows.
-pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPolicy, runner: Arc<Runner>) -> Engine {
+/// Returns the engine of templates. Its lookups read the tree, and do what the policy allows; with `explains`, they run
+/// and write nothing.
+pub(crate) fn engine(
+    context: &Context,
+    tree: &Arc<PlayTree>,
+    merged: &MergedPolicy,
+    runner: Arc<Runner>,
+    explains: bool,
+) -> Engine {
     let environment = &context.environment;
     let lookups = PlayLookups {
         environment: environment.clone(),
@@ -60,6 +78,7 @@ pub(crate) fn engine(context: &Context, tree: &Arc<PlayTree>, merged: &MergedPol
         policy: merged.policy.clone(),
         limits: merged.limits,
         runner,
+        explains,
     };
     Engine::new(Config {
         lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),

@@ -7,23 +7,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use modbox_contract::{Dict, Value, encode};
-use modbox_policy::{EnvGrant, Policy, Rules};
+use modbox_kinds::Kind;
+use modbox_policy::{EnvGrant, Policy, Rules, TaskNames};
 use modbox_tasks::run::host::PrivateFile;
 
 use crate::app::library::FoundModule;
-use crate::app::{Admission, PythonConfig, Report};
+use crate::app::{Admission, ArgumentOrigin, PythonConfig, Report};
 use crate::batch::{Ended, Job, JobOptions, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
+use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
+use crate::cli::play::explained_call::ExplainedCall;
+use crate::cli::play::implied_needs;
 use crate::cli::play::names::{Candidates, ModuleNames};
 use crate::cli::play::private_files;
 use crate::cli::play::task_job::{JobFile, TaskJob};
+use crate::cli::play::tree::PlayTree;
 use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
 
 /// A run of a module for a task.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TaskRun<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: Dict,
@@ -40,6 +45,10 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) become_user: Option<&'a str>,
     /// Programs to start instead of interpreters, as the task's variables name them.
     pub(crate) interpreters: NamedInterpreters,
+    /// Names of the task.
+    pub(crate) names: TaskNames,
+    /// Where its arguments come from.
+    pub(crate) origins: Vec<ArgumentOrigin>,
     /// The limit of the run as a job.
     pub(crate) job_limit: Option<Duration>,
 }
@@ -78,6 +87,9 @@ pub(crate) struct TaskModules<'a> {
     context: &'a Context,
     resolver: JobResolver<'a>,
     sequence: Sequence,
+    tree: Arc<PlayTree>,
+    /// Whether components are built that are needed and not there.
+    builds: bool,
     preference: Preference,
     surroundings: Surroundings,
     /// modbox's own modules that were looked for, and the reason if there is no component.
@@ -92,12 +104,15 @@ impl<'a> TaskModules<'a> {
         context: &'a Context,
         resolver: JobResolver<'a>,
         sequence: Sequence,
+        tree: Arc<PlayTree>,
         preference: Preference,
     ) -> Self {
         Self {
             context,
             resolver,
             sequence,
+            tree,
+            builds: true,
             preference,
             surroundings: Surroundings::of_process(context),
             own: HashMap::new(),
@@ -158,16 +173,46 @@ impl<'a> TaskModules<'a> {
         let job = job(&run);
         self.resolver.begin_round();
         let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let resolved = self.admit(&found, &job, run, &[])?;
+        Ok(ReadyRun { job, resolved, found, fallback })
+    }
+
+    /// Runs one action of a provider of libral and waits for its end. It may read the lenses in `data_dirs`.
+    pub(crate) fn run_provider(
+        &mut self,
+        provider: &FoundModule,
+        run: TaskRun<'_>,
+        data_dirs: &[PathBuf],
+    ) -> Result<Report, NotRun> {
+        self.resolver.begin_round();
+        let job = job(&run);
+        let resolved = self.admit(provider, &job, run, data_dirs)?;
+        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None })
+    }
+
+    fn admit(
+        &mut self,
+        found: &FoundModule,
+        job: &Job,
+        run: TaskRun<'_>,
+        data_dirs: &[PathBuf],
+    ) -> Result<ResolvedJob, NotRun> {
         let rules = TaskRules {
             rules: rules(&run),
+            names: run.names,
+            origins: run.origins,
             timeout: run.timeout,
             job_limit: run.job_limit,
             interpreters: Some(run.interpreters)
                 .filter(|named| !named.is_empty())
                 .map(|named| self.interpreters(named)),
+            data_dirs: data_dirs.to_vec(),
         };
-        let resolved = self.resolver.resolve_found(&job, &found, &rules).map_err(NotRun::Internal)?;
-        Ok(ReadyRun { job, resolved, found, fallback })
+        let resolved = self.resolver.resolve_found(job, found, &rules).map_err(NotRun::Internal)?;
+        if let Admission::Admitted(admitted) = &resolved.admission {
+            self.tree.add_run(&admitted.policy);
+        }
+        Ok(resolved)
     }
 
     fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
@@ -181,6 +226,39 @@ impl<'a> TaskModules<'a> {
         report.notes.extend(found.deprecations);
         report.notes.extend(fallback);
         Ok(report)
+    }
+
+    /// Returns what a run of a module would be. Nothing is started or built.
+    pub(crate) fn explain(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> ExplainedCall {
+        self.builds = false;
+        let name = run.name.to_owned();
+        self.explained(names, run).unwrap_or_else(|error| {
+            let (NotRun::Unknown(error) | NotRun::Internal(error)) = error;
+            ExplainedCall { name, error: Some(error), ..ExplainedCall::default() }
+        })
+    }
+
+    fn explained(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<ExplainedCall, NotRun> {
+        let candidates = names.find(run.name, run.collections);
+        let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
+        let job = job(&run);
+        self.resolver.begin_round();
+        let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let (rules, name, has_files) = (rules(&run), run.name.to_owned(), !run.own_files.is_empty());
+        let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
+        let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
+        let policy = resolved.admission.policy();
+        let mut needs = match &resolved.admission {
+            Admission::Admitted(_) => Vec::new(),
+            Admission::Refused { report, .. } => report.denials.clone(),
+        };
+        needs.extend(implied_needs::of(&found.name, &job.args, has_files, policy));
+        let kind = resolved.setup.module.detection().map_or("unknown kind", |found| found.kind.as_str());
+        let kind = if kind == Kind::Component.as_str() { kind.to_owned() } else { format!("classic, {kind}") };
+        let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
+        let notes = found.deprecations.iter().cloned().chain(fallback).collect();
+        let module = Some((found.name.clone(), kind, found.path.clone()));
+        Ok(ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None })
     }
 
     /// Returns the module that runs, and the reason if it is not the component of that name.
@@ -225,8 +303,8 @@ impl<'a> TaskModules<'a> {
         }
         let component = match standard::find(self.context, name) {
             Some(component) => Ok(component),
-            None if has_other => Err(format!("it is not built; `modbox build {name}` builds it")),
-            None => standard::build_if_stale(self.context, name).map_err(|failure| format!("{:#}", failure.error)),
+            None if has_other || !self.builds => Err(format!("it is not built; `modbox build {name}` builds it")),
+            None => standard::build_if_stale(self.context, name).map_err(|failure| error_words(&failure.error)),
         };
         let found = component.map(|path| FoundModule::at(path, Path::new(name)));
         self.own.insert(name.to_owned(), found.clone());

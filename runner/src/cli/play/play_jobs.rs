@@ -19,6 +19,7 @@ use modbox_worker::THIS_PROGRAM;
 use rustix::process::{Pid, Signal};
 
 use crate::cli::context::Context;
+use crate::cli::exit::error_words;
 use crate::cli::job_folder::job_folder;
 use crate::cli::play::task_job::{TaskJob, TaskJobEnd};
 use crate::jobs::monitor::{self, FollowedJob};
@@ -57,7 +58,7 @@ impl<'a> PlayJobs<'a> {
             folder: folder.clone(),
             release,
             module: job.name.clone(),
-            work: JobWork::Task(job.encode().map_err(|error| internal(format!("{error:#}")))?),
+            work: JobWork::Task(job.encode().map_err(|error| internal(error_words(&error)))?),
             is_followed,
         };
         // Registered first: from now on a signal is handled, and the monitor of a job that was not yet heard of ends by
@@ -111,7 +112,7 @@ impl<'a> PlayJobs<'a> {
     /// Returns the folder of jobs, if the policy allows it.
     fn folder(&self, named: Option<&str>, access: Access) -> Result<PathBuf, HostError> {
         let environment = &self.context.environment;
-        let folder = |named| job_folder(named, environment).map_err(|error| internal(format!("{error:#}")));
+        let folder = |named| job_folder(named, environment).map_err(|error| internal(error_words(&error)));
         let usual = folder(None)?;
         let Some(named) = named else { return Ok(usual) };
         let found = normalize(&folder(Some(Path::new(named)))?);

@@ -1,10 +1,10 @@
 //! What a task gets of the report of a run.
 
 use modbox_contract::Value;
-use modbox_tasks::run::host::{HostError, HostErrorKind, ModuleOptions, ModuleRun};
+use modbox_tasks::run::host::{HostError, HostErrorKind, ModuleOptions, ModuleRun, ResourceRun};
 use modbox_vocabulary::LimitKind;
 
-use crate::app::{Report, Status};
+use crate::app::{Managed, Report, Status};
 
 /// Returns whether the time that a task gave a run, in seconds, is what ended it.
 fn is_timed_out(report: &Report, timeout: Option<u64>) -> bool {
@@ -42,4 +42,33 @@ pub(crate) fn module_run(mut report: Report, options: &ModuleOptions) -> Result<
             Err(HostError { message, kind, report: Some(value) })
         }
     }
+}
+
+/// Returns what a task gets of the actions of a provider. One that did not start is an error of the host. The reports of a
+/// secret task have no results.
+pub(crate) fn resource_run(managed: Managed, options: &ModuleOptions) -> Result<ResourceRun, HostError> {
+    let Managed { result, mut reports } = managed;
+    let failed = if result.is_none() { reports.pop() } else { None };
+    let mut values: Vec<Value> = Vec::new();
+    for mut report in reports {
+        if options.no_log {
+            report.censor();
+        }
+        values.push(report.to_value());
+    }
+    let last = failed.map(|report| module_run(report, options)).transpose()?;
+    let (result, report) = match (result, last) {
+        (Some(result), _) => (result, None),
+        (None, Some(last)) => (last.result, Some(last.report)),
+        (None, None) => Default::default(),
+    };
+    values.extend(report);
+    Ok(ResourceRun { result, reports: values })
+}
+
+/// Returns the result of a task whose arguments are wrong, so that nothing ran.
+pub(crate) fn failed_resource(message: String) -> ResourceRun {
+    let entries = [("failed", Value::Bool(true)), ("msg", message.into()), ("changed", false.into())];
+    let result = entries.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+    ResourceRun { result, reports: Vec::new() }
 }

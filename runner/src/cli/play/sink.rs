@@ -5,13 +5,14 @@ use std::io;
 use modbox_tasks::report::events::{Event, Events};
 
 use crate::cli::args::PlayFormat;
-use crate::cli::play::human;
+use crate::cli::play::human::Human;
 use crate::cli::play::jsonl::JsonLines;
+use crate::cli::play::needs::Need;
 use crate::cli::play::page::PlayPage;
 
 /// A receiver of events that is finished at the end of the run.
 pub(crate) enum Sink {
-    Human(Box<dyn Events>),
+    Human(Box<Human>),
     Jsonl(JsonLines<io::Stdout>),
     Html(Box<PlayPage>),
 }
@@ -20,20 +21,23 @@ impl Sink {
     /// Creates the receiver of a format.
     pub(crate) fn new(format: PlayFormat, verbosity: u8) -> Self {
         match format {
-            PlayFormat::Human => Self::Human(Box::new(human::events(verbosity))),
+            PlayFormat::Human => Self::Human(Box::new(Human::new(verbosity))),
             PlayFormat::Jsonl => Self::Jsonl(JsonLines::new(io::stdout())),
             PlayFormat::Html => Self::Html(Box::new(PlayPage::new())),
         }
     }
 
-    /// Writes what is left.
+    /// Writes what is left. `needs` are grants that lookups and the play's files lacked.
     ///
     /// # Errors
     ///
     /// Standard output cannot be written.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self, needs: &[Need]) -> io::Result<()> {
         match self {
-            Self::Human(_) => Ok(()),
+            Self::Human(human) => {
+                human.finish(needs);
+                Ok(())
+            }
             Self::Jsonl(lines) => lines.finish(),
             Self::Html(page) => page.write(io::stdout().lock()),
         }

@@ -16,6 +16,9 @@ use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
 use rustix::fs::OFlags;
 
+use crate::cli::play::needs::Needs;
+use crate::cli::play::written::WrittenFiles;
+
 /// Maximum bytes of a file. Ansible holds a file in memory several times; no real file of a play is near this.
 const MAX_FILE: u64 = 64 << 20;
 
@@ -28,6 +31,8 @@ pub(crate) struct PlayTree {
     roots: Vec<Root>,
     /// Files that are granted alone.
     files: Vec<PathBuf>,
+    written: WrittenFiles,
+    needs: Needs,
     /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
     opened: (i64, i64),
 }
@@ -84,6 +89,29 @@ impl PlayTree {
     fn is_granted_alone(&self, path: &str) -> bool {
         let whole = normalize(Path::new(path));
         self.files.contains(&whole)
+    }
+
+    /// Returns the grants that the play lacked for files and lookups so far.
+    pub(crate) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// Notes a denial.
+    fn noted<T>(&self, result: Result<T, FileError>) -> Result<T, FileError> {
+        if let Err(FileError::Denied { path, .. }) = &result {
+            self.needs.add(&format!("read `{path}`"), &switch(path));
+        }
+        result
+    }
+
+    /// Notes what a run can write, since files in such places are not the author's word.
+    pub(crate) fn add_run(&self, policy: &Policy) {
+        self.written.add_run(policy);
+    }
+
+    /// Returns whether a module may have written the text that was read from a file.
+    pub(crate) fn is_written(&self, path: &str) -> bool {
+        self.written.is_written(path)
     }
 
     /// Answers a question about a file.
@@ -149,7 +177,8 @@ impl PlayTree {
 
 impl PlayFiles for PlayTree {
     fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
-        let file = self.open_file(path)?;
+        let file = self.noted(self.open_file(path))?;
+        self.written.add_read(path, || self.real_path(path));
         let metadata = file.metadata().map_err(|error| failure(path, &error))?;
         if !metadata.is_file() {
             return Err(FileError::Other { path: path.to_owned(), reason: "it is not a regular file".to_owned() });
@@ -167,12 +196,12 @@ impl PlayFiles for PlayTree {
         if self.is_granted_alone(path) {
             return Ok(Path::new(path).exists().then_some(FileKind::File));
         }
-        let (root, rest) = self.locate(path)?;
+        let (root, rest) = self.noted(self.locate(path))?;
         match root.dir.metadata(rest) {
             Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
             Ok(_) => Ok(Some(FileKind::File)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(failure(path, &error)),
+            Err(error) => self.noted(Err(failure(path, &error))),
         }
     }
 
@@ -206,7 +235,7 @@ impl PlayFiles for PlayTree {
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>, FileError> {
-        let (root, rest) = self.locate(folder)?;
+        let (root, rest) = self.noted(self.locate(folder))?;
         let mut names = Vec::new();
         for entry in root.dir.read_dir(rest).map_err(|error| failure(folder, &error))? {
             let entry = entry.map_err(|error| failure(folder, &error))?;
@@ -222,8 +251,12 @@ impl PlayFiles for PlayTree {
     }
 }
 
+fn switch(path: &str) -> String {
+    format!("--allow-read {}", quote(path))
+}
+
 fn denied(path: &str, reason: &str) -> FileError {
-    let remedy = format!("allow it with `--allow-read {}`", quote(path));
+    let remedy = format!("allow it with `{}`", switch(path));
     FileError::Denied { path: path.to_owned(), reason: reason.to_owned(), remedy }
 }
 

@@ -107,6 +107,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
     let mut resolved = Rules {
         source: source.to_owned(),
         designated: rules.designated,
+        designated_by_results: rules.designated_by_results,
         min_confinement: rules.min_confinement,
         limits: rules.limits.clone(),
         audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),

@@ -7,11 +7,14 @@ mod grants;
 mod python;
 mod switches;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use modbox_policy::{FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, merge};
+use modbox_policy::{
+    Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, TaskKey, TaskNames, merge,
+};
 
 use self::files::FileChoice;
 pub(crate) use self::files::{PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
@@ -26,16 +29,24 @@ pub(crate) struct Settings {
     /// The policy files, in order, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
     general: Vec<Rules>,
-    modules: Vec<ModuleRules>,
+    modules: Vec<KeyedRules<ModuleKey>>,
+    tasks: Vec<KeyedRules<TaskKey>>,
     switches: Rules,
 }
 
-/// The rules of a policy file for one module. They are resolved only when that module runs, so that a missing path in
-/// them does not affect other modules.
-struct ModuleRules {
+/// The rules of a policy file for one module, or for tasks. They are resolved only when such a module or task runs, so
+/// that a missing path in them does not affect others.
+struct KeyedRules<K> {
     file: PathBuf,
-    key: Located<ModuleKey>,
+    key: Located<K>,
     rules: FileRules,
+}
+
+impl<K: fmt::Display> KeyedRules<K> {
+    fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
+        let source = format!("{}, `{}`", source(&self.file), self.key.value);
+        files::resolve_all(environment, &self.file, &self.rules, &source)
+    }
 }
 
 impl Settings {
@@ -51,6 +62,7 @@ impl Settings {
             files: Vec::new(),
             general: Vec::new(),
             modules: Vec::new(),
+            tasks: Vec::new(),
             switches: Rules::default(),
         };
         for path in &environment.policy_files {
@@ -73,10 +85,17 @@ impl Settings {
         self.files.push((path.to_owned(), found));
         if let Some(file) = file {
             self.general.push(files::resolve_all(&self.environment, path, &file.rules, &source(path))?);
-            let of_module = |(key, rules)| ModuleRules { file: path.to_owned(), key, rules };
+            let of_module = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
             self.modules.extend(file.modules.into_iter().map(of_module));
+            let of_task = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
+            self.tasks.extend(file.tasks.into_iter().map(of_task));
         }
         Ok(found)
+    }
+
+    /// Makes paths grant nothing that a play makes from results of modules.
+    pub(crate) fn restrict_results(&mut self) {
+        self.switches.designated_by_results = Some(Designated::None);
     }
 
     /// Returns the policy and limits of a module without specific rules.
@@ -124,7 +143,7 @@ impl Settings {
         Ok(effective)
     }
 
-    /// Returns the policy and limits of a task's module, including the task's own rules. `timeout` can only shorten the
+    /// Returns the policy and limits of a task's module, including the rules for the task and `rules`, its own. `timeout` can only shorten the
     /// time that the operator allows.
     ///
     /// # Errors
@@ -134,10 +153,12 @@ impl Settings {
         &self,
         name: &str,
         digest: &str,
+        task: &TaskNames,
         rules: &Rules,
         timeout: Option<Duration>,
     ) -> anyhow::Result<MergedPolicy> {
         let mut sources = self.of_module(name, digest)?;
+        sources.extend(self.of_task(task)?);
         sources.push(rules.clone());
         let mut effective = self.merged(sources)?;
         if let Some(timeout) = timeout {
@@ -152,12 +173,18 @@ impl Settings {
     }
 
     fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
-        let mut module_rules = Vec::new();
-        for rules in self.modules.iter().filter(|rules| rules.key.value.matches(name, digest)) {
-            let source = format!("{}, `{}`", source(&rules.file), rules.key.value);
-            module_rules.push(files::resolve_all(&self.environment, &rules.file, &rules.rules, &source)?);
-        }
-        Ok(module_rules)
+        let rules = self.modules.iter().filter(|rules| rules.key.value.matches(name, digest));
+        rules.map(|rules| rules.resolved(&self.environment)).collect()
+    }
+
+    fn of_task(&self, task: &TaskNames) -> anyhow::Result<Vec<Rules>> {
+        let rules = self.tasks.iter().filter(|rules| rules.key.value.matches(task));
+        rules.map(|rules| rules.resolved(&self.environment)).collect()
+    }
+
+    /// Returns the keys of tasks with specific rules, in the order of the files.
+    pub(crate) fn task_keys(&self) -> Vec<String> {
+        self.tasks.iter().map(|rules| rules.key.value.to_string()).collect()
     }
 
     /// Returns the names and digests of the modules with specific rules, in the order of the files.
@@ -209,8 +236,6 @@ pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec
 #[cfg(test)]
 mod tests {
     use std::fs;
-
-    use modbox_policy::Designated;
 
     use super::*;
 

@@ -11,7 +11,7 @@ use crate::actions::error::ActionError;
 ///
 /// The module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    let args = std::mem::take(&mut context.args);
+    let args = context.args.clone();
     context.run_module("ansible.legacy.command", args)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Engine, Provenance, Scope, TemplateError};
+use modbox_template::{Engine, Origin, Provenance, Scope, TemplateError};
 use modbox_yaml::{Position, Source};
 
 use crate::actions::error::ActionError;
@@ -17,6 +17,27 @@ use crate::run::fields;
 use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
 use crate::run::result;
 use crate::vars::{layer, magic};
+
+/// Arguments of tasks that no action makes a path of.
+const NOT_IN_PATHS: [&str; 17] = [
+    "attributes",
+    "backup",
+    "block",
+    "body",
+    "checksum",
+    "content",
+    "directory_mode",
+    "follow",
+    "force",
+    "group",
+    "line",
+    "mode",
+    "owner",
+    "regexp",
+    "replace",
+    "state",
+    "validate",
+];
 
 /// What an action works with.
 pub struct ActionContext<'a> {
@@ -95,9 +116,7 @@ impl ActionContext<'_> {
     ///
     /// The module cannot be run.
     pub fn run_module_with(&mut self, name: &str, args: Dict, files: Vec<PrivateFile>) -> Result<Dict, ActionError> {
-        let is_given = |name: &String| args.contains_key(name);
-        let provenance = self.provenance.iter().filter(|(name, _)| is_given(name)).cloned().collect();
-        let call = ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() };
+        let call = self.call(name, args, files);
         let run = self.host.run_module(&call)?;
         // A job that was started has no report yet.
         self.findings.reports.extend(Some(run.report).filter(|report| *report != Value::Null));
@@ -110,6 +129,43 @@ impl ActionContext<'_> {
         self.findings.warnings.append(&mut cleaned.warnings);
         self.findings.module_error = module_error(&mut cleaned.data);
         cleaned.data
+    }
+
+    /// Returns where an argument of a module comes from. One that the action made of the task's arguments comes from all
+    /// that may be in a path.
+    fn provenance_of(&self, name: &str, value: &Value) -> Provenance {
+        let is_given = self.args.get(name) == Some(value) || NOT_IN_PATHS.contains(&name);
+        let counts = |of: &str| if is_given { of == name } else { !NOT_IN_PATHS.contains(&of) };
+        let mut all = Provenance::default();
+        let counted = self.provenance.iter().filter(|(of, _)| counts(of));
+        counted.for_each(|(_, provenance)| all.extend(provenance));
+        all
+    }
+
+    /// Notes that an argument is made of a module's result, too.
+    pub fn note_result(&mut self, argument: &str, module: &str) {
+        let result = Origin::Result(module.into());
+        self.provenance.push((argument.to_owned(), [result].into_iter().collect()));
+    }
+
+    /// Looks for resources of a provider of libral, or updates one, with the task's options.
+    ///
+    /// # Errors
+    ///
+    /// The provider cannot be run.
+    pub fn manage_resource(&mut self, provider: &str, args: Dict) -> Result<Dict, ActionError> {
+        let call = self.call(provider, args, Vec::new());
+        let run = self.host.manage_resource(&call)?;
+        self.findings.reports.extend(run.reports);
+        let mut cleaned = result::clean(run.result);
+        self.findings.warnings.append(&mut cleaned.warnings);
+        self.findings.module_error = module_error(&mut cleaned.data);
+        Ok(cleaned.data)
+    }
+
+    fn call(&self, name: &str, args: Dict, files: Vec<PrivateFile>) -> ModuleCall {
+        let provenance = args.iter().map(|(name, value)| (name.clone(), self.provenance_of(name, value))).collect();
+        ModuleCall { name: name.to_owned(), args, provenance, files, options: self.options.clone() }
     }
 
     /// Evaluates a source with the task's variables.

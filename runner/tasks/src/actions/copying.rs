@@ -167,7 +167,10 @@ fn set_attributes(
     let mut dest = dest.to_owned();
     if follow {
         let FileState { link_source, .. } = state(context, dest_file, false, true)?;
-        dest = link_source.unwrap_or(dest);
+        if let Some(target) = link_source {
+            context.note_result("dest", "stat");
+            dest = target;
+        }
     }
     let mut own = file_args(args);
     own.shift_remove("src");

@@ -44,7 +44,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         result.extend(failure(&format!("Could not find a dnf module backend for {module}.")));
         return Ok(result);
     }
-    let mut args = std::mem::take(&mut context.args);
+    let mut args = context.args.clone();
     args.shift_remove("use");
     args.shift_remove("use_backend");
     result.extend(context.run_module(&module, args)?);

@@ -21,6 +21,7 @@ pub mod file_difference;
 pub mod gather_facts;
 pub mod group_by;
 pub mod include_vars;
+pub mod libral;
 pub mod local_tree;
 pub mod low_level;
 pub mod normal;

@@ -13,7 +13,7 @@ use crate::model::task::is_builtin;
 /// The module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let name = context.action.clone();
-    let args = std::mem::take(&mut context.args);
+    let args = context.args.clone();
     let mut result = context.run_module(&name, args)?;
     if is_builtin(&name, "setup") {
         result.insert("_ansible_verbose_override".to_owned(), Value::Bool(true));

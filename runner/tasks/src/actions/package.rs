@@ -51,7 +51,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
             "Could not find a matching action for the \"{module}\" package manager."
         )));
     }
-    let mut args = std::mem::take(&mut context.args);
+    let mut args = context.args.clone();
     args.shift_remove("use");
     let args = module_args(context, &module, args)?;
     let prefix = if BUILTIN.contains(&module.as_str()) { "ansible.legacy." } else { "" };

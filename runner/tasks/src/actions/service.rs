@@ -28,7 +28,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     if module.is_empty() || module == "auto" || !is_module(context, &module) {
         module = "ansible.legacy.service".to_owned();
     }
-    let mut args = std::mem::take(&mut context.args);
+    let mut args = context.args.clone();
     args.shift_remove("use");
     if module == "systemd" {
         for name in NOT_OF_SYSTEMD {

@@ -6,7 +6,7 @@ use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
 use crate::actions::{
     add_host, assemble, assert, async_status, command, copy, debug, dnf, fail, fetch, gather_facts, group_by,
-    include_vars, normal, package, pause, raw, script, service, set_fact, set_stats, template, unarchive, uri,
+    include_vars, libral, normal, package, pause, raw, script, service, set_fact, set_stats, template, unarchive, uri,
     validate_argument_spec,
 };
 use crate::model::task::short_name;
@@ -31,10 +31,21 @@ pub struct Action {
     pub check_mode: bool,
     /// Whether it can run as a job.
     pub job: bool,
+    /// Whether ansible-core has an action of this name.
+    pub is_ansible: bool,
 }
 
 const fn action(name: &'static str, run: ActionFunction) -> Action {
-    Action { name, run, free_form: false, unevaluated: &[], evaluates_names: false, check_mode: true, job: false }
+    Action {
+        name,
+        run,
+        free_form: false,
+        unevaluated: &[],
+        evaluates_names: false,
+        check_mode: true,
+        job: false,
+        is_ansible: true,
+    }
 }
 
 /// All actions but that of ordinary modules, in alphabetical order.
@@ -52,6 +63,7 @@ pub static ALL: &[Action] = &[
     action("gather_facts", gather_facts::run),
     Action { free_form: true, ..action("group_by", group_by::run) },
     Action { free_form: true, ..action("include_vars", include_vars::run) },
+    Action { is_ansible: false, ..action("libral", libral::run) },
     Action { job: true, ..action("package", package::run) },
     action("pause", pause::run),
     Action { free_form: true, ..action("raw", raw::run) },
@@ -76,15 +88,23 @@ pub static INCLUDE: Action = Action { free_form: true, unevaluated: &["apply"], 
 pub const ENGINE: [&str; 6] =
     ["import_playbook", "import_role", "import_tasks", "include_role", "include_tasks", "meta"];
 
-/// Finds the action of a name, written with or without its collection.
+impl Action {
+    /// Returns the name for defaults and messages: with the collection, if ansible-core has the action.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        if self.is_ansible { format!("ansible.builtin.{}", self.name) } else { self.name.to_owned() }
+    }
+}
+
+/// Finds the action of a name. One of ansible-core is written with or without its collection.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Action> {
-    let name = match short_name(name) {
+    let short = match short_name(name) {
         // As ansible-core routes it.
         "yum" => "dnf",
-        name => name,
+        short => short,
     };
-    ALL.iter().find(|action| action.name == name)
+    ALL.iter().find(|action| action.name == short && (action.is_ansible || name == short))
 }
 
 /// Says whether a name is that of an action that needs no module.
@@ -103,10 +123,14 @@ mod tests {
         let mut sorted = names.clone();
         sorted.sort_unstable();
         assert_eq!(names, sorted);
-        for name in names {
-            assert!(find(name).is_some() && find(&format!("ansible.builtin.{name}")).is_some());
-            assert!(find(&format!("ansible.legacy.{name}")).is_some());
+        for action in ALL {
+            let found = |name: &str| find(name).map(Action::full_name);
+            assert_eq!(found(action.name), Some(action.full_name()));
+            let with_collection =
+                ["ansible.builtin.", "ansible.legacy."].map(|start| format!("{start}{}", action.name));
+            assert!(with_collection.iter().all(|name| found(name).is_some() == action.is_ansible), "{}", action.name);
         }
+        assert_eq!(find("libral").map(Action::full_name), Some("libral".to_owned()));
         assert!(find("community.general.debug").is_none());
         assert!(is_builtin("ansible.builtin.meta") && !is_builtin("ping"));
     }

@@ -18,7 +18,7 @@ use crate::load::playbook;
 use crate::memory_files::MemoryFiles;
 use crate::model::task::short_name;
 use crate::report::events::{Event, Events};
-use crate::run::host::{ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError};
+use crate::run::host::{ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError, ResourceRun};
 use crate::run::options::RunOptions;
 use crate::run::playbook as run;
 
@@ -93,6 +93,13 @@ impl ActionHost for Machine {
         }
     }
 
+    fn manage_resource(&mut self, call: &ModuleCall) -> Result<ResourceRun, HostError> {
+        self.calls.push(call.clone());
+        let result = decode(r#"{"changed": true, "resource": {"name": "n"}, "warnings": ["w"]}"#).unwrap();
+        let result = result.as_dict().unwrap().clone();
+        Ok(ResourceRun { result, reports: vec![Value::from("find"), Value::from("update")] })
+    }
+
     fn files(&self) -> &dyn PlayFiles {
         &*self.files
     }
@@ -140,13 +147,13 @@ impl Events for Results {
     }
 }
 
-struct TaskEnd {
+pub(super) struct TaskEnd {
     calls: Vec<ModuleCall>,
     result: Dict,
 }
 
 impl TaskEnd {
-    fn calls(&self) -> String {
+    pub(super) fn calls(&self) -> String {
         self.calls.iter().map(|call| short_name(&call.name)).collect::<Vec<_>>().join(" ")
     }
 
@@ -154,7 +161,7 @@ impl TaskEnd {
         self.calls.last().unwrap()
     }
 
-    fn args(&self) -> String {
+    pub(super) fn args(&self) -> String {
         encode_dict(&self.last().args)
     }
 
@@ -162,7 +169,7 @@ impl TaskEnd {
         String::from_utf8_lossy(&self.last().files[0].content).into_owned()
     }
 
-    fn text(&self, key: &str) -> String {
+    pub(super) fn text(&self, key: &str) -> String {
         self.result.get(key).map(encode).unwrap_or_default()
     }
 }
@@ -188,13 +195,13 @@ fn task_with(text: &str, options: &RunOptions) -> TaskEnd {
     TaskEnd { calls: host.calls, result: results.0.pop().unwrap_or_default() }
 }
 
-fn task(text: &str) -> TaskEnd {
+pub(super) fn task(text: &str) -> TaskEnd {
     task_with(text, &RunOptions::default())
 }
 
 /// Checks that a task fails with a part of a message, after these modules.
 #[track_caller]
-fn fails(text: &str, calls: &str, part: &str) {
+pub(super) fn fails(text: &str, calls: &str, part: &str) {
     let ran = task(text);
     assert!(ran.text("failed") == "true" && ran.text("msg").contains(part), "{text}: {}", encode_dict(&ran.result));
     assert_eq!(ran.calls(), calls, "{text}");
@@ -212,7 +219,7 @@ fn copy_hands_the_content_over_as_a_private_file() {
     );
     assert_eq!(ran.args(), expect);
     assert_eq!(ran.text("checksum"), format!("\"{checksum}\""));
-    assert!(ran.last().provenance.is_empty());
+    assert!(ran.last().provenance.iter().all(|(_, provenance)| !provenance.has_results()));
 }
 
 #[test]

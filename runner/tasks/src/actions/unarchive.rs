@@ -15,7 +15,7 @@ use crate::actions::stat::{exists, state};
 ///
 /// An argument is wrong, the archive cannot be found or read, or a module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    let mut args = std::mem::take(&mut context.args);
+    let mut args = context.args.clone();
     let mut remote = context.flag_of(&args, "remote_src", false);
     if let Some(copy) = args.shift_remove("copy") {
         if args.contains_key("remote_src") {

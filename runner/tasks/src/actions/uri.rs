@@ -16,7 +16,7 @@ use crate::run::host::PrivateFile;
 ///
 /// A file cannot be found or read, or the module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    let mut args = std::mem::take(&mut context.args);
+    let mut args = context.args.clone();
     if context.flag_of(&args, "remote_src", false) {
         return context.run_module("ansible.legacy.uri", args);
     }

@@ -1,6 +1,9 @@
 //! The outcome of a task, of an item of its loop, or of an attempt.
 
+use std::sync::Arc;
+
 use modbox_python_json::{Dict, Value};
+use modbox_template::Provenance;
 use modbox_yaml::Source;
 
 use crate::report::message::Message;
@@ -37,6 +40,8 @@ pub struct Outcome {
     pub deprecations: Vec<Message>,
     /// The reports of the modules that ran.
     pub reports: Vec<Value>,
+    /// Where variables that the result sets come from: those of `set_fact`, and of the item of a loop.
+    pub provenance: Vec<(String, Arc<Provenance>)>,
     /// The outcomes of a loop's items.
     pub items: Vec<Outcome>,
     /// Whether the task repeats for items.
@@ -50,6 +55,12 @@ impl Outcome {
     #[must_use]
     pub fn of(data: Dict) -> Self {
         Self { data, ..Self::default() }
+    }
+
+    /// Returns where a variable that the result sets comes from, if that is known.
+    #[must_use]
+    pub fn provenance_of(&self, name: &str) -> Option<&Arc<Provenance>> {
+        self.provenance.iter().rev().find(|(known, _)| known == name).map(|(_, provenance)| provenance)
     }
 
     /// Returns how the task ended.

@@ -10,8 +10,10 @@ use modbox_yaml::Source;
 
 use crate::actions::context::{ActionContext, Findings};
 use crate::actions::error::ActionError;
+use crate::files::FileError;
 use crate::keywords::Keyword;
 use crate::load::values;
+use crate::model::task::is_builtin;
 use crate::report::events::Event;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
@@ -133,6 +135,10 @@ fn act(
         Err(error) => action_failed(session, error)?,
     };
     findings.failure.into_iter().for_each(|failure| session.note_failure(failure));
+    if is_builtin(run.task.action_text(), "set_fact") {
+        let own = prepared.args.provenance.iter();
+        outcome.provenance = own.map(|(name, provenance)| (name.clone(), Arc::new(provenance.clone()))).collect();
+    }
     outcome.warnings = findings.warnings;
     outcome.reports.splice(0..0, findings.reports);
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
@@ -163,7 +169,12 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
         ActionError::Failed(text) => Err(errors::of_action(text)),
         ActionError::Wrong(text) => Err(Message::new(text)),
         ActionError::Explained(message) => Err(*message),
-        ActionError::File(error) => Err(Message::new(error.to_string())),
+        ActionError::File(error) => {
+            if matches!(error, FileError::Denied { .. }) {
+                session.note_failure(HostErrorKind::Denied);
+            }
+            Err(Message::new(error.to_string()))
+        }
         ActionError::Host(error) => {
             let mut data = Dict::new();
             data.insert("failed".to_owned(), Value::Bool(true));
@@ -191,7 +202,7 @@ fn timed_out(run: &TaskRun<'_>, session: &Session<'_>, seconds: i64, error: Host
 /// Returns the variables after a result: with the result itself, and with its facts.
 fn after(run: &TaskRun<'_>, session: &Session<'_>, outcome: &Outcome) -> Scope {
     let mut scope = run.scope.clone();
-    if let Some(facts) = facts::as_variables(session, run.task, &outcome.data) {
+    if let Some(facts) = facts::as_variables(session, run.task, outcome) {
         scope.push(Arc::new(facts));
     }
     if let Some(name) = run.task.keyword(Keyword::Register).and_then(values::scalar_text) {

@@ -8,12 +8,16 @@ use crate::report::message::Message;
 use crate::report::outcome::Outcome;
 use crate::run::fields::FieldError;
 use crate::run::finalize::FinalizeError;
+use crate::run::host::HostErrorKind;
 use crate::run::session::Session;
 
 /// Returns the message of a template that failed.
 #[must_use]
 pub fn of_template(session: &Session<'_>, error: &TemplateError) -> Message {
     let message = Message::new(error.message()).at(session.excerpt(error.position()));
+    if error.is_denied() {
+        session.note_failure(HostErrorKind::Denied);
+    }
     match error {
         TemplateError::NotBoolean { .. } => message.with_help(
             "Broken conditionals can be temporarily allowed with the `ALLOW_BROKEN_CONDITIONALS` configuration option.",

@@ -1,23 +1,25 @@
 //! What a result changes for the tasks after it: facts, variables, groups and statistics.
 
+use std::sync::Arc;
+
+use modbox_jinja::values;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Layer, Origin};
+use modbox_template::{Layer, Origin, Provenance, Slot};
 
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
 use crate::run::refresh;
 use crate::run::session::Session;
-use crate::vars::layer;
 
 /// Returns the facts of a result as variables, for the conditions of the same task.
 #[must_use]
-pub fn as_variables(session: &Session<'_>, task: &Task, data: &Dict) -> Option<Layer> {
-    of_items(session, task, data.get("ansible_facts")?.as_dict()?)
+pub fn as_variables(session: &Session<'_>, task: &Task, outcome: &Outcome) -> Option<Layer> {
+    of_items(session, task, outcome, outcome.data.get("ansible_facts")?.as_dict()?)
 }
 
 /// Returns the facts that items of a loop found or set as variables, for the items after them.
 #[must_use]
-pub fn of_items(session: &Session<'_>, task: &Task, facts: &Dict) -> Option<Layer> {
+pub fn of_items(session: &Session<'_>, task: &Task, outcome: &Outcome, facts: &Dict) -> Option<Layer> {
     if facts.is_empty() {
         return None;
     }
@@ -25,7 +27,10 @@ pub fn of_items(session: &Session<'_>, task: &Task, facts: &Dict) -> Option<Laye
         return None;
     }
     if is_one_of(task.action_text(), &["set_fact", "include_vars"]) {
-        return Some(layer::of_data(facts, &Origin::Result(task.action_text().into())));
+        let slot = |(name, value): (&String, &Value)| {
+            (name.as_str().into(), Slot::made(values::from_json(value), provenance(task, outcome, name)))
+        };
+        return Some(facts.iter().map(slot).collect());
     }
     let mut found = session.vars.facts().clone();
     found.extend(facts);
@@ -38,14 +43,14 @@ pub fn apply(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
     if let Some(facts) = data.get("ansible_facts").and_then(Value::as_dict)
         && !is_builtin(task.action_text(), "debug")
     {
-        apply_facts(session, task, data, facts);
+        apply_facts(session, task, outcome, facts);
     }
     if let Some(stats) = data.get("ansible_stats").and_then(Value::as_dict) {
         apply_stats(session, stats);
     }
 }
 
-fn apply_facts(session: &mut Session<'_>, task: &Task, data: &Dict, facts: &Dict) {
+fn apply_facts(session: &mut Session<'_>, task: &Task, outcome: &Outcome, facts: &Dict) {
     let action = task.action_text();
     if is_builtin(action, "include_vars") {
         // Those that are text of the play were taken over as such.
@@ -53,14 +58,19 @@ fn apply_facts(session: &mut Session<'_>, task: &Task, data: &Dict, facts: &Dict
         return;
     }
     let set = is_builtin(action, "set_fact");
-    let cacheable = data.get("_ansible_facts_cacheable").is_some_and(Value::is_truthy);
+    let cacheable = outcome.data.get("_ansible_facts_cacheable").is_some_and(Value::is_truthy);
     if !set || cacheable {
         session.vars.add_facts(facts);
     }
     if set {
-        let origin = Origin::Result(action.into());
-        facts.iter().for_each(|(name, value)| session.vars.set(name, value, origin.clone()));
+        facts.iter().for_each(|(name, value)| session.vars.set(name, value, provenance(task, outcome, name)));
     }
+}
+
+/// Returns where a variable that a task sets comes from. What is not known counts as a result.
+fn provenance(task: &Task, outcome: &Outcome, name: &str) -> Arc<Provenance> {
+    let unknown = || Arc::new([Origin::Result(task.action_text().into())].into_iter().collect());
+    outcome.provenance_of(name).map_or_else(unknown, Arc::clone)
 }
 
 /// Applies what a result says about hosts and groups, and sets whether that changed anything.

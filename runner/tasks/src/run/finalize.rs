@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Engine, Provenance, Scope, TemplateError};
+use modbox_template::{Engine, Origin, Provenance, Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::actions::table::Action;
@@ -102,13 +102,14 @@ impl Finalizer<'_> {
     /// Evaluates an argument. One that is omitted is left out.
     fn argument(&self, name: &str, source: &Source, found: &mut FinalArgs) -> Result<(), FinalizeError> {
         match self.evaluate(name, source)? {
-            None => drop(found.args.shift_remove(name)),
+            None => {
+                found.args.shift_remove(name);
+                found.provenance.retain(|(known, _)| known != name);
+            }
             Some((value, provenance)) => {
                 found.args.insert(name.to_owned(), value);
                 found.provenance.retain(|(known, _)| known != name);
-                if !provenance.is_empty() {
-                    found.provenance.push((name.to_owned(), provenance));
-                }
+                found.provenance.push((name.to_owned(), provenance));
             }
         }
         Ok(())
@@ -117,7 +118,8 @@ impl Finalizer<'_> {
     fn evaluate(&self, name: &str, source: &Source) -> Result<Option<(Value, Provenance)>, FinalizeError> {
         let failed = |cause| FinalizeError::Argument { name: name.to_owned(), source: source.clone(), cause };
         let evaluated = self.engine.evaluate_omittable(source, self.scope).map_err(failed)?;
-        let provenance = evaluated.provenance;
+        let mut provenance = evaluated.provenance;
+        add_text(&mut provenance, source);
         Ok(evaluated.value.map(|value| (layer::to_json(&value), provenance)))
     }
 
@@ -157,6 +159,7 @@ impl Finalizer<'_> {
             return Err(FinalizeError::NotMapping { source: source.clone(), found: value.type_name() });
         };
         for (name, value) in entries {
+            found.provenance.retain(|(known, _)| *known != name);
             found.provenance.push((name.clone(), provenance.clone()));
             found.args.insert(name, value);
         }
@@ -175,5 +178,52 @@ fn indirect(source: &Source) -> Source {
     match source.as_text() {
         Some(text) if !is_whole(text) && modbox_template::is_template(source) => source.as_unsafe(),
         _ => source.clone(),
+    }
+}
+
+/// Adds the text that was evaluated to the origins of its value, unless it is nothing but the name of a variable that a
+/// person wrote: then the value is that person's.
+pub fn add_text(provenance: &mut Provenance, source: &Source) {
+    let is_reference = source.as_text().is_some_and(|text| is_reference(text));
+    let only_written = || {
+        let neutral = |origin: &Origin| origin.is_written() || *origin == Origin::LoopItem;
+        provenance.iter().any(Origin::is_written) && provenance.iter().all(neutral)
+    };
+    if !(is_reference && only_written()) {
+        provenance.insert(Origin::Play(source.position().clone()));
+    }
+}
+
+/// Says whether a template is the name of a variable, of an attribute or of an item, and nothing else.
+fn is_reference(text: &str) -> bool {
+    let inner = text.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+    inner.map(str::trim).is_some_and(|name| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_alphanumeric() || "_.[]'\"".contains(c))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_are_references() {
+        for text in ["{{ a }}", "{{a.b}}", "{{ a['b'][0].c }}", " {{ item }} "] {
+            assert!(is_reference(text), "{text}");
+        }
+        for text in [
+            "a",
+            "{{ a }}/x",
+            "{{ a | d }}",
+            "{{ a ~ 'x' }}",
+            "{{ a[:1] }}",
+            "{{ f(a) }}",
+            "{{ 'x' }}",
+            "{{ a }}{{ b }}",
+            "",
+        ] {
+            assert!(!is_reference(text), "{text}");
+        }
     }
 }

@@ -22,6 +22,17 @@ pub trait ActionHost: ActionNames {
     /// The module cannot be run at all. A module that ran and failed has a result.
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError>;
 
+    /// Looks for resources of a provider of libral, or updates one. The call's name is that of the provider or of its type;
+    /// its arguments are the resource's `name` and the attributes to set.
+    ///
+    /// # Errors
+    ///
+    /// There is no such provider, or it cannot be run at all. A provider that ran and failed has a result.
+    fn manage_resource(&mut self, call: &ModuleCall) -> Result<ResourceRun, HostError> {
+        let message = format!("failed to find the provider `{}`: this host has no providers", call.name);
+        Err(HostError { message, kind: HostErrorKind::NotFound, report: None })
+    }
+
     /// Asks about a job.
     ///
     /// # Errors
@@ -234,6 +245,15 @@ pub struct ModuleRun {
     pub result: Dict,
     /// The report of the run.
     pub report: Value,
+}
+
+/// What a provider of libral was asked for a task, and answered.
+#[derive(Debug, Clone, Default)]
+pub struct ResourceRun {
+    /// The result.
+    pub result: Dict,
+    /// The reports of its actions, in their order.
+    pub reports: Vec<Value>,
 }
 
 /// A failure to run a module.

@@ -69,7 +69,14 @@ pub fn read(session: &mut Session<'_>, task: &Task, outcome: &Outcome) -> Result
 fn vars(task: &Task, outcome: &Outcome) -> Layer {
     let mut layer = Layer::clone(&task.vars);
     let mut put = |name: &str, value: &Value| {
-        layer.insert(name, Slot::value(convert::from_json(value), Origin::LoopItem));
+        let value = convert::from_json(value);
+        layer.insert(
+            name,
+            match outcome.provenance_of(name) {
+                Some(provenance) => Slot::made(value, Arc::clone(provenance)),
+                None => Slot::value(value, Origin::LoopItem),
+            },
+        );
     };
     for marker in ["ansible_loop_var", "ansible_index_var"] {
         let Some(name) = outcome.data.get(marker).and_then(Value::as_str) else { continue };

@@ -19,6 +19,8 @@ pub struct KnownHosts {
     pub inventory: Inventory,
     /// Variables of hosts that tasks added: data.
     pub data: IndexMap<String, Dict>,
+    /// Whether tasks changed hosts or groups, whose names may then be made from results.
+    pub is_changed: bool,
     /// Whether the operator gave an inventory.
     is_given: bool,
     /// The name of this host.
@@ -32,10 +34,12 @@ impl KnownHosts {
         let own = options.host.clone();
         let given = options.inventory.as_ref().map(|given| given.inventory.clone());
         let is_given = given.is_some();
-        let mut known = Self { inventory: given.unwrap_or_default(), data: IndexMap::new(), is_given, own };
+        let mut known =
+            Self { inventory: given.unwrap_or_default(), data: IndexMap::new(), is_changed: false, is_given, own };
         for group in options.groups.iter().filter(|group| *group != "all") {
             known.join(&options.host, group);
         }
+        known.is_changed = false;
         known
     }
 
@@ -107,6 +111,7 @@ impl KnownHosts {
     /// Adds a host to a group. Returns whether it was not in the group. An inventory that is full stays as it is.
     pub fn join(&mut self, host: &str, group: &str) -> bool {
         let new = self.inventory.join(group, host).unwrap_or(false);
+        self.is_changed = true;
         if new {
             self.inventory.reconcile();
         }

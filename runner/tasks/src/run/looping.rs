@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use modbox_jinja::values as convert;
 use modbox_python_json::{Dict, Value as Json};
-use modbox_template::{Layer, Origin, Provenance, Slot, Value};
+use modbox_template::{Layer, Origin, Provenance, Scope, Slot, Value};
 use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
@@ -20,6 +20,8 @@ use crate::run::conditions;
 use crate::run::errors;
 use crate::run::facts;
 use crate::run::fields::{Fields, float, truth};
+use crate::run::finalize;
+use crate::run::host::HostErrorKind;
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
 use crate::vars::layer;
@@ -30,7 +32,7 @@ pub struct Items {
     values: Vec<Value>,
     /// The same items as text of the play, where that says the same: for items without templates, and for conditions.
     sources: Vec<Option<Source>>,
-    origin: Origin,
+    pub(super) provenance: Arc<Provenance>,
     /// Whether they are for conditions, so that results keep their text.
     are_conditions: bool,
 }
@@ -40,6 +42,12 @@ impl Items {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// Returns the number of items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
     }
 }
 
@@ -54,9 +62,9 @@ pub enum LoopError {
 
 /// `loop_control`, evaluated.
 #[derive(Debug)]
-struct Control {
-    variable: String,
-    index: Option<String>,
+pub(super) struct Control {
+    pub(super) variable: String,
+    pub(super) index: Option<String>,
     pause: Duration,
     extended: bool,
     all_items: bool,
@@ -89,7 +97,7 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
         true => written.iter().map(same).collect(),
         false => Vec::new(),
     };
-    Ok(Some(Items { values, sources, origin: origin(&evaluated.1), are_conditions: conditions }))
+    Ok(Some(Items { values, sources, provenance: provenance(evaluated.1, source), are_conditions: conditions }))
 }
 
 /// Returns the results of the lookup of a `with_` keyword.
@@ -98,11 +106,19 @@ fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) 
     layer.insert(ACTION_VARIABLE, Slot::value(Value::from(run.task.action_text()), Origin::Magic));
     let scope = run.scope.with(Arc::new(layer));
     let evaluated = session.engine.loop_items(name, terms, &scope).map_err(|error| {
+        if error.is_denied() {
+            session.note_failure(HostErrorKind::Denied);
+        }
         let message = Message::new(error.message()).at(session.excerpt(terms.position()));
         if error.is_undefined() { LoopError::Undefined(message) } else { LoopError::Wrong(message) }
     })?;
     let sources = if name == "items" { flat(terms, evaluated.value.len()) } else { Vec::new() };
-    Ok(Items { values: evaluated.value, sources, origin: origin(&evaluated.provenance), are_conditions: false })
+    Ok(Items {
+        values: evaluated.value,
+        sources,
+        provenance: provenance(evaluated.provenance, terms),
+        are_conditions: false,
+    })
 }
 
 /// Returns the items of `with_items` as text of the play, where they are those that the play lists.
@@ -131,10 +147,11 @@ fn list(value: &Value) -> Option<Vec<Value>> {
     matches!(convert::view(value), convert::View::List).then(|| convert::items(value).ok()).flatten()
 }
 
-/// Returns the origin of items: the module whose result they are made of, if there is one.
-fn origin(provenance: &Provenance) -> Origin {
-    let of_results = |origin: &&Origin| matches!(origin, Origin::Facts | Origin::Result(_) | Origin::Lookup(_));
-    provenance.iter().find(of_results).cloned().unwrap_or(Origin::LoopItem)
+/// Returns where items come from: from what the loop read, and from its own text.
+fn provenance(mut read: Provenance, source: &Source) -> Arc<Provenance> {
+    finalize::add_text(&mut read, source);
+    read.insert(Origin::LoopItem);
+    Arc::new(read)
 }
 
 /// Runs a task for each item. Returns the ends of all items, and the result of the whole.
@@ -153,12 +170,14 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
     let mut ends: Vec<AttemptEnd> = Vec::new();
     let mut registered: Option<Arc<Layer>> = None;
     let mut set = Dict::new();
+    // Where the facts of items come from.
+    let mut made = Outcome::default();
     for index in 0..items.values.len() {
         if index > 0 && !control.pause.is_zero() {
             session.host.sleep(control.pause);
         }
         let mut scope = run.scope.clone();
-        facts::of_items(session, run.task, &set).into_iter().for_each(|layer| scope.push(Arc::new(layer)));
+        facts::of_items(session, run.task, &made, &set).into_iter().for_each(|layer| scope.push(Arc::new(layer)));
         registered.take().into_iter().for_each(|layer| scope.push(layer));
         scope.push(Arc::new(item_layer(&control, items, index)));
         let item_run = TaskRun { task: run.task, info: run.info, scope };
@@ -166,6 +185,7 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
         registered = register_layer(run.task, &end.outcome);
         let found = end.outcome.data.get("ansible_facts").and_then(Json::as_dict);
         set.extend(found.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+        made.provenance.extend(end.outcome.provenance.iter().cloned());
         let mut scope = item_run.scope.clone();
         registered.iter().for_each(|layer| scope.push(Arc::clone(layer)));
         complete(&control, items, index, &mut end.outcome);
@@ -186,7 +206,12 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
     Ok((ends, whole))
 }
 
-fn control(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Control, Message> {
+/// Evaluates `loop_control`.
+///
+/// # Errors
+///
+/// A keyword of it cannot be evaluated.
+pub(super) fn control(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Control, Message> {
     let given = &run.task.loop_control;
     let fields = Fields { engine: session.engine, scope: &run.scope };
     let value = |keyword| match given.get(keyword) {
@@ -218,14 +243,14 @@ fn wrong(session: &Session<'_>, source: Option<&Source>, value: &Json, kind: &st
 }
 
 /// Returns the variables of an item.
-fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
+pub(super) fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
     let mut layer = Layer::default();
     let item = items.values.get(index).cloned().unwrap_or_default();
     layer.insert("ansible_loop_var", Slot::value(Value::from(control.variable.as_str()), Origin::Magic));
     let slot = match items.sources.get(index) {
-        Some(Some(source)) if items.origin == Origin::LoopItem => Slot::source(source.clone()),
-        Some(Some(source)) => Slot::source_from(source.clone(), items.origin.clone()),
-        _ => Slot::value(item, items.origin.clone()),
+        Some(Some(source)) if !items.provenance.has_results() => Slot::source(source.clone()),
+        Some(Some(source)) => Slot::source_made(source.clone(), Arc::clone(&items.provenance)),
+        _ => Slot::made(item, Arc::clone(&items.provenance)),
     };
     layer.insert(control.variable.as_str(), slot);
     if let Some(name) = &control.index {
@@ -233,7 +258,7 @@ fn item_layer(control: &Control, items: &Items, index: usize) -> Layer {
         layer.insert(name.as_str(), Slot::value(Value::from(index), Origin::Magic));
     }
     if control.extended {
-        layer.insert("ansible_loop", Slot::value(extended(control, items, index), items.origin.clone()));
+        layer.insert("ansible_loop", Slot::made(extended(control, items, index), Arc::clone(&items.provenance)));
     }
     layer
 }
@@ -272,7 +297,7 @@ fn register_layer(task: &Task, outcome: &Outcome) -> Option<Arc<Layer>> {
 }
 
 /// Adds to the outcome of an item what it was for.
-fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
+pub(super) fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
     if let Some(Some(source)) = items.sources.get(index).filter(|_| items.are_conditions) {
         outcome.item = Some((control.variable.clone(), source.clone()));
     }
@@ -288,16 +313,13 @@ fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcom
         data.insert("ansible_loop".to_owned(), layer::to_json(&extended(control, items, index)));
     }
     data.insert("_ansible_item_result".to_owned(), Json::Bool(true));
+    for name in [control.variable.as_str(), "ansible_loop"] {
+        outcome.provenance.push((name.to_owned(), Arc::clone(&items.provenance)));
+    }
 }
 
 /// Evaluates the label of an item.
-fn label(
-    run: &TaskRun<'_>,
-    session: &Session<'_>,
-    control: &Control,
-    scope: &modbox_template::Scope,
-    outcome: &mut Outcome,
-) {
+fn label(run: &TaskRun<'_>, session: &Session<'_>, control: &Control, scope: &Scope, outcome: &mut Outcome) {
     let label = match run.task.loop_control.get(Keyword::Label) {
         None => Ok(outcome.data.get(&control.variable).cloned().unwrap_or_default()),
         Some(source) => session.engine.evaluate(source, scope).map(|evaluated| layer::to_json(&evaluated.value)),

@@ -18,6 +18,7 @@ pub mod hosts;
 pub mod include;
 pub mod interpreters;
 pub mod inventory_vars;
+pub mod item_scopes;
 pub mod iterator;
 pub mod job;
 pub mod job_folder;

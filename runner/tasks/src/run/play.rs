@@ -59,14 +59,7 @@ impl From<Message> for RunError {
 ///
 /// Something in the play is wrong, so that the run ends at once.
 pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> {
-    session.play = PlayState::of(play);
-    refresh::magic(session);
-    play_files::read_inventory(session)?;
-    prompt::ask(session)?;
-    let patterns = patterns(session)?;
-    session.play.name = name(session, &patterns);
-    refresh::magic(session);
-    play_files::refresh(session)?;
+    let patterns = enter(session, play, prompt::ask)?;
     let info = PlayInfo {
         name: session.play.name.clone(),
         check_mode: flag(session, Keyword::CheckMode, session.options.check)?,
@@ -124,6 +117,27 @@ fn run_on_host(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunErr
     Ok(PlayEnd::Done)
 }
 
+/// Makes a play the one of the session. `ask` sets the variables of prompts. Returns the patterns of its hosts.
+///
+/// # Errors
+///
+/// A keyword of the play or a file of variables is wrong.
+pub fn enter(
+    session: &mut Session<'_>,
+    play: &Play,
+    ask: impl FnOnce(&mut Session<'_>) -> Result<(), Message>,
+) -> Result<Vec<String>, Message> {
+    session.play = PlayState::of(play);
+    refresh::magic(session);
+    play_files::read_inventory(session)?;
+    ask(session)?;
+    let patterns = patterns(session)?;
+    session.play.name = name(session, &patterns);
+    refresh::magic(session);
+    play_files::refresh(session)?;
+    Ok(patterns)
+}
+
 /// Returns the patterns of `hosts`.
 fn patterns(session: &Session<'_>) -> Result<Vec<String>, Message> {
     let Some(source) = session.play.keyword(Keyword::Hosts) else { return Ok(Vec::new()) };
@@ -160,6 +174,15 @@ fn flag(session: &Session<'_>, keyword: Keyword, default: bool) -> Result<bool, 
         let place = session.excerpt(source.position());
         Message::new(text).at(place.clone()).causing(format!("Error processing keyword '{}'.", keyword.text()), place)
     })
+}
+
+/// Returns the tasks of a play that the operator's tags choose, in their order.
+///
+/// # Errors
+///
+/// A keyword cannot be evaluated.
+pub fn tasks_of(session: &Session<'_>, play: &Play) -> Result<Vec<Item>, Message> {
+    chosen(session, &items(session, play)?)
 }
 
 /// Returns all tasks of a play in their order, with those that the engine adds.

@@ -70,7 +70,7 @@ pub fn run(
 }
 
 fn end(session: Session<'_>, failed: bool, error: Option<RunError>) -> RunEnd {
-    let first_failure = session.first_failure.filter(|_| failed);
+    let first_failure = session.first_failure.get().filter(|_| failed);
     RunEnd { counters: session.all_counters(), failed, first_failure, error }
 }
 

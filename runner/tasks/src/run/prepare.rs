@@ -40,7 +40,7 @@ pub fn prepare(run: &TaskRun<'_>, session: &mut Session<'_>, fields: &TaskFields
     let name = action_name(run, session)?;
     let collections = session.collections(run.task);
     let full_name = match table::find(&name) {
-        Some(action) => format!("ansible.builtin.{}", action.name),
+        Some(action) => action.full_name(),
         None => session.host.resolve(&name, &collections).ok_or_else(|| {
             session.note_failure(HostErrorKind::NotFound);
             Message::new(format!("Cannot resolve '{name}' to an action or module."))

@@ -1,6 +1,6 @@
 //! The state of a run: the caller's host, the variables, the play that runs, and what was counted.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub struct Session<'a> {
     /// Whether a play failed on the host.
     pub failed: bool,
     /// What stopped the run first.
-    pub first_failure: Option<HostErrorKind>,
+    pub first_failure: Cell<Option<HostErrorKind>>,
     next_id: u64,
 }
 
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
             start_at: options.start_at_task.clone(),
             done_once: HashSet::new(),
             failed: false,
-            first_failure: None,
+            first_failure: Cell::default(),
             next_id: 0,
         }
     }
@@ -283,8 +283,8 @@ impl<'a> Session<'a> {
     }
 
     /// Records a failure, of which the first decides the exit status.
-    pub fn note_failure(&mut self, kind: HostErrorKind) {
-        self.first_failure.get_or_insert(kind);
+    pub fn note_failure(&self, kind: HostErrorKind) {
+        self.first_failure.set(self.first_failure.get().or(Some(kind)));
     }
 
     /// Returns the collections in which actions of a task are looked up.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use modbox_python_json::{Dict, Value};
-use modbox_template::Origin;
+use modbox_template::{Origin, Provenance};
 use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
@@ -61,9 +61,11 @@ fn fail(session: &mut Session<'_>, iterator: &mut PlayIterator, task: &Task, inf
     if iterator.fail() {
         session.counters.rescued += 1;
         let failed = Value::Dict(failed_task(task, info));
-        session.vars.set("ansible_failed_task", &failed, Origin::Magic);
+        // The name of the task may have been made from results.
+        let origin: Arc<Provenance> = Arc::new([Origin::Result(info.name.as_str().into())].into_iter().collect());
+        session.vars.set("ansible_failed_task", &failed, Arc::clone(&origin));
         let result = Value::Dict(end.outcome.with_items());
-        session.vars.set("ansible_failed_result", &result, Origin::Result(info.name.as_str().into()));
+        session.vars.set("ansible_failed_result", &result, origin);
     } else {
         session.counters.failed += 1;
         let failures = end.parts.iter().filter(|part| !part.ignore_errors).map(|part| part.outcome.failure);
@@ -98,7 +100,7 @@ pub fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
         let data = Value::Dict(outcome.registered());
         match written_items(task, outcome, &data) {
             Some(source) => session.vars.set_source(&name, source, origin),
-            None => session.vars.set(&name, &data, origin),
+            None => session.vars.set(&name, &data, Arc::new([origin].into_iter().collect())),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use modbox_jinja::values;
 use modbox_python_json::{Dict, Value as Json};
-use modbox_template::{Layer, Origin, Scope, Slot};
+use modbox_template::{Layer, Origin, Provenance, Scope, Slot};
 use modbox_yaml::Source;
 
 use crate::vars::facts::Facts;
@@ -59,8 +59,8 @@ impl HostVars {
     }
 
     /// Sets a variable as `set_fact` and `register` do.
-    pub fn set(&mut self, name: &str, value: &Json, origin: Origin) {
-        let slot = Slot::value(values::from_json(value), origin);
+    pub fn set(&mut self, name: &str, value: &Json, provenance: Arc<Provenance>) {
+        let slot = Slot::made(values::from_json(value), provenance);
         // The layer is copied only while the scope of a task is still in use.
         Arc::make_mut(&mut self.set).insert(name, slot);
         self.generation += 1;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use modbox_jinja::values;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Layer, Origin, Scope, Slot};
 use modbox_yaml::Source;
@@ -39,7 +40,17 @@ pub fn of_run(options: &RunOptions, folder: &str, hosts: &KnownHosts) -> Layer {
     if let Some(limit) = &options.limit {
         put("ansible_limit", text(limit));
     }
-    layer::of_data(&set, &Origin::Magic)
+    with_groups(&set, hosts)
+}
+
+/// Returns the layer of what the engine sets. Names of groups that tasks added may have been made from results.
+fn with_groups(set: &Dict, hosts: &KnownHosts) -> Layer {
+    let mut layer = layer::of_data(set, &Origin::Magic);
+    let changed = ["group_names", "groups"].into_iter().filter(|_| hosts.is_changed);
+    for (name, value) in changed.filter_map(|name| Some((name, set.get(name)?))) {
+        layer.insert(name, Slot::value(values::from_json(value), Origin::Result("add_host or group_by".into())));
+    }
+    layer
 }
 
 /// Returns the variables that name a host. One without an inventory has no file of an inventory.
@@ -56,7 +67,7 @@ pub fn of_host_names(host: &str, hosts: &KnownHosts) -> Layer {
         put("inventory_file", origin.map_or(Value::Null, |origin| Value::from(origin.name.as_str())));
         put("inventory_dir", origin.and_then(|origin| origin.folder.as_deref()).map_or(Value::Null, Value::from));
     }
-    layer::of_data(&set, &Origin::Magic)
+    with_groups(&set, hosts)
 }
 
 fn list(items: &[String]) -> Value {

@@ -16,7 +16,7 @@ use crate::scope::{Content, Slot};
 impl Evaluation {
     /// Returns the value of a variable, and records its origin.
     pub(crate) fn slot_value(self: &Arc<Self>, slot: &Slot) -> Value {
-        self.read(slot.origin());
+        slot.origins().for_each(|origin| self.read(origin));
         match slot.content() {
             Content::Source(source) => self.source_value(source),
             Content::Value(value) => self.wrap(value.clone(), true).0,

@@ -50,12 +50,13 @@ impl Interpreter<'_> {
         match results {
             Ok(results) => Ok(self.shaped(results, wants_list)),
             // Only failures can be ignored; an undefined value and a limit cannot.
-            Err(stop) if stop.0.cause == Cause::Raised && on_error == OnError::Ignore => {
+            Err(stop) if is_failure(stop.0.cause) && on_error == OnError::Ignore => {
                 Ok(if wants_list { Value::from(Vec::<Value>::new()) } else { Value::from(()) })
             }
-            Err(stop) if stop.0.cause == Cause::Raised => {
+            Err(stop) if is_failure(stop.0.cause) => {
                 let message = format!("The lookup plugin '{name}' failed: {}", stop.0.message);
-                Err(self.stop(Cause::Failed, message))
+                let cause = if stop.0.cause == Cause::Denied { Cause::Denied } else { Cause::Failed };
+                Err(self.stop(cause, message))
             }
             Err(stop) => Err(stop),
         }
@@ -94,7 +95,8 @@ impl Interpreter<'_> {
         self.evaluation.machine.lookups.lookup(&call).map_err(|error| match error {
             LookupError::Undefined(message) => self.stop(Cause::Undefined, message),
             LookupError::Unknown(_) => self.stop(Cause::Failed, error.to_string()),
-            LookupError::Denied(_) | LookupError::Failed(_) => self.raise(error.to_string()),
+            LookupError::Denied(_) => self.stop(Cause::Denied, error.to_string()),
+            LookupError::Failed(_) => self.raise(error.to_string()),
         })
     }
 
@@ -112,6 +114,11 @@ impl Interpreter<'_> {
             None => Value::from(results),
         }
     }
+}
+
+/// Returns whether a lookup failed for a reason that `errors` can ignore.
+fn is_failure(cause: Cause) -> bool {
+    matches!(cause, Cause::Raised | Cause::Denied)
 }
 
 /// Removes a named argument and returns it.

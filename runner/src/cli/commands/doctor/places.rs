@@ -9,6 +9,7 @@ use modbox_vocabulary::quoting::quote;
 use super::check::Check;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
+use crate::cli::exit::error_words;
 use crate::cli::settings::{self, Settings};
 
 /// Entries of a cache that are counted; beyond them the size is a least one.
@@ -137,5 +138,5 @@ pub(super) fn policy(environment: &Environment) -> (Vec<Check>, u8) {
 }
 
 fn chain(error: &anyhow::Error) -> String {
-    format!("{error:#}")
+    error_words(error)
 }

@@ -7,6 +7,7 @@ use crate::app::PythonSurvey;
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
+use crate::cli::exit::error_words;
 use crate::cli::settings;
 
 /// Interpreters that a line lists.
@@ -33,7 +34,7 @@ fn python(context: &Context) -> Vec<Check> {
     let (config, chosen) = match (config, chosen) {
         (Ok(config), Ok(chosen)) => (config, chosen),
         (Err(error), _) | (_, Err(error)) => {
-            return vec![Check::missing("Python", format!("{error:#}"), "change or unset the variable")];
+            return vec![Check::missing("Python", error_words(&error), "change or unset the variable")];
         }
     };
     let chosen = chosen.get("python").map(String::as_str);

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
-use modbox_policy::{FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, Rules, merge};
+use modbox_policy::{Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, Rules, merge};
 
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::settings::{self, PolicyText, Resolved, WrongGrant};
 
@@ -61,15 +61,11 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let PolicyText { text, exposure } = match settings::read_policy_file(path) {
         Ok(Some(read)) => read,
         Ok(None) => return vec![error(None, "the file does not exist".to_owned())],
-        Err(why) => return vec![error(None, format!("{why:#}"))],
+        Err(why) => return vec![error(None, error_words(&why))],
     };
-    let file = match PolicyFile::parse(&text) {
-        Ok(file) => file,
-        Err(mistakes) => {
-            return mistakes.0.into_iter().map(|PolicyFileProblem { place, message }| error(place, message)).collect();
-        }
-    };
-    let mut findings = Vec::new();
+    let (file, mistakes) = PolicyFile::read(&text);
+    let mistakes = mistakes.into_iter().map(|PolicyFileProblem { place, message }| error(place, message));
+    let mut findings: Vec<Finding> = mistakes.collect();
     // A run refuses a file that it would use unasked, and warns of others.
     let is_implied = environment.policy_files.contains(&environment.absolute(path));
     findings.extend(exposure.map(|exposure| Finding {
@@ -84,6 +80,14 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         add_contradictions(&[&general, &own], &mut findings);
         if let ModuleKey::Name(name) = &key.value {
             let text = format!("this applies to every module named `{name}`; a `sha256:` digest selects one module");
+            findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
+        }
+    }
+    for (key, rules) in &file.tasks {
+        let own = check_rules(environment, rules, "the rule", &mut findings);
+        add_contradictions(&[&general, &own], &mut findings);
+        if rules.allow != Allow::default() {
+            let text = format!("this applies to each task that fits `{}`, in every play", key.value);
             findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
         }
     }
@@ -103,7 +107,7 @@ fn check_rules(
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         kind: Kind::Error,
-        text: format!("invalid grant `{written}`: {error:#}"),
+        text: format!("invalid grant `{written}`: {}", error_words(&error)),
     }));
     for (grant, place) in rules.paths.iter().zip(&places) {
         let warnings = path_warnings(environment, grant).into_iter();

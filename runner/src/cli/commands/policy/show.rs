@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
-use modbox_policy::{LimitName, MergedPolicy, Policy};
+use modbox_policy::{Designated, LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
@@ -14,6 +14,7 @@ use crate::app::{
     Admission, Arguments, Module, PathOption, RunRequest, locate, needed_by_commands, needed_by_interpreter,
 };
 use crate::cli::args::ShowArgs;
+use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
@@ -27,16 +28,21 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let lookup = Lookup::new(context, &args.lookup)?;
     let task = task_args(&args.pairs, &args.args, order).or_usage()?;
+    let user = become_user::resolve(args.become_user.as_deref())?;
+    let as_user = |mut effective: MergedPolicy| {
+        become_user::apply(&mut effective.policy, user.clone(), &context.environment);
+        effective
+    };
     let (module, effective, run) = match &args.module {
         Some(written) => {
             let found = lookup.find(context, written)?;
             let module = Module::new(locate::read(&found.path).or_unavailable()?, None);
             let (name, digest) = (found.name, module.digest().to_owned());
-            let effective = settings.for_module(&name, &digest).or_usage()?;
+            let effective = as_user(settings.for_module(&name, &digest).or_usage()?);
             let run = examine(context, &lookup, &module, &name, task, &effective)?;
             (Some((name, digest)), effective, run)
         }
-        None => (None, settings.for_every_module().or_usage()?, ExaminedRun::default()),
+        None => (None, as_user(settings.for_every_module().or_usage()?), ExaminedRun::default()),
     };
     let interpreters = lookup.interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
     let listing = PolicyListing {
@@ -46,6 +52,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
         run,
         interpreters: interpreters.map(|program| context.environment.absolute(Path::new(&program))).collect(),
         others: settings.module_keys(),
+        tasks: settings.task_keys(),
     };
     let text = if args.json { encode(&listing.to_value()) } else { output::clean(listing.to_text().trim_end()) };
     output::print_line(&text).or_internal()?;
@@ -96,6 +103,8 @@ struct PolicyListing<'a> {
     run: ExaminedRun,
     /// The modules for which policy files have specific rules.
     others: Vec<String>,
+    /// The keys of tasks for which policy files have specific rules.
+    tasks: Vec<String>,
 }
 
 impl PolicyListing<'_> {
@@ -134,15 +143,18 @@ impl PolicyListing<'_> {
             })
             .collect();
         let effective = &self.effective;
-        let designated: Value = [
-            ("value", Value::from(effective.policy.designated().as_str())),
-            ("source", effective.designated_by.as_str().into()),
-        ]
-        .into();
+        let setting = |value: Designated, by: &str| -> Value {
+            [("value", Value::from(value.as_str())), ("source", by.into())].into()
+        };
+        let policy = &effective.policy;
+        let designated = setting(policy.designated(), &effective.designated_by);
+        let by_results = setting(policy.designated_by_results(), &effective.designated_by_results_by);
         [
             ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
             ("module", module.into()),
             ("designated", designated),
+            ("designated_by_results", by_results),
+            ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
             ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
@@ -150,6 +162,7 @@ impl PolicyListing<'_> {
             ("native_control_groups", control_groups().into_iter().map(Value::from).collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
             ("modules", self.others.iter().map(String::as_str).collect::<Vec<_>>().into()),
+            ("tasks", self.tasks.iter().map(String::as_str).collect::<Vec<_>>().into()),
         ]
         .into()
     }
@@ -163,7 +176,13 @@ impl PolicyListing<'_> {
             let _ = writeln!(text, "module: {name}, sha256:{digest}");
         }
         let effective = &self.effective;
-        let _ = writeln!(text, "designated: {} ({})", effective.policy.designated(), effective.designated_by);
+        let policy = &effective.policy;
+        let _ = writeln!(text, "designated: {} ({})", policy.designated(), effective.designated_by);
+        let by = &effective.designated_by_results_by;
+        let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
+        if let Some(user) = policy.user() {
+            let _ = writeln!(text, "user: {} (--become-user)", user.name);
+        }
         text += "grants:\n";
         let grants = self.grants();
         if grants.is_empty() {
@@ -198,6 +217,12 @@ impl PolicyListing<'_> {
             text += "modules with their own rules:\n";
         }
         for key in &self.others {
+            let _ = writeln!(text, "  {key}");
+        }
+        if !self.tasks.is_empty() {
+            text += "tasks with their own rules:\n";
+        }
+        for key in &self.tasks {
             let _ = writeln!(text, "  {key}");
         }
         text

@@ -16,7 +16,7 @@ use crate::cli::args::SuggestionKey;
 use crate::cli::bounded::read_stream;
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::settings::{self, Resolved};
 
@@ -71,10 +71,12 @@ fn read(path: &Path) -> anyhow::Result<(String, String)> {
 pub(in crate::cli::commands) fn usable(environment: &Environment, text: &str) -> anyhow::Result<String> {
     let file = PolicyFile::parse(text).context("failed to read the suggested policy")?;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for (_, written) in &file.modules {
+    let of_modules = file.modules.iter().map(|(_, rules)| rules);
+    let all = std::iter::once(&file.rules).chain(of_modules).chain(file.tasks.iter().map(|(_, rules)| rules));
+    for written in all {
         let Resolved { rules, mut places, wrong } = settings::resolve(environment, written, "suggestion");
         for wrong in &wrong {
-            withdraw(&mut lines, wrong.place.line, &format!("{:#}", wrong.error));
+            withdraw(&mut lines, wrong.place.line, &error_words(&wrong.error));
         }
         let mut paths = rules.paths;
         for _ in 0..MAX_CONTRADICTIONS {

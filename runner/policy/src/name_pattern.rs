@@ -1,11 +1,12 @@
 //! Patterns of names: `*` stands for any characters, also none, and `?` for one.
 
 use std::convert::Infallible;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 /// A pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamePattern(Vec<char>);
+pub struct NamePattern(Vec<char>);
 
 impl FromStr for NamePattern {
     type Err = Infallible;
@@ -15,14 +16,22 @@ impl FromStr for NamePattern {
     }
 }
 
+impl fmt::Display for NamePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|character| f.write_char(*character))
+    }
+}
+
 impl NamePattern {
     /// Returns the pattern of a text. Every text is one.
-    pub(crate) fn new(text: &str) -> Self {
+    #[must_use]
+    pub fn new(text: &str) -> Self {
         Self(text.chars().collect())
     }
 
     /// Returns whether the whole name fits. Takes time in proportion to the product of both lengths at most.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (&self.0, name.chars().collect::<Vec<char>>());
         let (mut at, mut read) = (0, 0);
         // The place after the last `*`, and how much of the name that `*` stands for ends where.

@@ -1,0 +1,22 @@
+//! What a run of a task's module would be.
+
+use std::path::PathBuf;
+
+use modbox_vocabulary::{Denial, Grant};
+
+/// A run of a module that was not started.
+#[derive(Debug, Default)]
+pub(crate) struct ExplainedCall {
+    /// Name that the task or its action uses.
+    pub(crate) name: String,
+    /// Name of the module, its kind and its file.
+    pub(crate) module: Option<(String, String, PathBuf)>,
+    /// Grants of its arguments.
+    pub(crate) designated: Vec<Grant>,
+    /// Grants that it lacks.
+    pub(crate) needs: Vec<Denial>,
+    /// What else is known of the run.
+    pub(crate) notes: Vec<String>,
+    /// Why it could not run at all.
+    pub(crate) error: Option<String>,
+}
