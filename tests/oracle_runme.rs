@@ -167,7 +167,7 @@ fn programs(dir: &TestDir, python: &Path) {
     // Targets that install packages enter a virtual environment first.
     dir.write("bin/virtualenv.sh", "");
     let script = format!(
-        "#!/bin/bash\nexec -a ansible-playbook '{}' --allow-all --interpreter '{}' \"$@\"\n",
+        "#!/bin/bash\nexec -a ansible-playbook '{}' --allow-all --prefer classic --interpreter '{}' \"$@\"\n",
         modbox().display(),
         python.display()
     );
