@@ -228,6 +228,10 @@ fn templates_are_rendered_by_the_command() {
         "Hello World\n"
     );
     assert_eq!(run(&["--expression", "[1, 2] | sum"]).exits_with(0).stdout_text(), "3\n");
+    // A filter that is given something undefined returns it, so that a default applies.
+    let undefined = ["-e", "{\"d\": {\"k\": \"{{ nope }}\"}}"];
+    let kept = [&["--expression", "d.items() | list | default([])"], &undefined[..]].concat();
+    assert_eq!(run(&kept).exits_with(0).stdout_text(), "[]\n");
     let wrong = run(&["{{ nope }}"]).exits_with(1);
     assert!(wrong.stderr_text().contains("'nope' is undefined"), "{}", wrong.stderr_text());
     dir.write("t.j2", "{% include 'part.j2' %}-{{ x }}\n");

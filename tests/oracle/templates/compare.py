@@ -23,7 +23,7 @@ import engine
 import generate
 
 # The share of cases that may differ without a reason in `EXPECTED`.
-TOLERATED = 0.01
+TOLERATED = 0.001
 
 EXPECTED = [
     (

@@ -88,7 +88,12 @@ impl Interpreter<'_> {
             return Err(self.stop(Cause::Raised, message));
         };
         let value = self.plugin(plugin, "filter", given)?;
-        if let (None, Some(items)) = (value.as_str(), value.len()) {
+        // A marker that is asked for its length is used, which is a failure.
+        let is_text = value.as_str().is_some();
+        if !is_text
+            && !Marker::is(&value)
+            && let Some(items) = value.len()
+        {
             self.produce_items(items)?;
         }
         if value.is_undefined() && !was_undefined {
