@@ -92,7 +92,9 @@ impl LookupHost for PlayLookups {
             return Ok(Some(grant.value.clone()));
         }
         let value = self.process_variable(name);
-        if value.is_none() || FREE_VARIABLES.contains(&name) || self.policy.allows_everything() {
+        // An explained play is run later, when the variable may be set.
+        let is_unset = value.is_none() && !self.explains;
+        if is_unset || FREE_VARIABLES.contains(&name) || self.policy.allows_everything() {
             return Ok(value);
         }
         Err(self.denied(format!("read the variable `{name}`"), format!("--allow-env {}", quote(name))))
