@@ -10,6 +10,7 @@ use modbox_contract::{Dict, Value, encode};
 use modbox_kinds::Kind;
 use modbox_policy::{EnvGrant, Policy, Rules, TaskNames};
 use modbox_tasks::run::host::PrivateFile;
+use modbox_vocabulary::Capability;
 
 use crate::app::library::FoundModule;
 use crate::app::{Admission, ArgumentOrigin, PythonConfig, Report};
@@ -172,7 +173,7 @@ impl<'a> TaskModules<'a> {
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = job(&run);
         self.resolver.begin_round();
-        let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let (found, fallback) = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
         let resolved = self.admit(&found, &job, run, &[])?;
         Ok(ReadyRun { job, resolved, found, fallback })
     }
@@ -243,7 +244,7 @@ impl<'a> TaskModules<'a> {
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = job(&run);
         self.resolver.begin_round();
-        let (found, fallback) = self.choose(candidates, &job, run.name)?;
+        let (found, fallback) = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
         let (rules, name, has_files) = (rules(&run), run.name.to_owned(), !run.own_files.is_empty());
         let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
         let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
@@ -252,21 +253,24 @@ impl<'a> TaskModules<'a> {
             Admission::Admitted(_) => Vec::new(),
             Admission::Refused { report, .. } => report.denials.clone(),
         };
-        needs.extend(implied_needs::of(&found.name, &job.args, has_files, policy));
         let kind = resolved.setup.module.detection().map_or("unknown kind", |found| found.kind.as_str());
-        let kind = if kind == Kind::Component.as_str() { kind.to_owned() } else { format!("classic, {kind}") };
+        let is_component = kind == Kind::Component.as_str();
+        let implied = implied_needs::of(&found.name, &job.args, has_files, policy);
+        needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
+        let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
         let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
         let notes = found.deprecations.iter().cloned().chain(fallback).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
         Ok(ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None })
     }
 
-    /// Returns the module that runs, and the reason if it is not the component of that name.
+    /// Returns the module that runs, and the reason if it is not the component of that name. `has_files` tells that files
+    /// of the run are in its arguments.
     fn choose(
         &mut self,
         candidates: Candidates,
         job: &Job,
-        name: &str,
+        (name, has_files): (&str, bool),
     ) -> Result<(FoundModule, Option<String>), NotRun> {
         let Candidates { own, classic } = candidates;
         let Some(own) = own else {
@@ -277,7 +281,8 @@ impl<'a> TaskModules<'a> {
             return Ok((classic.clone(), None));
         }
         let refused = match self.own(&own, classic.is_some()) {
-            Ok(component) => match self.refuses(&component, job) {
+            Ok(component) => match self.refuses(&component, job).or_else(|| self.lacks_run(&component, job, has_files))
+            {
                 None => return Ok((component, None)),
                 Some(reason) if classic.is_none() => {
                     tracing::debug!(name, reason, "the component refuses the arguments, and no other module exists");
@@ -317,6 +322,14 @@ impl<'a> TaskModules<'a> {
         let spec = &module.metadata()?.argument_spec;
         let validated = spec.validate(&job.args, &self.surroundings);
         validated.errors.first().map(|error| format!("it does not accept the arguments ({})", error.message))
+    }
+
+    /// Returns why a component cannot run the command that its arguments name; `None` if it can, or names none. Ansible's
+    /// own module runs the programs of the system without a grant, in its sandbox.
+    fn lacks_run(&self, component: &FoundModule, job: &Job, has_files: bool) -> Option<String> {
+        let needs = implied_needs::of(&component.name, &job.args, has_files, self.resolver.policy());
+        let run = needs.into_iter().find(|need| need.capability == Capability::Run)?;
+        Some(format!("it runs a program only with `{}`", run.allow))
     }
 
     /// Returns the interpreters of the command line with those that a task names. Equal ones are one value, so that tasks
