@@ -15,7 +15,7 @@ use crate::{TestDir, debian};
 ///
 /// # Panics
 ///
-/// There is no browser, or it says nothing.
+/// The browser is missing, or prints nothing.
 pub fn seen(dir: &TestDir, page: &str, frame: &str, script: &str) -> Value {
     dir.write("page.html", page);
     let wrapper = format!(

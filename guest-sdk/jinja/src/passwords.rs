@@ -45,13 +45,13 @@ pub struct Settings {
     pub ident: Option<String>,
 }
 
-/// Why there is no hash.
+/// Error of hashing a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),
-    /// There is no chance for a salt.
+    /// The host gives no random bytes for a salt.
     #[error("{0}")]
     Chance(String),
 }

@@ -16,7 +16,7 @@ impl Last {
     ///
     /// # Errors
     ///
-    /// There is nothing that could be repeated.
+    /// The repeat follows nothing.
     pub(crate) fn repeated(self, at: usize) -> Result<Self, String> {
         match self {
             Self::Nothing => Err(format!("nothing to repeat at position {at}")),

@@ -87,7 +87,7 @@ pub struct PluginSearch<'a> {
 }
 
 impl PluginSearch<'_> {
-    /// Returns the Python plugin that a name means. A name of a collection means one even if there is no such file.
+    /// Returns the Python plugin that a name means. A name with a collection means a plugin even without a file.
     #[must_use]
     pub fn find(&self, kind: PluginKind, name: &str) -> Option<PythonPlugin> {
         let plugin = |file| PythonPlugin { kind, name: name.to_owned(), file };

@@ -27,7 +27,7 @@ pub enum Unmanaged<E> {
     Run(E),
 }
 
-/// Result of a request, with the reports of its actions. There is no result if the last action failed.
+/// Result of a request, with the reports of its actions. The result is missing if the last action failed.
 #[derive(Debug)]
 pub struct Managed {
     /// The result, as that of a module.

@@ -1,6 +1,6 @@
 //! Action plugins in Python that plays and roles bring.
 //!
-//! Ansible runs them in its controller, with all that it may do, so modbox runs none. One that only gives another name to
+//! Ansible runs them in its controller, with all that it may do, so modbox does not run them. One that only gives another name to
 //! an action of ansible-core is that action.
 
 use std::cell::RefCell;

@@ -94,7 +94,7 @@ impl<'a> TaskResources<'a> {
         Ok(managed)
     }
 
-    /// Returns the provider that a task names. What was left out may be the reason that there is none.
+    /// Returns the provider that a task names. A provider that was left out is named in the error.
     fn select<'f>(&self, catalogue: &'f Catalogue, wanted: &str) -> Result<&'f Provider, ResourceError> {
         catalogue.select(wanted).map_err(|error| {
             let left_out = catalogue.problems.iter().map(|problem| format!("; left out: {}", problem.message));

@@ -90,7 +90,7 @@ fn untrusted(context: &ActionContext<'_>, source: &Source) -> ActionError {
     ActionError::Explained(Box::new(message.causing(UNRESOLVED, place)))
 }
 
-/// Returns the value of the expression of `var`. What is undefined is shown, and is not a failure.
+/// Returns the value of the expression of `var`. An undefined value is shown and does not fail the task.
 fn shown(context: &mut ActionContext<'_>, source: &Source) -> Result<Dict, ActionError> {
     let name = values::scalar_text(source).unwrap_or_default();
     if source.as_text().is_none() {

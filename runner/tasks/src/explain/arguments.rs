@@ -88,7 +88,7 @@ pub(super) fn unknown(engine: &Engine, scope: &Scope, source: &Source, cause: &T
     }
 }
 
-/// Returns the results among origins as a text; empty if there are none.
+/// Returns the results among origins as a text, which is empty without results.
 #[must_use]
 pub(super) fn results<'a>(origins: impl Iterator<Item = &'a Origin>) -> String {
     origins.filter(|origin| origin.needs_run()).map(Origin::to_string).collect::<Vec<_>>().join(" and ")

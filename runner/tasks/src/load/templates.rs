@@ -18,7 +18,7 @@ use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, is_builtin};
 use crate::python_plugins::PluginKind;
 
-/// Checks a task. Its variables are evaluated only where they are used, so what is wrong in them is never certain.
+/// Checks a task. An error in its variables is a warning, since variables are evaluated only where they are used.
 pub fn check_task(loader: &Loader<'_>, task: &Task, vars: Option<&Source>) {
     let reached = is_reached(loader, task);
     check_keywords(loader, &task.keywords, |keyword| match keyword {

@@ -27,7 +27,7 @@ pub trait ActionHost: ActionNames {
     ///
     /// # Errors
     ///
-    /// There is no such provider, or it cannot be run at all. A provider that ran and failed has a result.
+    /// The provider is unknown or cannot start. A provider that ran and failed has a result.
     fn manage_resource(&mut self, call: &ModuleCall) -> Result<ResourceRun, HostError> {
         let message = format!("failed to find the provider `{}`: this host has no providers", call.name);
         Err(HostError { message, kind: HostErrorKind::NotFound, report: None })
