@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(file.rules.designated_by_results, Some(Designated::Read));
         assert_eq!(file.tasks[0].0.value, TaskKey::parse("Install *").unwrap());
         assert_eq!(texts(&file.tasks[0].1.allow.write), ["/srv"]);
-        assert_eq!((file.tasks[1].0.value.to_string().as_str(), file.tasks[1].0.place.line), ("role: web", 12));
+        assert_eq!((file.tasks[1].0.value.to_string().as_str(), file.tasks[1].0.place.line), ("role: web", 14));
     }
 
     #[test]
