@@ -92,6 +92,12 @@ fn directories_and_links_need_the_directory_around_them() {
 }
 
 #[test]
+fn a_directory_for_writing_does_not_contradict_what_was_granted_inside_it() {
+    let both = ["--allow-read %/data/file", "--allow-write %/data", "--allow-write %/data/file"];
+    check("open('%/data/file').read(); os.mkdir('%/data/made')", None, &both);
+}
+
+#[test]
 fn a_directory_that_an_option_names_needs_the_one_around_it() {
     let dir = prepared();
     let path = dir.join("data/new").display().to_string();

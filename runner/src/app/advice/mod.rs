@@ -13,7 +13,8 @@
 //!   for the named path below it.
 //! - A path that does not exist, for reading, and a place that belongs to the module: no option.
 //! - A new path where a grant of a name cannot make it: the option for the directory.
-//! - Options that would contradict each other become one.
+//! - Options that would contradict each other become one. A directory for writing comes with the paths inside it that
+//!   are granted for reading.
 //!
 //! Advice grants nothing.
 
@@ -57,7 +58,11 @@ pub(super) fn improve(denials: &mut [Denial], request: &RunRequest<'_>, makes_na
             Remedy::Given => {}
             Remedy::None => denial.allow.clear(),
             Remedy::Designation { option, access } => denial.allow = options::designation(&option, access),
-            Remedy::Path { path, access } => denial.allow = options::grant(&path, access),
+            Remedy::Path { path, access } => {
+                let inner = if access == Access::Write { adviser.read_inside(&path) } else { Vec::new() };
+                let paths = std::iter::once(path.as_path()).chain(inner);
+                denial.allow = paths.map(|path| options::grant(path, access)).collect::<Vec<_>>().join(" ");
+            }
         }
     }
 }
@@ -207,6 +212,15 @@ impl Adviser<'_> {
         let is_source =
             |text: &str| text.strip_prefix(&*source).is_some_and(|rest| rest.is_empty() || rest.starts_with(','));
         self.policy.paths().iter().any(|grant| is_source(&grant.source) && grant.access >= access)
+    }
+
+    /// Returns the paths inside a directory that an operator granted for reading alone. They would contradict a grant
+    /// of the directory for writing, and need the same grant.
+    fn read_inside(&self, directory: &Path) -> Vec<&Path> {
+        let paths = self.policy.paths().iter();
+        let paths = paths.filter(|grant| grant.access == Access::Read && !grant.source.starts_with("argument "));
+        let paths = paths.map(|grant| Path::new(&grant.guest));
+        paths.filter(|path| path.starts_with(directory) && *path != directory).collect()
     }
 
     fn is_granted_for_writing(&self, path: &Path) -> bool {
