@@ -17,8 +17,17 @@ use crate::{TestDir, fixture, temporary};
 /// The release whose behaviour modbox follows.
 pub const VERSION: &str = "2.19.14";
 
-/// Packages of its environment. Ansible's modules need the last two.
-const PACKAGES: [&str; 4] = ["ansible-core==2.19.14", "ziglang==0.17.1", "pexpect==4.9.0", "python-debian==1.1.1"];
+/// Packages of its environment. Ansible's modules need the last two. What templates and YAML mean depends on Jinja and
+/// PyYAML, so these are pinned too: PyYAML 6.0.4 comes with libyaml 0.2.6, which accepts `[?]` and gives other places.
+const PACKAGES: [&str; 7] = [
+    "ansible-core==2.19.14",
+    "PyYAML==6.0.3",
+    "Jinja2==3.1.6",
+    "MarkupSafe==3.0.4",
+    "ziglang==0.17.1",
+    "pexpect==4.9.0",
+    "python-debian==1.1.1",
+];
 
 /// Older releases whose contracts modbox supports, and their packages.
 const OLDER: [(&str, &str); 2] = [(EARLIER, "ansible-core==2.14.18"), (LEGACY, "ansible==2.9.27")];
