@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use crate::native_programs::Place;
+use crate::support::missing;
 
 const DONE: &str = "echo '{\"changed\": true}'";
 
@@ -142,6 +143,17 @@ fn an_existing_file_is_written_in_place_without_namespaces() {
         let report = script(&place, "echo more >> app.ini; ! (echo x > other.ini); ! (echo x > stray)", &["app.ini"]);
         assert_eq!(report["status"], "changed", "{report:#}");
         assert_eq!(content(&place), expect(Some("oldmore\n"), None));
+    }
+}
+
+#[test]
+fn a_directory_of_a_granted_name_needs_the_one_around_it_without_namespaces() {
+    for place in Place::all().into_iter().filter(|place| place.level == 2) {
+        folder(&place);
+        let report = script(&place, "mkdir new", &["new"]);
+        let denial = missing(&report).find(|denial| denial["subject"] == *place.path("conf/new"));
+        let denial = denial.unwrap_or_else(|| panic!("{report:#}"));
+        assert_eq!(denial["allow"], format!("--allow-write {}", place.path("conf")));
     }
 }
 

@@ -225,10 +225,10 @@ impl Observer {
                 refused.or_else(|| self.write(report, path, Operation::Change, false))
             }
             CallEffect::Make { directory, path } => {
-                self.write(report, path_of(report, directory, path)?, Operation::Change, true)
+                self.make(report, path_of(report, directory, path)?, Operation::Change)
             }
             CallEffect::MakeLink { directory, path } => {
-                self.write(report, path_of(report, directory, path)?, Operation::MakeLink, true)
+                self.make(report, path_of(report, directory, path)?, Operation::MakeLink)
             }
             CallEffect::MakeDirectory { directory, path } => {
                 self.make_directory(report, path_of(report, directory, path)?)
@@ -307,7 +307,11 @@ impl Observer {
             let shown = self.is_own(report, &real) || self.room.grant_at(&real).is_some() || in_base(&real);
             return if shown { None } else { denials::read(&real, operation) };
         }
-        self.write(report, path, operation, true)
+        self.make(report, path, operation)
+    }
+
+    fn make(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
+        self.of_directory(&path, operation).or_else(|| self.write(report, path, operation, true))
     }
 
     fn write(&self, report: &ReportedCall, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
