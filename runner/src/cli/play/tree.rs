@@ -14,7 +14,7 @@ use modbox_policy::accounts::Accounts;
 use modbox_policy::{Policy, Shape, normalize};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
-use rustix::fs::OFlags;
+use rustix::fs::{MemfdFlags, OFlags};
 
 use crate::cli::play::needs::Needs;
 use crate::cli::play::written::WrittenFiles;
@@ -47,9 +47,7 @@ impl PlayTree {
     /// Opens the folders of a play's tree, and those that the policy grants. Folders that do not exist are left out.
     #[must_use]
     pub(crate) fn open(folders: &[PathBuf], policy: &Policy) -> Self {
-        // This clock is the one that the kernel takes the times of files from.
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-        let mut tree = Self { opened: (now.tv_sec, now.tv_nsec), ..Self::default() };
+        let mut tree = Self { opened: file_time(), ..Self::default() };
         folders.iter().for_each(|folder| tree.add(folder));
         for grant in policy.paths() {
             match grant.shape {
@@ -161,6 +159,19 @@ impl PlayTree {
         root.dir.canonicalize(rest).ok().map(|rest| root.path.join(rest))
     }
 
+    fn look(&self, path: &str) -> Result<Option<FileKind>, FileError> {
+        if self.is_granted_alone(path) {
+            return Ok(Path::new(path).exists().then_some(FileKind::File));
+        }
+        let (root, rest) = self.locate(path)?;
+        match root.dir.metadata(rest) {
+            Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
+            Ok(_) => Ok(Some(FileKind::File)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(failure(path, &error)),
+        }
+    }
+
     fn open_file(&self, path: &str) -> Result<cap_std::fs::File, FileError> {
         // So that a FIFO without a writer does not block.
         let mut options = OpenOptions::new();
@@ -193,16 +204,12 @@ impl PlayFiles for PlayTree {
     }
 
     fn kind(&self, path: &str) -> Result<Option<FileKind>, FileError> {
-        if self.is_granted_alone(path) {
-            return Ok(Path::new(path).exists().then_some(FileKind::File));
-        }
-        let (root, rest) = self.noted(self.locate(path))?;
-        match root.dir.metadata(rest) {
-            Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
-            Ok(_) => Ok(Some(FileKind::File)),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => self.noted(Err(failure(path, &error))),
-        }
+        self.noted(self.look(path))
+    }
+
+    /// Does not note a denial: the question is asked of each place where a file could be.
+    fn exists(&self, path: &str) -> bool {
+        matches!(self.look(path), Ok(Some(_)))
     }
 
     fn details(&self, path: &str) -> Result<FileDetails, FileError> {
@@ -248,6 +255,21 @@ impl PlayFiles for PlayTree {
         }
         names.sort();
         Ok(names)
+    }
+}
+
+/// Returns the time that a file changed now gets, in seconds and nanoseconds since the Unix epoch.
+///
+/// Since Linux 6.13 the times of files can be finer than the coarse clock, and thus ahead of it. A new file in memory has
+/// one that no earlier change of any file has passed.
+fn file_time() -> (i64, i64) {
+    let made = rustix::fs::memfd_create(c"time", MemfdFlags::CLOEXEC);
+    match made.and_then(rustix::fs::fstat) {
+        Ok(stat) => (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or_default()),
+        Err(_) => {
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+            (now.tv_sec, now.tv_nsec)
+        }
     }
 }
 
