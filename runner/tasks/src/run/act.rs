@@ -88,6 +88,10 @@ pub fn run(
     Err(Message::new("the task has no attempts"))
 }
 
+/// What ansible-core 2.19's task executor warns of: facts, which a module returns, can be in such a template.
+const TEMPLATED_ARGS: &str = "Using a template for task args is unsafe in some situations (see \
+    https://docs.ansible.com/ansible/devel/reference_appendices/faq.html#argsplat-unsafe).";
+
 /// What came of running the action once.
 struct Acted {
     outcome: Outcome,
@@ -139,7 +143,8 @@ fn act(
         let own = prepared.args.provenance.iter();
         outcome.provenance = own.map(|(name, provenance)| (name.clone(), Arc::new(provenance.clone()))).collect();
     }
-    outcome.warnings = findings.warnings;
+    outcome.warnings.extend(prepared.args.is_templated.then(|| Message::new(TEMPLATED_ARGS)));
+    outcome.warnings.extend(findings.warnings);
     outcome.reports.splice(0..0, findings.reports);
     outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));

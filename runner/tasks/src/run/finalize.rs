@@ -21,6 +21,8 @@ pub struct FinalArgs {
     pub sources: IndexMap<Arc<str>, Argument>,
     /// Where the arguments come from.
     pub provenance: Vec<(String, Provenance)>,
+    /// Whether a template gave the mapping of arguments, and thus their names.
+    pub is_templated: bool,
 }
 
 /// Why arguments cannot be finalized.
@@ -74,12 +76,14 @@ impl Finalizer<'_> {
             self.mapping(source, &mut found)?;
         }
         if let Some(whole) = &args.whole {
+            found.is_templated = whole.as_text().is_some();
             self.mapping(whole, &mut found)?;
         }
         if let Some(raw) = &args.raw {
             if self.action.free_form {
                 self.argument("_raw_params", raw, &mut found)?;
             } else if raw.as_text().is_some_and(|text| text.trim_start().starts_with("{{")) {
+                found.is_templated = true;
                 self.mapping(raw, &mut found)?;
             } else {
                 return Err(FinalizeError::FreeForm(raw.clone()));
