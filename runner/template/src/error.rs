@@ -162,6 +162,24 @@ impl TemplateError {
         }
     }
 
+    /// Returns where a person looks first: the line of a template file that failed, without a column, or else where the
+    /// evaluated text begins.
+    #[must_use]
+    pub fn place(&self) -> Position {
+        match self {
+            Self::Undefined { cause, line, .. }
+            | Self::Syntax { cause, line, .. }
+            | Self::Failed { cause, line, .. }
+            | Self::Denied { cause, line, .. }
+            | Self::Limit { cause, line, .. }
+                if *cause == Position::start_of(&cause.file) && cause.file.starts_with('/') =>
+            {
+                Position { line: *line, column: 0, ..cause.clone() }
+            }
+            _ => self.position().clone(),
+        }
+    }
+
     /// Says whether the policy denied something.
     #[must_use]
     pub fn is_denied(&self) -> bool {

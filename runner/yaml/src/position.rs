@@ -10,7 +10,7 @@ pub struct Position {
     pub file: Arc<str>,
     /// The line, from 1.
     pub line: u32,
-    /// The column in characters, from 1.
+    /// The column in characters, from 1; 0 where it is not known.
     pub column: u32,
 }
 
@@ -24,6 +24,7 @@ impl Position {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column == 0 { Ok(()) } else { write!(f, ":{}", self.column) }
     }
 }

@@ -14,7 +14,7 @@ use crate::run::session::Session;
 /// Returns the message of a template that failed.
 #[must_use]
 pub fn of_template(session: &Session<'_>, error: &TemplateError) -> Message {
-    let message = Message::new(error.message()).at(session.excerpt(error.position()));
+    let message = Message::new(error.message()).at(session.excerpt(&error.place()));
     if error.is_denied() {
         session.note_failure(HostErrorKind::Denied);
     }
