@@ -14,7 +14,7 @@ pub(crate) struct AnsibleSwitches {
     user: Option<String>,
     /// Number of hosts at a time. Makes no difference: a run has one.
     #[arg(short, long, value_name = "N")]
-    forks: Option<u32>,
+    pub(crate) forks: Option<u32>,
     /// Seconds to wait for a connection. Makes no difference, as all other switches about connections.
     #[arg(short = 'T', value_name = "SECONDS", hide_short_help = true)]
     connection_timeout: Option<u32>,

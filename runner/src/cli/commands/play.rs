@@ -205,6 +205,7 @@ fn run_options(
         check: args.check,
         diff: args.diff,
         verbosity: args.verbose,
+        forks: args.ansible.forks.unwrap_or(modbox_tasks::run::options::FORKS),
         tags: if args.tags.is_empty() { list_of(environment, "ANSIBLE_RUN_TAGS") } else { args.tags.clone() },
         skip_tags: if args.skip_tags.is_empty() {
             list_of(environment, "ANSIBLE_SKIP_TAGS")

@@ -24,6 +24,8 @@ pub struct RunOptions {
     pub diff: bool,
     /// The number of `-v`.
     pub verbosity: u8,
+    /// The number of forks that variables show; hosts run one after the other all the same.
+    pub forks: u32,
     /// Tags of tasks to run; empty for all.
     pub tags: Vec<String>,
     /// Tags of tasks not to run.
@@ -61,6 +63,9 @@ pub struct UserInfo {
     pub is_root: bool,
 }
 
+/// Ansible's number of forks where nothing sets it.
+pub const FORKS: u32 = 5;
+
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
@@ -71,6 +76,7 @@ impl Default for RunOptions {
             check: false,
             diff: false,
             verbosity: 0,
+            forks: FORKS,
             tags: Vec::new(),
             skip_tags: Vec::new(),
             start_at_task: None,

@@ -31,7 +31,7 @@ pub fn of_run(options: &RunOptions, folder: &str, hosts: &KnownHosts) -> Layer {
     put("ansible_version", version(&options.ansible_version));
     put("ansible_check_mode", Value::Bool(options.check));
     put("ansible_diff_mode", Value::Bool(options.diff));
-    put("ansible_forks", Value::Int(1));
+    put("ansible_forks", Value::from(options.forks));
     put("ansible_verbosity", Value::from(u32::from(options.verbosity)));
     put("ansible_run_tags", list(&tags));
     put("ansible_skip_tags", list(&options.skip_tags));
