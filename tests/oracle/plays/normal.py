@@ -24,7 +24,18 @@ DELTA = re.compile(r"\b\d+:\d\d:\d\d\.\d{6}\b")
 PAUSE = re.compile(r"(?<=Paused for )[\d.]+")
 # Ansible tells where the value of a condition comes from, and adds the cause of the system to some errors.
 PLACE = re.compile(r" at '[^']*:\d+:\d+'(?=\. Conditionals)|: \[Errno \d+\] [^\"\n]*|(?<=file 'nowhere.txt'): F[^\"\n]*|(?<=file 'nowhere.txt')\.")
+# Ansible does not know the line of a template file.
+LINE_OF_FILE = re.compile(r"^(Origin: \S+\.j2):\d+\n\n(?:\d+ .*\n)+", re.M)
+# Ansible shows the error of a task whose result it hides.
+HIDDEN = re.compile(r"^\[ERROR\]: [^\n]*\n(?:(?!\[ERROR\]: |TASK )[^\n]*\n)*?(?=fatal: [^\n]*\"censored\": )", re.M)
 TEMPORARY_NAME = re.compile(r"\b(ansible|pre)\.\w{8}\b")
+
+
+# Entries of results as a play prints them for people, one in a line: see MOMENTS, HEADERS and NOT_OF_COMPONENTS.
+OF_RESULT = re.compile(
+    r"(\"(?:%s|src|_original_basename|unsafe_writes)\"): (?:\"[^\"]*\"|[\d.]+|true|false|null)" % "|".join(sorted(MOMENTS | HEADERS))
+)
+LINE_LEFT_OUT = re.compile(r"\s+\"(?:%s)\": (?!.*[\[{]$)" % "|".join(sorted(NOT_OF_COMPONENTS - {"ctime"})))
 
 
 # What is compared of an event.
@@ -36,6 +47,8 @@ COMPARED = {
 
 
 def text(found):
+    # The variables of a host are a type of their own there.
+    found = found.replace("object of type 'HostVarsVars'", "object of type 'dict'")
     found = TEMPORARY.sub("TEMPORARY", found)
     for pattern in (DELTA, PAUSE, PLACE):
         found = pattern.sub("", found)
@@ -62,6 +75,8 @@ def kept(name, found, of_file):
 
 def value(found, key=None):
     """A value without what may differ."""
+    if key in MOMENTS and isinstance(found, dict):
+        return "A MOMENT"
     if isinstance(found, dict):
         of_file = "isreg" in found
         return {text(name): value(inner, name) for name, inner in found.items() if kept(name, inner, of_file)}
@@ -111,7 +126,9 @@ def events(found):
 
 def output(found):
     """Lines that a play prints for people."""
-    return [line.rstrip() for line in text(HEADER.sub(r"\1", found)).splitlines()]
+    found = LINE_OF_FILE.sub(r"\1\n", HIDDEN.sub("", found))
+    lines = (line.rstrip() for line in text(HEADER.sub(r"\1", found)).splitlines())
+    return [OF_RESULT.sub(r"\1: …", line) for line in lines if not LINE_LEFT_OUT.match(line)]
 
 
 def tree(found):
