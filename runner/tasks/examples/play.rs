@@ -19,7 +19,6 @@ use modbox_tasks::report::callback::{Callback, Stream, TextOptions};
 use modbox_tasks::run::host::{ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError};
 use modbox_tasks::run::listing::{self, Listing};
 use modbox_tasks::run::options::RunOptions;
-use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook as run;
 use modbox_tasks::vars::layer;
 use modbox_template::{Config, Engine};
@@ -254,8 +253,5 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         written.unwrap_or_default();
     });
     let end = run::run(&playbook, &engine, &mut machine, &mut callback, &options, &settings);
-    if let Some(RunError::Load(errors)) = &end.error {
-        writeln!(std::io::stderr(), "{errors}")?;
-    }
     Ok(ExitCode::from(u8::from(end.failed) * 2))
 }

@@ -50,11 +50,15 @@ pub enum Problem {
     WrongValue { keyword: String, expected: Kind, found: String },
     #[error("`{keyword}` needs a value")]
     Missing { keyword: String },
+    #[error("No file specified for {action}; name one with `file`")]
+    NoFile { action: String },
+    #[error("Expected a string for {option} but got a {found}; write the name of one file")]
+    NotAFile { option: &'static str, found: &'static str },
     #[error("Invalid variable name {}; use letters, digits and underscores, not starting with a digit", modbox_python_json::str_repr(.name))]
     VariableName { name: String },
     #[error("`{keyword}` cannot be used with `{other}`; {remedy}")]
     Conflict { keyword: String, other: String, remedy: &'static str },
-    #[error("unknown option `{option}` of `{action}`; expected one of: {expected}")]
+    #[error("Invalid options for {action}: {option}; expected one of: {expected}")]
     UnknownOption { action: String, option: String, expected: String },
     #[error("failed to find {kind} `{name}`; looked at: {}", searched.join(", "))]
     NotFound { kind: &'static str, name: String, searched: Vec<String> },

@@ -319,10 +319,7 @@ fn list(playbooks: &[Playbook], engine: &Engine, options: &RunOptions, args: &Pl
 
 fn exit_status(ended: &RunEnd) -> ExitStatus {
     match (&ended.error, ended.first_failure) {
-        (Some(RunError::Load(errors)), _) => {
-            output::print_error(&anyhow::anyhow!("{errors}"));
-            ExitStatus::Usage
-        }
+        (Some(RunError::Load(_)), _) => ExitStatus::Usage,
         (_, Some(HostErrorKind::NotFound)) => ExitStatus::Unavailable,
         (_, Some(HostErrorKind::Denied)) => ExitStatus::Denied,
         (_, Some(HostErrorKind::Limit | HostErrorKind::TimedOut)) => ExitStatus::Limit,

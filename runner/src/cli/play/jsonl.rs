@@ -70,7 +70,11 @@ impl<W: Write> Events for JsonLines<W> {
                 self.line("verbose", vec![("level", u64::from(level).into()), ("text", text.into())]);
             }
             Event::Warning(message) => self.line("warning", vec![("text", message.brief().into())]),
-            Event::Error(message) => self.line("error", vec![("text", message.brief().into())]),
+            Event::Error(message) => {
+                let mut fields = vec![("text", message.brief().into())];
+                fields.extend(message.place().map(|place| ("position", place.into())));
+                self.line("error", fields);
+            }
             Event::Stats { hosts, .. } => {
                 for (host, counters) in hosts {
                     let fields = vec![("host", host.as_str().into()), ("stats", Value::Dict(counts(counters)))];

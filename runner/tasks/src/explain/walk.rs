@@ -16,6 +16,7 @@ use crate::model::task::Task;
 use crate::report::events::{Event, Events};
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
+use crate::run::connection_free;
 use crate::run::host::ActionHost;
 use crate::run::hosts;
 use crate::run::include::{self, IncludeError};
@@ -73,15 +74,19 @@ impl Walk<'_, '_> {
             answers(session);
             Ok(())
         })?;
-        let here = hosts::of_play(session, &patterns)?.here;
-        let Some(host) = here.first().cloned() else {
+        let found = hosts::of_play(session, &patterns)?;
+        let everywhere =
+            !found.elsewhere.is_empty() && connection_free::is_play(session, &play::tasks_of(session, play)?);
+        let hosts = if everywhere { found.all } else { found.here };
+        session.elsewhere = found.elsewhere;
+        let Some(host) = hosts.first().cloned() else {
             let name = format!("play {}", session.play.name);
             let refused = vec!["it is for other hosts".to_owned()];
             let position = play.position.to_string();
             (self.explained)(TaskExplanation { name, position, refused, ..TaskExplanation::default() });
             return Ok(());
         };
-        session.play.hosts = here;
+        session.play.hosts = hosts;
         session.enter(&host);
         refresh::magic(session);
         play_files::read_inventory(session)?;

@@ -98,7 +98,7 @@ fn import_tasks(
 ) -> Result<Vec<Item>, LoadError> {
     check_depth(task, depth)?;
     let Some(raw) = &task.args.raw else {
-        return Err(LoadError::new(&task.position, Problem::Missing { keyword: "import_tasks: file".to_owned() }));
+        return Err(LoadError::new(&task.position, Problem::NoFile { action: task.action_text().to_owned() }));
     };
     let name = loader.text(raw, &stack::before_task(&loader.vars.borrow(), task))?;
     let base = loader.folder.borrow().clone();

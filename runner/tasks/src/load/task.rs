@@ -281,7 +281,7 @@ fn check_tasks_options(task: &mut Task, action: &str) -> Result<(), LoadError> {
     }
     let given = task.args.raw.as_ref().is_some_and(|raw| raw.as_text().is_none_or(|text| !text.trim().is_empty()));
     if !given && task.args.whole.is_none() {
-        return Err(LoadError::new(&task.position, Problem::Missing { keyword: format!("{action}: file") }));
+        return Err(LoadError::new(&task.position, Problem::NoFile { action: action.to_owned() }));
     }
     check_apply(task)
 }
@@ -309,7 +309,8 @@ fn check_role_options(task: &Task, action: &str) -> Result<(), LoadError> {
     }
     for option in ["tasks_from", "vars_from", "defaults_from", "handlers_from"] {
         if let Some(argument) = task.args.named.get(option).filter(|argument| argument.value.as_text().is_none()) {
-            return Err(values::wrong_type(&argument.value, option, "the name of a file"));
+            let problem = Problem::NotAFile { option, found: argument.value.kind() };
+            return Err(LoadError::new(argument.value.position(), problem));
         }
     }
     check_apply(task)

@@ -35,6 +35,12 @@ const LINES: usize = 3;
 const WIDTH: usize = 120;
 
 impl Message {
+    /// Returns the file, line and column that the message is about, if they are known.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        self.excerpt.as_ref().map(|excerpt| excerpt.position.to_string())
+    }
+
     /// Returns a message without a place.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {

@@ -10,8 +10,10 @@ use crate::report::message::Message;
 use crate::report::outcome::Outcome;
 use crate::run::act;
 use crate::run::conditions;
+use crate::run::connection_free;
 use crate::run::errors;
 use crate::run::prepare;
+use crate::run::refresh;
 use crate::run::session::Session;
 use crate::run::task_fields;
 use crate::run::task_run::TaskRun;
@@ -49,7 +51,16 @@ fn run_inner(
     loop_error: Option<Message>,
     end: &mut AttemptEnd,
 ) -> Result<Outcome, Message> {
-    let delegate = run.field(session, |fields, task| fields.text(task, Keyword::DelegateTo))?;
+    let delegate = delegate(run, session)?;
+    let delegated;
+    let run = match delegate.as_deref().filter(|name| session.is_here(name)) {
+        Some(name) => {
+            let scope = run.scope.with(Arc::new(refresh::delegated(session, name)));
+            delegated = TaskRun { task: run.task, info: run.info, scope };
+            &delegated
+        }
+        None => run,
+    };
     if let Some(skipped) = condition(run, session)? {
         return Ok(skipped);
     }
@@ -60,6 +71,12 @@ fn run_inner(
         return Err(Message::new(format!(
             "failed to delegate the task to `{name}`: modbox runs tasks on this host only; run Ansible itself for other \
              hosts"
+        )));
+    }
+    if delegate.is_none() && session.is_for_elsewhere() && !connection_free::is_action(run.task.action_text()) {
+        return Err(Message::new(format!(
+            "failed to run the task for `{}`: modbox runs tasks on this host only; run Ansible itself for other hosts",
+            session.host_name
         )));
     }
     let fields = task_fields::evaluate(run, session)?;
@@ -77,6 +94,11 @@ fn run_inner(
         outcome.data.insert("_ansible_delegated_vars".to_owned(), vars);
     }
     Ok(outcome)
+}
+
+/// Returns the host that a task is delegated to.
+fn delegate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<String>, Message> {
+    run.field(session, |fields, task| fields.text(task, Keyword::DelegateTo))
 }
 
 /// Returns the outcome of a task whose condition is false.

@@ -17,8 +17,10 @@ const NAMED: usize = 10;
 pub struct PlayHosts {
     /// Those that are this machine, and have not failed.
     pub here: Vec<String>,
-    /// Those that are not.
+    /// Those that are not, and have not failed.
     pub elsewhere: Vec<String>,
+    /// Both, in the order of the inventory.
+    pub all: Vec<String>,
 }
 
 impl PlayHosts {
@@ -59,11 +61,11 @@ pub fn of_play(session: &Session<'_>, patterns: &[String]) -> Result<PlayHosts, 
             let connection = inventory_vars::connection(session, &layers).or_else(|| of_play.clone());
             connection.as_deref().is_some_and(is_local_connection)
         };
-        match here {
-            true if session.has_failed(&host) => {}
-            true => found.here.push(host),
-            false => found.elsewhere.push(host),
+        if session.has_failed(&host) {
+            continue;
         }
+        found.all.push(host.clone());
+        if here { found.here.push(host) } else { found.elsewhere.push(host) }
     }
     Ok(found)
 }

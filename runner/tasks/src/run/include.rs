@@ -6,7 +6,7 @@ use modbox_jinja::values as convert;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Layer, Origin, Slot};
 
-use crate::error::LoadErrors;
+use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::FileError;
 use crate::load::context::{Loader, StaticVars};
 use crate::load::expand::{self, Additions};
@@ -135,8 +135,8 @@ fn tasks(
         Ok(None) => return Ok(Included { items: Vec::new(), name: path }),
         Err(error) => {
             return Err(match error.problem {
-                crate::error::Problem::File(FileError::NotFound { .. }) => IncludeError::Missing(missing(&path)),
-                crate::error::Problem::File(error) => IncludeError::Missing(error.to_string()),
+                Problem::File(FileError::NotFound { .. }) => IncludeError::Missing(missing(&path)),
+                Problem::File(error) => IncludeError::Missing(error.to_string()),
                 _ => IncludeError::Wrong(error.into()),
             });
         }
@@ -152,7 +152,7 @@ fn tasks(
     } else {
         expand::items(&loader, drafts, 0, &mut added)
     };
-    finish(&loader).map_err(IncludeError::Wrong)?;
+    finish(&loader)?;
     add(session, added);
     Ok(Included { items, name: path })
 }
@@ -183,14 +183,14 @@ fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -
         }),
     };
     let node = role::load(&loader, request, 0).map_err(|error| match error.problem {
-        crate::error::Problem::NotFound { .. } => IncludeError::Missing(error.problem.to_string()),
+        Problem::NotFound { .. } => IncludeError::Missing(error.problem.to_string()),
         _ => IncludeError::Wrong(error.into()),
     })?;
     let frame = frame(&loader, task, FrameKind::Include(node.role.path.as_str().into()), vars);
     let mut added = Additions::default();
     let used = expand::use_role(&loader, &node, &frame, 0, &mut added);
     let items = used.map_err(|error| IncludeError::Wrong(error.into()))?;
-    finish(&loader).map_err(IncludeError::Wrong)?;
+    finish(&loader)?;
     add(session, added);
     Ok(Included { items, name })
 }
@@ -204,9 +204,15 @@ fn missing(path: &str) -> String {
     )
 }
 
-/// Fails if the loader found errors.
-fn finish(loader: &Loader<'_>) -> Result<(), LoadErrors> {
-    loader.finish()
+/// Fails if the loader found errors. If all are files that do not exist, the include fails, as in Ansible.
+fn finish(loader: &Loader<'_>) -> Result<(), IncludeError> {
+    let Err(errors) = loader.finish() else { return Ok(()) };
+    let absent = |error: &LoadError| match &error.problem {
+        Problem::File(FileError::NotFound { path }) => Some(missing(path)),
+        _ => None,
+    };
+    let reasons: Option<Vec<String>> = errors.0.iter().map(absent).collect();
+    Err(reasons.map_or(IncludeError::Wrong(errors), |reasons| IncludeError::Missing(reasons.join("\n"))))
 }
 
 /// Adds the handlers and roles of an include to the play.

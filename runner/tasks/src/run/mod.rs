@@ -7,6 +7,7 @@ pub mod act;
 pub mod attempt;
 pub mod become_user;
 pub mod conditions;
+pub mod connection_free;
 pub mod defaults;
 pub mod errors;
 pub mod facts;

@@ -12,6 +12,7 @@ use crate::model::play::Play;
 use crate::model::task::{ImplicitTask, Task, TaskKind};
 use crate::report::events::{Event, PlayInfo};
 use crate::report::message::Message;
+use crate::run::connection_free;
 use crate::run::errors;
 use crate::run::fields::{Fields, truth};
 use crate::run::handlers;
@@ -66,15 +67,18 @@ pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> 
         position: play.position.clone(),
     };
     let found = hosts::of_play(session, &patterns)?;
-    if let Some(warning) = found.warning() {
+    let everywhere = !found.elsewhere.is_empty() && connection_free::is_play(session, &tasks_of(session, play)?);
+    if let Some(warning) = found.warning().filter(|_| !everywhere) {
         session.warn(warning);
     }
-    if found.here.is_empty() {
+    let hosts = if everywhere { found.all } else { found.here };
+    if hosts.is_empty() {
         session.event(Event::PlayStart(&info));
         session.event(Event::NoHostsMatched);
         return Ok(PlayEnd::Done);
     }
-    session.play.hosts = found.here;
+    session.play.hosts = hosts;
+    session.elsewhere = found.elsewhere;
     run_on_hosts(session, play, &info)
 }
 

@@ -97,6 +97,9 @@ pub fn read_inventory(session: &mut Session<'_>) -> Result<(), Message> {
     let found = inventory_vars::layers(session, &session.host_name);
     let mut layers = found.map_err(|error| load_message(session, &error))?;
     layers.insert(0, Arc::clone(&session.reached));
+    if session.is_for_elsewhere() {
+        layers.insert(1, layer::of_texts([("ansible_connection", "ssh")]));
+    }
     session.vars.inventory = layers;
     Ok(())
 }

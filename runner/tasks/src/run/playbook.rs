@@ -10,6 +10,7 @@ use crate::report::message::Message;
 use crate::run::host::{ActionHost, HostErrorKind};
 use crate::run::options::RunOptions;
 use crate::run::play::{self, PlayEnd, RunError};
+use crate::run::play_files::load_message;
 use crate::run::session::Session;
 
 /// How a playbook ended.
@@ -52,9 +53,7 @@ pub fn run(
             Ok(PlayEnd::Done) => {}
             Ok(PlayEnd::Failed) => break,
             Err(error) => {
-                if let RunError::Message(message) = &error {
-                    session.event(Event::Error(message));
-                }
+                tell(&mut session, &error);
                 return end(session, true, Some(error));
             }
         }
@@ -67,6 +66,19 @@ pub fn run(
     }
     let failed = session.any_failed();
     end(session, failed, None)
+}
+
+/// Tells why the run ends at once. An error of a file that was included comes with the lines that it is about.
+fn tell(session: &mut Session<'_>, error: &RunError) {
+    match error {
+        RunError::Message(message) => session.event(Event::Error(message)),
+        RunError::Load(errors) => {
+            for error in &errors.0 {
+                let message = load_message(session, error);
+                session.event(Event::Error(&message));
+            }
+        }
+    }
 }
 
 fn end(session: Session<'_>, failed: bool, error: Option<RunError>) -> RunEnd {
@@ -253,6 +265,73 @@ mod tests {
         assert!(run.text.contains("far: hosts elsewhere are skipped"), "{}", run.text);
     }
 
+    /// Returns options with an inventory.
+    fn with_inventory(text: &str) -> RunOptions {
+        let mut given = crate::inventory::sources::GivenInventory::default();
+        modbox_inventory::read_ini(&mut given.inventory, text, &modbox_inventory::Origin::file("/p/hosts")).unwrap();
+        given.inventory.reconcile();
+        RunOptions { inventory: Some(Arc::new(given)), ..RunOptions::default() }
+    }
+
+    #[test]
+    fn a_play_without_connections_runs_for_hosts_elsewhere() {
+        let options = with_inventory("far1\nfar2\n");
+        let tasks = "  - fail:\n    when: inventory_hostname == 'far1'\n  - fake: {x: '{{ inventory_hostname }}', y: '{{ \
+                     ansible_connection }}', z: '{{ ansible_play_hosts }}', f: '{{ ansible_failed_hosts }}'}\n    \
+                     delegate_to: localhost\n";
+        let run = run_with(&play(tasks).replace("hosts: localhost", "hosts: all"), &[], &options);
+        let failed: Vec<u64> = run.end.counters.iter().map(|(_, counters)| counters.failed).collect();
+        assert_eq!(failed, [1, 0], "{}", run.text);
+        let [call] = run.calls.as_slice() else { panic!("{}", run.text) };
+        let expect = r#"{"x": "far2", "y": "ssh", "z": ["far2"], "f": ["far1"]}"#;
+        assert_eq!(modbox_python_json::encode_dict(&call.args), expect);
+    }
+
+    #[test]
+    fn nothing_of_a_play_for_hosts_elsewhere_runs_here() {
+        let check = |task: &str| {
+            let tasks = format!("  - debug:\n{task}");
+            let others = [("more.yml", "- fake:\n")];
+            let run = run_with(&play(&tasks).replace("localhost", "all"), &others, &with_inventory("far\n"));
+            assert!(run.calls.is_empty() && run.end.counters.is_empty(), "{}", run.text);
+            assert!(run.text.contains("far: hosts elsewhere are skipped"), "{}", run.text);
+        };
+        check("  - fake:\n");
+        check("  - fake:\n    delegate_to: '{{ inventory_hostname }}'\n");
+        check("  - include_tasks: more.yml\n");
+        check("  - block:\n    - debug:\n    always:\n    - fake:\n");
+        check("  - meta: reset_connection\n");
+        check("  handlers:\n  - name: h\n    fake:\n");
+    }
+
+    #[test]
+    fn delegated_tasks_see_the_variables_of_the_other_host() {
+        let options = with_inventory("a ansible_connection=local\nb ansible_connection=local x=3\n");
+        let tasks = "  - fake: {x: '{{ ansible_delegated_vars[item].x | default(0) }}', n: '{{ \
+                     ansible_delegated_vars[item].inventory_hostname }}'}\n    delegate_to: '{{ item }}'\n    loop: [b, a]\n    \
+                     when: ansible_delegated_vars is defined\n  - fake: {d: '{{ ansible_delegated_vars is defined }}'}\n";
+        let run = run_with(&play(tasks).replace("hosts: localhost", "hosts: a"), &[], &options);
+        let seen: Vec<String> = run.calls.iter().map(|call| modbox_python_json::encode_dict(&call.args)).collect();
+        assert_eq!(seen, [r#"{"x": 3, "n": "a"}"#, r#"{"x": 0, "n": "a"}"#, r#"{"d": false}"#], "{}", run.text);
+    }
+
+    #[test]
+    fn an_include_whose_import_is_missing_can_be_rescued() {
+        let tasks = "  - block:\n    - include_tasks: more.yml\n    rescue:\n    - debug:\n";
+        let run = run_with(&play(tasks), &[("more.yml", "- import_tasks: gone.yml\n")], &RunOptions::default());
+        assert!(!run.end.failed && run.end.error.is_none(), "{}", run.text);
+        assert!(run.text.contains("Could not find or access '/p/gone.yml'"), "{}", run.text);
+    }
+
+    #[test]
+    fn an_error_in_an_included_file_comes_with_its_lines() {
+        let others = [("more.yml", "- name: wrong\n  include_tasks:\n")];
+        let run = run_with(&play("  - include_tasks: more.yml\n"), &others, &RunOptions::default());
+        assert!(matches!(run.end.error, Some(RunError::Load(_))), "{}", run.text);
+        let expect = "[ERROR]: No file specified for include_tasks; name one with `file`\nOrigin: /p/more.yml:1:3\n\n1 - name: wrong\n";
+        assert!(run.text.contains(expect), "{}", run.text);
+    }
+
     #[test]
     fn a_limit_that_means_no_host_is_an_error() {
         let options = RunOptions { limit: Some("typo".to_owned()), ..RunOptions::default() };
@@ -328,7 +407,7 @@ mod tests {
         check("  - block: []\n    rescue: [{debug: {}}]\n    foo: 1\n", &["unknown keyword `foo` of a block"]);
         check("  - import_role: {name: ../../etc}\n", &["failed to find the role `../../etc`"]);
         check("  - {when: true}\n", &["names no module"]);
-        check("  - meta: explode\n", &["unknown option `explode`"]);
+        check("  - meta: explode\n", &["Invalid options for meta: explode"]);
         check("  - import_tasks: play2.yml\n    loop: [1]\n", &["use `include_tasks`"]);
     }
 

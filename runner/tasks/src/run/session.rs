@@ -54,6 +54,8 @@ pub struct Session<'a> {
     pub hosts: KnownHosts,
     /// The host that the play runs for.
     pub host_name: String,
+    /// Hosts of the play that are not this machine. Only tasks without a connection run for them.
+    pub elsewhere: Vec<String>,
     /// Hosts that plays ran for, or will run for again.
     pub parked: IndexMap<String, HostState>,
     /// Variables of the other hosts.
@@ -161,6 +163,7 @@ impl<'a> Session<'a> {
             play: PlayState::of(first),
             hosts: KnownHosts::new(options),
             host_name: options.host.clone(),
+            elsewhere: Vec::new(),
             parked: IndexMap::new(),
             others: layer::empty(),
             variable_files: RefCell::default(),
@@ -224,7 +227,13 @@ impl<'a> Session<'a> {
     /// Says whether a host is this machine.
     #[must_use]
     pub fn is_here(&self, name: &str) -> bool {
-        name == self.host_name || self.hosts.is_here(name)
+        (name == self.host_name && !self.is_for_elsewhere()) || self.hosts.is_here(name)
+    }
+
+    /// Says whether the play runs for a host that is not this machine at the moment.
+    #[must_use]
+    pub fn is_for_elsewhere(&self) -> bool {
+        self.elsewhere.contains(&self.host_name)
     }
 
     /// Returns the variables of a task, or those of the play.

@@ -66,6 +66,7 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     let notify = notify(run, session)?;
     if let Some(connection) = run.field(session, |fields, task| fields.text(task, Keyword::Connection))?
         && !connection.ends_with("local")
+        && !session.is_for_elsewhere()
     {
         return Err(Message::new(format!(
             "failed to use the connection `{connection}`: modbox runs on this host only; use `local`"

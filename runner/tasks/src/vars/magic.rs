@@ -103,24 +103,35 @@ pub fn of_connection(host: &str, hosts: &KnownHosts) -> Arc<Layer> {
     Arc::new(layer::of_data(&set, &Origin::Magic))
 }
 
+/// The hosts of a play.
+#[derive(Debug)]
+pub struct HostsOfPlay<'a> {
+    /// All of them.
+    pub all: &'a [String],
+    /// Those that have not failed.
+    pub left: Vec<String>,
+    /// Those that have.
+    pub failed: Vec<String>,
+}
+
 /// Returns the variables of a play.
 #[must_use]
-pub fn of_play(name: &str, hosts: &[String], host: &str, roles: &[Arc<Role>]) -> Layer {
+pub fn of_play(name: &str, hosts: &HostsOfPlay<'_>, host: &str, roles: &[Arc<Role>]) -> Layer {
     let names = |roles: &[Arc<Role>]| roles.iter().map(|role| Value::from(role.full_name())).collect::<Vec<_>>();
     let dependencies: BTreeSet<String> =
         roles.iter().flat_map(|role| role.all_dependencies()).map(|dependency| dependency.full_name()).collect();
     let used: BTreeSet<String> =
         roles.iter().map(|role| role.full_name()).chain(dependencies.iter().cloned()).collect();
-    let all = || if hosts.is_empty() { list(&[host.to_owned()]) } else { list(hosts) };
+    let hosts_or_own = |hosts: &[String]| if hosts.is_empty() { list(&[host.to_owned()]) } else { list(hosts) };
     let sorted = |names: &BTreeSet<String>| Value::List(names.iter().map(|name| Value::from(name.as_str())).collect());
     let set: Dict = [
         ("ansible_play_name", Value::from(name)),
-        ("ansible_play_hosts_all", all()),
-        ("ansible_play_hosts", all()),
+        ("ansible_play_hosts_all", hosts_or_own(hosts.all)),
+        ("ansible_play_hosts", hosts_or_own(&hosts.left)),
         ("ansible_play_batch", list(&[host.to_owned()])),
-        ("play_hosts", all()),
-        ("ansible_current_hosts", all()),
-        ("ansible_failed_hosts", Value::List(Vec::new())),
+        ("play_hosts", hosts_or_own(&hosts.left)),
+        ("ansible_current_hosts", hosts_or_own(&hosts.left)),
+        ("ansible_failed_hosts", list(&hosts.failed)),
         ("ansible_role_names", sorted(&used)),
         ("ansible_play_role_names", Value::List(names(roles))),
         ("ansible_dependent_role_names", sorted(&dependencies)),
