@@ -175,7 +175,9 @@ pub(super) fn rekey(call: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// Merges dicts.
 pub(super) fn combine(call: &mut Call<'_, '_, '_>) -> Outcome {
-    let [recursive, list_merge] = call.options(["recursive", "list_merge"])?;
+    let [recursive, list_merge] = call
+        .options(["recursive", "list_merge"])
+        .map_err(|_| failure("'recursive' and 'list_merge' are the only valid keyword arguments"))?;
     let list_merge = list_merge.unwrap_or_else(|| Value::from("replace"));
     let terms = Value::from(call.positional.clone());
     let mut dicts = Vec::new();

@@ -1,6 +1,6 @@
 //! Filters on numbers: conversion, rounding, powers and logarithms.
 
-use minijinja::Value;
+use minijinja::{Error, Value};
 
 use crate::call::{Call, int_argument};
 use crate::failure::{Outcome, failure};
@@ -135,18 +135,35 @@ fn round_int(number: i128, digits: i64) -> i128 {
     (quotient + i128::from(up)).checked_mul(unit).unwrap_or(number)
 }
 
+/// Returns the number of a value that a filter calculates with.
+///
+/// # Errors
+///
+/// It is not a number; the words are those of Ansible's filter.
+fn operand(call: &Call<'_, '_, '_>, value: &Value) -> Outcome<f64> {
+    if Number::of(value).is_none() {
+        return Err(only_numbers(call));
+    }
+    number(value)
+}
+
+fn only_numbers(call: &Call<'_, '_, '_>) -> Error {
+    let name = call.name.rsplit('.').next().unwrap_or(call.name);
+    failure(format!("{name}() can only be used on numbers"))
+}
+
 /// Returns a logarithm.
 pub(super) fn log(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value], [base]) = call.bind(["x"], ["base"])?;
     let base = base.unwrap_or_else(|| Value::from(std::f64::consts::E));
-    let number = number(&value)?;
+    let number = operand(call, &value)?;
     if number <= 0.0 {
         return Err(failure("math domain error"));
     }
     if equal(&base, &Value::from(10))? {
         return Ok(Value::from(number.log10()));
     }
-    let base = self::number(&base)?;
+    let base = operand(call, &base)?;
     if base <= 0.0 {
         return Err(failure("math domain error"));
     }
@@ -159,7 +176,7 @@ pub(super) fn log(call: &mut Call<'_, '_, '_>) -> Outcome {
 /// Returns a power.
 pub(super) fn pow(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value, exponent], []) = call.bind(["x", "y"], [])?;
-    power(number(&value)?, number(&exponent)?).map(Value::from)
+    power(operand(call, &value)?, operand(call, &exponent)?).map(Value::from)
 }
 
 fn power(base: f64, exponent: f64) -> Outcome<f64> {
@@ -179,16 +196,19 @@ fn power(base: f64, exponent: f64) -> Outcome<f64> {
 pub(super) fn root(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value], [base]) = call.bind(["x"], ["base"])?;
     let base = base.unwrap_or_else(|| Value::from(2));
-    let number = number(&value)?;
+    let number = operand(call, &value)?;
     if equal(&base, &Value::from(2))? {
-        return if number < 0.0 { Err(failure("math domain error")) } else { Ok(Value::from(number.sqrt())) };
+        return if number < 0.0 { Err(only_numbers(call)) } else { Ok(Value::from(number.sqrt())) };
     }
     let base = match view(&base) {
-        View::Str(text) => parse_float(text).ok_or_else(|| failure("could not convert string to float"))?,
-        _ => self::number(&base)?,
+        View::Str(text) => parse_float(text).ok_or_else(|| only_numbers(call))?,
+        _ => operand(call, &base)?,
     };
     if base == 0.0 {
         return Err(failure("float division by zero"));
+    }
+    if number < 0.0 && number.is_finite() && (1.0 / base).fract() != 0.0 || number == 0.0 && base < 0.0 {
+        return Err(only_numbers(call));
     }
     power(number, 1.0 / base).map(Value::from)
 }

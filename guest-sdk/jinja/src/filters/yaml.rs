@@ -37,7 +37,8 @@ fn write(call: &mut Call<'_, '_, '_>, mut style: Style) -> Outcome {
             "explicit_start" => style.explicit_start = is_true(&value),
             "explicit_end" => style.explicit_end = is_true(&value),
             "default_style" => style.scalar = scalar_style(&value)?,
-            "canonical" | "encoding" | "tags" | "version" if !is_true(&value) => {}
+            "canonical" => style.canonical = is_true(&value),
+            "encoding" | "tags" | "version" if !is_true(&value) => {}
             "line_break" if matches!(value.as_str(), None | Some("\n")) => {}
             "a" => call.positional.push(value),
             _ => return Err(failure(format!("to_yaml() does not support the option '{name}'"))),

@@ -53,8 +53,11 @@ pub(super) fn emit(root: &Node, style: &Style) -> Outcome<String> {
         open_ended: false,
         emitted: std::collections::HashSet::new(),
     };
-    if style.explicit_start {
+    if style.explicit_start || style.canonical {
         emitter.indicator("---", true, false, false);
+    }
+    if style.canonical {
+        emitter.write_indent();
     }
     emitter.node(root)?;
     emitter.write_indent();
@@ -125,14 +128,18 @@ impl Emitter<'_> {
             }
             self.indicator(&format!("&id{anchor:03}"), true, false, false);
         }
+        if self.style.canonical {
+            self.indicator(&format!("!!{}", node.content.tag()), true, false, false);
+        }
+        let in_brackets = self.flow_level > 0 || self.style.canonical;
         match &node.content {
-            Content::Scalar(text, plain, is_text) => {
-                self.scalar(text, *plain, *is_text);
+            Content::Scalar(text, plain, tag) => {
+                self.scalar(text, *plain, *tag == "str");
                 Ok(())
             }
-            Content::List(all, flow) if self.flow_level > 0 || *flow || all.is_empty() => self.flow_list(all),
+            Content::List(all, flow) if in_brackets || *flow || all.is_empty() => self.flow_list(all),
             Content::List(all, _) => self.block_list(all),
-            Content::Dict(all, flow) if self.flow_level > 0 || *flow || all.is_empty() => self.flow_dict(all),
+            Content::Dict(all, flow) if in_brackets || *flow || all.is_empty() => self.flow_dict(all),
             Content::Dict(all, _) => self.block_dict(all),
         }
     }
@@ -153,9 +160,13 @@ impl Emitter<'_> {
         before
     }
 
-    fn close(&mut self, bracket: &str, before: Option<usize>) {
+    fn close(&mut self, bracket: &str, before: Option<usize>, is_empty: bool) {
         self.flow_level -= 1;
         self.indent = before;
+        if self.style.canonical && !is_empty {
+            self.indicator(",", false, false, false);
+            self.write_indent();
+        }
         self.indicator(bracket, false, false, false);
     }
 
@@ -163,7 +174,12 @@ impl Emitter<'_> {
         if index > 0 {
             self.indicator(",", false, false, false);
         }
-        if self.column > self.best_width {
+        self.wrap();
+    }
+
+    /// Goes to a new line in brackets, if this one is long or each part has its own.
+    fn wrap(&mut self) {
+        if self.style.canonical || self.column > self.best_width {
             self.write_indent();
         }
     }
@@ -174,7 +190,7 @@ impl Emitter<'_> {
             self.separate(index);
             self.child(node, false, false)?;
         }
-        self.close("]", before);
+        self.close("]", before, all.is_empty());
         Ok(())
     }
 
@@ -182,20 +198,18 @@ impl Emitter<'_> {
         let before = self.open("{");
         for (index, (key, value)) in all.iter().enumerate() {
             self.separate(index);
-            if self.is_simple_key(key) {
+            if !self.style.canonical && self.is_simple_key(key) {
                 self.child(key, true, true)?;
                 self.indicator(":", false, false, false);
             } else {
                 self.indicator("?", true, false, false);
                 self.child(key, true, false)?;
-                if self.column > self.best_width {
-                    self.write_indent();
-                }
+                self.wrap();
                 self.indicator(":", true, false, false);
             }
             self.child(value, true, false)?;
         }
-        self.close("}", before);
+        self.close("}", before, all.is_empty());
         Ok(())
     }
 
@@ -245,7 +259,7 @@ impl Emitter<'_> {
 
     fn scalar(&mut self, text: &str, plain: bool, is_text: bool) {
         let style = self.choose(text, plain, analyse(text));
-        if !is_text && style != ' ' {
+        if !is_text && style != ' ' && !self.style.canonical {
             self.indicator("!", true, false, false);
         }
         let before = self.indent;
@@ -260,6 +274,9 @@ impl Emitter<'_> {
     }
 
     fn choose(&self, text: &str, plain: bool, analysis: Analysis) -> char {
+        if self.style.canonical {
+            return '"';
+        }
         let mut style = self.style.scalar.unwrap_or(' ');
         if self.simple_key && analysis.multiline {
             style = '"';

@@ -53,6 +53,21 @@ mod tests {
     }
 
     #[test]
+    fn canonical_text_has_all_tags() {
+        let style = Style { canonical: true, ..Style::default() };
+        let check = |json: &str, expect: &str| {
+            assert_eq!(dump(&from_json(&decode(json).unwrap()), &style).unwrap(), expect);
+        };
+        check(r#""thing""#, "---\n!!str \"thing\"\n");
+        check(
+            r#"{"b": [1, "x\ny", null, true, 1.5], "a": {}, "c": []}"#,
+            "---\n!!map {\n  ? !!str \"a\"\n  : !!map {},\n  ? !!str \"b\"\n  : !!seq [\n    !!int \"1\",\n    \
+             !!str \"x\\ny\",\n    !!null \"null\",\n    !!bool \"true\",\n    !!float \"1.5\",\n  ],\n  \
+             ? !!str \"c\"\n  : !!seq [],\n}\n",
+        );
+    }
+
+    #[test]
     fn long_text_is_folded() {
         let words = "word ".repeat(30);
         let text = dump(&Value::from(words.trim()), &Style::default()).unwrap();

@@ -23,12 +23,23 @@ pub(super) struct Node {
 /// The content of a node.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A scalar, whether it may be plain, and whether it is text.
-    Scalar(String, bool, bool),
+    /// A scalar, whether it may be plain, and the name of its tag.
+    Scalar(String, bool, &'static str),
     /// A list, and whether it is written in brackets.
     List(Vec<Rc<Node>>, bool),
     /// A dict, and whether it is written in brackets.
     Dict(Vec<(Rc<Node>, Rc<Node>)>, bool),
+}
+
+impl Content {
+    /// Returns the name of the tag.
+    pub(super) fn tag(&self) -> &'static str {
+        match self {
+            Self::Scalar(_, _, tag) => tag,
+            Self::List(..) => "seq",
+            Self::Dict(..) => "map",
+        }
+    }
 }
 
 impl Node {
@@ -102,20 +113,20 @@ impl Representer<'_> {
 }
 
 fn scalar(value: &Value) -> Outcome<Rc<Node>> {
-    let (text, plain) = match view(value) {
-        View::Str(text) => (text.to_owned(), is_text(text)),
-        View::None => ("null".to_owned(), true),
-        View::Bool(truth) => (truth.to_string(), true),
-        View::Int(number) => (number.to_string(), true),
-        View::Long(number) => (number.into_owned(), true),
-        View::Float(number) => (float(number), true),
-        View::Date(date) => (date.iso(), true),
-        View::DateTime(moment) => (moment.iso(' '), true),
+    let (text, plain, tag) = match view(value) {
+        View::Str(text) => (text.to_owned(), is_text(text), "str"),
+        View::None => ("null".to_owned(), true, "null"),
+        View::Bool(truth) => (truth.to_string(), true, "bool"),
+        View::Int(number) => (number.to_string(), true, "int"),
+        View::Long(number) => (number.into_owned(), true, "int"),
+        View::Float(number) => (float(number), true, "float"),
+        View::Date(date) => (date.iso(), true, "timestamp"),
+        View::DateTime(moment) => (moment.iso(' '), true, "timestamp"),
         View::Undefined => return Err(ValueError::Undefined.into()),
         View::Surrogates(_) => return Err(failure("surrogates not allowed")),
         _ => return Err(failure(format!("cannot represent an object of type {}", type_name(value)))),
     };
-    Ok(Node::new(Content::Scalar(text, plain, matches!(view(value), View::Str(_)))))
+    Ok(Node::new(Content::Scalar(text, plain, tag)))
 }
 
 fn float(number: f64) -> String {

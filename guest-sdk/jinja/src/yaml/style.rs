@@ -13,6 +13,8 @@ pub(crate) struct Style {
     pub(crate) explicit_end: bool,
     /// The style of all scalars: `'`, `"`, `|` or `>`.
     pub(crate) scalar: Option<char>,
+    /// Whether each node has its tag, in brackets and quotes.
+    pub(crate) canonical: bool,
 }
 
 impl Default for Style {
@@ -25,6 +27,7 @@ impl Default for Style {
             explicit_start: false,
             explicit_end: false,
             scalar: None,
+            canonical: false,
         }
     }
 }
