@@ -458,6 +458,24 @@ mod tests {
     }
 
     #[test]
+    fn filters_on_wrong_values_fail_with_ansibles_words() {
+        let cases = [
+            ("'yo' | log", "log() can only be used on numbers"),
+            ("9 | log('b')", "log() can only be used on numbers"),
+            ("'yo' | pow(4)", "pow() can only be used on numbers"),
+            ("'yo' | ansible.builtin.root", "root() can only be used on numbers"),
+            ("-4 | root", "root() can only be used on numbers"),
+            ("-4 | root(4)", "root() can only be used on numbers"),
+            ("[1] | combine(foo='bar')", "'recursive' and 'list_merge' are the only valid keyword arguments"),
+        ];
+        for (expression, expect) in cases {
+            let tasks = format!("  - fake: {{a: \"{{{{ {expression} }}}}\"}}\n");
+            let run = run_with(&play(&tasks), &[], &RunOptions::default());
+            assert!(run.end.failed && run.text.contains(expect), "{expression}: {}", run.text);
+        }
+    }
+
+    #[test]
     fn attempts_and_pauses_wait() {
         let tasks = "  - fake: {result: {rc: 1}}\n    retries: 2\n    delay: 3\n    ignore_errors: true\n    register: r\n  \
                      - fake: {a: '{{ r.attempts }}'}\n";
