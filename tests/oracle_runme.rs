@@ -66,7 +66,7 @@ const MISSES: &[(&str, &str)] = &[
     ("var_templating", "looks for the command line of `sudo`, which modbox does not start"),
     ("set_fact", "asks for tags of Ansible's own values, by a test that is a Python plugin, and for a cache of facts"),
     ("include_vars", "asks for tags of Ansible's own values, by a test that is a Python plugin"),
-    ("handlers", "needs each task to run on all hosts before the next task, and blocks and roles as handlers"),
+    ("handlers", "needs each task to run on all hosts before the next task, and Ansible's words about handlers"),
     ("roles", "needs a host that cannot be reached"),
 ];
 
