@@ -156,7 +156,11 @@ impl Events for PlayPage {
             Event::TaskStart(_) => self.task_began = Instant::now(),
             Event::Result { task, outcome, ignored } => self.push(task, outcome, ignored),
             Event::NoHostsMatched => self.messages.push("A play is for other hosts.".to_owned()),
-            Event::Warning(message) | Event::Error(message) => self.messages.push(message.brief()),
+            Event::Warning(message) => self.messages.push(message.brief()),
+            Event::Error(message) => {
+                let place = message.place().map_or_else(String::new, |place| format!("{place}: "));
+                self.messages.push(place + &message.brief());
+            }
             Event::Stats { hosts, .. } => self.recap = sum(hosts),
             _ => {}
         }
