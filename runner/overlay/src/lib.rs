@@ -1,0 +1,11 @@
+//! Copy-on-write layers over granted files: what a run changed, and how a change is committed.
+//!
+//! A layer is a view of a granted directory that a module can write without writing the directory. When the module has
+//! ended, the layer is frozen and compared with the directory. The result is a list of changes, which is shown, or
+//! committed as a whole.
+//!
+//! This crate does not know modules, policies or reports. It does not decide whether a run is committed.
+
+#![deny(missing_docs)]
+
+pub mod change;
