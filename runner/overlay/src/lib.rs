@@ -9,3 +9,16 @@
 #![deny(missing_docs)]
 
 pub mod change;
+pub mod change_list;
+mod comparison;
+mod content_reader;
+mod copied_attributes;
+mod entry_reader;
+pub mod error;
+mod mount;
+mod overlay_changes;
+pub mod quota;
+mod scan;
+mod tree_root;
+#[cfg(test)]
+mod tree_tests;

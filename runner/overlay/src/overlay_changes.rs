@@ -1,0 +1,521 @@
+//! Compares an overlay with the directory below it.
+//!
+//! The new state is read through the view, as the module saw it, and the old state from the real directory. Which paths
+//! are compared is decided by `scan`, and what counts as a change by `comparison`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::change::EntryType;
+use crate::change_list::{ChangeList, Incomplete};
+use crate::comparison::{Findings, LoneEntry, RemovedEntry, difference};
+use crate::content_reader::ContentReader;
+use crate::entry_reader::{self, FileId, FoundEntry};
+use crate::quota::ListBounds;
+use crate::scan::{self, Candidates, MarkPrefix};
+use crate::tree_root::TreeRoot;
+
+/// A frozen overlay and the directory below it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrozenOverlay<'a> {
+    /// The merged view.
+    pub(crate) view: &'a TreeRoot,
+    /// The directory with what was written.
+    pub(crate) upper: &'a TreeRoot,
+    /// The real directory.
+    pub(crate) real: &'a TreeRoot,
+    /// The root of the view before the run.
+    pub(crate) root: &'a FoundEntry,
+}
+
+/// Returns the changes of an overlay.
+///
+/// # Errors
+///
+/// The layer cannot be read. What cannot be read of the real directory is in the list.
+pub(crate) fn changes(overlay: FrozenOverlay<'_>, prefix: MarkPrefix, bounds: ListBounds) -> io::Result<ChangeList> {
+    let candidates = scan::candidates(overlay.upper, prefix)?;
+    let mut comparer = Comparer {
+        overlay,
+        candidates: &candidates,
+        findings: Findings::default(),
+        content: ContentReader::new(bounds.read_bytes),
+        entries: bounds.entries,
+        names: BTreeMap::new(),
+        removed: Vec::new(),
+    };
+    comparer.compare_root()?;
+    for (path, directory) in candidates.directories.iter().skip(1) {
+        comparer.compare_directory(path, directory.merged.as_deref())?;
+    }
+    for (path, copied) in &candidates.others {
+        comparer.compare_other(path, *copied)?;
+    }
+    comparer.compare_other_names()?;
+    comparer.add_hidden();
+    let Comparer { mut findings, content, .. } = comparer;
+    findings.incomplete.extend(content.into_incomplete());
+    Ok(findings.into_list(bounds.changes))
+}
+
+struct Comparer<'a> {
+    overlay: FrozenOverlay<'a>,
+    candidates: &'a Candidates,
+    findings: Findings,
+    content: ContentReader,
+    /// Number of entries that may still be looked at.
+    entries: u64,
+    /// Names after the run of files with several, and the number of names.
+    names: BTreeMap<FileId, (u64, Vec<PathBuf>)>,
+    /// Old entries that are not visible any more.
+    removed: Vec<(PathBuf, FoundEntry)>,
+}
+
+impl Comparer<'_> {
+    fn compare_root(&mut self) -> io::Result<()> {
+        let after = self.after(Path::new(""))?;
+        self.findings.compare(PathBuf::new(), None, self.overlay.root.entry.clone(), after.entry);
+        Ok(())
+    }
+
+    /// Compares a directory of the upper directory. `merged` is the old directory that is visible in it.
+    fn compare_directory(&mut self, path: &Path, merged: Option<&Path>) -> io::Result<()> {
+        let natural = self.natural(path);
+        let old =
+            merged.map(Path::to_owned).or_else(|| natural.clone().filter(|old| !self.candidates.moved.contains(old)));
+        let before = old.as_deref().and_then(|old| self.before(old));
+        let after = self.after(path)?;
+        let Some(before) = before else {
+            self.findings.created.push(LoneEntry { path: path.to_owned(), entry: after.entry, inode: None });
+            return Ok(());
+        };
+        let from = merged.filter(|merged| natural.as_deref() != Some(merged)).map(Path::to_owned);
+        // A directory that was moved to the place of another one.
+        let replaced = natural.filter(|old| from.is_some() && !self.candidates.moved.contains(old));
+        if let Some((old, before)) = replaced.and_then(|old| self.before(&old).map(|before| (old, before))) {
+            self.removed.push((old, before));
+        }
+        let was_directory = before.entry.entry_type == EntryType::Directory;
+        self.findings.compare(path.to_owned(), from, before.entry, after.entry);
+        match old {
+            // What was in the directory before it was emptied.
+            Some(old) if merged.is_none() && was_directory => self.compare_emptied(path, &old),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the entries of an old directory that do not exist in the opaque one at its place.
+    fn compare_emptied(&mut self, path: &Path, old: &Path) -> io::Result<()> {
+        let names = match self.overlay.real.names(old) {
+            Ok(names) => names,
+            Err(error) => {
+                self.unread(old, &error);
+                return Ok(());
+            }
+        };
+        for name in names {
+            if !self.spend(old) {
+                return Ok(());
+            }
+            let old = old.join(&name);
+            if self.overlay.view.look(&path.join(&name))?.is_none() && !self.candidates.moved.contains(&old) {
+                let before = self.before(&old);
+                self.removed.extend(before.map(|before| (old, before)));
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_other(&mut self, path: &Path, copied: bool) -> io::Result<()> {
+        let mut after = self.after(path)?;
+        if after.entry.links > 1 {
+            let names = self.names.entry(after.id).or_insert_with(|| (after.entry.links, Vec::new()));
+            names.1.push(path.to_owned());
+        }
+        let old = self.natural(path).filter(|old| !self.candidates.moved.contains(old));
+        let before = old.as_deref().and_then(|old| Some((old, self.before(old)?)));
+        let Some((old, mut before)) = before else {
+            self.content.fill(self.overlay.view, path, &mut after);
+            let inode = copied.then_some(after.id.1);
+            self.findings.created.push(LoneEntry { path: path.to_owned(), entry: after.entry, inode });
+            return Ok(());
+        };
+        self.content.fill_both((self.overlay.real, old, &mut before), (self.overlay.view, path, &mut after));
+        self.findings.compare(path.to_owned(), None, before.entry, after.entry);
+        Ok(())
+    }
+
+    /// Compares the names of changed files that are not in the upper directory: a file that is written by one name is
+    /// changed by all.
+    fn compare_other_names(&mut self) -> io::Result<()> {
+        let is_missing = |(links, names): &(u64, Vec<PathBuf>)| (names.len() as u64) < *links;
+        if self.names.values().any(is_missing) {
+            for path in self.names_in_view()? {
+                self.compare_other(&path, false)?;
+            }
+        }
+        let changed: BTreeSet<&Path> = self
+            .findings
+            .changes
+            .iter()
+            .filter(|change| {
+                change.before.as_ref().zip(change.after.as_ref()).is_some_and(|(b, a)| difference(b, a).is_some())
+            })
+            .map(|change| change.path.as_path())
+            .collect();
+        let mut incomplete = Vec::new();
+        for (links, names) in self.names.values().filter(|names| is_missing(names)) {
+            let others = links.saturating_sub(names.len() as u64);
+            incomplete.extend(
+                names
+                    .iter()
+                    .filter(|path| changed.contains(path.as_path()))
+                    .map(|path| Incomplete::HardLink { path: path.clone(), others }),
+            );
+        }
+        self.findings.incomplete.extend(incomplete);
+        self.findings.links = self.names.values().map(|(_, names)| names.clone()).collect();
+        Ok(())
+    }
+
+    /// Returns the names in the view of files whose other names are in the upper directory.
+    fn names_in_view(&mut self) -> io::Result<Vec<PathBuf>> {
+        let (mut found, mut pending) = (Vec::new(), vec![PathBuf::new()]);
+        while let Some(directory) = pending.pop() {
+            for name in self.overlay.view.names(&directory)? {
+                if !self.spend(&directory) {
+                    return Ok(found);
+                }
+                let path = directory.join(name);
+                let Some(opened) = self.overlay.view.look(&path)? else { continue };
+                let stat = rustix::fs::fstat(&opened)?;
+                let id = (stat.st_dev, stat.st_ino);
+                if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+                    pending.push(path);
+                } else if self.names.contains_key(&id) && !self.candidates.others.contains_key(&path) {
+                    found.push(path);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds the entries that are hidden, with the number of entries below them.
+    fn add_hidden(&mut self) {
+        let hidden: Vec<&PathBuf> =
+            self.candidates.hidden.iter().filter(|old| !self.candidates.moved.contains(*old)).collect();
+        for old in hidden {
+            let before = self.before(old);
+            self.removed.extend(before.map(|before| (old.clone(), before)));
+        }
+        let wanted: BTreeSet<u64> = self.findings.created.iter().filter_map(|lone| lone.inode).collect();
+        for (path, found) in std::mem::take(&mut self.removed) {
+            let (mut below, mut renamed) = (0, Vec::new());
+            if found.entry.entry_type == EntryType::Directory {
+                (below, renamed) = self.below(&path, &wanted);
+            }
+            let lone = LoneEntry { path, inode: Some(found.id.1), entry: found.entry };
+            self.findings.removed.push(RemovedEntry { lone, below, wanted: renamed });
+        }
+    }
+
+    /// Counts the entries below an old directory, and returns those with wanted inodes.
+    fn below(&mut self, directory: &Path, wanted: &BTreeSet<u64>) -> (u64, Vec<LoneEntry>) {
+        let (mut count, mut found, mut pending) = (0_u64, Vec::new(), vec![directory.to_owned()]);
+        while let Some(directory) = pending.pop() {
+            let names = match self.overlay.real.names(&directory) {
+                Ok(names) => names,
+                Err(error) => {
+                    self.unread(&directory, &error);
+                    continue;
+                }
+            };
+            for name in names {
+                let path = directory.join(name);
+                if self.candidates.moved.contains(&path) {
+                    continue;
+                }
+                if !self.spend(&directory) {
+                    return (count, found);
+                }
+                count += 1;
+                let Some(before) = self.before(&path) else { continue };
+                if before.entry.entry_type == EntryType::Directory {
+                    pending.push(path);
+                } else if wanted.contains(&before.id.1) {
+                    found.push(LoneEntry { path, inode: Some(before.id.1), entry: before.entry });
+                }
+            }
+        }
+        (count, found)
+    }
+
+    /// Returns the old path that has the same name in the same directory.
+    fn natural(&self, path: &Path) -> Option<PathBuf> {
+        let parent = path.parent()?;
+        let name = path.file_name()?;
+        let old = match self.candidates.directories.get(parent) {
+            // In a new directory at the place of an old one, the old entries count as the same.
+            Some(directory) if directory.merged.is_none() => {
+                self.natural(parent).filter(|old| !self.candidates.moved.contains(old))?
+            }
+            _ => self.candidates.old_of(parent)?,
+        };
+        Some(old.join(name))
+    }
+
+    fn after(&self, path: &Path) -> io::Result<FoundEntry> {
+        let gone = || io::Error::other("an entry of the frozen layer disappeared");
+        entry_reader::read(self.overlay.view, path)?.ok_or_else(gone)
+    }
+
+    fn before(&mut self, old: &Path) -> Option<FoundEntry> {
+        match entry_reader::read(self.overlay.real, old) {
+            Ok(found) => found,
+            Err(error) => {
+                self.unread(old, &error);
+                None
+            }
+        }
+    }
+
+    fn unread(&mut self, path: &Path, error: &io::Error) {
+        let unread = Incomplete::Unread { path: path.to_owned(), cause: error.to_string() };
+        self.findings.incomplete.push(unread);
+    }
+
+    /// Counts an entry. Returns whether there may be more.
+    fn spend(&mut self, directory: &Path) -> bool {
+        if self.entries == 0 {
+            self.findings.incomplete.push(Incomplete::Unlisted { path: directory.to_owned() });
+            return false;
+        }
+        self.entries -= 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::mount::OverlayMount;
+    use crate::quota::Quota;
+    use crate::tree_tests::{self, Edit, apply, copy, edit, edit_tree, make_tree, place, snapshot, words, writer};
+
+    const QUOTA: Quota = Quota { bytes: 64 << 20, files: 10_000 };
+
+    struct Fixture {
+        directory: TempDir,
+        real: TreeRoot,
+        root: FoundEntry,
+        mount: OverlayMount,
+    }
+
+    impl Fixture {
+        /// Makes a tree and an overlay over it. Returns `None` for ordinary users, as whom no overlay can be made here.
+        fn new() -> Option<Self> {
+            let directory = tempfile::tempdir().unwrap();
+            fs::create_dir(directory.path().join("tree")).unwrap();
+            make_tree(&directory.path().join("tree"));
+            Self::over(directory)
+        }
+
+        fn over(directory: TempDir) -> Option<Self> {
+            if !rustix::process::geteuid().is_root() {
+                return None;
+            }
+            let real = TreeRoot::open(&directory.path().join("tree")).unwrap();
+            let mount = OverlayMount::new(&real, QUOTA).unwrap();
+            let root = entry_reader::read(&mount.view, Path::new("")).unwrap().unwrap();
+            Some(Self { directory, real, root, mount })
+        }
+
+        fn tree(&self) -> PathBuf {
+            self.directory.path().join("tree")
+        }
+
+        fn view(&self) -> PathBuf {
+            place(&self.mount.view)
+        }
+
+        fn changes_within(&self, bounds: ListBounds) -> ChangeList {
+            self.mount.freeze().unwrap();
+            let overlay =
+                FrozenOverlay { view: &self.mount.view, upper: &self.mount.upper, real: &self.real, root: &self.root };
+            changes(overlay, MarkPrefix::Trusted, bounds).unwrap()
+        }
+
+        fn changes(&self) -> ChangeList {
+            self.changes_within(ListBounds::default())
+        }
+    }
+
+    #[test]
+    fn each_sort_of_change_is_named() {
+        let Some(fixture) = Fixture::new() else { return };
+        let view = fixture.view();
+        fs::write(view.join("a/c"), "other").unwrap();
+        fs::set_permissions(view.join("a/a/b"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(view.join("b/c"), view.join("a/moved")).unwrap();
+        fs::remove_file(view.join("a/moved/c")).unwrap();
+        fs::write(view.join("a/moved/new"), "new").unwrap();
+        fs::rename(view.join("a/a/a"), view.join("b/name")).unwrap();
+        fs::remove_file(view.join("c")).unwrap();
+        fs::create_dir(view.join("c")).unwrap();
+        fs::File::open(view.join("a/b/a")).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let list = fixture.changes();
+        let expected = [
+            "attributes a/a/b",
+            "times a/b/a",
+            "modified a/c",
+            "renamed b/c a/moved",
+            "created a/moved/new",
+            "removed b/c/c 0",
+            "renamed a/a/a b/name",
+            "replaced c",
+        ];
+        assert_eq!(words(&list), expected);
+        assert!(list.is_whole() && list.is_changed() && list.links.is_empty());
+    }
+
+    #[test]
+    fn what_is_written_with_equal_bytes_is_not_a_change() {
+        let Some(fixture) = Fixture::new() else { return };
+        let view = fixture.view();
+        let before = fs::metadata(view.join("a/c")).unwrap().modified().unwrap();
+        let bytes = fs::read(view.join("a/c")).unwrap();
+        fs::write(view.join("a/c"), bytes).unwrap();
+        writer(&view.join("a/c")).set_modified(before).unwrap();
+        fs::write(view.join("a/new"), "").unwrap();
+        fs::remove_file(view.join("a/new")).unwrap();
+        fs::rename(view.join("b"), view.join("d")).unwrap();
+        fs::rename(view.join("d"), view.join("b")).unwrap();
+        assert_eq!(fixture.changes(), ChangeList::default());
+    }
+
+    #[test]
+    fn a_frozen_layer_is_read_only_and_an_open_file_prevents_the_freeze() {
+        let Some(fixture) = Fixture::new() else { return };
+        let open = writer(&fixture.view().join("a/c"));
+        assert_eq!(fixture.mount.freeze().unwrap_err().raw_os_error(), Some(rustix::io::Errno::BUSY.raw_os_error()));
+        drop(open);
+        fixture.mount.freeze().unwrap();
+        let error = fs::write(fixture.view().join("a/c"), "").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ReadOnlyFilesystem);
+    }
+
+    #[test]
+    fn a_layer_ends_at_its_quota() {
+        let Some(fixture) = Fixture::new() else { return };
+        let error = fs::write(fixture.view().join("large"), vec![1; 65 << 20]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_module_cannot_forge_the_marks_of_an_overlay() {
+        let Some(fixture) = Fixture::new() else { return };
+        let flags = rustix::fs::XattrFlags::empty();
+        for (name, value) in [("opaque", "y"), ("redirect", "/../../etc"), ("origin", "")] {
+            let name = format!("trusted.overlay.{name}");
+            rustix::fs::lsetxattr(fixture.view().join("a"), &*name, value.as_bytes(), flags).unwrap();
+        }
+        assert_eq!(words(&fixture.changes()), ["attributes a"]);
+    }
+
+    #[test]
+    fn a_file_with_names_outside_is_incomplete_only_if_it_is_changed() {
+        for is_changed in [true, false] {
+            let directory = tempfile::tempdir().unwrap();
+            fs::create_dir(directory.path().join("tree")).unwrap();
+            make_tree(&directory.path().join("tree"));
+            fs::hard_link(directory.path().join("tree/a/c"), directory.path().join("outside")).unwrap();
+            let Some(fixture) = Fixture::over(directory) else { return };
+            if is_changed {
+                fs::write(fixture.view().join("a/c"), "other").unwrap();
+            } else {
+                fs::hard_link(fixture.view().join("a/c"), fixture.view().join("a/second")).unwrap();
+            }
+            let outside = Incomplete::HardLink { path: "a/c".into(), others: 1 };
+            assert_eq!(fixture.changes().incomplete, Vec::from_iter(is_changed.then_some(outside)));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_by_one_name_changes_by_all() {
+        let Some(fixture) = Fixture::new() else { return };
+        fs::write(fixture.view().join("b/a"), "other").unwrap();
+        let list = fixture.changes();
+        assert_eq!(words(&list), ["modified a/b/c", "modified b/a"]);
+        assert_eq!(list.links, [[PathBuf::from("a/b/c"), PathBuf::from("b/a")]]);
+    }
+
+    #[test]
+    fn bounds_cut_the_list_and_not_the_totals() {
+        let Some(fixture) = Fixture::new() else { return };
+        for number in 0..20 {
+            fs::write(fixture.view().join(format!("n{number}")), "x").unwrap();
+        }
+        fs::write(fixture.view().join("a/c"), "xyz").unwrap();
+        let list = fixture.changes_within(ListBounds { changes: 5, read_bytes: 10, entries: 3 });
+        assert_eq!((list.changes.len(), list.cut, list.totals.created, list.totals.modified), (5, 16, 20, 1));
+        assert!(list.incomplete.iter().any(|part| matches!(part, Incomplete::Uncompared { .. })), "{list:?}");
+        assert!(!list.is_whole());
+    }
+
+    #[test]
+    fn odd_names_and_special_files_are_listed() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let Some(fixture) = Fixture::new() else { return };
+        let name = std::ffi::OsStr::from_bytes(b"a\n\xff");
+        fs::write(fixture.view().join(name), "").unwrap();
+        symlink("/", fixture.view().join("d")).unwrap();
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, fixture.view().join("e"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let list = fixture.changes();
+        assert_eq!(list.changes[0].path.as_os_str(), name);
+        assert_eq!(words(&list)[1..], ["created d", "created e"]);
+        assert_eq!(list.changes[2].after.as_ref().unwrap().target, Some("fifo".into()));
+    }
+
+    #[test]
+    fn changes_applied_to_a_copy_equal_a_direct_edit() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
+        let edits = proptest::collection::vec(edit(), 1..12);
+        TestRunner::new(config)
+            .run(&edits, |edits| {
+                check(&edits);
+                Ok(())
+            })
+            .unwrap();
+    }
+
+    /// Does the edits in a layer and directly, and compares.
+    fn check(edits: &[Edit]) {
+        let fixture = Fixture::new().unwrap();
+        let tree = fixture.tree();
+        let untouched = snapshot(&tree, true, true);
+        let (direct, applied) = (fixture.directory.path().join("direct"), fixture.directory.path().join("applied"));
+        copy(&tree, &direct);
+        copy(&tree, &applied);
+        for edit in edits {
+            assert_eq!(edit_tree(&fixture.view(), edit), edit_tree(&direct, edit), "{edit:?}");
+        }
+        let list = fixture.changes();
+        assert_eq!(snapshot(&tree, true, true), untouched);
+        apply(&list, &fixture.view(), &applied);
+        assert_eq!(snapshot(&applied, false, false), snapshot(&direct, false, false), "{:#?}", words(&list));
+        assert_eq!(snapshot(&applied, false, true), snapshot(&fixture.view(), false, true), "{:#?}", words(&list));
+        assert!(tree_tests::tree(&tree).len() == untouched.len() - 1);
+    }
+}
