@@ -8,11 +8,11 @@ use crate::change::{Change, ChangeKind};
 
 /// Changes of one granted tree or name.
 ///
-/// The list describes how the old tree becomes the new one: first every entry that is [`Renamed`](ChangeKind::Renamed)
-/// is taken out, the deepest first; then the removed entries are removed; then all other changes and the renamed entries
-/// are put in place, parents first. So the path of a removed entry, and the name before of a renamed one, are paths of
-/// the old tree. All other paths are paths of the new tree. An entry below a renamed directory that is not listed itself
-/// moves with the directory.
+/// The list describes how the old tree becomes the new one. First, the deepest path first, every entry that is
+/// [`Renamed`](ChangeKind::Renamed) is taken out from where it was, and every removed entry is removed. Then all other
+/// changes and the renamed entries are put in place, parents first. So the path of a removed entry, and the name before
+/// of a renamed one, are paths of the old tree; all other paths are paths of the new tree. An entry below a renamed
+/// directory that is not listed itself moves with the directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeList {
     /// Changes, in the order of their paths.

@@ -131,7 +131,7 @@ pub(crate) fn xattrs(opened: impl AsFd) -> io::Result<BTreeMap<String, Vec<u8>>>
     // A descriptor that is open only to look has no attributes by itself; its name in `/proc` has, of every type.
     let place = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
     let mut xattrs = BTreeMap::new();
-    let length = match rustix::fs::listxattr(&*place, &mut [0_u8; 0][..]) {
+    let length = match rustix::fs::listxattr_query(&*place) {
         Ok(length) => length,
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(xattrs),
         Err(errno) => return Err(errno.into()),

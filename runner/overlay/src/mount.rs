@@ -73,6 +73,8 @@ pub(crate) struct OverlayMount {
     pub(crate) view: TreeRoot,
     /// The directory with what was written.
     pub(crate) upper: TreeRoot,
+    /// The overlay's own directory, with its index of files that have several names.
+    pub(crate) work: TreeRoot,
     /// The mount. It ends with this descriptor.
     mount: OwnedFd,
     /// Holds the upper directory.
@@ -105,7 +107,7 @@ impl OverlayMount {
         fsconfig_set_flag(context.as_fd(), c"volatile").map_err(failed)?;
         fsconfig_create(context.as_fd()).map_err(failed)?;
         let (mount, view) = mounted(&context).map_err(failed)?;
-        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), mount, _space: space })
+        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work: TreeRoot::new(work), mount, _space: space })
     }
 
     /// Makes the view read-only for every holder of a descriptor, so that it can be read.

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Stat;
+
 use crate::change::EntryType;
 use crate::change_list::{ChangeList, Incomplete};
 use crate::comparison::{Findings, LoneEntry, RemovedEntry, difference};
@@ -23,6 +25,8 @@ pub(crate) struct FrozenOverlay<'a> {
     pub(crate) view: &'a TreeRoot,
     /// The directory with what was written.
     pub(crate) upper: &'a TreeRoot,
+    /// The overlay's own directory.
+    pub(crate) work: &'a TreeRoot,
     /// The real directory.
     pub(crate) real: &'a TreeRoot,
     /// The root of the view before the run.
@@ -149,9 +153,8 @@ impl Comparer<'_> {
     /// Compares the names of changed files that are not in the upper directory: a file that is written by one name is
     /// changed by all.
     fn compare_other_names(&mut self) -> io::Result<()> {
-        let is_missing = |(links, names): &(u64, Vec<PathBuf>)| (names.len() as u64) < *links;
-        if self.names.values().any(is_missing) {
-            for path in self.names_in_view()? {
+        if scan::has_linked_files(self.overlay.work)? {
+            for path in self.copied_names()? {
                 self.compare_other(&path, false)?;
             }
         }
@@ -165,8 +168,11 @@ impl Comparer<'_> {
             .map(|change| change.path.as_path())
             .collect();
         let mut incomplete = Vec::new();
-        for (links, names) in self.names.values().filter(|names| is_missing(names)) {
+        for (links, names) in self.names.values() {
             let others = links.saturating_sub(names.len() as u64);
+            if others == 0 {
+                continue;
+            }
             incomplete.extend(
                 names
                     .iter()
@@ -179,8 +185,9 @@ impl Comparer<'_> {
         Ok(())
     }
 
-    /// Returns the names in the view of files whose other names are in the upper directory.
-    fn names_in_view(&mut self) -> io::Result<Vec<PathBuf>> {
+    /// Returns the names in the view of files that were copied up by another name. The time of the status change, which
+    /// a module cannot choose, tells a copied file.
+    fn copied_names(&mut self) -> io::Result<Vec<PathBuf>> {
         let (mut found, mut pending) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(directory) = pending.pop() {
             for name in self.overlay.view.names(&directory)? {
@@ -188,12 +195,18 @@ impl Comparer<'_> {
                     return Ok(found);
                 }
                 let path = directory.join(name);
-                let Some(opened) = self.overlay.view.look(&path)? else { continue };
-                let stat = rustix::fs::fstat(&opened)?;
-                let id = (stat.st_dev, stat.st_ino);
+                let Some(stat) = stat_of(self.overlay.view, &path)? else { continue };
                 if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
                     pending.push(path);
-                } else if self.names.contains_key(&id) && !self.candidates.others.contains_key(&path) {
+                    continue;
+                }
+                let old = self.candidates.old_of(&path).filter(|_| !self.candidates.others.contains_key(&path));
+                let real = match old {
+                    Some(old) => stat_of(self.overlay.real, &old)?,
+                    None => continue,
+                };
+                let changed = |stat: &Stat| (stat.st_ctime, stat.st_ctime_nsec);
+                if real.as_ref().map(changed) != Some(changed(&stat)) {
                     found.push(path);
                 }
             }
@@ -296,6 +309,10 @@ impl Comparer<'_> {
     }
 }
 
+fn stat_of(root: &TreeRoot, path: &Path) -> io::Result<Option<Stat>> {
+    Ok(root.look(path)?.map(rustix::fs::fstat).transpose()?)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -349,7 +366,7 @@ mod tests {
         fn changes_within(&self, bounds: ListBounds) -> ChangeList {
             self.mount.freeze().unwrap();
             let overlay =
-                FrozenOverlay { view: &self.mount.view, upper: &self.mount.upper, real: &self.real, root: &self.root };
+                FrozenOverlay { view: &self.mount.view, upper: &self.mount.upper, work: &self.mount.work, real: &self.real, root: &self.root };
             changes(overlay, MarkPrefix::Trusted, bounds).unwrap()
         }
 

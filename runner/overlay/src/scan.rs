@@ -97,7 +97,7 @@ pub(crate) fn candidates(upper: &TreeRoot, prefix: MarkPrefix) -> io::Result<Can
                     found.directories.insert(path.clone(), UpperDirectory { merged: merged_here });
                     pending.push(path);
                 }
-                FileType::CharacterDevice if is_whiteout(&stat) => found.hidden.extend(natural),
+                _ if is_whiteout(&stat) => found.hidden.extend(natural),
                 _ => {
                     let copied = entry_reader::xattr(&opened, &prefix.name("origin"))?.is_some();
                     found.others.insert(path, copied);
@@ -108,8 +108,28 @@ pub(crate) fn candidates(upper: &TreeRoot, prefix: MarkPrefix) -> io::Result<Can
     Ok(found)
 }
 
+/// Returns whether a file with several names was written. It can be changed by a name that the upper directory lacks.
+///
+/// # Errors
+///
+/// The index cannot be read.
+pub(crate) fn has_linked_files(work: &TreeRoot) -> io::Result<bool> {
+    let index = Path::new("index");
+    if work.look(index)?.is_none() {
+        return Ok(false);
+    }
+    for name in work.names(index)? {
+        let Some(opened) = work.look(&index.join(name))? else { continue };
+        let stat = rustix::fs::fstat(&opened)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_dir() && !is_whiteout(&stat) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn is_whiteout(stat: &Stat) -> bool {
-    stat.st_rdev == 0
+    FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0
 }
 
 /// Returns the old directory whose entries are visible in a directory of the upper one.

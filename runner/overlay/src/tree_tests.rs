@@ -206,30 +206,28 @@ pub(crate) fn apply(list: &ChangeList, view: &Path, root: &Path) {
     assert!(list.is_whole(), "{list:?}");
     let outside = root.with_extension("moved");
     fs::create_dir(&outside).unwrap();
-    let mut renamed: Vec<(&PathBuf, &Change)> = list
-        .changes
-        .iter()
-        .filter_map(|change| match &change.kind {
-            ChangeKind::Renamed { from } => Some((from, change)),
-            _ => None,
-        })
-        .collect();
-    renamed.sort_by_key(|(from, _)| std::cmp::Reverse(from.components().count()));
-    for (number, (from, _)) in renamed.iter().enumerate() {
-        fs::rename(root.join(from), outside.join(number.to_string())).unwrap();
-    }
-    for change in &list.changes {
-        if let ChangeKind::Removed { entries } = change.kind {
-            let path = root.join(&change.path);
-            let below = if path.is_symlink() || !path.is_dir() { 0 } else { tree(&path).len() };
-            assert_eq!(below as u64, entries, "{change:?}");
-            assert!(remove(&path), "{change:?}");
-        }
+    let old_path = |change: &Change| match &change.kind {
+        ChangeKind::Renamed { from } => Some(from.clone()),
+        ChangeKind::Removed { .. } => Some(change.path.clone()),
+        _ => None,
+    };
+    let mut taken: Vec<(PathBuf, &Change)> =
+        list.changes.iter().filter_map(|change| Some((old_path(change)?, change))).collect();
+    taken.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
+    for (number, (path, change)) in taken.iter().enumerate() {
+        let path = root.join(path);
+        let ChangeKind::Removed { entries } = change.kind else {
+            fs::rename(path, outside.join(number.to_string())).unwrap();
+            continue;
+        };
+        let below = if path.is_symlink() || !path.is_dir() { 0 } else { tree(&path).len() };
+        assert!(remove(&path), "{change:?}");
+        assert_eq!(below as u64, entries, "{change:?}");
     }
     for change in &list.changes {
         let Some(after) = &change.after else { continue };
         let path = if change.path.as_os_str().is_empty() { root.to_owned() } else { root.join(&change.path) };
-        if let Some(number) = renamed.iter().position(|(_, renamed)| std::ptr::eq(*renamed, change)) {
+        if let Some(number) = taken.iter().position(|(_, taken)| std::ptr::eq(*taken, change)) {
             assert!(path.symlink_metadata().is_err(), "{change:?}");
             fs::rename(outside.join(number.to_string()), &path).unwrap();
         }
