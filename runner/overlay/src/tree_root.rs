@@ -41,7 +41,8 @@ impl TreeRoot {
     pub(crate) fn look(&self, path: &Path) -> io::Result<Option<OwnedFd>> {
         match self.open_beneath(path, OFlags::PATH) {
             Ok(found) => Ok(Some(found)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            // A path through a link is not a path of this tree.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             Err(errno) => Err(errno.into()),
         }
     }
