@@ -18,7 +18,7 @@ pub(crate) struct ContentReader {
 }
 
 /// A file in a tree.
-type Place<'a> = (&'a TreeRoot, &'a Path, &'a mut FoundEntry);
+type Place<'a> = (Option<&'a TreeRoot>, &'a Path, &'a mut FoundEntry);
 
 impl ContentReader {
     /// Makes a reader of at most that number of bytes.
@@ -32,10 +32,11 @@ impl ContentReader {
     }
 
     /// Adds the digest to a file.
-    pub(crate) fn fill(&mut self, root: &TreeRoot, path: &Path, found: &mut FoundEntry) {
-        if found.entry.entry_type != EntryType::File || found.entry.digest.is_some() {
+    pub(crate) fn fill(&mut self, root: Option<&TreeRoot>, path: &Path, found: &mut FoundEntry) {
+        let Some(root) = root.filter(|_| found.entry.entry_type == EntryType::File && found.entry.digest.is_none())
+        else {
             return;
-        }
+        };
         let Some(rest) = self.bytes.checked_sub(found.entry.size) else {
             return self.incomplete.push(Incomplete::Uncompared { path: path.to_owned() });
         };

@@ -13,12 +13,15 @@ pub mod change_list;
 mod comparison;
 mod content_reader;
 mod copied_attributes;
+mod entry_bound;
 mod entry_reader;
 pub mod error;
 mod mount;
+mod old_tree;
 mod overlay_changes;
 pub mod quota;
 mod scan;
+mod tree_comparer;
 mod tree_root;
 #[cfg(test)]
 mod tree_tests;

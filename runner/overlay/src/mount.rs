@@ -107,7 +107,13 @@ impl OverlayMount {
         fsconfig_set_flag(context.as_fd(), c"volatile").map_err(failed)?;
         fsconfig_create(context.as_fd()).map_err(failed)?;
         let (mount, view) = mounted(&context).map_err(failed)?;
-        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work: TreeRoot::new(work), mount, _space: space })
+        Ok(Self {
+            view: TreeRoot::new(view),
+            upper: TreeRoot::new(upper),
+            work: TreeRoot::new(work),
+            mount,
+            _space: space,
+        })
     }
 
     /// Makes the view read-only for every holder of a descriptor, so that it can be read.

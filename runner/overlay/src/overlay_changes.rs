@@ -1,21 +1,20 @@
 //! Compares an overlay with the directory below it.
 //!
-//! The new state is read through the view, as the module saw it, and the old state from the real directory. Which paths
-//! are compared is decided by `scan`, and what counts as a change by `comparison`.
+//! The upper directory names most candidates. It does not name a file that was changed by another of its names; this file
+//! finds those.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Stat;
 
-use crate::change::EntryType;
-use crate::change_list::{ChangeList, Incomplete};
-use crate::comparison::{Findings, LoneEntry, RemovedEntry, difference};
-use crate::content_reader::ContentReader;
-use crate::entry_reader::{self, FileId, FoundEntry};
+use crate::change_list::ChangeList;
+use crate::entry_bound::EntryBound;
+use crate::entry_reader::FoundEntry;
 use crate::quota::ListBounds;
 use crate::scan::{self, Candidates, MarkPrefix};
+use crate::tree_comparer::{Comparer, Sides};
 use crate::tree_root::TreeRoot;
 
 /// A frozen overlay and the directory below it.
@@ -40,273 +39,41 @@ pub(crate) struct FrozenOverlay<'a> {
 /// The layer cannot be read. What cannot be read of the real directory is in the list.
 pub(crate) fn changes(overlay: FrozenOverlay<'_>, prefix: MarkPrefix, bounds: ListBounds) -> io::Result<ChangeList> {
     let candidates = scan::candidates(overlay.upper, prefix)?;
-    let mut comparer = Comparer {
-        overlay,
-        candidates: &candidates,
-        findings: Findings::default(),
-        content: ContentReader::new(bounds.read_bytes),
-        entries: bounds.entries,
-        names: BTreeMap::new(),
-        removed: Vec::new(),
-    };
-    comparer.compare_root()?;
-    for (path, directory) in candidates.directories.iter().skip(1) {
-        comparer.compare_directory(path, directory.merged.as_deref())?;
-    }
-    for (path, copied) in &candidates.others {
-        comparer.compare_other(path, *copied)?;
-    }
-    comparer.compare_other_names()?;
-    comparer.add_hidden();
-    let Comparer { mut findings, content, .. } = comparer;
-    findings.incomplete.extend(content.into_incomplete());
-    Ok(findings.into_list(bounds.changes))
+    let sides = Sides { view: overlay.view, old: overlay.real, root: overlay.root };
+    Comparer::list(sides, &candidates, &BTreeMap::new(), bounds, |bound| {
+        let is_needed = scan::has_linked_files(overlay.work)?;
+        if is_needed { copied_names(overlay, &candidates, bound) } else { Ok(Vec::new()) }
+    })
 }
 
-struct Comparer<'a> {
-    overlay: FrozenOverlay<'a>,
-    candidates: &'a Candidates,
-    findings: Findings,
-    content: ContentReader,
-    /// Number of entries that may still be looked at.
-    entries: u64,
-    /// Names after the run of files with several, and the number of names.
-    names: BTreeMap<FileId, (u64, Vec<PathBuf>)>,
-    /// Old entries that are not visible any more.
-    removed: Vec<(PathBuf, FoundEntry)>,
-}
-
-impl Comparer<'_> {
-    fn compare_root(&mut self) -> io::Result<()> {
-        let after = self.after(Path::new(""))?;
-        self.findings.compare(PathBuf::new(), None, self.overlay.root.entry.clone(), after.entry);
-        Ok(())
-    }
-
-    /// Compares a directory of the upper directory. `merged` is the old directory that is visible in it.
-    fn compare_directory(&mut self, path: &Path, merged: Option<&Path>) -> io::Result<()> {
-        let natural = self.natural(path);
-        let old =
-            merged.map(Path::to_owned).or_else(|| natural.clone().filter(|old| !self.candidates.moved.contains(old)));
-        let before = old.as_deref().and_then(|old| self.before(old));
-        let after = self.after(path)?;
-        let Some(before) = before else {
-            self.findings.created.push(LoneEntry { path: path.to_owned(), entry: after.entry, inode: None });
-            return Ok(());
-        };
-        let from = merged.filter(|merged| natural.as_deref() != Some(merged)).map(Path::to_owned);
-        // A directory that was moved to the place of another one.
-        let replaced = natural.filter(|old| from.is_some() && !self.candidates.moved.contains(old));
-        if let Some((old, before)) = replaced.and_then(|old| self.before(&old).map(|before| (old, before))) {
-            self.removed.push((old, before));
-        }
-        let was_directory = before.entry.entry_type == EntryType::Directory;
-        self.findings.compare(path.to_owned(), from, before.entry, after.entry);
-        match old {
-            // What was in the directory before it was emptied.
-            Some(old) if merged.is_none() && was_directory => self.compare_emptied(path, &old),
-            _ => Ok(()),
-        }
-    }
-
-    /// Adds the entries of an old directory that do not exist in the opaque one at its place.
-    fn compare_emptied(&mut self, path: &Path, old: &Path) -> io::Result<()> {
-        let names = match self.overlay.real.names(old) {
-            Ok(names) => names,
-            Err(error) => {
-                self.unread(old, &error);
-                return Ok(());
+/// Returns the names in the view of files that were copied up by another name. The time of the status change, which a
+/// module cannot choose, tells a copied file.
+fn copied_names(
+    overlay: FrozenOverlay<'_>,
+    candidates: &Candidates,
+    bound: &mut EntryBound,
+) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut pending) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(directory) = pending.pop() {
+        for name in overlay.view.names(&directory)? {
+            if !bound.spend(&directory) {
+                return Ok(found);
             }
-        };
-        for name in names {
-            if !self.spend(old) {
-                return Ok(());
-            }
-            let old = old.join(&name);
-            if self.overlay.view.look(&path.join(&name))?.is_none() && !self.candidates.moved.contains(&old) {
-                let before = self.before(&old);
-                self.removed.extend(before.map(|before| (old, before)));
-            }
-        }
-        Ok(())
-    }
-
-    fn compare_other(&mut self, path: &Path, copied: bool) -> io::Result<()> {
-        let mut after = self.after(path)?;
-        if after.entry.links > 1 {
-            let names = self.names.entry(after.id).or_insert_with(|| (after.entry.links, Vec::new()));
-            names.1.push(path.to_owned());
-        }
-        let old = self.natural(path).filter(|old| !self.candidates.moved.contains(old));
-        let before = old.as_deref().and_then(|old| Some((old, self.before(old)?)));
-        let Some((old, mut before)) = before else {
-            self.content.fill(self.overlay.view, path, &mut after);
-            let inode = copied.then_some(after.id.1);
-            self.findings.created.push(LoneEntry { path: path.to_owned(), entry: after.entry, inode });
-            return Ok(());
-        };
-        self.content.fill_both((self.overlay.real, old, &mut before), (self.overlay.view, path, &mut after));
-        self.findings.compare(path.to_owned(), None, before.entry, after.entry);
-        Ok(())
-    }
-
-    /// Compares the names of changed files that are not in the upper directory: a file that is written by one name is
-    /// changed by all.
-    fn compare_other_names(&mut self) -> io::Result<()> {
-        if scan::has_linked_files(self.overlay.work)? {
-            for path in self.copied_names()? {
-                self.compare_other(&path, false)?;
-            }
-        }
-        let changed: BTreeSet<&Path> = self
-            .findings
-            .changes
-            .iter()
-            .filter(|change| {
-                change.before.as_ref().zip(change.after.as_ref()).is_some_and(|(b, a)| difference(b, a).is_some())
-            })
-            .map(|change| change.path.as_path())
-            .collect();
-        let mut incomplete = Vec::new();
-        for (links, names) in self.names.values() {
-            let others = links.saturating_sub(names.len() as u64);
-            if others == 0 {
+            let path = directory.join(name);
+            let Some(stat) = stat_of(overlay.view, &path)? else { continue };
+            if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+                pending.push(path);
                 continue;
             }
-            incomplete.extend(
-                names
-                    .iter()
-                    .filter(|path| changed.contains(path.as_path()))
-                    .map(|path| Incomplete::HardLink { path: path.clone(), others }),
-            );
-        }
-        self.findings.incomplete.extend(incomplete);
-        self.findings.links = self.names.values().map(|(_, names)| names.clone()).collect();
-        Ok(())
-    }
-
-    /// Returns the names in the view of files that were copied up by another name. The time of the status change, which
-    /// a module cannot choose, tells a copied file.
-    fn copied_names(&mut self) -> io::Result<Vec<PathBuf>> {
-        let (mut found, mut pending) = (Vec::new(), vec![PathBuf::new()]);
-        while let Some(directory) = pending.pop() {
-            for name in self.overlay.view.names(&directory)? {
-                if !self.spend(&directory) {
-                    return Ok(found);
-                }
-                let path = directory.join(name);
-                let Some(stat) = stat_of(self.overlay.view, &path)? else { continue };
-                if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
-                    pending.push(path);
-                    continue;
-                }
-                let old = self.candidates.old_of(&path).filter(|_| !self.candidates.others.contains_key(&path));
-                let real = match old {
-                    Some(old) => stat_of(self.overlay.real, &old)?,
-                    None => continue,
-                };
-                let changed = |stat: &Stat| (stat.st_ctime, stat.st_ctime_nsec);
-                if real.as_ref().map(changed) != Some(changed(&stat)) {
-                    found.push(path);
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Adds the entries that are hidden, with the number of entries below them.
-    fn add_hidden(&mut self) {
-        let hidden: Vec<&PathBuf> =
-            self.candidates.hidden.iter().filter(|old| !self.candidates.moved.contains(*old)).collect();
-        for old in hidden {
-            let before = self.before(old);
-            self.removed.extend(before.map(|before| (old.clone(), before)));
-        }
-        let wanted: BTreeSet<u64> = self.findings.created.iter().filter_map(|lone| lone.inode).collect();
-        for (path, found) in std::mem::take(&mut self.removed) {
-            let (mut below, mut renamed) = (0, Vec::new());
-            if found.entry.entry_type == EntryType::Directory {
-                (below, renamed) = self.below(&path, &wanted);
-            }
-            let lone = LoneEntry { path, inode: Some(found.id.1), entry: found.entry };
-            self.findings.removed.push(RemovedEntry { lone, below, wanted: renamed });
-        }
-    }
-
-    /// Counts the entries below an old directory, and returns those with wanted inodes.
-    fn below(&mut self, directory: &Path, wanted: &BTreeSet<u64>) -> (u64, Vec<LoneEntry>) {
-        let (mut count, mut found, mut pending) = (0_u64, Vec::new(), vec![directory.to_owned()]);
-        while let Some(directory) = pending.pop() {
-            let names = match self.overlay.real.names(&directory) {
-                Ok(names) => names,
-                Err(error) => {
-                    self.unread(&directory, &error);
-                    continue;
-                }
-            };
-            for name in names {
-                let path = directory.join(name);
-                if self.candidates.moved.contains(&path) {
-                    continue;
-                }
-                if !self.spend(&directory) {
-                    return (count, found);
-                }
-                count += 1;
-                let Some(before) = self.before(&path) else { continue };
-                if before.entry.entry_type == EntryType::Directory {
-                    pending.push(path);
-                } else if wanted.contains(&before.id.1) {
-                    found.push(LoneEntry { path, inode: Some(before.id.1), entry: before.entry });
-                }
-            }
-        }
-        (count, found)
-    }
-
-    /// Returns the old path that has the same name in the same directory.
-    fn natural(&self, path: &Path) -> Option<PathBuf> {
-        let parent = path.parent()?;
-        let name = path.file_name()?;
-        let old = match self.candidates.directories.get(parent) {
-            // In a new directory at the place of an old one, the old entries count as the same.
-            Some(directory) if directory.merged.is_none() => {
-                self.natural(parent).filter(|old| !self.candidates.moved.contains(old))?
-            }
-            _ => self.candidates.old_of(parent)?,
-        };
-        Some(old.join(name))
-    }
-
-    fn after(&self, path: &Path) -> io::Result<FoundEntry> {
-        let gone = || io::Error::other("an entry of the frozen layer disappeared");
-        entry_reader::read(self.overlay.view, path)?.ok_or_else(gone)
-    }
-
-    fn before(&mut self, old: &Path) -> Option<FoundEntry> {
-        match entry_reader::read(self.overlay.real, old) {
-            Ok(found) => found,
-            Err(error) => {
-                self.unread(old, &error);
-                None
+            let old = candidates.old_of(&path).filter(|_| !candidates.others.contains_key(&path));
+            let Some(old) = old else { continue };
+            let changed = |stat: &Stat| (stat.st_ctime, stat.st_ctime_nsec);
+            if stat_of(overlay.real, &old)?.as_ref().map(changed) != Some(changed(&stat)) {
+                found.push(path);
             }
         }
     }
-
-    fn unread(&mut self, path: &Path, error: &io::Error) {
-        let unread = Incomplete::Unread { path: path.to_owned(), cause: error.to_string() };
-        self.findings.incomplete.push(unread);
-    }
-
-    /// Counts an entry. Returns whether there may be more.
-    fn spend(&mut self, directory: &Path) -> bool {
-        if self.entries == 0 {
-            self.findings.incomplete.push(Incomplete::Unlisted { path: directory.to_owned() });
-            return false;
-        }
-        self.entries -= 1;
-        true
-    }
+    Ok(found)
 }
 
 fn stat_of(root: &TreeRoot, path: &Path) -> io::Result<Option<Stat>> {
@@ -323,6 +90,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::change_list::Incomplete;
+    use crate::entry_reader;
     use crate::mount::OverlayMount;
     use crate::quota::Quota;
     use crate::tree_tests::{self, Edit, apply, copy, edit, edit_tree, make_tree, place, snapshot, words, writer};
@@ -365,8 +134,13 @@ mod tests {
 
         fn changes_within(&self, bounds: ListBounds) -> ChangeList {
             self.mount.freeze().unwrap();
-            let overlay =
-                FrozenOverlay { view: &self.mount.view, upper: &self.mount.upper, work: &self.mount.work, real: &self.real, root: &self.root };
+            let overlay = FrozenOverlay {
+                view: &self.mount.view,
+                upper: &self.mount.upper,
+                work: &self.mount.work,
+                real: &self.real,
+                root: &self.root,
+            };
             changes(overlay, MarkPrefix::Trusted, bounds).unwrap()
         }
 
