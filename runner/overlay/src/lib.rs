@@ -16,12 +16,14 @@ mod copied_attributes;
 mod entry_bound;
 mod entry_reader;
 pub mod error;
+mod file_copy;
 mod mount;
 mod old_tree;
 mod overlay_changes;
 pub mod quota;
 mod scan;
 mod tree_comparer;
+mod tree_copy;
 mod tree_root;
 #[cfg(test)]
 mod tree_tests;
