@@ -1,6 +1,6 @@
 //! The list of changes of one layer, with its totals and with what it does not contain.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,14 @@ impl ChangeList {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.cut == 0 && self.incomplete.is_empty()
+    }
+}
+
+impl ChangeList {
+    /// Keeps what is said of one name, and says it of the empty path.
+    pub(crate) fn rename_incomplete(&mut self, name: &Path) {
+        self.incomplete.retain(|part| part.path() == name);
+        self.incomplete.iter_mut().for_each(|part| *part.path_mut() = PathBuf::new());
     }
 }
 
@@ -134,4 +142,30 @@ pub enum Incomplete {
         /// The entry.
         path: PathBuf,
     },
+}
+
+impl Incomplete {
+    /// Returns the entry.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::HardLink { path, .. }
+            | Self::Unread { path, .. }
+            | Self::Uncompared { path }
+            | Self::Unlisted { path }
+            | Self::ForeignOwner { path }
+            | Self::Unstable { path } => path,
+        }
+    }
+
+    fn path_mut(&mut self) -> &mut PathBuf {
+        match self {
+            Self::HardLink { path, .. }
+            | Self::Unread { path, .. }
+            | Self::Uncompared { path }
+            | Self::Unlisted { path }
+            | Self::ForeignOwner { path }
+            | Self::Unstable { path } => path,
+        }
+    }
 }

@@ -18,12 +18,16 @@ mod entry_reader;
 pub mod error;
 mod file_copy;
 mod mount;
+pub mod fits;
+mod name_stage;
 mod old_tree;
 mod overlay_changes;
+mod private_place;
 pub mod quota;
 mod scan;
 mod tree_comparer;
 mod tree_copy;
+mod tree_facts;
 mod tree_root;
 #[cfg(test)]
 mod tree_tests;

@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::Bound;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, StatxFlags};
 
 use crate::change::{ChangeKind, EntryType};
 use crate::change_list::{ChangeList, Incomplete};
@@ -20,12 +23,15 @@ use crate::scan::{Candidates, UpperDirectory};
 use crate::tree_comparer::{Comparer, Sides};
 use crate::tree_root::TreeRoot;
 
+/// What tells a file from a later one with the same inode: the type and the time of its birth, if the file system has it.
+type Identity = (FileId, u16, Option<(i64, u32)>);
+
 /// The state of a copy when it was made.
 #[derive(Debug, Default)]
 pub(crate) struct CopyRecord {
     entries: BTreeMap<PathBuf, FoundEntry>,
-    /// Paths by inode; of a file with several names, one of them.
-    paths: BTreeMap<FileId, PathBuf>,
+    /// Paths by identity; of a file with several names, one of them.
+    paths: BTreeMap<Identity, PathBuf>,
     /// Numbers of names outside the tree.
     outside: BTreeMap<FileId, u64>,
     /// Entries whose owner or attributes could not be copied.
@@ -124,9 +130,9 @@ impl TreeCopy {
             for name in names {
                 let path = directory.join(&name);
                 let gone = || io::Error::other("an entry of the copy disappeared");
-                let stat = rustix::fs::fstat(self.view.look(&path)?.ok_or_else(gone)?)?;
-                let old = self.record.paths.get(&(stat.st_dev, stat.st_ino));
-                if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+                let (identity, is_directory) = identity(&self.view.look(&path)?.ok_or_else(gone)?)?;
+                let old = self.record.paths.get(&identity);
+                if !is_directory {
                     found.others.insert(path, old.is_some());
                     continue;
                 }
@@ -141,6 +147,17 @@ impl TreeCopy {
         }
         Ok(found)
     }
+}
+
+/// Returns the identity of an open entry, and whether it is a directory.
+fn identity(opened: &OwnedFd) -> io::Result<(Identity, bool)> {
+    let stat = rustix::fs::fstat(opened)?;
+    let file_type = FileType::from_raw_mode(stat.st_mode);
+    let birth = rustix::fs::statx(opened, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok();
+    let birth = birth.filter(|found| found.stx_mask & StatxFlags::BTIME.bits() != 0);
+    let birth = birth.map(|found| (found.stx_btime.tv_sec, found.stx_btime.tv_nsec));
+    let format = u16::try_from(file_type.as_raw_mode() >> 12).unwrap_or(0);
+    Ok((((stat.st_dev, stat.st_ino), format, birth), file_type.is_dir()))
 }
 
 struct Copier<'a> {
@@ -192,7 +209,7 @@ impl<'a> Copier<'a> {
         let Some((found, stat)) = file_copy::look(self.from, path)? else { return Ok(false) };
         let is_directory = found.entry.entry_type == EntryType::Directory;
         if let Some((first, rest)) = self.linked.get_mut(&found.id).filter(|_| !is_directory) {
-            rustix::fs::linkat(&self.view, &*first, &self.view, path, rustix::fs::AtFlags::empty())?;
+            rustix::fs::linkat(&self.view, &*first, &self.view, path, AtFlags::empty())?;
             *rest = rest.saturating_sub(1);
         } else {
             let full = || io::Error::new(io::ErrorKind::QuotaExceeded, "it is larger than the quota of the layer");
@@ -228,7 +245,8 @@ impl<'a> Copier<'a> {
         if file_copy::is_inexact(original, &copy) {
             self.record.inexact.insert(path.to_owned());
         }
-        self.record.paths.entry(copy.id).or_insert_with(|| path.to_owned());
+        let (identity, _) = identity(&self.view.look(path)?.ok_or_else(gone)?)?;
+        self.record.paths.entry(identity).or_insert_with(|| path.to_owned());
         self.record.entries.insert(path.to_owned(), copy);
         Ok(())
     }
