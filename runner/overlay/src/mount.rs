@@ -6,6 +6,7 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use modbox_kernel::make_mount_read_only;
@@ -107,13 +108,12 @@ impl OverlayMount {
         fsconfig_set_flag(context.as_fd(), c"volatile").map_err(failed)?;
         fsconfig_create(context.as_fd()).map_err(failed)?;
         let (mount, view) = mounted(&context).map_err(failed)?;
-        Ok(Self {
-            view: TreeRoot::new(view),
-            upper: TreeRoot::new(upper),
-            work: TreeRoot::new(work),
-            mount,
-            _space: space,
-        })
+        let work = TreeRoot::new(work);
+        // Without file handles below, the kernel makes no index, and writes through one of two names would be lost.
+        if !matches!(work.look(Path::new("index")), Ok(Some(_))) {
+            return Err(("keep the names of files together", io::ErrorKind::Unsupported.into()));
+        }
+        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work, mount, _space: space })
     }
 
     /// Makes the view read-only for every holder of a descriptor, so that it can be read.

@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn changes_of_a_copy_applied_to_another_equal_a_direct_edit() {
-        let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
+        let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
         let edits = proptest::collection::vec(edit(), 1..12);
         TestRunner::new(config)
             .run(&edits, |edits| {
