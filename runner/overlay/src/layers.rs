@@ -133,8 +133,7 @@ impl Layer {
     pub fn changes(&self, bounds: ListBounds) -> Result<ChangeList, LayerError> {
         let listed = match &self.content {
             Content::Overlay { mount, real, root } => {
-                let overlay =
-                    FrozenOverlay { view: &mount.view, upper: &mount.upper, work: &mount.work, real, root };
+                let overlay = FrozenOverlay { view: &mount.view, upper: &mount.upper, work: &mount.work, real, root };
                 let below = tree_facts::path_of(real).and_then(|path| tree_facts::mount_below(&path));
                 match below {
                     Ok(Some(below)) => return Err(mounted_meanwhile(below)),
@@ -260,7 +259,11 @@ mod tests {
         fs::set_permissions(tree.place().join("b"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         layers.freeze().unwrap();
         let lists = layers.changes(ListBounds::default()).unwrap();
-        assert_eq!(lists.iter().map(words).collect::<Vec<_>>(), [vec!["modified a/c", "attributes b"], vec!["modified "]].map(|list| list.into_iter().map(str::to_owned).collect::<Vec<_>>()));
+        assert_eq!(
+            lists.iter().map(words).collect::<Vec<_>>(),
+            [vec!["modified a/c", "attributes b"], vec!["modified "]]
+                .map(|list| list.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        );
         drop(layers);
         assert!(super::super::tree_tests::tree(&directory.path().join("scratch")).is_empty());
         let mut now = snapshot(directory.path(), true, true);

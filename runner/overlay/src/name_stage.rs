@@ -29,9 +29,8 @@ impl NameStage {
     ///
     /// Its directory cannot be opened, it is not a file, or it is larger than the quota.
     pub(crate) fn new(path: &Path, quota: Quota, scratch: &Path) -> Result<Self, LayerError> {
-        let unfit = |reason: &str, remedy| {
-            Err(LayerError::Unfit { path: path.to_owned(), reason: reason.to_owned(), remedy })
-        };
+        let unfit =
+            |reason: &str, remedy| Err(LayerError::Unfit { path: path.to_owned(), reason: reason.to_owned(), remedy });
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return unfit("it has no name", "grant a file by its path");
         };

@@ -150,7 +150,10 @@ mod tests {
         assert_eq!(diff(b"a\nb\n", b"a\nc\nd\n", Visibility::Shown), expected);
         assert_eq!(diff(b"a", b"a", Visibility::Shown), ContentDiff::Same);
         let without_end = diff(b"a\n", b"a", Visibility::Shown);
-        assert!(matches!(&without_end, ContentDiff::Text { diff, .. } if diff.contains("No newline")), "{without_end:?}");
+        assert!(
+            matches!(&without_end, ContentDiff::Text { diff, .. } if diff.contains("No newline")),
+            "{without_end:?}"
+        );
     }
 
     #[test]
