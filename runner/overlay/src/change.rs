@@ -39,7 +39,7 @@ pub struct Entry {
     pub size: u64,
     /// Modification time, in nanoseconds since the epoch.
     pub modified: i128,
-    /// Target of a symbolic link.
+    /// Target of a symbolic link. For a special file, its type, with the numbers of a device.
     pub target: Option<PathBuf>,
     /// Digest of the content of a file.
     pub digest: Option<Digest>,

@@ -2,7 +2,7 @@
 //!
 //! This file is pure: it reads no files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::change::{Change, ChangeKind, Entry, EntryType};
@@ -97,7 +97,7 @@ impl Findings {
                 }
             }
         }
-        let mut gone = Vec::new();
+        let mut gone = BTreeSet::new();
         let created = std::mem::take(&mut self.created);
         for lone in created {
             let same = |source: &&(usize, LoneEntry)| source.1.entry.entry_type == lone.entry.entry_type;
@@ -107,7 +107,7 @@ impl Findings {
                 continue;
             };
             if self.removed[index].lone.path == source.path {
-                gone.push(index);
+                gone.insert(index);
             } else {
                 self.removed[index].below = self.removed[index].below.saturating_sub(1);
             }

@@ -28,7 +28,7 @@ pub(crate) fn copy(from: &TreeRoot, to: &TreeRoot, path: &Path, found: &FoundEnt
         FileType::Directory => return Ok(rustix::fs::mkdirat(to, path, Mode::RWXU)?),
         FileType::RegularFile => copy_content(from, to, path, stat)?,
         FileType::Symlink => {
-            let target = found.entry.target.as_deref().unwrap_or(Path::new(""));
+            let target = found.entry.target.as_deref().unwrap_or_else(|| Path::new(""));
             rustix::fs::symlinkat(target, to, path)?;
         }
         special => rustix::fs::mknodat(to, path, special, Mode::RUSR | Mode::WUSR, stat.st_rdev)?,

@@ -16,7 +16,6 @@ use crate::name_stage::NameStage;
 use crate::overlay_changes::{self, FrozenOverlay};
 use crate::private_place::PrivatePlace;
 use crate::quota::{ListBounds, Quota};
-use crate::scan::MarkPrefix;
 use crate::tree_copy::TreeCopy;
 use crate::tree_facts;
 use crate::tree_root::TreeRoot;
@@ -137,7 +136,7 @@ impl Layer {
                 let below = tree_facts::path_of(real).and_then(|path| tree_facts::mount_below(&path));
                 match below {
                     Ok(Some(below)) => return Err(mounted_meanwhile(below)),
-                    Ok(None) => overlay_changes::changes(overlay, MarkPrefix::Trusted, bounds),
+                    Ok(None) => overlay_changes::changes(overlay, bounds),
                     Err(error) => Err(error),
                 }
             }
@@ -221,8 +220,10 @@ fn refuse_overlaps(plan: &LayerPlan) -> Result<(), LayerError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::change_list::Incomplete;
     use crate::tree_tests::{make_tree, snapshot, tree, words};
 
     fn plan(directory: &Path) -> LayerPlan {
@@ -255,8 +256,8 @@ mod tests {
         fs::write(tree.place().join("a/c"), "other").unwrap();
         fs::write(file.place().join("file"), "new").unwrap();
         // Directories that the module closes are removed all the same.
-        fs::set_permissions(tree.place().join("b"), std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
-        fs::set_permissions(tree.place().join("b"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        fs::set_permissions(tree.place().join("b"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(tree.place().join("b"), fs::Permissions::from_mode(0o700)).unwrap();
         layers.freeze().unwrap();
         let lists = layers.changes(ListBounds::default()).unwrap();
         assert_eq!(
@@ -265,7 +266,7 @@ mod tests {
                 .map(|list| list.into_iter().map(str::to_owned).collect::<Vec<_>>())
         );
         drop(layers);
-        assert!(super::super::tree_tests::tree(&directory.path().join("scratch")).is_empty());
+        assert!(crate::tree_tests::tree(&directory.path().join("scratch")).is_empty());
         let mut now = snapshot(directory.path(), true, true);
         let scratch = Path::new("scratch");
         now.insert(scratch.to_owned(), untouched[scratch].clone());
@@ -305,5 +306,60 @@ mod tests {
             drop(writer);
             layer.freeze().unwrap();
         }
+    }
+
+    /// Runs the tests of layers and copies as a user without rights, who has a tree of root's next to them.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the tests run once more as another user")]
+    fn an_ordinary_user_has_exact_layers() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("tests");
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        for name in ["foreign", "scratch"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        for name in ["plain", "other", "shared"] {
+            fs::write(directory.path().join("foreign").join(name), name).unwrap();
+        }
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        for name in ["", "scratch"] {
+            std::os::unix::fs::chown(directory.path().join(name), Some(4242), Some(4242)).unwrap();
+        }
+        let output = std::process::Command::new("setpriv")
+            .args(["--reuid", "4242", "--regid", "4242", "--clear-groups"])
+            .arg(&program)
+            .args(["layers::", "tree_copy::", "name_stage::"])
+            .env("TMPDIR", directory.path())
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("foreign_files_are_told ... ok"), "{text}");
+    }
+
+    /// Has no foreign files without the test above.
+    #[test]
+    fn foreign_files_are_told() {
+        let foreign = std::path::absolute("foreign").unwrap();
+        if rustix::process::geteuid().is_root() || !foreign.is_dir() {
+            return;
+        }
+        let scratch = std::path::absolute("scratch").unwrap();
+        let untouched = snapshot(&foreign, true, true);
+        let quota = Quota { bytes: 1 << 20, files: 100 };
+        let plan = LayerPlan { trees: vec![foreign.clone()], names: vec![], quota, scratch };
+        let layers = Layers::open(&plan).unwrap();
+        let layer = &layers.layers[0];
+        layers.freeze().unwrap();
+        assert_eq!(layers.changes(ListBounds::default()).unwrap(), [ChangeList::default()]);
+        fs::write(layer.place().join("plain"), "new").unwrap();
+        fs::remove_file(layer.place().join("other")).unwrap();
+        let list = layer.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["removed other 0", "modified plain"]);
+        assert_eq!(list.incomplete, ["", "plain"].map(|path| Incomplete::ForeignOwner { path: path.into() }));
+        assert_eq!(snapshot(&foreign, true, true), untouched);
     }
 }

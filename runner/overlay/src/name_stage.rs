@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
     use crate::change_list::Incomplete;
-    use crate::tree_tests::{place, words};
+    use crate::tree_tests::{place, read_file, words};
 
     const QUOTA: Quota = Quota { bytes: 1 << 20, files: 10 };
 
@@ -136,7 +136,7 @@ mod tests {
             run(&place(stage.directory()).join("file"));
             stage.freeze().unwrap();
             assert_eq!(words(&stage.changes(ListBounds::default()).unwrap()), expected, "{number}");
-            assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"old");
+            assert_eq!(read_file(&directory.path().join("file")), b"old");
         }
     }
 

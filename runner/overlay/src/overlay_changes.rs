@@ -13,7 +13,7 @@ use crate::change_list::ChangeList;
 use crate::entry_bound::EntryBound;
 use crate::entry_reader::FoundEntry;
 use crate::quota::ListBounds;
-use crate::scan::{self, Candidates, MarkPrefix};
+use crate::scan::{self, Candidates};
 use crate::tree_comparer::{Comparer, Sides};
 use crate::tree_root::TreeRoot;
 
@@ -37,8 +37,8 @@ pub(crate) struct FrozenOverlay<'a> {
 /// # Errors
 ///
 /// The layer cannot be read. What cannot be read of the real directory is in the list.
-pub(crate) fn changes(overlay: FrozenOverlay<'_>, prefix: MarkPrefix, bounds: ListBounds) -> io::Result<ChangeList> {
-    let candidates = scan::candidates(overlay.upper, prefix)?;
+pub(crate) fn changes(overlay: FrozenOverlay<'_>, bounds: ListBounds) -> io::Result<ChangeList> {
+    let candidates = scan::candidates(overlay.upper)?;
     let sides = Sides { view: overlay.view, old: overlay.real, root: overlay.root };
     Comparer::list(sides, &candidates, &BTreeMap::new(), bounds, |bound| {
         let is_needed = scan::has_linked_files(overlay.work)?;
@@ -94,7 +94,9 @@ mod tests {
     use crate::entry_reader;
     use crate::mount::OverlayMount;
     use crate::quota::Quota;
-    use crate::tree_tests::{self, Edit, apply, copy, edit, edit_tree, make_tree, place, snapshot, words, writer};
+    use crate::tree_tests::{
+        self, Edit, apply, copy, edit, edit_tree, make_tree, place, read_file, snapshot, words, writer,
+    };
 
     const QUOTA: Quota = Quota { bytes: 64 << 20, files: 10_000 };
 
@@ -141,7 +143,7 @@ mod tests {
                 real: &self.real,
                 root: &self.root,
             };
-            changes(overlay, MarkPrefix::Trusted, bounds).unwrap()
+            changes(overlay, bounds).unwrap()
         }
 
         fn changes(&self) -> ChangeList {
@@ -182,7 +184,7 @@ mod tests {
         let Some(fixture) = Fixture::new() else { return };
         let view = fixture.view();
         let before = fs::metadata(view.join("a/c")).unwrap().modified().unwrap();
-        let bytes = fs::read(view.join("a/c")).unwrap();
+        let bytes = read_file(&view.join("a/c"));
         fs::write(view.join("a/c"), bytes).unwrap();
         writer(&view.join("a/c")).set_modified(before).unwrap();
         fs::write(view.join("a/new"), "").unwrap();

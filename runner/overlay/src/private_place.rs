@@ -1,4 +1,7 @@
 //! Private directories for copies: in memory for root, in the caller's scratch directory for other users.
+//!
+//! A file system in memory holds the quota. In a scratch directory only the copy is within the quota; what the module
+//! writes there is for the limits of the caller.
 
 use std::ffi::OsString;
 use std::io;
@@ -32,8 +35,10 @@ pub(crate) enum PrivatePlace {
 impl PrivatePlace {
     /// Makes a private directory, and returns it with the empty directory for the copy.
     pub(crate) fn new(quota: Quota, scratch: &Path) -> Result<(Self, TreeRoot), StepError> {
-        if rustix::process::geteuid().is_root() {
-            let space = PrivateSpace::new(quota)?;
+        // Root in a container may not mount.
+        if rustix::process::geteuid().is_root()
+            && let Ok(space) = PrivateSpace::new(quota)
+        {
             let inner = space.directory(INNER)?;
             return Ok((Self::Memory(space), TreeRoot::new(inner)));
         }

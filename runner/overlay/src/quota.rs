@@ -24,6 +24,6 @@ pub struct ListBounds {
 
 impl Default for ListBounds {
     fn default() -> Self {
-        Self { changes: 100_000, read_bytes: 16 << 30, entries: 4_000_000 }
+        Self { changes: 100_000, read_bytes: 4 << 30, entries: 4_000_000 }
     }
 }

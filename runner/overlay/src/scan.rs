@@ -15,24 +15,10 @@ use rustix::fs::{FileType, Stat};
 use crate::entry_reader;
 use crate::tree_root::TreeRoot;
 
-/// Prefix of the overlay's own extended attributes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MarkPrefix {
-    /// `trusted.overlay.`, of root's overlays.
-    Trusted,
-    /// `user.overlay.`, of overlays in a user namespace.
-    User,
-}
-
-impl MarkPrefix {
-    fn name(self, mark: &str) -> String {
-        let prefix = match self {
-            Self::Trusted => "trusted",
-            Self::User => "user",
-        };
-        format!("{prefix}.overlay.{mark}")
-    }
-}
+/// Extended attributes of the overlay, of which a module can set none.
+const OPAQUE: &str = "trusted.overlay.opaque";
+const REDIRECT: &str = "trusted.overlay.redirect";
+const ORIGIN: &str = "trusted.overlay.origin";
 
 /// A directory of the upper directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +61,7 @@ impl Candidates {
 /// # Errors
 ///
 /// A part of it cannot be read, so that a change could be missed.
-pub(crate) fn candidates(upper: &TreeRoot, prefix: MarkPrefix) -> io::Result<Candidates> {
+pub(crate) fn candidates(upper: &TreeRoot) -> io::Result<Candidates> {
     let mut found = Candidates::default();
     let root = UpperDirectory { merged: Some(PathBuf::new()) };
     let mut pending = vec![PathBuf::new()];
@@ -90,7 +76,7 @@ pub(crate) fn candidates(upper: &TreeRoot, prefix: MarkPrefix) -> io::Result<Can
             let natural = merged.as_ref().map(|merged| merged.join(&name));
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => {
-                    let merged_here = merged_of(&opened, prefix, natural.clone())?;
+                    let merged_here = merged_of(&opened, natural.clone())?;
                     if let Some(old) = merged_here.as_ref().filter(|old| natural.as_ref() != Some(*old)) {
                         found.moved.insert(old.clone());
                     }
@@ -99,7 +85,7 @@ pub(crate) fn candidates(upper: &TreeRoot, prefix: MarkPrefix) -> io::Result<Can
                 }
                 _ if is_whiteout(&stat) => found.hidden.extend(natural),
                 _ => {
-                    let copied = entry_reader::xattr(&opened, &prefix.name("origin"))?.is_some();
+                    let copied = entry_reader::xattr(&opened, ORIGIN)?.is_some();
                     found.others.insert(path, copied);
                 }
             }
@@ -133,11 +119,11 @@ fn is_whiteout(stat: &Stat) -> bool {
 }
 
 /// Returns the old directory whose entries are visible in a directory of the upper one.
-fn merged_of(opened: &OwnedFd, prefix: MarkPrefix, natural: Option<PathBuf>) -> io::Result<Option<PathBuf>> {
-    if entry_reader::xattr(opened, &prefix.name("opaque"))?.is_some_and(|mark| mark == b"y") {
+fn merged_of(opened: &OwnedFd, natural: Option<PathBuf>) -> io::Result<Option<PathBuf>> {
+    if entry_reader::xattr(opened, OPAQUE)?.is_some_and(|mark| mark == b"y") {
         return Ok(None);
     }
-    let Some(redirect) = entry_reader::xattr(opened, &prefix.name("redirect"))? else { return Ok(natural) };
+    let Some(redirect) = entry_reader::xattr(opened, REDIRECT)? else { return Ok(natural) };
     let redirect = Path::new(OsStr::from_bytes(&redirect));
     let plain = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a renamed directory has an invalid mark");

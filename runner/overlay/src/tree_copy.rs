@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, StatxFlags};
 
-use crate::change::{ChangeKind, EntryType};
+use crate::change::{Change, ChangeKind, EntryType};
 use crate::change_list::{ChangeList, Incomplete};
 use crate::entry_reader::{self, FileId, FoundEntry};
 use crate::error::LayerError;
@@ -22,6 +22,9 @@ use crate::quota::{ListBounds, Quota};
 use crate::scan::{Candidates, UpperDirectory};
 use crate::tree_comparer::{Comparer, Sides};
 use crate::tree_root::TreeRoot;
+
+/// How much longer files may be than their blocks, because holes are read too.
+const HOLES: u64 = 8;
 
 /// What tells a file from a later one with the same inode: the type and the time of its birth, if the file system has it.
 type Identity = (FileId, u16, Option<(i64, u32)>);
@@ -104,13 +107,10 @@ impl TreeCopy {
         };
         let sides = Sides { view: &self.view, old: &self.record, root };
         let mut list = Comparer::list(sides, &candidates, &self.record.outside, bounds, |_| Ok(Vec::new()))?;
-        let foreign = list.changes.iter().filter_map(|change| match &change.kind {
-            ChangeKind::Created | ChangeKind::Removed { .. } => None,
-            ChangeKind::Renamed { from } => Some(from),
-            _ => Some(&change.path),
-        });
-        let foreign = foreign.filter(|path| self.record.inexact.contains(*path));
-        let foreign: Vec<Incomplete> = foreign.map(|path| Incomplete::ForeignOwner { path: path.clone() }).collect();
+        let touched = list.changes.iter().flat_map(touched);
+        let foreign = touched.filter(|path| self.record.inexact.contains(*path));
+        let foreign: BTreeSet<Incomplete> =
+            foreign.map(|path| Incomplete::ForeignOwner { path: path.to_owned() }).collect();
         list.incomplete.extend(foreign);
         Ok(list)
     }
@@ -149,6 +149,17 @@ impl TreeCopy {
     }
 }
 
+/// Returns the entries whose owners and modes decide whether a change is allowed: the entry if it is written, and its
+/// directory if a name is made or removed.
+fn touched(change: &Change) -> impl Iterator<Item = &Path> {
+    let (entry, names) = match &change.kind {
+        ChangeKind::Created | ChangeKind::Removed { .. } => (None, [change.path.parent(), None]),
+        ChangeKind::Renamed { from } => (Some(from.as_path()), [change.path.parent(), from.parent()]),
+        _ => (Some(change.path.as_path()), [None, None]),
+    };
+    entry.into_iter().chain(names.into_iter().flatten())
+}
+
 /// Returns the identity of an open entry, and whether it is a directory.
 fn identity(opened: &OwnedFd) -> io::Result<(Identity, bool)> {
     let stat = rustix::fs::fstat(opened)?;
@@ -165,6 +176,8 @@ struct Copier<'a> {
     view: TreeRoot,
     path: &'a Path,
     quota: Quota,
+    /// Number of bytes that may still be read, with those of holes.
+    read_bytes: u64,
     record: CopyRecord,
     /// Where the first name of each file with several was copied to, with the number of names not found yet.
     linked: BTreeMap<FileId, (PathBuf, u64)>,
@@ -172,7 +185,8 @@ struct Copier<'a> {
 
 impl<'a> Copier<'a> {
     fn new(from: &'a TreeRoot, view: TreeRoot, quota: Quota, path: &'a Path) -> Self {
-        Self { from, view, path, quota, record: CopyRecord::default(), linked: BTreeMap::new() }
+        let read_bytes = quota.bytes.saturating_mul(HOLES);
+        Self { from, view, path, quota, read_bytes, record: CopyRecord::default(), linked: BTreeMap::new() }
     }
 
     /// Copies everything, or the entry of one name.
@@ -216,6 +230,7 @@ impl<'a> Copier<'a> {
             let blocks = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
             let bytes = if is_directory { 0 } else { found.entry.size.min(blocks) };
             self.quota.bytes = self.quota.bytes.checked_sub(bytes).ok_or_else(full)?;
+            self.read_bytes = self.read_bytes.checked_sub(found.entry.size).ok_or_else(full)?;
             self.quota.files = self.quota.files.checked_sub(1).ok_or_else(full)?;
             file_copy::copy(self.from, &self.view, path, &found, &stat)?;
             if found.entry.links > 1 && !is_directory {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -169,7 +169,7 @@ pub(crate) fn snapshot(root: &Path, exact: bool, times: bool) -> BTreeMap<PathBu
         let stat = if path.as_os_str().is_empty() { fs::metadata(&full) } else { full.symlink_metadata() }.unwrap();
         let content = if stat.is_file() {
             let first = first_names.entry((stat.dev(), stat.ino())).or_insert_with(|| path.clone());
-            format!("{:?} {first:?}", blake(&fs::read(&full).unwrap()))
+            format!("{:?} {first:?}", blake(&read_file(&full)))
         } else if stat.is_symlink() {
             format!("{:?}", fs::read_link(&full).unwrap())
         } else {
@@ -245,7 +245,7 @@ pub(crate) fn apply(list: &ChangeList, view: &Path, root: &Path) {
         } else if !is_attributes {
             remove(&path);
             match after.entry_type {
-                EntryType::File => fs::write(&path, fs::read(view.join(&change.path)).unwrap()).unwrap(),
+                EntryType::File => fs::write(&path, read_file(&view.join(&change.path))).unwrap(),
                 EntryType::Symlink => symlink(after.target.as_ref().unwrap(), &path).unwrap(),
                 _ => panic!("{change:?}"),
             }
@@ -295,4 +295,11 @@ pub(crate) fn words(list: &ChangeList) -> Vec<String> {
 /// Opens a file for writing.
 pub(crate) fn writer(path: &Path) -> File {
     fs::OpenOptions::new().write(true).open(path).unwrap()
+}
+
+/// Returns the content of a file.
+pub(crate) fn read_file(path: &Path) -> Vec<u8> {
+    let mut content = Vec::new();
+    File::open(path).unwrap().read_to_end(&mut content).unwrap();
+    content
 }
