@@ -89,7 +89,9 @@ pub(crate) fn edit_tree(root: &Path, edit: &Edit) -> bool {
         }
         Edit::MakeDirectory(path) => fs::create_dir(at(path)).is_ok(),
         Edit::Mode(path, mode) => {
-            !at(path).is_symlink() && fs::set_permissions(at(path), fs::Permissions::from_mode(*mode)).is_ok()
+            // An ordinary user cannot look into a closed directory.
+            let mode = if at(path).is_dir() { mode | 0o700 } else { *mode };
+            !at(path).is_symlink() && fs::set_permissions(at(path), fs::Permissions::from_mode(mode)).is_ok()
         }
         Edit::Owner(path, owner) => std::os::unix::fs::lchown(at(path), Some(*owner), Some(*owner)).is_ok(),
         Edit::Xattr(path, byte) => rustix::fs::lsetxattr(at(path), "user.test", &[*byte], XattrFlags::empty()).is_ok(),
