@@ -362,4 +362,22 @@ mod tests {
         assert_eq!(list.incomplete, ["", "plain"].map(|path| Incomplete::ForeignOwner { path: path.into() }));
         assert_eq!(snapshot(&foreign, true, true), untouched);
     }
+
+    #[test]
+    fn what_a_module_closes_is_compared_all_the_same() {
+        let directory = fixture();
+        let layers = Layers::open(&plan(directory.path())).unwrap();
+        let place = layers.layers[0].place();
+        for path in ["a/a/b", "a/a", "b"] {
+            fs::set_permissions(place.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        layers.freeze().unwrap();
+        for _ in 0..2 {
+            let list = layers.layers[0].changes(ListBounds::default()).unwrap();
+            assert_eq!(words(&list), ["attributes a/a", "attributes a/a/b", "attributes b"]);
+            assert!(list.is_whole() && list.changes.iter().all(|change| change.after.as_ref().unwrap().mode == 0));
+        }
+        drop(layers);
+        assert!(tree(&directory.path().join("scratch")).is_empty());
+    }
 }

@@ -10,6 +10,7 @@
 
 pub mod change;
 pub mod change_list;
+mod closed_modes;
 mod comparison;
 mod content_reader;
 mod copied_attributes;

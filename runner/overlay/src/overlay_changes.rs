@@ -39,7 +39,7 @@ pub(crate) struct FrozenOverlay<'a> {
 /// The layer cannot be read. What cannot be read of the real directory is in the list.
 pub(crate) fn changes(overlay: FrozenOverlay<'_>, bounds: ListBounds) -> io::Result<ChangeList> {
     let candidates = scan::candidates(overlay.upper)?;
-    let sides = Sides { view: overlay.view, old: overlay.real, root: overlay.root };
+    let sides = Sides { view: overlay.view, old: overlay.real, root: overlay.root, closed: None };
     Comparer::list(sides, &candidates, &BTreeMap::new(), bounds, |bound| {
         let is_needed = scan::has_linked_files(overlay.work)?;
         if is_needed { copied_names(overlay, &candidates, bound) } else { Ok(Vec::new()) }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::change::EntryType;
 use crate::change_list::{ChangeList, Incomplete};
+use crate::closed_modes::ClosedModes;
 use crate::comparison::{Findings, LoneEntry, RemovedEntry, difference};
 use crate::content_reader::ContentReader;
 use crate::entry_bound::EntryBound;
@@ -28,6 +29,8 @@ pub(crate) struct Sides<'a, O> {
     pub(crate) old: &'a O,
     /// The root of the view before the run.
     pub(crate) root: &'a FoundEntry,
+    /// Entries of the new tree with another mode than the module left.
+    pub(crate) closed: Option<&'a ClosedModes>,
 }
 
 /// Comparison of one tree.
@@ -255,7 +258,11 @@ impl<O: OldTree> Comparer<'_, O> {
 
     fn after(&self, path: &Path) -> io::Result<FoundEntry> {
         let gone = || io::Error::other("an entry of the frozen layer disappeared");
-        entry_reader::read(self.sides.view, path)?.ok_or_else(gone)
+        let mut found = entry_reader::read(self.sides.view, path)?.ok_or_else(gone)?;
+        if let Some(closed) = self.sides.closed {
+            found.entry.mode = closed.left(found.id, found.entry.mode);
+        }
+        Ok(found)
     }
 
     fn before(&mut self, old: &Path) -> Option<FoundEntry> {

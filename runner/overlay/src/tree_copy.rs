@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, FileType, StatxFlags};
 
 use crate::change::{Change, ChangeKind, EntryType};
 use crate::change_list::{ChangeList, Incomplete};
+use crate::closed_modes::ClosedModes;
 use crate::entry_reader::{self, FileId, FoundEntry};
 use crate::error::LayerError;
 use crate::file_copy;
@@ -68,6 +69,7 @@ pub(crate) struct TreeCopy {
     /// The copy.
     pub(crate) view: TreeRoot,
     record: CopyRecord,
+    closed: ClosedModes,
 }
 
 impl TreeCopy {
@@ -105,7 +107,7 @@ impl TreeCopy {
         let Some(root) = self.record.entries.get(Path::new("")) else {
             return Err(io::Error::other("the copy has no record"));
         };
-        let sides = Sides { view: &self.view, old: &self.record, root };
+        let sides = Sides { view: &self.view, old: &self.record, root, closed: Some(&self.closed) };
         let mut list = Comparer::list(sides, &candidates, &self.record.outside, bounds, |_| Ok(Vec::new()))?;
         let touched = list.changes.iter().flat_map(touched);
         let foreign = touched.filter(|path| self.record.inexact.contains(*path));
@@ -120,6 +122,7 @@ impl TreeCopy {
         let mut found = Candidates::default();
         found.directories.insert(PathBuf::new(), UpperDirectory { merged: Some(PathBuf::new()) });
         let mut pending = vec![PathBuf::new()];
+        self.closed.open(&self.view)?;
         while let Some(directory) = pending.pop() {
             let merged = found.directories.get(&directory).and_then(|directory| directory.merged.clone());
             let names = self.view.names(&directory)?;
@@ -130,7 +133,9 @@ impl TreeCopy {
             for name in names {
                 let path = directory.join(&name);
                 let gone = || io::Error::other("an entry of the copy disappeared");
-                let (identity, is_directory) = identity(&self.view.look(&path)?.ok_or_else(gone)?)?;
+                let opened = self.view.look(&path)?.ok_or_else(gone)?;
+                self.closed.open(&opened)?;
+                let (identity, is_directory) = identity(&opened)?;
                 let old = self.record.paths.get(&identity);
                 if !is_directory {
                     found.others.insert(path, old.is_some());
@@ -215,7 +220,7 @@ impl<'a> Copier<'a> {
             self.finish_directory(directory).map_err(|cause| self.failed(directory, cause))?;
         }
         self.record_links();
-        Ok(TreeCopy { view: self.view, record: self.record })
+        Ok(TreeCopy { view: self.view, record: self.record, closed: ClosedModes::default() })
     }
 
     /// Copies an entry. Returns whether it is a directory.
