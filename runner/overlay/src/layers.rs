@@ -255,8 +255,6 @@ mod tests {
         assert_eq!([tree.view(), file.view()], [if is_root { View::Overlay } else { View::Copy }, View::Stage]);
         fs::write(tree.place().join("a/c"), "other").unwrap();
         fs::write(file.place().join("file"), "new").unwrap();
-        // Directories that the module closes are removed all the same.
-        fs::set_permissions(tree.place().join("b"), fs::Permissions::from_mode(0o000)).unwrap();
         fs::set_permissions(tree.place().join("b"), fs::Permissions::from_mode(0o700)).unwrap();
         layers.freeze().unwrap();
         let lists = layers.changes(ListBounds::default()).unwrap();

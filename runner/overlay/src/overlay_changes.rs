@@ -108,7 +108,7 @@ mod tests {
     }
 
     impl Fixture {
-        /// Makes a tree and an overlay over it. Returns `None` for ordinary users, as whom no overlay can be made here.
+        /// Makes a tree and an overlay over it. Returns `None` for ordinary users, because only root makes overlays.
         fn new() -> Option<Self> {
             let directory = tempfile::tempdir().unwrap();
             fs::create_dir(directory.path().join("tree")).unwrap();
