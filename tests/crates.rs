@@ -19,7 +19,7 @@ const TASKS: [&str; 10] = [
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 19] = [
+const CRATES: [(&str, &[&str]); 20] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -33,6 +33,7 @@ const CRATES: [(&str, &[&str]); 19] = [
     ("worker", &["channel", "kernel"]),
     ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
+    ("overlay", &["cleanup", "kernel", "vocabulary"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     ("yaml", &["argument-spec", "python-json"]),
     ("inventory", &["python-re", "yaml"]),
@@ -50,6 +51,7 @@ const CRATES: [(&str, &[&str]); 19] = [
             "jinja",
             "kinds",
             "native",
+            "overlay",
             "policy",
             "providers",
             "python-re",
@@ -67,7 +69,7 @@ const CRATES: [(&str, &[&str]); 19] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 14] = [
+const WITHOUT_ENGINE: [&str; 15] = [
     "vocabulary",
     "channel",
     "cleanup",
@@ -77,6 +79,7 @@ const WITHOUT_ENGINE: [&str; 14] = [
     "scratch",
     "store",
     "kernel",
+    "overlay",
     "providers",
     "yaml",
     "inventory",

@@ -1,0 +1,171 @@
+//! The state of one entry, read from a tree.
+//!
+//! Only regular files are opened: opening a device or a FIFO has effects. This file compares nothing.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+
+use crate::change::{Digest, Entry, EntryType};
+use crate::tree_root::TreeRoot;
+
+/// Maximum size of the list of names of extended attributes, and of one value: the kernel's own.
+const MAX_XATTR: usize = 64 << 10;
+
+/// Maximum size of all extended attributes of an entry.
+const MAX_XATTRS: usize = 1 << 20;
+
+/// Size of the buffer for content.
+const BUFFER: usize = 64 << 10;
+
+/// Number of an inode and its device.
+pub(crate) type FileId = (u64, u64);
+
+/// An entry that was read, without the content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundEntry {
+    /// Its state. The digest is missing.
+    pub(crate) entry: Entry,
+    /// Its identity in the file system that it was read from.
+    pub(crate) id: FileId,
+}
+
+/// Reads an entry, without the content of a file. Returns `None` if it does not exist.
+///
+/// # Errors
+///
+/// The kernel's error, or more extended attributes than the bound.
+pub(crate) fn read(root: &TreeRoot, path: &Path) -> io::Result<Option<FoundEntry>> {
+    let Some(opened) = root.look(path)? else { return Ok(None) };
+    let stat = rustix::fs::fstat(&opened)?;
+    let entry_type = entry_type(&stat);
+    let target = match entry_type {
+        EntryType::Symlink => {
+            let target = rustix::fs::readlinkat(&opened, c"", Vec::new())?;
+            Some(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
+        }
+        EntryType::Special => Some(special(&stat)),
+        EntryType::File | EntryType::Directory => None,
+    };
+    let size = if entry_type == EntryType::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
+    let entry = Entry {
+        entry_type,
+        mode: stat.st_mode & 0o7777,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        size,
+        modified: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
+        target,
+        digest: None,
+        xattrs: xattrs(&opened)?,
+        links: links(&stat),
+    };
+    Ok(Some(FoundEntry { entry, id: (stat.st_dev, stat.st_ino) }))
+}
+
+/// Returns the digest of a file's content.
+///
+/// # Errors
+///
+/// The kernel's error, or [`io::ErrorKind::InvalidData`] if the file is not the one that was read before, or has
+/// another length.
+pub(crate) fn digest(root: &TreeRoot, path: &Path, found: &FoundEntry) -> io::Result<Digest> {
+    let file = root.open_file(path)?;
+    let stat = rustix::fs::fstat(&file)?;
+    let other = || io::Error::new(io::ErrorKind::InvalidData, "it was changed while it was read");
+    if (stat.st_dev, stat.st_ino) != found.id {
+        return Err(other());
+    }
+    let (digest, length) = digest_of(&file, found.entry.size)?;
+    if length == found.entry.size { Ok(digest) } else { Err(other()) }
+}
+
+/// Returns the digest of at most one byte more than `size`, with the number of bytes.
+fn digest_of(file: &OwnedFd, size: u64) -> io::Result<(Digest, u64)> {
+    let (mut hasher, mut buffer, mut length) = (Sha256::new(), vec![0; BUFFER], 0_u64);
+    while length <= size {
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut buffer[..]))?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(&buffer[..read]);
+        length = length.saturating_add(read as u64);
+    }
+    Ok((hasher.finalize().into(), length))
+}
+
+fn entry_type(stat: &Stat) -> EntryType {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => EntryType::File,
+        FileType::Directory => EntryType::Directory,
+        FileType::Symlink => EntryType::Symlink,
+        _ => EntryType::Special,
+    }
+}
+
+/// Returns the type of a special file, with the numbers of a device.
+fn special(stat: &Stat) -> PathBuf {
+    let number = format!("{}:{}", rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::CharacterDevice => format!("character device {number}").into(),
+        FileType::BlockDevice => format!("block device {number}").into(),
+        FileType::Fifo => "fifo".into(),
+        _ => "socket".into(),
+    }
+}
+
+#[allow(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the type differs by platform")]
+fn links(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_nlink).unwrap_or(u64::MAX)
+}
+
+/// Returns the extended attributes that this user may read.
+pub(crate) fn xattrs(opened: impl AsFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    // A descriptor that is open only to look has no attributes by itself; its name in `/proc` has, of every type.
+    let place = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
+    let mut xattrs = BTreeMap::new();
+    let length = match rustix::fs::listxattr_query(&*place) {
+        Ok(length) => length,
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(xattrs),
+        Err(errno) => return Err(errno.into()),
+    };
+    if length == 0 {
+        return Ok(xattrs);
+    }
+    let (mut names, mut value, mut total) = (vec![0_u8; MAX_XATTR], vec![0_u8; MAX_XATTR], 0);
+    let length = rustix::fs::listxattr(&*place, &mut names[..])?;
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let read = match rustix::fs::getxattr(&*place, name, &mut value[..]) {
+            Ok(read) => read,
+            Err(Errno::NODATA) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
+        total += name.len() + read;
+        if total > MAX_XATTRS {
+            return Err(io::Error::other(format!("it has more than {MAX_XATTRS} bytes of extended attributes")));
+        }
+        xattrs.insert(String::from_utf8_lossy(name).into_owned(), value[..read].to_vec());
+    }
+    Ok(xattrs)
+}
+
+/// Returns one extended attribute of an open entry, if it has it.
+pub(crate) fn xattr(opened: impl AsFd, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let place = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
+    let mut value = vec![0_u8; MAX_XATTR];
+    match rustix::fs::getxattr(&*place, name, &mut value[..]) {
+        Ok(length) => {
+            value.truncate(length);
+            Ok(Some(value))
+        }
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,136 @@
+//! Copies one entry of a tree into another, with what this user may copy of it.
+//!
+//! Holes of files stay holes, and file systems that can share the blocks of two files do so. Directories are made empty;
+//! `tree_copy` fills them.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use crate::copied_attributes::times;
+use crate::entry_reader::{self, FoundEntry};
+use crate::tree_root::TreeRoot;
+
+/// Size of the buffer for content.
+const BUFFER: usize = 64 << 10;
+
+/// Makes the copy of an entry at the same path of another tree. Attributes of a directory are left to [`describe`].
+///
+/// # Errors
+///
+/// The kernel's error, or [`io::ErrorKind::InvalidData`] for a file that changes while it is read.
+pub(crate) fn copy(from: &TreeRoot, to: &TreeRoot, path: &Path, found: &FoundEntry, stat: &Stat) -> io::Result<()> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => return Ok(rustix::fs::mkdirat(to, path, Mode::RWXU)?),
+        FileType::RegularFile => copy_content(from, to, path, stat)?,
+        FileType::Symlink => {
+            let target = found.entry.target.as_deref().unwrap_or_else(|| Path::new(""));
+            rustix::fs::symlinkat(target, to, path)?;
+        }
+        special => rustix::fs::mknodat(to, path, special, Mode::RUSR | Mode::WUSR, stat.st_rdev)?,
+    }
+    describe(to, path, found, stat)
+}
+
+/// Gives a copy the owner, the attributes and the times of the original, as far as this user may.
+///
+/// # Errors
+///
+/// The mode or the times cannot be set.
+pub(crate) fn describe(to: &TreeRoot, path: &Path, found: &FoundEntry, stat: &Stat) -> io::Result<()> {
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let copy = to.look(path)?.ok_or_else(gone)?;
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    if rustix::fs::chownat(&copy, c"", Some(uid), Some(gid), flags).is_err() {
+        // One at a time, where both together are refused. The comparison is with the copy as it was made.
+        let _ = rustix::fs::chownat(&copy, c"", None, Some(gid), flags);
+        let _ = rustix::fs::chownat(&copy, c"", Some(uid), None, flags);
+    }
+    let place = format!("/proc/self/fd/{}", copy.as_raw_fd());
+    for (name, value) in &found.entry.xattrs {
+        // The same.
+        let _ = rustix::fs::setxattr(&*place, &**name, value, XattrFlags::empty());
+    }
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+        rustix::fs::chmod(&*place, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+    }
+    // An empty path is refused here by older kernels, and the name in `/proc` of a link would be followed.
+    Ok(rustix::fs::utimensat(to, path_or_dot(path), &times(stat), AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+fn path_or_dot(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+fn copy_content(from: &TreeRoot, to: &TreeRoot, path: &Path, stat: &Stat) -> io::Result<()> {
+    let source = from.open_file(path)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let copy = rustix::fs::openat(to, path, flags, Mode::RUSR | Mode::WUSR)?;
+    if rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
+        copy_data(&source, copy.try_clone()?, u64::try_from(stat.st_size).unwrap_or(0))?;
+    }
+    let now = rustix::fs::fstat(&source)?;
+    let state = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime, stat.st_ctime_nsec);
+    if state(&now) == state(stat) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed while it was copied"))
+}
+
+/// Copies the parts of a file that have blocks.
+fn copy_data(source: &OwnedFd, copy: OwnedFd, size: u64) -> io::Result<()> {
+    let (mut copy, mut buffer, mut position) = (File::from(copy), vec![0; BUFFER], 0);
+    while position < size {
+        let Some((start, end)) = next_data(source, position, size)? else { break };
+        rustix::fs::seek(source.as_fd(), SeekFrom::Start(start))?;
+        rustix::fs::seek(copy.as_fd(), SeekFrom::Start(start))?;
+        position = start;
+        while position < end {
+            let wanted = usize::try_from(end - position).unwrap_or(BUFFER).min(BUFFER);
+            let read = rustix::io::retry_on_intr(|| rustix::io::read(source, &mut buffer[..wanted]))?;
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            copy.write_all(&buffer[..read])?;
+            position += read as u64;
+        }
+    }
+    copy.set_len(size)
+}
+
+/// Returns the next part of a file that has blocks, or `None` if the rest is a hole.
+fn next_data(source: &OwnedFd, position: u64, size: u64) -> io::Result<Option<(u64, u64)>> {
+    let start = match rustix::fs::seek(source, SeekFrom::Data(position)) {
+        Ok(start) => start,
+        Err(Errno::NXIO) => return Ok(None),
+        // A file system without holes.
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((position, size))),
+        Err(errno) => return Err(errno.into()),
+    };
+    let end = rustix::fs::seek(source, SeekFrom::Hole(start)).unwrap_or(size);
+    Ok((start < size).then(|| (start, end.min(size).max(start + 1))))
+}
+
+/// Returns whether a copy lacks attributes of its original.
+pub(crate) fn is_inexact(original: &FoundEntry, copy: &FoundEntry) -> bool {
+    let attributes = |found: &FoundEntry| {
+        (found.entry.mode, found.entry.uid, found.entry.gid, found.entry.xattrs.clone(), found.entry.entry_type)
+    };
+    attributes(original) != attributes(copy)
+}
+
+/// Reads an entry with its state in the file system. Returns `None` if it does not exist.
+pub(crate) fn look(root: &TreeRoot, path: &Path) -> io::Result<Option<(FoundEntry, Stat)>> {
+    let Some(opened) = root.look(path)? else { return Ok(None) };
+    let stat = rustix::fs::fstat(&opened)?;
+    let Some(found) = entry_reader::read(root, path)? else { return Ok(None) };
+    if found.id == (stat.st_dev, stat.st_ino) {
+        return Ok(Some((found, stat)));
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed while it was copied"))
+}

@@ -1,0 +1,381 @@
+//! The layers of one run: a private view of each granted directory and name, and what changed in it.
+//!
+//! The caller gives the descriptors to the module in place of the real directories, ends the module, freezes the layers
+//! and asks for the changes. Dropping the layers discards everything. This file does not decide which grants get a layer.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use crate::change_list::ChangeList;
+use crate::entry_reader::{self, FoundEntry};
+use crate::error::LayerError;
+use crate::fits::{self, View};
+use crate::mount::OverlayMount;
+use crate::name_stage::NameStage;
+use crate::overlay_changes::{self, FrozenOverlay};
+use crate::private_place::PrivatePlace;
+use crate::quota::{ListBounds, Quota};
+use crate::tree_copy::TreeCopy;
+use crate::tree_facts;
+use crate::tree_root::TreeRoot;
+
+/// What a run needs layers for.
+#[derive(Debug, Clone)]
+pub struct LayerPlan {
+    /// Directories, by absolute paths without links.
+    pub trees: Vec<PathBuf>,
+    /// Files, by absolute paths. Their directories must exist.
+    pub names: Vec<PathBuf>,
+    /// Upper bounds of each layer.
+    pub quota: Quota,
+    /// A private directory of this user for copies. Root's copies are in memory.
+    pub scratch: PathBuf,
+}
+
+/// Layer over one granted directory or name.
+#[derive(Debug)]
+pub struct Layer {
+    path: PathBuf,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Overlay { mount: OverlayMount, real: TreeRoot, root: Box<FoundEntry> },
+    Copy { copy: TreeCopy, place: PrivatePlace },
+    Stage(NameStage),
+}
+
+impl Layer {
+    fn over_tree(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
+        let real = TreeRoot::open(path).map_err(|cause| LayerError::Open { path: path.to_owned(), cause })?;
+        let compare = |cause| LayerError::Compare { path: path.to_owned(), cause };
+        let facts = tree_facts::collect(&real).map_err(compare)?;
+        let refused = |cause| LayerError::Open { path: path.to_owned(), cause };
+        let view = fits::view_of(&facts)?;
+        if view == View::Overlay {
+            match OverlayMount::new(&real, plan.quota) {
+                Ok(mount) => {
+                    let root = entry_reader::read(&mount.view, Path::new("")).map_err(compare)?;
+                    let root = root.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
+                    let content = Content::Overlay { mount, real, root: Box::new(root) };
+                    return Ok(Self { path: path.to_owned(), content });
+                }
+                // A copy is exact, too.
+                Err((step, error)) => tracing::debug!(path = %path.display(), step, %error, "no overlay; copying"),
+            }
+        }
+        let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
+        let (place, view) = PrivatePlace::new(plan.quota, &plan.scratch).map_err(failed)?;
+        let copy = TreeCopy::new(&real, view, plan.quota, path)?;
+        Ok(Self { path: path.to_owned(), content: Content::Copy { copy, place } })
+    }
+
+    fn over_name(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
+        let stage = NameStage::new(path, plan.quota, &plan.scratch)?;
+        Ok(Self { path: path.to_owned(), content: Content::Stage(stage) })
+    }
+
+    /// Returns the granted path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the sort of view.
+    #[must_use]
+    pub fn view(&self) -> View {
+        match &self.content {
+            Content::Overlay { .. } => View::Overlay,
+            Content::Copy { .. } => View::Copy,
+            Content::Stage(_) => View::Stage,
+        }
+    }
+
+    /// Returns the directory that takes the place of the granted one, or of the directory that holds the granted name.
+    #[must_use]
+    pub fn directory(&self) -> BorrowedFd<'_> {
+        match &self.content {
+            Content::Overlay { mount, .. } => mount.view.as_fd(),
+            Content::Copy { copy, .. } => copy.view.as_fd(),
+            Content::Stage(stage) => stage.directory().as_fd(),
+        }
+    }
+
+    /// Returns a path of that directory, which is valid in this process while the layer exists.
+    #[must_use]
+    pub fn place(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.directory().as_raw_fd()).into()
+    }
+
+    /// Makes the layer read-only for every process that has its descriptor. A copy of an ordinary user stays writable:
+    /// the caller must have ended the module's processes.
+    ///
+    /// # Errors
+    ///
+    /// A file of the layer stays open for writing.
+    pub fn freeze(&self) -> Result<(), LayerError> {
+        let frozen = match &self.content {
+            Content::Overlay { mount, .. } => mount.freeze(),
+            Content::Copy { place, .. } => place.freeze(),
+            Content::Stage(stage) => stage.freeze(),
+        };
+        frozen.map_err(|cause| LayerError::Freeze { path: self.path.clone(), cause })
+    }
+
+    /// Returns the changes. The layer must be frozen.
+    ///
+    /// # Errors
+    ///
+    /// The layer cannot be read, or another file system was mounted in the granted directory meanwhile.
+    pub fn changes(&self, bounds: ListBounds) -> Result<ChangeList, LayerError> {
+        let listed = match &self.content {
+            Content::Overlay { mount, real, root } => {
+                let overlay = FrozenOverlay { view: &mount.view, upper: &mount.upper, work: &mount.work, real, root };
+                let below = tree_facts::path_of(real).and_then(|path| tree_facts::mount_below(&path));
+                match below {
+                    Ok(Some(below)) => return Err(mounted_meanwhile(below)),
+                    Ok(None) => overlay_changes::changes(overlay, bounds),
+                    Err(error) => Err(error),
+                }
+            }
+            Content::Copy { copy, .. } => copy.changes(bounds),
+            Content::Stage(stage) => stage.changes(bounds),
+        };
+        listed.map_err(|cause| LayerError::Compare { path: self.path.clone(), cause })
+    }
+}
+
+fn mounted_meanwhile(path: PathBuf) -> LayerError {
+    let reason = "another file system was mounted in the granted directory while the module ran".to_owned();
+    LayerError::Unfit { path, reason, remedy: "run the module again" }
+}
+
+/// Layers of one run. Dropping them discards what was written.
+#[derive(Debug)]
+pub struct Layers {
+    layers: Vec<Layer>,
+}
+
+impl Layers {
+    /// Makes a layer for each granted directory, and then for each granted name.
+    ///
+    /// # Errors
+    ///
+    /// No exact view of a grant is possible, or one grant is inside another.
+    pub fn open(plan: &LayerPlan) -> Result<Self, LayerError> {
+        refuse_overlaps(plan)?;
+        let trees = plan.trees.iter().map(|path| Layer::over_tree(path, plan));
+        let names = plan.names.iter().map(|path| Layer::over_name(path, plan));
+        Ok(Self { layers: trees.chain(names).collect::<Result<_, _>>()? })
+    }
+
+    /// Returns the layers, in the order of the plan.
+    pub fn iter(&self) -> std::slice::Iter<'_, Layer> {
+        self.layers.iter()
+    }
+
+    /// Freezes all layers, so that they can be read.
+    ///
+    /// # Errors
+    ///
+    /// A file of a layer stays open for writing.
+    pub fn freeze(&self) -> Result<(), LayerError> {
+        self.layers.iter().try_for_each(Layer::freeze)
+    }
+
+    /// Returns the changes of every layer, in the order of the plan. The layers must be frozen.
+    ///
+    /// # Errors
+    ///
+    /// A layer cannot be read.
+    pub fn changes(&self, bounds: ListBounds) -> Result<Vec<ChangeList>, LayerError> {
+        self.layers.iter().map(|layer| layer.changes(bounds)).collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a Layers {
+    type Item = &'a Layer;
+    type IntoIter = std::slice::Iter<'a, Layer>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Two layers over the same file would show different contents of it.
+fn refuse_overlaps(plan: &LayerPlan) -> Result<(), LayerError> {
+    let all: Vec<&PathBuf> = plan.trees.iter().chain(&plan.names).collect();
+    for (number, path) in all.iter().enumerate() {
+        let is_inside = plan.trees.iter().any(|tree| path.starts_with(tree) && *path != tree);
+        if is_inside || all[..number].contains(path) {
+            let reason = "it is granted twice, by itself and by a directory around it".to_owned();
+            return Err(LayerError::Unfit { path: (*path).clone(), reason, remedy: "grant the directory only" });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::change_list::Incomplete;
+    use crate::tree_tests::{make_tree, snapshot, tree, words};
+
+    fn plan(directory: &Path) -> LayerPlan {
+        LayerPlan {
+            trees: vec![directory.join("tree")],
+            names: vec![directory.join("file")],
+            quota: Quota { bytes: 8 << 20, files: 100 },
+            scratch: directory.join("scratch"),
+        }
+    }
+
+    fn fixture() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["tree", "scratch"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        make_tree(&directory.path().join("tree"));
+        fs::write(directory.path().join("file"), "old").unwrap();
+        directory
+    }
+
+    #[test]
+    fn layers_hold_what_a_run_writes_and_end_without_a_trace() {
+        let directory = fixture();
+        let untouched = snapshot(directory.path(), true, true);
+        let layers = Layers::open(&plan(directory.path())).unwrap();
+        let [tree, file] = &layers.layers[..] else { panic!("{layers:?}") };
+        let is_root = rustix::process::geteuid().is_root();
+        assert_eq!([tree.view(), file.view()], [if is_root { View::Overlay } else { View::Copy }, View::Stage]);
+        fs::write(tree.place().join("a/c"), "other").unwrap();
+        fs::write(file.place().join("file"), "new").unwrap();
+        fs::set_permissions(tree.place().join("b"), fs::Permissions::from_mode(0o700)).unwrap();
+        layers.freeze().unwrap();
+        let lists = layers.changes(ListBounds::default()).unwrap();
+        assert_eq!(
+            lists.iter().map(words).collect::<Vec<_>>(),
+            [vec!["modified a/c", "attributes b"], vec!["modified "]]
+                .map(|list| list.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        );
+        drop(layers);
+        assert!(crate::tree_tests::tree(&directory.path().join("scratch")).is_empty());
+        let mut now = snapshot(directory.path(), true, true);
+        let scratch = Path::new("scratch");
+        now.insert(scratch.to_owned(), untouched[scratch].clone());
+        assert_eq!(now, untouched);
+    }
+
+    #[test]
+    fn overlapping_grants_and_special_places_are_refused() {
+        let directory = fixture();
+        let inside = LayerPlan { names: vec![directory.path().join("tree/a/c")], ..plan(directory.path()) };
+        let twice = LayerPlan { trees: vec![directory.path().join("tree"); 2], ..plan(directory.path()) };
+        let kernel = LayerPlan { trees: vec!["/proc/self".into()], ..plan(directory.path()) };
+        let absent = LayerPlan { trees: vec![directory.path().join("absent")], ..plan(directory.path()) };
+        for (plan, expected) in [
+            (inside, "granted twice"),
+            (twice, "granted twice"),
+            (kernel, "failed to open `/proc/self`"),
+            (absent, "No such file"),
+        ] {
+            let error = Layers::open(&plan).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(tree(&directory.path().join("scratch")), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_writer_prevents_the_freeze_of_roots_layers() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = fixture();
+        let layers = Layers::open(&plan(directory.path())).unwrap();
+        let writers = layers.iter().map(|layer| fs::File::create(layer.place().join("open")).unwrap());
+        for (layer, writer) in layers.iter().zip(writers.collect::<Vec<_>>()) {
+            let error = layer.freeze().unwrap_err().to_string();
+            assert!(error.contains("still writes it"), "{error}");
+            drop(writer);
+            layer.freeze().unwrap();
+        }
+    }
+
+    /// Runs the tests of layers and copies as a user without rights, who has a tree of root's next to them.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the tests run once more as another user")]
+    fn an_ordinary_user_has_exact_layers() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("tests");
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        for name in ["foreign", "scratch"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        for name in ["plain", "other", "shared"] {
+            fs::write(directory.path().join("foreign").join(name), name).unwrap();
+        }
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        for name in ["", "scratch"] {
+            std::os::unix::fs::chown(directory.path().join(name), Some(4242), Some(4242)).unwrap();
+        }
+        let output = std::process::Command::new("setpriv")
+            .args(["--reuid", "4242", "--regid", "4242", "--clear-groups"])
+            .arg(&program)
+            .args(["layers::", "tree_copy::", "name_stage::"])
+            .env("TMPDIR", directory.path())
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("foreign_files_are_told ... ok"), "{text}");
+    }
+
+    /// Has no foreign files without the test above.
+    #[test]
+    fn foreign_files_are_told() {
+        let foreign = std::path::absolute("foreign").unwrap();
+        if rustix::process::geteuid().is_root() || !foreign.is_dir() {
+            return;
+        }
+        let scratch = std::path::absolute("scratch").unwrap();
+        let untouched = snapshot(&foreign, true, true);
+        let quota = Quota { bytes: 1 << 20, files: 100 };
+        let plan = LayerPlan { trees: vec![foreign.clone()], names: vec![], quota, scratch };
+        let layers = Layers::open(&plan).unwrap();
+        let layer = &layers.layers[0];
+        layers.freeze().unwrap();
+        assert_eq!(layers.changes(ListBounds::default()).unwrap(), [ChangeList::default()]);
+        fs::write(layer.place().join("plain"), "new").unwrap();
+        fs::remove_file(layer.place().join("other")).unwrap();
+        let list = layer.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["removed other 0", "modified plain"]);
+        assert_eq!(list.incomplete, ["", "plain"].map(|path| Incomplete::ForeignOwner { path: path.into() }));
+        assert_eq!(snapshot(&foreign, true, true), untouched);
+    }
+
+    #[test]
+    fn what_a_module_closes_is_compared_all_the_same() {
+        let directory = fixture();
+        let layers = Layers::open(&plan(directory.path())).unwrap();
+        let place = layers.layers[0].place();
+        for path in ["a/a/b", "a/a", "b"] {
+            fs::set_permissions(place.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        layers.freeze().unwrap();
+        for _ in 0..2 {
+            let list = layers.layers[0].changes(ListBounds::default()).unwrap();
+            assert_eq!(words(&list), ["attributes a/a", "attributes a/a/b", "attributes b"]);
+            assert!(list.is_whole() && list.changes.iter().all(|change| change.after.as_ref().unwrap().mode == 0));
+        }
+        drop(layers);
+        assert!(tree(&directory.path().join("scratch")).is_empty());
+    }
+}

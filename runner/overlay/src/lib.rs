@@ -1,0 +1,36 @@
+//! Copy-on-write layers over granted files: what a run changed, and how a change is committed.
+//!
+//! A layer is a view of a granted directory that a module can write without writing the directory. When the module has
+//! ended, the layer is frozen and compared with the directory. The result is a list of changes, which is shown, or
+//! committed as a whole.
+//!
+//! This crate does not know modules, policies or reports. It does not decide whether a run is committed.
+
+#![deny(missing_docs)]
+
+pub mod change;
+pub mod change_list;
+mod closed_modes;
+mod comparison;
+mod content_reader;
+mod copied_attributes;
+mod entry_bound;
+mod entry_reader;
+pub mod error;
+mod file_copy;
+pub mod fits;
+pub mod layers;
+mod mount;
+mod name_stage;
+mod old_tree;
+mod overlay_changes;
+mod private_place;
+pub mod quota;
+mod scan;
+pub mod text_diff;
+mod tree_comparer;
+mod tree_copy;
+mod tree_facts;
+mod tree_root;
+#[cfg(test)]
+mod tree_tests;
