@@ -1,0 +1,225 @@
+//! The steps that publish a list of changes, in order, and the changes that are refused. Pure.
+//!
+//! A new directory is one step: it is built whole, with all below it. So is a removed one. A renamed entry is a removal
+//! and a creation. This file does not read files; [`prepare`](super::prepare) checks again what it copies.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::change::{Change, ChangeKind, Entry, EntryType};
+
+/// Beginning of the names of temporaries.
+pub const TEMPORARY_PREFIX: &str = ".modbox-tmp-";
+
+/// What one step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Action {
+    /// Removes an entry with all below it.
+    Remove,
+    /// Makes an entry at a free name.
+    Create,
+    /// Replaces an entry.
+    Replace,
+    /// Changes the attributes of a directory in place.
+    Attributes,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step<'a> {
+    pub(super) action: Action,
+    /// Entry, relative to the granted root.
+    pub(super) path: PathBuf,
+    pub(super) before: Option<&'a Entry>,
+    pub(super) after: Option<&'a Entry>,
+}
+
+/// Reason why a change cannot be committed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It is a device, FIFO or socket.
+    #[error("it is a device, FIFO or socket; a commit does not make these")]
+    Special,
+    /// It has a set-id bit.
+    #[error("it has a set-id bit; set it outside the run")]
+    SetId,
+    /// It has file capabilities.
+    #[error("it has file capabilities; set them outside the run")]
+    Capability,
+    /// It has an extended attribute that only the machine may set.
+    #[error("it has the extended attribute `{0}`; a commit sets `user.*` and ACLs only")]
+    Xattr(String),
+    /// Its owner may not be given.
+    #[error("the run may not give it to user {uid} and group {gid}; allow this owner")]
+    Owner {
+        /// User.
+        uid: u32,
+        /// Group.
+        gid: u32,
+    },
+    /// Its name is one of ours or not a name within the root.
+    #[error("its name is reserved or not within the granted directory; use another name")]
+    Name,
+    /// It is the granted root itself.
+    #[error("it is the granted directory itself, which cannot be replaced; grant the directory around it")]
+    Root,
+    /// It shares its content with a file that the run has not changed.
+    #[error("it is a hard link to a file outside the change; copy the file instead")]
+    Linked,
+    /// Its tree is too deep.
+    #[error("its directories are nested too deep; make fewer levels")]
+    Depth,
+    /// It is a mount point.
+    #[error("it is a mount point or on another file system; grant it by itself")]
+    Mount,
+    /// The list of changes contradicts itself.
+    #[error("the list of changes contradicts itself; run the module again")]
+    Contradiction,
+}
+
+/// Change that cannot be committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Path on the machine.
+    pub path: PathBuf,
+    /// Reason.
+    pub reason: Reason,
+}
+
+/// Owners that a commit may give: user and group.
+pub type Owners<'a> = dyn Fn(u32, u32) -> bool + 'a;
+
+/// Returns the steps of a list of changes, in the order in which they are published.
+pub(super) fn steps<'a>(changes: &'a [Change], owners: &Owners<'_>) -> Result<Vec<Step<'a>>, Vec<Refusal>> {
+    let refused: Vec<Refusal> = changes
+        .iter()
+        .filter_map(|change| refuse(change, owners).map(|reason| Refusal { path: change.path.clone(), reason }))
+        .collect();
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let built: BTreeSet<&Path> = changes.iter().filter(|change| is_built(change)).map(|c| c.path.as_path()).collect();
+    let gone: BTreeSet<&Path> = changes.iter().filter_map(gone_path).collect();
+    let mut steps = Vec::new();
+    for change in changes {
+        if let ChangeKind::Renamed { from } = &change.kind
+            && !is_below(from, &gone)
+            && !built.contains(from.as_path())
+        {
+            let (before, after) = (change.before.as_ref(), None);
+            steps.push(Step { action: Action::Remove, path: from.clone(), before, after });
+        }
+        if !is_below(&change.path, &built) {
+            steps.extend(step(change, &gone));
+        }
+    }
+    steps.sort_by(|one, other| (one.action, &one.path).cmp(&(other.action, &other.path)));
+    let mut seen = BTreeSet::new();
+    let twice = steps.iter().filter(|step| !seen.insert(&step.path));
+    let twice: Vec<_> = twice.map(|s| Refusal { path: s.path.clone(), reason: Reason::Contradiction }).collect();
+    if twice.is_empty() { Ok(steps) } else { Err(twice) }
+}
+
+fn step<'a>(change: &'a Change, gone: &BTreeSet<&Path>) -> Option<Step<'a>> {
+    let is_directory = |entry: &Option<Entry>| entry.as_ref().is_some_and(|e| e.entry_type == EntryType::Directory);
+    let action = match &change.kind {
+        ChangeKind::Removed { .. } if is_below(&change.path, gone) => return None,
+        ChangeKind::Removed { .. } => Action::Remove,
+        ChangeKind::Created | ChangeKind::Renamed { .. } => Action::Create,
+        ChangeKind::Times if is_directory(&change.after) => return None,
+        _ if is_directory(&change.after) && is_directory(&change.before) => Action::Attributes,
+        _ => Action::Replace,
+    };
+    let before = if action == Action::Create { None } else { change.before.as_ref() };
+    Some(Step { action, path: change.path.clone(), before, after: change.after.as_ref() })
+}
+
+/// Returns whether the entry is built whole, with all below it.
+fn is_built(change: &Change) -> bool {
+    let directory = |entry: &Option<Entry>| entry.as_ref().is_some_and(|e| e.entry_type == EntryType::Directory);
+    directory(&change.after)
+        && match change.kind {
+            ChangeKind::Created | ChangeKind::Renamed { .. } => true,
+            _ => !directory(&change.before),
+        }
+}
+
+/// Returns the path whose tree a change takes away.
+fn gone_path(change: &Change) -> Option<&Path> {
+    match &change.kind {
+        ChangeKind::Removed { .. } | ChangeKind::Replaced => Some(&change.path),
+        ChangeKind::Renamed { from } => Some(from),
+        _ => None,
+    }
+}
+
+fn is_below(path: &Path, trees: &BTreeSet<&Path>) -> bool {
+    path.ancestors().skip(1).any(|above| trees.contains(above))
+}
+
+fn refuse(change: &Change, owners: &Owners<'_>) -> Option<Reason> {
+    if !is_name(&change.path) {
+        return Some(Reason::Name);
+    }
+    if let ChangeKind::Renamed { from } = &change.kind
+        && (!is_name(from) || from.as_os_str().is_empty())
+    {
+        return Some(Reason::Name);
+    }
+    if matches!(change.kind, ChangeKind::Removed { .. }) != change.after.is_none()
+        || matches!(change.kind, ChangeKind::Created) != change.before.is_none()
+    {
+        return Some(Reason::Contradiction);
+    }
+    refuse_entry(change.before.as_ref(), change.after.as_ref()?, owners)
+}
+
+/// Returns why an entry cannot be made.
+pub(super) fn refuse_entry(before: Option<&Entry>, after: &Entry, owners: &Owners<'_>) -> Option<Reason> {
+    if after.entry_type == EntryType::Special {
+        return Some(Reason::Special);
+    }
+    if after.entry_type == EntryType::File && after.mode & 0o6000 != 0 {
+        return Some(Reason::SetId);
+    }
+    let is_foreign = before.is_none_or(|before| (before.uid, before.gid) != (after.uid, after.gid));
+    if is_foreign && !owners(after.uid, after.gid) {
+        return Some(Reason::Owner { uid: after.uid, gid: after.gid });
+    }
+    let is_new = |(name, value): &(&String, &Vec<u8>)| before.is_none_or(|b| b.xattrs.get(*name) != Some(value));
+    let refused = |(name, _): (&String, &Vec<u8>)| match name.as_str() {
+        "security.capability" => Some(Reason::Capability),
+        name if is_kept(name) || name == LABEL => None,
+        name => Some(Reason::Xattr(name.to_owned())),
+    };
+    after.xattrs.iter().filter(|pair| pair.0 == "security.capability" || is_new(pair)).find_map(refused)
+}
+
+/// Label of SELinux. It comes from the file before or from the directory, never from a layer.
+pub(super) const LABEL: &str = "security.selinux";
+
+/// Returns whether a commit sets an extended attribute.
+pub(super) fn is_kept(name: &str) -> bool {
+    name.starts_with("user.") || name.starts_with("system.posix_acl_")
+}
+
+/// Returns whether a path consists of names that a run may use.
+fn is_name(path: &Path) -> bool {
+    path.components().all(|part| match part {
+        Component::Normal(name) => !is_ours(name),
+        _ => false,
+    })
+}
+
+/// Returns whether a name is that of a temporary.
+pub(super) fn is_ours(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
+}
+
+/// Returns the name of a temporary.
+pub(super) fn temporary(run: &str, number: usize) -> OsString {
+    format!("{TEMPORARY_PREFIX}{run}-{number}").into()
+}
