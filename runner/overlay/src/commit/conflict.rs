@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::Stat;
 use rustix::time::ClockId;
@@ -39,6 +40,21 @@ impl Start {
     #[must_use]
     pub fn now() -> Self {
         Self { realtime: clock(ClockId::RealtimeCoarse), offset: offset() }
+    }
+
+    /// Waits for the next moment that is later than all times of files, and returns it. Changes before it are then told
+    /// from changes after it. This takes up to two ticks of the clock, some milliseconds.
+    #[must_use]
+    pub fn settled() -> Self {
+        let before = clock(ClockId::Realtime);
+        // Ends also if the clock is set back.
+        for _ in 0..100 {
+            if clock(ClockId::RealtimeCoarse) > before {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Self::now()
     }
 
     /// Checks that the clock was not set back since.
