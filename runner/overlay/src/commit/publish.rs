@@ -170,6 +170,10 @@ impl<'a> Publisher<'a> {
             Err(Errno::NOENT) => return Err(Failure::conflict(&place.path, Why::Gone)),
             made => return made.context("exchange", &place.path),
         }
+        if place.has_directory()? {
+            self.move_twice(place)?;
+            return self.finish_exchange(place);
+        }
         match self.calls.link(&place.dir, &operation.name, &place.dir, &place.second) {
             Ok(()) => {
                 let replaced = self.calls.replace(&place.dir, &operation.temporary, &operation.name);
@@ -178,13 +182,13 @@ impl<'a> Publisher<'a> {
                     return Err(cause).context("replace", &place.path);
                 }
             }
-            Err(Errno::PERM) => self.move_twice(place)?,
+            Err(Errno::NOENT) => return Err(Failure::conflict(&place.path, Why::Gone)),
             Err(cause) => return Err(cause).context("replace", &place.path),
         }
         self.finish_exchange(place)
     }
 
-    /// Exchanges by two renames: a directory has no second name.
+    /// Exchanges by two renames: a directory has no second name, and does not replace a file.
     fn move_twice(self, place: &Place<'_>) -> Result<(), Failure> {
         let operation = place.operation;
         self.calls.rename_free(&place.dir, &operation.name, &place.second).context("replace", &place.path)?;
@@ -290,6 +294,15 @@ impl<'a> Publisher<'a> {
 }
 
 impl Place<'_> {
+    /// Returns whether one of both names has a directory.
+    fn has_directory(&self) -> Result<bool, Failure> {
+        let names = [&self.operation.name, &self.operation.temporary];
+        let is_directory =
+            |name| look(&self.dir, name).map(|found| found.is_some_and(|f| Inode::of(&f).is_directory()));
+        let found: Result<Vec<bool>, Errno> = names.into_iter().map(|name| is_directory(name)).collect();
+        Ok(found.context("look at", &self.path)?.contains(&true))
+    }
+
     /// Returns whether the temporary is what had the name before.
     fn holds_old(&self) -> Result<bool, Failure> {
         let Some(old) = self.operation.old() else { return Ok(false) };

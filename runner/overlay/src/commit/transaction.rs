@@ -18,6 +18,7 @@ use super::journal::{Journal, Mark, Operation};
 use super::plan::{self, Owners, Reason, Refusal, Step};
 use super::prepare::{self, Checked, Granted};
 use super::publish::Publisher;
+use super::recover::conflict;
 use super::state_dir::{JOURNAL, PREPARE, Run, StateDir};
 
 /// Upper bound of copies that are written to the disk one by one.
@@ -295,27 +296,32 @@ fn take_back(
     durable: bool,
 ) -> Result<Committed, Vec<Failure>> {
     let calls = publisher.calls;
-    // If this fails and the process ends, recovery goes forward, or stops at the conflict.
-    let _ = run.mark(calls, Mark::Back, durable);
-    let mut failures = vec![failure];
+    let noted = run.mark(calls, Mark::Back, durable);
+    let mut conflicts = Vec::new();
+    let mut error = None;
+    match failure {
+        Failure::Conflict(conflict) => conflicts.push(conflict),
+        other => error = Some(other),
+    }
     for operation in operations.iter().rev() {
-        match publisher.revert(operation) {
-            Ok(()) => {}
-            Err(Failure::Conflict(conflict)) => failures.push(Failure::Conflict(conflict)),
+        // A failure can pass; the way back can be tried again at each point.
+        let reverted = conflict(publisher.revert(operation)).or_else(|_| conflict(publisher.revert(operation)));
+        match reverted {
+            Ok(found) => conflicts.extend(found),
             Err(_) => return Ok(Committed::Unfinished(run.path.clone())),
         }
     }
     let undone = run.mark(calls, Mark::Undone, durable);
+    // Without a mark, recovery would go forward. Without the journal, it goes back.
+    if noted.is_err() && undone.is_err() && remove_tree(calls, &run.dir, JOURNAL.as_ref()).is_err() {
+        return Ok(Committed::Unfinished(run.path.clone()));
+    }
     if undone.is_ok() && sweep_all(&run.name, publisher.directories, calls).is_ok() {
         let _ = run.remove(calls);
     }
-    let conflicts = failures.iter().filter(|failure| matches!(failure, Failure::Conflict(_))).count();
-    if conflicts > 0 {
-        failures.retain(|failure| matches!(failure, Failure::Conflict(_)));
+    conflicts.dedup_by(|one, other| one.path == other.path);
+    match error {
+        Some(error) if conflicts.is_empty() => Err(vec![error]),
+        _ => Err(conflicts.into_iter().map(Failure::Conflict).collect()),
     }
-    failures.dedup_by(|one, other| match (one, other) {
-        (Failure::Conflict(one), Failure::Conflict(other)) => one.path == other.path,
-        _ => false,
-    });
-    Err(failures)
 }

@@ -85,6 +85,7 @@ fn a_commit_needs_no_exchange() {
         }
         assert_eq!(world.records(), Vec::<String>::new(), "{at}");
         if fault.then.count.get() <= at {
+            assert!(matches!(committed, Ok(Committed::Done { .. })), "{committed:?}");
             break;
         }
     }
