@@ -105,7 +105,9 @@ pub(super) fn check_entry(
     if !is_as(&found, before) {
         return Err(Failure::conflict(path, Why::Changed));
     }
-    check_below(dir, name, path, since)?;
+    if found.is_directory() {
+        check_below(dir, name, path, since)?;
+    }
     Ok(found)
 }
 

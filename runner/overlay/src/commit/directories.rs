@@ -3,9 +3,11 @@
 //! A path that leads to another directory than before is a conflict, or after a crash a reason to stop. This file does
 //! not look into directories.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rustix::io::Errno;
 
@@ -38,11 +40,14 @@ pub(super) struct Directories<'a> {
     pub(super) open_roots: Vec<BorrowedFd<'a>>,
     pub(super) roots: Vec<RootRecord>,
     pub(super) list: Vec<DirectoryRecord>,
+    /// The directory that was opened last.
+    last: RefCell<Option<(usize, Rc<OwnedFd>)>>,
 }
 
 impl<'a> Directories<'a> {
     pub(super) fn new(roots: Vec<(PathBuf, BorrowedFd<'a>)>) -> Result<Self, Failure> {
-        let mut directories = Self { open_roots: Vec::new(), roots: Vec::new(), list: Vec::new() };
+        let mut directories =
+            Self { open_roots: Vec::new(), roots: Vec::new(), list: Vec::new(), last: RefCell::default() };
         for (path, root) in roots {
             let number = rustix::fs::fstat(root).context("look at", &path)?.st_ino;
             directories.open_roots.push(root);
@@ -66,8 +71,8 @@ impl<'a> Directories<'a> {
         Ok((self.list.len() - 1, opened))
     }
 
-    /// Opens a recorded directory again.
-    pub(super) fn open(&self, index: usize) -> Result<OwnedFd, Failure> {
+    /// Opens a recorded directory again, by its path.
+    pub(super) fn open(&self, index: usize) -> Result<Rc<OwnedFd>, Failure> {
         let record = &self.list[index];
         let full = self.full_path(record.root, &record.path);
         let opened = match open_below(self.open_roots[record.root], &record.path) {
@@ -75,7 +80,22 @@ impl<'a> Directories<'a> {
             opened => opened.context("open", &full)?,
         };
         let stat = rustix::fs::fstat(opened.as_fd()).context("look at", &full)?;
-        if stat.st_ino == record.number { Ok(opened) } else { Err(Failure::conflict(&full, Why::Directory)) }
+        if stat.st_ino != record.number {
+            return Err(Failure::conflict(&full, Why::Directory));
+        }
+        let opened = Rc::new(opened);
+        self.last.replace(Some((index, Rc::clone(&opened))));
+        Ok(opened)
+    }
+
+    /// Returns the directory that was opened last, if it is the recorded one; else opens it.
+    pub(super) fn open_or_last(&self, index: usize) -> Result<Rc<OwnedFd>, Failure> {
+        let is_same = |last: usize| self.list[last] == self.list[index];
+        match &*self.last.borrow() {
+            Some((last, opened)) if is_same(*last) => return Ok(Rc::clone(opened)),
+            _ => {}
+        }
+        self.open(index)
     }
 
     /// Returns the path on the machine of a name in a recorded directory.

@@ -43,10 +43,8 @@ fn remove_below(calls: DiskCalls<'_>, dir: impl AsFd, name: &OsStr, depth: usize
 /// Removes all temporaries of a transaction in a directory.
 pub(super) fn sweep(calls: DiskCalls<'_>, dir: impl AsFd, run: &str) -> Result<()> {
     let prefix = format!("{TEMPORARY_PREFIX}{run}-");
-    for name in inode::names(&dir)? {
-        if name.as_bytes().starts_with(prefix.as_bytes()) {
-            remove_tree(calls, &dir, &name)?;
-        }
+    for name in inode::names_that(&dir, |name| name.as_bytes().starts_with(prefix.as_bytes()))? {
+        remove_tree(calls, &dir, &name)?;
     }
     Ok(())
 }

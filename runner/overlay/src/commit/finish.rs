@@ -39,6 +39,21 @@ pub(super) fn sweep_all(run: &str, directories: &Directories<'_>, calls: DiskCal
     Ok(())
 }
 
+/// Removes the temporaries of operations. Their directories can be large, so they are not listed.
+pub(super) fn remove_temporaries(operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
+    for operation in operations {
+        let dir = match publisher.directories.open_or_last(operation.directory) {
+            Err(Failure::Conflict(_)) => continue,
+            opened => opened?,
+        };
+        let path = publisher.directories.path(operation.directory, &operation.name);
+        for name in [&operation.temporary, &operation.second_temporary()] {
+            remove_tree(publisher.calls, &dir, name).context("remove the temporary of", &path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Ends a published transaction.
 pub(super) fn finish(
     run: &Run,
@@ -48,7 +63,7 @@ pub(super) fn finish(
     durable: bool,
 ) -> Result<(), Failure> {
     if !keep_undo {
-        sweep_all(&run.name, publisher.directories, publisher.calls)?;
+        remove_temporaries(operations, publisher)?;
         return Ok(run.remove(publisher.calls)?);
     }
     keep_old(run, operations, publisher)?;

@@ -17,6 +17,9 @@ use crate::change::EntryType;
 /// Upper bound of the length of all names of extended attributes, and of one value. The kernel has the same.
 const MAX_XATTR: usize = 64 << 10;
 
+/// Upper bound of the names in one directory that are held at once.
+const MAX_NAMES: usize = 1 << 20;
+
 /// State of an inode without the time of its last status change, which a rename sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,16 +120,30 @@ fn resolve() -> ResolveFlags {
 }
 
 /// Returns the names in a directory, sorted.
+///
+/// # Errors
+///
+/// Fails with `EOVERFLOW` if there are more than a commit handles.
 pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>> {
+    let mut found = names_that(dir, |_| true)?;
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the names in a directory that meet a condition.
+pub(super) fn names_that(dir: impl AsFd, is_wanted: impl Fn(&OsStr) -> bool) -> Result<Vec<OsString>> {
     let opened = rustix::fs::openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut found = Vec::new();
     for entry in Dir::new(opened)? {
         let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
-        if name != "." && name != ".." {
-            found.push(name);
+        if name == "." || name == ".." || !is_wanted(&name) {
+            continue;
         }
+        if found.len() >= MAX_NAMES {
+            return Err(Errno::OVERFLOW);
+        }
+        found.push(name);
     }
-    found.sort();
     Ok(found)
 }
 

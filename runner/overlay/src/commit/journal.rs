@@ -241,6 +241,13 @@ impl Journal {
 }
 
 impl Operation {
+    /// Returns the second name that an exchange needs where the file system does not exchange.
+    pub(super) fn second_temporary(&self) -> OsString {
+        let mut second = self.temporary.clone();
+        second.push("-old");
+        second
+    }
+
     /// Returns what the name holds before.
     pub(super) fn old(&self) -> Option<&Inode> {
         match &self.kind {

@@ -135,7 +135,7 @@ pub(super) fn build(
     let mut operations = Vec::new();
     for (number, step) in checked.iter().enumerate() {
         let temporary = temporary(run, number);
-        let directory = directories.open(step.directory)?;
+        let directory = directories.open_or_last(step.directory)?;
         let new = match step.step.action {
             Action::Create | Action::Replace => {
                 let copier = copiers.entry(step.grant).or_insert_with(|| TreeCopy::new(calls, owners));
@@ -179,6 +179,7 @@ fn build_one(
     let kept = step.step.before.is_some_and(|before| before.entry_type == made.entry_type());
     if kept
         && made.entry_type() == EntryType::File
+        && copier.has_labels(target).context("read the label of a copy beside", &step.path)?
         && let Ok(old) = inode::open_entry(directory, &step.name)
     {
         keep_label(copier.calls, old, target).context("set the label of a copy beside", &step.path)?;

@@ -4,9 +4,10 @@
 //! an exchange, what came out is looked at; if it is not what was expected, it goes back. Each function can be called
 //! again after a crash at any point. This file does not decide the direction.
 
-use std::ffi::OsString;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
 
 use rustix::io::Errno;
 
@@ -30,7 +31,7 @@ pub(super) struct Publisher<'a> {
 
 /// An operation at its opened directory.
 struct Place<'a> {
-    dir: OwnedFd,
+    dir: Rc<OwnedFd>,
     operation: &'a Operation,
     /// Second name of what has the name, where the file system has no exchange.
     second: OsString,
@@ -38,12 +39,14 @@ struct Place<'a> {
 }
 
 impl<'a> Publisher<'a> {
+    /// Opens the directory of an operation by its path.
     fn place(self, operation: &'a Operation) -> Result<Place<'a>, Failure> {
-        let dir = self.directories.open(operation.directory)?;
-        let mut second = operation.temporary.clone();
-        second.push("-old");
+        Ok(self.place_in(operation, self.directories.open(operation.directory)?))
+    }
+
+    fn place_in(self, operation: &'a Operation, dir: Rc<OwnedFd>) -> Place<'a> {
         let path = self.directories.path(operation.directory, &operation.name);
-        Ok(Place { dir, operation, second, path })
+        Place { dir, operation, second: operation.second_temporary(), path }
     }
 
     /// Returns whether an operation was made, as its temporary says. Finishes an exchange that was interrupted.
@@ -67,43 +70,33 @@ impl<'a> Publisher<'a> {
 
     /// Checks that an operation that was not made can be made.
     pub(super) fn check_possible(self, operation: &'a Operation) -> Result<(), Failure> {
-        let place = self.place(operation)?;
+        self.check_place(&self.place(operation)?)
+    }
+
+    fn check_place(self, place: &Place<'_>) -> Result<(), Failure> {
+        let operation = place.operation;
         if let Some((new, _)) = operation.new()
             && number(&place.dir, &operation.temporary).context("look at", &place.path)? != Some(new.number)
         {
             return Err(Failure::conflict(&place.path, Why::Gone));
         }
         match &operation.kind {
-            OperationKind::Create { new, .. } => self.check_free_or(&place, new),
-            OperationKind::Replace { old, .. } | OperationKind::Remove { old } => self.check_old(&place, old),
-            OperationKind::Attributes { old, new } => check_attributes(&place, old, new),
+            OperationKind::Create { new, .. } => check_free_or(place, new),
+            OperationKind::Replace { old, .. } | OperationKind::Remove { old } => check_old(place, old),
+            OperationKind::Attributes { old, new } => check_attributes(place, old, new),
         }
     }
 
     /// Makes an operation.
     pub(super) fn apply(self, operation: &'a Operation) -> Result<(), Failure> {
-        self.check_possible(operation)?;
         let place = self.place(operation)?;
+        self.check_place(&place)?;
         match &operation.kind {
             OperationKind::Create { new, .. } => self.create(&place, new),
             OperationKind::Replace { old, .. } => self.replace(&place, old),
             OperationKind::Remove { old } => self.remove(&place, old),
             OperationKind::Attributes { new, .. } => self.set(&place, new),
         }
-    }
-
-    fn check_free_or(self, place: &Place<'_>, new: &Inode) -> Result<(), Failure> {
-        match number(&place.dir, &place.operation.name).context("look at", &place.path)? {
-            Some(found) if found != new.number => Err(Failure::conflict(&place.path, Why::Taken)),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_old(self, place: &Place<'_>, old: &Inode) -> Result<(), Failure> {
-        let found = look(&place.dir, &place.operation.name).context("look at", &place.path)?;
-        let found = found.ok_or_else(|| Failure::conflict(&place.path, Why::Gone))?;
-        let is_old = Inode::of(&found).is_same(old);
-        if is_old { Ok(()) } else { Err(Failure::conflict(&place.path, Why::Changed)) }
     }
 
     fn create(self, place: &Place<'_>, new: &Inode) -> Result<(), Failure> {
@@ -148,7 +141,10 @@ impl<'a> Publisher<'a> {
     /// Checks that what was taken away is what was expected, with all below it.
     pub(super) fn check_all_taken(self, operation: &'a Operation) -> Result<(), Failure> {
         match operation.old() {
-            Some(old) => self.check_taken(&self.place(operation)?, old),
+            Some(old) => {
+                let dir = self.directories.open_or_last(operation.directory)?;
+                self.check_taken(&self.place_in(operation, dir), old)
+            }
             None => Ok(()),
         }
     }
@@ -159,7 +155,7 @@ impl<'a> Publisher<'a> {
         if !found.is_some_and(|found| Inode::of(&found).is_same(old)) {
             return Err(Failure::conflict(&place.path, Why::Changed));
         }
-        conflict::check_below(&place.dir, temporary, &place.path, self.since)
+        if old.is_directory() { conflict::check_below(&place.dir, temporary, &place.path, self.since) } else { Ok(()) }
     }
 
     /// Exchanges a name with its temporary, also where the file system has no such call.
@@ -310,21 +306,30 @@ impl Place<'_> {
     }
 }
 
+fn check_free_or(place: &Place<'_>, new: &Inode) -> Result<(), Failure> {
+    match number(&place.dir, &place.operation.name).context("look at", &place.path)? {
+        Some(found) if found != new.number => Err(Failure::conflict(&place.path, Why::Taken)),
+        _ => Ok(()),
+    }
+}
+
+fn check_old(place: &Place<'_>, old: &Inode) -> Result<(), Failure> {
+    let found = look(&place.dir, &place.operation.name).context("look at", &place.path)?;
+    let found = found.ok_or_else(|| Failure::conflict(&place.path, Why::Gone))?;
+    if Inode::of(&found).is_same(old) { Ok(()) } else { Err(Failure::conflict(&place.path, Why::Changed)) }
+}
+
 /// Checks that a published entry is as it was published, with all below it.
-fn check_published(place: &Place<'_>, name: &std::ffi::OsStr, new: &Inode, below: Below) -> Result<(), Failure> {
+fn check_published(place: &Place<'_>, name: &OsStr, new: &Inode, below: Below) -> Result<(), Failure> {
     let found = look(&place.dir, name).context("look at", &place.path)?;
     let found = found.ok_or_else(|| Failure::conflict(&place.path, Why::Gone))?;
     if !Inode::of(&found).is_same(new) {
         return Err(Failure::conflict(&place.path, Why::Changed));
     }
-    if new.is_directory() && summary(place.dir.as_fd(), name, &place.path)? != below {
+    if new.is_directory() && conflict::summarize(&place.dir, name, &place.path)? != below {
         return Err(Failure::conflict(&place.path, Why::ChangedBelow));
     }
     Ok(())
-}
-
-fn summary(dir: impl AsFd, name: &std::ffi::OsStr, path: &Path) -> Result<Below, Failure> {
-    conflict::summarize(dir, name, path)
 }
 
 fn check_attributes(place: &Place<'_>, old: &Attributes, new: &Attributes) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use super::directories::Directories;
 use super::disk_calls::DiskCalls;
 use super::failure::{CommitError, Conflict, Failure, error};
 use super::fault::Fault;
-use super::finish::{fetch_old, finish, sweep_all};
+use super::finish::{fetch_old, finish, remove_temporaries, sweep_all};
 use super::journal::{Journal, JournalError, Mark};
 use super::publish::Publisher;
 use super::state_dir::{JOURNAL, PREPARE, Run, StateDir};
@@ -175,7 +175,7 @@ fn proceed(run: &Run, direction: Direction, journal: &Journal, publisher: Publis
             Ok(Recovery::Forward)
         }
         Direction::Back => go_back(run, journal, publisher),
-        Direction::Clean => clean(run, publisher),
+        Direction::Clean => clean(run, journal, publisher),
         Direction::Sweep | Direction::Keep => Ok(Recovery::Back),
     }
 }
@@ -220,11 +220,11 @@ pub(super) fn go_back(run: &Run, journal: &Journal, publisher: Publisher<'_>) ->
         return Ok(Recovery::Stopped { conflicts });
     }
     run.mark(publisher.calls, Mark::Undone, journal.durable)?;
-    clean(run, publisher)
+    clean(run, journal, publisher)
 }
 
-fn clean(run: &Run, publisher: Publisher<'_>) -> Result<Recovery, Failure> {
-    sweep_all(&run.name, publisher.directories, publisher.calls)?;
+fn clean(run: &Run, journal: &Journal, publisher: Publisher<'_>) -> Result<Recovery, Failure> {
+    remove_temporaries(&journal.operations, publisher)?;
     run.remove(publisher.calls)?;
     Ok(Recovery::Back)
 }

@@ -123,7 +123,8 @@ impl StateDir {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = rustix::fs::openat(&self.dir, LOCK, flags, Mode::from_raw_mode(0o600));
         let lock = lock.map_err(|cause| error("open", &path, cause))?;
-        rustix::fs::flock(&lock, FlockOperation::LockExclusive).map_err(|cause| error("lock", &path, cause))?;
+        rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockExclusive))
+            .map_err(|cause| error("lock", &path, cause))?;
         Ok(lock)
     }
 
@@ -140,6 +141,14 @@ impl StateDir {
 
 fn is_run_name(name: &str) -> bool {
     name.len() == 24 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // A process that another thread is just starting has the same open directory until it runs its program, and
+        // would keep the lock. Closing unlocks too, so a failure does not matter.
+        let _ = rustix::fs::flock(&self.dir, FlockOperation::Unlock);
+    }
 }
 
 impl Run {

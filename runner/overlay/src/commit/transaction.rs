@@ -12,7 +12,7 @@ use super::discard::remove_tree;
 use super::disk_calls::DiskCalls;
 use super::failure::{CommitError, Conflict, Failure, error};
 use super::fault::Fault;
-use super::finish::{finish, sweep_all};
+use super::finish::{finish, remove_temporaries, sweep_all};
 use super::inode;
 use super::journal::{Journal, Mark, Operation};
 use super::plan::{self, Owners, Reason, Refusal, Step};
@@ -235,6 +235,24 @@ fn sync_temporaries(
     Ok(())
 }
 
+/// Writes the names that were published to the disk.
+fn sync_published(
+    operations: &[Operation],
+    directories: &Directories<'_>,
+    calls: DiskCalls<'_>,
+) -> Result<(), Failure> {
+    if operations.len() > FEW {
+        return sync_roots(directories, calls);
+    }
+    for operation in operations {
+        let path = directories.path(operation.directory, &operation.name);
+        let failed = |cause| Failure::Call { verb: "write to the disk the directory of", path: path.clone(), cause };
+        let dir = inode::open_entry(directories.open(operation.directory)?, ".".as_ref()).map_err(failed)?;
+        calls.sync_file(dir).map_err(failed)?;
+    }
+    Ok(())
+}
+
 /// Writes all of the file systems of the roots to the disk.
 fn sync_roots(directories: &Directories<'_>, calls: DiskCalls<'_>) -> Result<(), Failure> {
     for (root, record) in directories.open_roots.iter().zip(&directories.roots) {
@@ -266,7 +284,7 @@ fn publish_all(
     let publisher = Publisher { calls, directories, since };
     let published = publish(publisher, operations).and_then(|()| {
         if durable {
-            sync_roots(directories, calls)?;
+            sync_published(operations, directories, calls)?;
         }
         Ok(run.mark(calls, Mark::Done, durable)?)
     });
@@ -316,7 +334,7 @@ fn take_back(
     if noted.is_err() && undone.is_err() && remove_tree(calls, &run.dir, JOURNAL.as_ref()).is_err() {
         return Ok(Committed::Unfinished(run.path.clone()));
     }
-    if undone.is_ok() && sweep_all(&run.name, publisher.directories, calls).is_ok() {
+    if undone.is_ok() && remove_temporaries(operations, publisher).is_ok() {
         let _ = run.remove(calls);
     }
     conflicts.dedup_by(|one, other| one.path == other.path);

@@ -36,8 +36,8 @@ pub(super) struct TreeCopy<'a> {
     pub(super) calls: DiskCalls<'a>,
     pub(super) owners: &'a Owners<'a>,
     links: Links,
-    /// Copied files and links, for writing them to the disk.
-    pub(super) copied: u64,
+    /// Whether the kernel labels files; unknown before the first copy.
+    labels: Option<bool>,
 }
 
 /// An entry to copy.
@@ -60,7 +60,7 @@ pub(super) struct Target<'a> {
 
 impl<'a> TreeCopy<'a> {
     pub(super) fn new(calls: DiskCalls<'a>, owners: &'a Owners<'a>) -> Self {
-        Self { calls, owners, links: Links::new(), copied: 0 }
+        Self { calls, owners, links: Links::new(), labels: None }
     }
 
     /// Checks that all names of each copied file were copied. A copy would not be linked to the others.
@@ -69,11 +69,25 @@ impl<'a> TreeCopy<'a> {
         if is_partial { Err(refused(path, Reason::Linked)) } else { Ok(()) }
     }
 
+    /// Returns whether the kernel labels files, as the first copy shows.
+    pub(super) fn has_labels(&mut self, copy: Target<'_>) -> rustix::io::Result<bool> {
+        if let Some(known) = self.labels {
+            return Ok(known);
+        }
+        let copy = match inode::open_entry(copy.dir, copy.name) {
+            // Its new mode allows no reading; the next copy tells.
+            Err(Errno::ACCESS) => return Ok(true),
+            opened => opened?,
+        };
+        let has_label = inode::xattrs(copy)?.contains_key(LABEL);
+        self.labels = Some(has_label);
+        Ok(has_label)
+    }
+
     /// Copies an entry. Returns the state of the copy.
     pub(super) fn copy(&mut self, from: Source<'_>, to: Target<'_>, depth: usize) -> Result<Inode, Failure> {
         let stat = look(from.dir, from.name).context("look at the new state of", from.path)?;
         let stat = stat.ok_or(Errno::NOENT).context("look at the new state of", from.path)?;
-        self.copied += 1;
         match inode::entry_type(stat.st_mode) {
             EntryType::File => self.copy_file(from, to, &stat)?,
             EntryType::Directory => self.copy_directory(from, to, depth)?,
@@ -94,7 +108,7 @@ impl<'a> TreeCopy<'a> {
         let entry = self.check(from, &source, &stat)?;
         let copy = self.calls.make_file(to.dir, to.name).context("make a copy beside", from.path)?;
         self.copy_content(&source, &copy, entry.size).context("write a copy beside", from.path)?;
-        self.finish(&entry, &copy, to).context("set the attributes of a copy beside", from.path)
+        self.finish(&entry, &copy).context("set the attributes of a copy beside", from.path)
     }
 
     /// Gives the copy of a file with several names another name. Returns whether there was a copy.
@@ -145,7 +159,7 @@ impl<'a> TreeCopy<'a> {
             let below = Source { dir: source.as_fd(), name: &name, path: &path, before: None };
             self.copy(below, Target { dir: made.as_fd(), name: &name }, depth + 1)?;
         }
-        self.finish(&entry, &made, to).context("set the attributes of a copy beside", from.path)
+        self.finish(&entry, &made).context("set the attributes of a copy beside", from.path)
     }
 
     /// Looks at an opened entry of the view, and refuses what a commit does not make.
@@ -158,7 +172,7 @@ impl<'a> TreeCopy<'a> {
         }
     }
 
-    fn finish(&self, entry: &Entry, copy: impl AsFd, _: Target<'_>) -> rustix::io::Result<()> {
+    fn finish(&self, entry: &Entry, copy: impl AsFd) -> rustix::io::Result<()> {
         Attributes::of(entry).set(self.calls, &copy)?;
         self.calls.set_file_modified(copy, entry.modified)
     }
@@ -226,7 +240,11 @@ impl<'a> TreeCopy<'a> {
 pub(super) fn keep_label(calls: DiskCalls<'_>, old: impl AsFd, copy: Target<'_>) -> rustix::io::Result<()> {
     let labels = inode::xattrs(old)?;
     let Some(label) = labels.get(LABEL) else { return Ok(()) };
-    let copy = inode::open_entry(copy.dir, copy.name)?;
+    let copy = match inode::open_entry(copy.dir, copy.name) {
+        // An ordinary user cannot label a file that its mode does not let it read.
+        Err(Errno::ACCESS) => return Ok(()),
+        opened => opened?,
+    };
     if inode::xattrs(&copy)?.get(LABEL) == Some(label) { Ok(()) } else { calls.set_xattr(copy, LABEL, label) }
 }
 

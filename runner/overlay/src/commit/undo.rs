@@ -3,24 +3,28 @@
 //! Undoing is the way back of recovery, so a crash within it is recovered as any other. What other processes have
 //! changed since is a conflict, and then nothing is undone.
 
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
 use super::disk_calls::DiskCalls;
 use super::failure::{CommitError, Conflict, Failure, Why, error};
 use super::fault::Fault;
-use super::finish::{Published, look_at_published, sweep_all};
+use super::finish::{Published, look_at_published, remove_temporaries};
 use super::journal::{Journal, Mark, Operation};
 use super::publish::Publisher;
 use super::recover::{self, Direction, Recovery, conflict, directories, go_back, open_roots};
 use super::state_dir::{PUBLISHED, Run, StateDir};
 
-/// Kept or interrupted transaction.
+/// Kept, interrupted or damaged transaction.
 #[derive(Debug)]
 pub struct Transaction {
     /// Name.
     pub run: String,
-    /// Direction in which recovery would bring it.
-    pub direction: Direction,
-    /// Journal, if it was decided.
-    pub journal: Option<Journal>,
+    /// Path of its record.
+    pub path: PathBuf,
+    /// Direction in which recovery would bring it, with the journal if it was decided. An error if its record is
+    /// damaged.
+    pub record: Result<(Direction, Option<Journal>), CommitError>,
 }
 
 /// Result of undoing.
@@ -47,12 +51,7 @@ pub fn undo(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<Undone, C
     undo_run(&run, &journal, &roots, DiskCalls::new(fault)).map_err(|failure| into_error(&run, failure))
 }
 
-fn undo_run(
-    run: &Run,
-    journal: &Journal,
-    roots: &[std::os::fd::OwnedFd],
-    calls: DiskCalls<'_>,
-) -> Result<Undone, Failure> {
+fn undo_run(run: &Run, journal: &Journal, roots: &[OwnedFd], calls: DiskCalls<'_>) -> Result<Undone, Failure> {
     let directories = match directories(journal, roots) {
         Err(Failure::Conflict(conflict)) => return Ok(Undone::Conflict(vec![conflict])),
         found => found?,
@@ -91,8 +90,7 @@ fn read_published(run: &Run, journal: &Journal) -> Result<Vec<Option<Published>>
     Err(CommitError::Record { path: run.path.clone(), reason: "its list of published files is damaged".to_owned() })
 }
 
-/// Returns all kept and interrupted transactions, oldest first. Those of living processes and damaged ones are left
-/// out.
+/// Returns all kept, interrupted and damaged transactions, oldest first. Those of living processes are left out.
 ///
 /// # Errors
 ///
@@ -101,11 +99,7 @@ pub fn list(state: &StateDir) -> Result<Vec<Transaction>, CommitError> {
     let mut found = Vec::new();
     for name in state.names()? {
         let Some(run) = state.open_run(&name)? else { continue };
-        match recover::read(&run) {
-            Ok((direction, journal)) => found.push(Transaction { run: name, direction, journal }),
-            Err(CommitError::Record { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        found.push(Transaction { record: recover::read(&run), path: run.path.clone(), run: name });
     }
     Ok(found)
 }
@@ -121,7 +115,10 @@ pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), Comm
     let run = state.open_run(name)?.ok_or_else(unavailable)?;
     let (Direction::Keep, Some(journal)) = recover::read(&run)? else { return Err(unavailable()) };
     let roots = open_roots(&journal)?;
-    let pruned = directories(&journal, &roots).and_then(|found| sweep_all(&run.name, &found, calls));
+    let pruned = directories(&journal, &roots).and_then(|found| {
+        let publisher = Publisher { calls, directories: &found, since: journal.since };
+        remove_temporaries(&journal.operations, publisher)
+    });
     pruned.map_err(|failure| into_error(&run, failure))?;
     run.remove(calls)
 }

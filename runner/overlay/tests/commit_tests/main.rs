@@ -4,6 +4,7 @@ mod child;
 mod conflicts;
 mod edits;
 mod faults;
+mod journals;
 mod kills;
 mod published;
 mod tree_difference;

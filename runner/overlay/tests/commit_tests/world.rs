@@ -27,7 +27,7 @@ pub(crate) type Picture = BTreeMap<PathBuf, String>;
 pub(crate) struct World {
     pub(crate) base: PathBuf,
     pub(crate) start: Start,
-    _owned: Option<tempfile::TempDir>,
+    pub(crate) _owned: Option<tempfile::TempDir>,
 }
 
 /// A fault at the n-th call, counted from 0.
