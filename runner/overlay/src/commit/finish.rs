@@ -84,7 +84,7 @@ fn keep_old(run: &Run, operations: &[Operation], publisher: Publisher<'_>) -> Re
         publisher.calls.make_directory(&run.dir, OsStr::new(OLD)).context("make a directory in", &run.path)?;
     }
     let old = inode::open_entry(&run.dir, OsStr::new(OLD)).context("open a directory in", &run.path)?;
-    for (index, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.old().is_some()) {
+    for (index, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.old_state().is_some()) {
         let dir = publisher.directories.open(operation.directory)?;
         match publisher.calls.move_free(dir, &operation.temporary, &old, &kept_name(index)) {
             // Moved before a crash, or not movable.
@@ -104,7 +104,7 @@ pub(super) fn fetch_old(run: &Run, operations: &[Operation], publisher: Publishe
         Err(Errno::NOENT) => return Ok(()),
         opened => opened.context("open a directory in", &run.path)?,
     };
-    for (index, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.old().is_some()) {
+    for (index, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.old_state().is_some()) {
         let dir = publisher.directories.open(operation.directory)?;
         match publisher.calls.move_free(&old, &kept_name(index), dir, &operation.temporary) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -123,7 +123,7 @@ fn kept_name(index: usize) -> OsString {
 
 /// Returns the summary of what an operation has published; `None` if it has published no entry.
 pub(super) fn look_at_published(publisher: Publisher<'_>, operation: &Operation) -> Result<Option<Published>, Failure> {
-    if operation.new().is_none() {
+    if operation.new_state().is_none() {
         return Ok(None);
     }
     let path = publisher.directories.path(operation.directory, &operation.name);

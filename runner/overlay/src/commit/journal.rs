@@ -5,7 +5,6 @@
 //! acted on. This file does not read or write files.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::attributes::Attributes;
 use super::directories::{DirectoryRecord, RootRecord};
 use super::inode::Inode;
-use super::journal_name::Name;
+use super::journal_name::{Name, encode};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -249,7 +248,7 @@ impl Operation {
     }
 
     /// Returns what the name holds before.
-    pub(super) fn old(&self) -> Option<&Inode> {
+    pub(super) fn old_state(&self) -> Option<&Inode> {
         match &self.kind {
             OperationKind::Replace { old, .. } | OperationKind::Remove { old } => Some(old),
             _ => None,
@@ -257,7 +256,7 @@ impl Operation {
     }
 
     /// Returns what the name holds after, with the summary of all below.
-    pub(super) fn new(&self) -> Option<(&Inode, Below)> {
+    pub(super) fn new_state(&self) -> Option<(&Inode, Below)> {
         match &self.kind {
             OperationKind::Create { new, below } | OperationKind::Replace { new, below, .. } => Some((new, *below)),
             _ => None,
@@ -289,9 +288,5 @@ fn operation(line: &str, number: usize) -> Result<Operation, JournalError> {
 }
 
 fn checksum(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    encode(&Sha256::digest(text.as_bytes()))
 }

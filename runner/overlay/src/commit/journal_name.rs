@@ -32,7 +32,7 @@ impl Serialize for Name {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let form = match self.0.to_str() {
             Some(text) => Form::Text(text.to_owned()),
-            None => Form::Bytes { hex: self.0.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect() },
+            None => Form::Bytes { hex: encode(self.0.as_bytes()) },
         };
         form.serialize(serializer)
     }
@@ -51,6 +51,12 @@ impl<'de> Deserialize<'de> for Name {
         }
         Ok(Self(OsString::from_vec(bytes)))
     }
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(super) fn encode(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 fn decode(hex: &str) -> Option<Vec<u8>> {

@@ -109,7 +109,7 @@ fn check_step<'a>(
     let Some(name) = step.path.file_name().map(OsStr::to_owned) else {
         return Err(Failure::Refused(Refusal { path, reason: Reason::Root }));
     };
-    let (directory, opened) = directories.enter(grant, step.path.parent().unwrap_or(Path::new("")))?;
+    let (directory, opened) = directories.enter(grant, step.path.parent().unwrap_or_else(|| Path::new("")))?;
     let old = match step.before {
         None => conflict::check_free(&opened, &name, &path).map(|()| None)?,
         Some(before) => Some(conflict::check_entry(&opened, &name, &path, before, granted.start.realtime)?),
@@ -163,7 +163,7 @@ fn build_one(
     let (view, name) = match &granted.only {
         Some(only) => (inode::open_below(granted.view, Path::new("")), only.staged.as_os_str()),
         None => {
-            let parent = step.step.path.parent().unwrap_or(Path::new(""));
+            let parent = step.step.path.parent().unwrap_or_else(|| Path::new(""));
             (inode::open_below(granted.view, parent), step.name.as_os_str())
         }
     };

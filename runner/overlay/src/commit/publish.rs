@@ -70,12 +70,12 @@ impl<'a> Publisher<'a> {
 
     /// Checks that an operation that was not made can be made.
     pub(super) fn check_possible(self, operation: &'a Operation) -> Result<(), Failure> {
-        self.check_place(&self.place(operation)?)
+        Self::check_place(&self.place(operation)?)
     }
 
-    fn check_place(self, place: &Place<'_>) -> Result<(), Failure> {
+    fn check_place(place: &Place<'_>) -> Result<(), Failure> {
         let operation = place.operation;
-        if let Some((new, _)) = operation.new()
+        if let Some((new, _)) = operation.new_state()
             && number(&place.dir, &operation.temporary).context("look at", &place.path)? != Some(new.number)
         {
             return Err(Failure::conflict(&place.path, Why::Gone));
@@ -90,7 +90,7 @@ impl<'a> Publisher<'a> {
     /// Makes an operation.
     pub(super) fn apply(self, operation: &'a Operation) -> Result<(), Failure> {
         let place = self.place(operation)?;
-        self.check_place(&place)?;
+        Self::check_place(&place)?;
         match &operation.kind {
             OperationKind::Create { new, .. } => self.create(&place, new),
             OperationKind::Replace { old, .. } => self.replace(&place, old),
@@ -140,7 +140,7 @@ impl<'a> Publisher<'a> {
 
     /// Checks that what was taken away is what was expected, with all below it.
     pub(super) fn check_all_taken(self, operation: &'a Operation) -> Result<(), Failure> {
-        match operation.old() {
+        match operation.old_state() {
             Some(old) => {
                 let dir = self.directories.open_or_last(operation.directory)?;
                 self.check_taken(&self.place_in(operation, dir), old)
@@ -301,7 +301,7 @@ impl Place<'_> {
 
     /// Returns whether the temporary is what had the name before.
     fn holds_old(&self) -> Result<bool, Failure> {
-        let Some(old) = self.operation.old() else { return Ok(false) };
+        let Some(old) = self.operation.old_state() else { return Ok(false) };
         Ok(number(&self.dir, &self.operation.temporary).context("look at", &self.path)? == Some(old.number))
     }
 }

@@ -216,12 +216,12 @@ fn sync_temporaries(
     directories: &Directories<'_>,
     calls: DiskCalls<'_>,
 ) -> Result<(), Failure> {
-    let is_few =
-        operations.len() <= FEW && operations.iter().all(|one| one.new().is_none_or(|(new, _)| !new.is_directory()));
+    let is_few = operations.len() <= FEW
+        && operations.iter().all(|one| one.new_state().is_none_or(|(new, _)| !new.is_directory()));
     if !is_few {
         return sync_roots(directories, calls);
     }
-    for operation in operations.iter().filter(|operation| operation.new().is_some()) {
+    for operation in operations.iter().filter(|operation| operation.new_state().is_some()) {
         let path = directories.path(operation.directory, &operation.name);
         let failed = |cause| Failure::Call { verb: "write to the disk a copy beside", path: path.clone(), cause };
         let dir = directories.open(operation.directory)?;

@@ -25,7 +25,6 @@ pub(crate) enum Work {
 pub(crate) fn run(world: &World, work: Work, at: usize) -> ExitStatus {
     let task =
         format!("{work:?}\n{at}\n{}\n{}\n{}", world.start.realtime, world.start.offset, world.base.to_str().unwrap());
-    #[expect(clippy::disallowed_methods, reason = "a process must be killed")]
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child::child", "--test-threads=1"]).env(TASK, task);
     command.stdout(std::process::Stdio::null()).status().unwrap()
@@ -34,7 +33,6 @@ pub(crate) fn run(world: &World, work: Work, at: usize) -> ExitStatus {
 /// Runs tests with a name as an ordinary user.
 pub(crate) fn run_as_user(tests: &str) {
     use std::os::unix::process::CommandExt;
-    #[expect(clippy::disallowed_methods, reason = "a process has one user")]
     let mut command = Command::new(std::env::current_exe().unwrap());
     let output = command.args([tests, "--skip", "as_user"]).uid(65534).gid(65534).current_dir("/").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -44,7 +42,6 @@ pub(crate) fn run_as_user(tests: &str) {
 
 #[test]
 fn child() {
-    #[expect(clippy::disallowed_methods, reason = "the way to a test")]
     let Ok(task) = std::env::var(TASK) else { return };
     let mut lines = task.splitn(5, '\n');
     let mut next = || lines.next().unwrap();

@@ -110,7 +110,7 @@ fn is_but(world: &World, wanted: &Picture, edited: &[&str]) -> Option<String> {
     // A file with two names loses one, or is written through the other.
     let is_linked = |path: &Path| path.to_str().is_some_and(|path| path.starts_with("linked-"));
     let has_linked = edited.iter().any(|one| one.starts_with("linked-"));
-    let mut other = paths.filter(|path| !is_edited(path) && !(has_linked && is_linked(path)));
+    let mut other = paths.filter(|path| !(is_edited(path) || has_linked && is_linked(path)));
     other
         .find(|path| now.get(*path) != wanted.get(*path))
         .map(|path| format!("{}: {:?} instead of {:?}", path.display(), now.get(path), wanted.get(path)))
