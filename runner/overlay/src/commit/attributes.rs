@@ -65,6 +65,7 @@ impl Attributes {
     /// bits of the mode.
     pub(super) fn set(&self, calls: DiskCalls<'_>, file: impl AsFd) -> Result<()> {
         let now = Self::read(&file)?;
+        let is_same_but_mode = Self { mode: self.mode, ..now.clone() } == *self;
         if (now.uid, now.gid) != (self.uid, self.gid) {
             calls.set_owner(&file, OsStr::new(""), self.uid, self.gid)?;
         }
@@ -74,9 +75,6 @@ impl Attributes {
         for (name, value) in self.xattrs.iter().filter(|(name, value)| now.xattrs.get(*name) != Some(value)) {
             calls.set_xattr(&file, name, value)?;
         }
-        if rustix::fs::fstat(&file)?.st_mode & 0o7777 != self.mode {
-            calls.set_mode(file, self.mode)?;
-        }
-        Ok(())
+        if is_same_but_mode && now.mode == self.mode { Ok(()) } else { calls.set_mode(file, self.mode) }
     }
 }

@@ -223,3 +223,117 @@ pub(super) fn is_ours(name: &OsStr) -> bool {
 pub(super) fn temporary(run: &str, number: usize) -> OsString {
     format!("{TEMPORARY_PREFIX}{run}-{number}").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn entry(entry_type: EntryType) -> Entry {
+        Entry {
+            entry_type,
+            mode: 0o644,
+            uid: 1000,
+            gid: 1000,
+            size: 0,
+            modified: 0,
+            target: None,
+            digest: None,
+            xattrs: BTreeMap::new(),
+            links: 1,
+        }
+    }
+
+    fn change(path: &str, kind: ChangeKind, before: Option<Entry>, after: Option<Entry>) -> Change {
+        Change { path: path.into(), kind, before, after }
+    }
+
+    #[test]
+    fn entries_that_a_commit_does_not_make_are_refused() {
+        let file = entry(EntryType::File);
+        let xattr = |name: &str| Entry { xattrs: [(name.to_owned(), vec![1])].into(), ..file.clone() };
+        let foreign = Entry { uid: 0, ..file.clone() };
+        let setgid = Entry { mode: 0o2755, ..entry(EntryType::Directory) };
+        let cases = [
+            (None, file.clone(), None),
+            (None, entry(EntryType::Special), Some(Reason::Special)),
+            (None, Entry { mode: 0o4755, ..file.clone() }, Some(Reason::SetId)),
+            (None, Entry { mode: 0o2755, ..file.clone() }, Some(Reason::SetId)),
+            (None, setgid, None),
+            (None, xattr("security.capability"), Some(Reason::Capability)),
+            (Some(xattr("security.capability")), xattr("security.capability"), Some(Reason::Capability)),
+            (None, xattr("trusted.anything"), Some(Reason::Xattr("trusted.anything".into()))),
+            (Some(xattr("trusted.anything")), xattr("trusted.anything"), None),
+            (None, xattr("security.selinux"), None),
+            (None, xattr("user.anything"), None),
+            (None, xattr("system.posix_acl_access"), None),
+            (None, foreign.clone(), Some(Reason::Owner { uid: 0, gid: 1000 })),
+            (Some(file.clone()), foreign.clone(), Some(Reason::Owner { uid: 0, gid: 1000 })),
+            (Some(foreign.clone()), foreign, None),
+        ];
+        for (before, after, reason) in cases {
+            let refused = refuse_entry(before.as_ref(), &after, &|uid, gid| uid == 1000 && gid == 1000);
+            assert_eq!(refused, reason, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_not_of_the_run_are_refused() {
+        let cases = ["../up", "/root", "a/../b", ".modbox-tmp-1-2", "a/.modbox-tmp-1-2/b"];
+        for path in cases {
+            let changes = [change(path, ChangeKind::Created, None, Some(entry(EntryType::File)))];
+            let refused = steps(&changes, &|_, _| true).unwrap_err();
+            assert_eq!(refused, [Refusal { path: path.into(), reason: Reason::Name }], "{path}");
+            let from = ChangeKind::Renamed { from: path.into() };
+            let file = Some(entry(EntryType::File));
+            let refused = steps(&[change("to", from, file.clone(), file)], &|_, _| true).unwrap_err();
+            assert_eq!(refused[0].reason, Reason::Name, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_tree_is_one_step_and_removals_come_first() {
+        let (file, dir) = (Some(entry(EntryType::File)), Some(entry(EntryType::Directory)));
+        let from = |path: &str| ChangeKind::Renamed { from: path.into() };
+        let changes = [
+            change("", ChangeKind::Attributes, dir.clone(), dir.clone()),
+            change("new", ChangeKind::Created, None, dir.clone()),
+            change("new/in", ChangeKind::Created, None, file.clone()),
+            change("old", ChangeKind::Removed { entries: 1 }, dir.clone(), None),
+            change("new/moved", from("old/in"), file.clone(), file.clone()),
+            change("other", from("out"), file.clone(), file.clone()),
+            change("dir", ChangeKind::Times, dir.clone(), dir.clone()),
+            change("swap", ChangeKind::Replaced, file.clone(), dir),
+            change("swap/in", ChangeKind::Created, None, file.clone()),
+            change("file", ChangeKind::Times, file.clone(), file),
+        ];
+        let planned = steps(&changes, &|_, _| true).unwrap();
+        let planned: Vec<_> = planned.iter().map(|step| (step.action, step.path.to_str().unwrap())).collect();
+        let wanted = [
+            (Action::Remove, "old"),
+            (Action::Remove, "out"),
+            (Action::Create, "new"),
+            (Action::Create, "other"),
+            (Action::Replace, "file"),
+            (Action::Replace, "swap"),
+            (Action::Attributes, ""),
+        ];
+        assert_eq!(planned, wanted);
+    }
+
+    #[test]
+    fn a_list_that_contradicts_itself_is_refused() {
+        let file = Some(entry(EntryType::File));
+        let created = change("a", ChangeKind::Created, None, file.clone());
+        let cases = [
+            vec![created.clone(), created],
+            vec![change("a", ChangeKind::Created, file.clone(), file.clone())],
+            vec![change("a", ChangeKind::Removed { entries: 0 }, file.clone(), file.clone())],
+            vec![change("a", ChangeKind::Modified, None, file)],
+        ];
+        for changes in cases {
+            assert_eq!(steps(&changes, &|_, _| true).unwrap_err()[0].reason, Reason::Contradiction, "{changes:?}");
+        }
+    }
+}

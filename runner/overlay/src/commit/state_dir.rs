@@ -208,3 +208,39 @@ impl Run {
             .map_err(|cause| error("remove", &self.path, cause))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::commit::fault::NoFault;
+
+    #[test]
+    fn a_directory_that_others_use_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("state/transactions");
+        StateDir::open(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        for mode in [0o750, 0o701, 0o777] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let error = StateDir::open(&path).unwrap_err();
+            assert!(matches!(error, CommitError::StateDir { .. }), "{mode:o}: {error}");
+        }
+        std::os::unix::fs::symlink(&path, base.path().join("link")).unwrap();
+        StateDir::open(&base.path().join("link")).unwrap_err();
+    }
+
+    #[test]
+    fn a_transaction_of_a_living_process_is_left_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let state = StateDir::open(&base.path().join("state")).unwrap();
+        let run = state.begin(DiskCalls::new(&NoFault)).unwrap();
+        assert!(state.open_run(&run.name).unwrap().is_none());
+        let name = run.name.clone();
+        drop(run);
+        assert!(state.open_run(&name).unwrap().is_some());
+        assert_eq!(state.names().unwrap(), [name]);
+        assert!(state.open_run("../other").unwrap().is_none());
+    }
+}
