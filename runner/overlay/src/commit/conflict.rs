@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::Stat;
+use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags};
 use rustix::time::ClockId;
 
 use crate::change::{Entry, EntryType};
@@ -96,8 +96,7 @@ pub(super) fn check_entry(
     since: i128,
 ) -> Result<Inode, Failure> {
     let stat = look(&dir, name).context("look at", path)?.ok_or_else(|| Failure::conflict(path, Why::Gone))?;
-    let parent = rustix::fs::fstat(&dir).context("look at the directory of", path)?;
-    if parent.st_dev != stat.st_dev {
+    if is_mount_point(&dir, name).context("look at", path)? {
         return Err(Failure::Refused(Refusal { path: path.to_path_buf(), reason: Reason::Mount }));
     }
     check_time(&stat, since, path)?;
@@ -109,6 +108,14 @@ pub(super) fn check_entry(
         check_below(dir, name, path, since)?;
     }
     Ok(found)
+}
+
+/// Returns whether another file system is mounted there. Numbers of devices do not tell: in an overlay, a file can have
+/// another one than its directory.
+fn is_mount_point(dir: impl AsFd, name: &OsStr) -> rustix::io::Result<bool> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let found = rustix::fs::statx(dir, name, flags, StatxFlags::empty())?;
+    Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn is_as(found: &Inode, before: &Entry) -> bool {
@@ -159,7 +166,7 @@ fn walk(dir: impl AsFd, name: &OsStr, path: &Path, depth: usize, summary: &mut B
         let below_path = path.join(&below);
         // It was removed since it was listed, and the directory has a new time.
         let Some(found) = look(&opened, &below).context("look at", &below_path)? else { continue };
-        if found.st_dev != stat.st_dev {
+        if is_mount_point(&opened, &below).unwrap_or(false) {
             return Err(Failure::Refused(Refusal { path: below_path, reason: Reason::Mount }));
         }
         summary.entries += 1;

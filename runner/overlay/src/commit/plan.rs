@@ -73,7 +73,7 @@ pub enum Reason {
     #[error("its directories are nested too deep; make fewer levels")]
     Depth,
     /// It is a mount point.
-    #[error("it is a mount point or on another file system; grant it by itself")]
+    #[error("a file system is mounted there; grant it by itself")]
     Mount,
     /// The list of changes contradicts itself.
     #[error("the list of changes contradicts itself; run the module again")]

@@ -163,3 +163,36 @@ fn holes_stay_holes() {
     assert_eq!(stat.len(), 1 << 30);
     assert!(stat.blocks() < 100, "{}", stat.blocks());
 }
+
+/// Name of the variable that a process with its own mounts has.
+const MOUNTS: &str = "MODBOX_TEST_MOUNTS";
+
+#[test]
+fn a_mount_point_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut command = std::process::Command::new("unshare");
+    command.arg("--mount").arg(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", "published::with_own_mounts"]).env(MOUNTS, "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn with_own_mounts() {
+    if std::env::var_os(MOUNTS).is_none() {
+        return;
+    }
+    for (place, source) in [("gone-tree", "a"), ("gone-tree/sub", "a"), ("a/gone", "a/same"), ("a/modified", "a/same")]
+    {
+        let world = World::changed();
+        let changes = world.changes();
+        rustix::mount::mount_bind(world.real(source), world.real(place)).unwrap();
+        let committed = world.commit_list(changes, &NoFault, Strength::Process, false).unwrap();
+        let old = world.real(place);
+        rustix::mount::unmount(&old, rustix::mount::UnmountFlags::empty()).unwrap();
+        let Committed::Refused(refusals) = committed else { panic!("{place}: {committed:?}") };
+        assert_eq!((&refusals[0].path, &refusals[0].reason), (&old, &Reason::Mount));
+        assert_eq!(world.records(), Vec::<String>::new());
+    }
+}
