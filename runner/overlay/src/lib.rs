@@ -11,6 +11,7 @@
 pub mod change;
 pub mod change_list;
 mod closed_modes;
+pub mod commit;
 mod comparison;
 mod content_reader;
 mod copied_attributes;

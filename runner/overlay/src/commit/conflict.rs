@@ -1,0 +1,178 @@
+//! Finds what other processes have changed since a layer was made.
+//!
+//! A path that a commit touches must be as the list of changes has it before: same type, attributes, size and time, and
+//! a status change that is older than the layer. A tree that is taken away is walked. This file does not change
+//! anything, and does not check what a module has read.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags};
+use rustix::time::ClockId;
+
+use crate::change::{Entry, EntryType};
+
+use super::failure::{Context, Failure, Why};
+use super::inode::{self, Inode, look, status_changed};
+use super::journal::Below;
+use super::plan::{Reason, Refusal};
+use super::tree_copy::MAX_DEPTH;
+
+/// Largest step of a clock that times of files are made with, in nanoseconds.
+const TICK: i128 = 10_000_000;
+
+/// Setting back of the clock that counts, in nanoseconds.
+const SET_BACK: i128 = 1_000_000;
+
+/// Moment in which a layer was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// Time of the clock that the kernel gives files, in nanoseconds since the epoch.
+    pub realtime: i128,
+    /// Time of day less the time since the machine was started, in nanoseconds. It changes when the clock is set.
+    pub offset: i128,
+}
+
+impl Start {
+    /// Returns this moment.
+    #[must_use]
+    pub fn now() -> Self {
+        Self { realtime: clock(ClockId::RealtimeCoarse), offset: offset() }
+    }
+
+    /// Waits for the next moment that is later than all times of files, and returns it. Changes before it are then told
+    /// from changes after it. This takes up to two ticks of the clock, some milliseconds.
+    #[must_use]
+    pub fn settled() -> Self {
+        let before = clock(ClockId::Realtime);
+        // Ends also if the clock is set back.
+        for _ in 0..100 {
+            if clock(ClockId::RealtimeCoarse) > before {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Self::now()
+    }
+
+    /// Checks that the clock was not set back since.
+    pub(super) fn check_clock(&self, path: &Path) -> Result<(), Failure> {
+        if offset() < self.offset - SET_BACK { Err(Failure::conflict(path, Why::Clock)) } else { Ok(()) }
+    }
+}
+
+fn clock(id: ClockId) -> i128 {
+    let time = rustix::time::clock_gettime(id);
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
+
+/// Reads both clocks at once, as far as that goes: the closest of some readings counts.
+fn offset() -> i128 {
+    let read = |_| {
+        let before = clock(ClockId::Boottime);
+        let realtime = clock(ClockId::Realtime);
+        let after = clock(ClockId::Boottime);
+        (after - before, realtime - i128::midpoint(before, after))
+    };
+    (0..4).map(read).min().map_or(0, |(_, offset)| offset)
+}
+
+/// Checks that a name is free.
+pub(super) fn check_free(dir: impl AsFd, name: &OsStr, path: &Path) -> Result<(), Failure> {
+    match look(dir, name).context("look at", path)? {
+        Some(_) => Err(Failure::conflict(path, Why::Taken)),
+        None => Ok(()),
+    }
+}
+
+/// Checks that an entry is as it was before, with all below it. Returns its state.
+pub(super) fn check_entry(
+    dir: impl AsFd,
+    name: &OsStr,
+    path: &Path,
+    before: &Entry,
+    since: i128,
+) -> Result<Inode, Failure> {
+    let stat = look(&dir, name).context("look at", path)?.ok_or_else(|| Failure::conflict(path, Why::Gone))?;
+    if is_mount_point(&dir, name).context("look at", path)? {
+        return Err(Failure::Refused(Refusal { path: path.to_path_buf(), reason: Reason::Mount }));
+    }
+    check_time(&stat, since, path)?;
+    let found = Inode::of(&stat);
+    if !is_as(&found, before) {
+        return Err(Failure::conflict(path, Why::Changed));
+    }
+    if found.is_directory() {
+        check_below(dir, name, path, since)?;
+    }
+    Ok(found)
+}
+
+/// Returns whether another file system is mounted there. Numbers of devices do not tell: in an overlay, a file can have
+/// another one than its directory.
+fn is_mount_point(dir: impl AsFd, name: &OsStr) -> rustix::io::Result<bool> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let found = rustix::fs::statx(dir, name, flags, StatxFlags::empty())?;
+    Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+fn is_as(found: &Inode, before: &Entry) -> bool {
+    let is_file = before.entry_type == EntryType::File;
+    found.entry_type() == before.entry_type
+        && (found.uid, found.gid) == (before.uid, before.gid)
+        && (before.entry_type == EntryType::Symlink || found.mode & 0o7777 == before.mode & 0o7777)
+        && (!is_file || found.size == before.size)
+        && (before.entry_type == EntryType::Directory || found.modified() == before.modified)
+}
+
+/// Checks that the last status change is older than the layer.
+fn check_time(stat: &Stat, since: i128, path: &Path) -> Result<(), Failure> {
+    let changed = status_changed(stat);
+    if changed < since {
+        return Ok(());
+    }
+    let why = if changed - since < TICK { Why::Moment } else { Why::Changed };
+    Err(Failure::conflict(path, why))
+}
+
+/// Checks that all entries below a directory are older than the layer. Other entries have none below.
+pub(super) fn check_below(dir: impl AsFd, name: &OsStr, path: &Path, since: i128) -> Result<(), Failure> {
+    let summary = summarize(dir, name, path)?;
+    if summary.entries == 0 || i128::from(summary.newest) < since {
+        return Ok(());
+    }
+    Err(Failure::conflict(path, Why::ChangedBelow))
+}
+
+/// Returns the summary of all entries below a directory. Other entries have none below.
+pub(super) fn summarize(dir: impl AsFd, name: &OsStr, path: &Path) -> Result<Below, Failure> {
+    let mut summary = Below::default();
+    walk(dir, name, path, MAX_DEPTH, &mut summary)?;
+    Ok(summary)
+}
+
+fn walk(dir: impl AsFd, name: &OsStr, path: &Path, depth: usize, summary: &mut Below) -> Result<(), Failure> {
+    let Some(stat) = look(&dir, name).context("look at", path)? else { return Ok(()) };
+    if !Inode::of(&stat).is_directory() {
+        return Ok(());
+    }
+    if depth == 0 {
+        return Err(Failure::Refused(Refusal { path: path.to_path_buf(), reason: Reason::Depth }));
+    }
+    let opened = inode::open_entry(dir, name).context("open", path)?;
+    for below in inode::names(&opened).context("list", path)? {
+        let below_path = path.join(&below);
+        // It was removed since it was listed, and the directory has a new time.
+        let Some(found) = look(&opened, &below).context("look at", &below_path)? else { continue };
+        if is_mount_point(&opened, &below).unwrap_or(false) {
+            return Err(Failure::Refused(Refusal { path: below_path, reason: Reason::Mount }));
+        }
+        summary.entries += 1;
+        let changed = i64::try_from(status_changed(&found)).unwrap_or(i64::MAX);
+        summary.newest = summary.newest.max(changed);
+        walk(&opened, &below, &below_path, depth - 1, summary)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Commits a list of changes as a whole: all of it is published, or nothing.
+//!
+//! What is new is built beside its name. A journal then decides, and each name changes by one rename or exchange. A
+//! process that is killed at any point leaves a record by which [`recover`](fn@recover) goes on or back. What other
+//! processes have changed meanwhile is a conflict and is not overwritten.
+//!
+//! This module does not make layers and does not judge a run.
+
+mod attributes;
+mod conflict;
+mod directories;
+mod discard;
+mod disk_calls;
+mod failure;
+pub mod fault;
+mod finish;
+mod inode;
+mod journal;
+mod journal_name;
+mod plan;
+mod prepare;
+mod publish;
+mod recover;
+mod state_dir;
+mod transaction;
+mod tree_copy;
+mod undo;
+
+pub use attributes::Attributes;
+pub use conflict::Start;
+pub use directories::{DirectoryRecord, RootRecord};
+pub use failure::{CommitError, Conflict, Why};
+pub use inode::Inode;
+pub use journal::{Below, Journal, JournalError, Mark, Operation, OperationKind};
+pub use plan::{Owners, Reason, Refusal, TEMPORARY_PREFIX};
+pub use prepare::{Granted, Only};
+pub use recover::{Direction, Recovered, Recovery, decide, recover};
+pub use state_dir::StateDir;
+pub use transaction::{Committed, Settings, Strength, commit};
+pub use undo::{Transaction, Undone, list, prune, undo};

@@ -1,0 +1,14 @@
+//! Tests of commits on real trees: what is published, refused and found in conflict, and what is left after a crash.
+
+#![expect(clippy::disallowed_methods, reason = "tests start themselves, and read what they have written")]
+#![expect(clippy::print_stdout, reason = "the numbers of a test are its result")]
+
+mod child;
+mod conflicts;
+mod edits;
+mod faults;
+mod journals;
+mod kills;
+mod published;
+mod tree_difference;
+mod world;
