@@ -91,6 +91,8 @@ fn run_on_hosts(session: &mut Session<'_>, play: &Play, info: &PlayInfo) -> Resu
     for host in &hosts {
         session.play = start.clone();
         session.enter(host);
+        // Files that another host's variables named are not those of this one.
+        session.play.files_generation = None;
         refresh::magic(session);
         play_files::read_inventory(session)?;
         play_files::refresh(session)?;

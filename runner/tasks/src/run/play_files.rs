@@ -25,7 +25,8 @@ use crate::vars::{files, layer};
 pub fn refresh(session: &mut Session<'_>) -> Result<(), Message> {
     let Some(source) = session.play.keyword(Keyword::VarsFiles).cloned() else { return Ok(()) };
     let entries = values::items(&source);
-    let dynamic = entries.iter().any(modbox_template::is_template);
+    // An entry can be a list of names.
+    let dynamic = entries.iter().flat_map(values::items).any(|name| modbox_template::is_template(&name));
     let generation = session.vars.generation();
     let current = session.play.files_generation.is_some_and(|read| !dynamic || read == generation);
     if current {

@@ -458,6 +458,18 @@ mod tests {
     }
 
     #[test]
+    fn each_host_has_its_own_files_of_variables() {
+        let options = with_inventory("a ansible_connection=local name_of_file=x\nb ansible_connection=local\n");
+        let text = play("  - fake: {v: '{{ v }}'}\n").replace(
+            "hosts: localhost",
+            "hosts: all\n  vars_files: [['{{ name_of_file | default(\"none\") }}.yml', y.yml]]",
+        );
+        let run = run_with(&text, &[("x.yml", "v: 1\n"), ("y.yml", "v: 2\n")], &options);
+        let seen: Vec<String> = run.calls.iter().map(|call| modbox_python_json::encode_dict(&call.args)).collect();
+        assert_eq!(seen, [r#"{"v": 1}"#, r#"{"v": 2}"#], "{}", run.text);
+    }
+
+    #[test]
     fn filters_on_wrong_values_fail_with_ansibles_words() {
         let cases = [
             ("'yo' | log", "log() can only be used on numbers"),
