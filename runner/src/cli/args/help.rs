@@ -43,8 +43,8 @@ Examples:
   modbox play tasks.yml -e version=1.2 --allow-write /srv/app
 
 Plays run on this host, each module in its own sandbox. Paths in the arguments of tasks are granted as by `modbox run`; \
-everything else needs --allow-* or a policy file, for the whole play. A play for other hosts is skipped. What modules \
-return, facts and files are data and never templates.
+everything else needs --allow-* or a policy file, for the whole play. A play that has to connect to other hosts is \
+skipped. What modules return, facts and files are data and never templates.
 
 Exit status: 0 every task was ok, changed or skipped · 1 a task failed · 2 usage, or a file or keyword is wrong or \
 refused · 3 module not found, not built or not loaded · 4 denied · 5 limit reached · 6 module crashed · 70 internal \
