@@ -50,7 +50,11 @@ pub fn run(
             iterator.start_handlers(session.play.handlers.clone());
             format!("triggered running handlers for {host}")
         }
-        "refresh_inventory" => "inventory successfully refreshed".to_owned(),
+        "refresh_inventory" => {
+            // What a module may have written since is not the operator's word.
+            session.warn("the inventory is not read again; its hosts stay those of the start of the run");
+            "inventory kept".to_owned()
+        }
         "clear_facts" => {
             session.vars.clear_facts();
             "facts cleared".to_owned()
