@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
-use modbox_policy::{Policy, Shape, normalize};
+use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
 use rustix::fs::{MemfdFlags, OFlags};
@@ -49,9 +49,13 @@ impl PlayTree {
     pub(crate) fn open(folders: &[PathBuf], policy: &Policy) -> Self {
         let mut tree = Self { opened: file_time(), ..Self::default() };
         folders.iter().for_each(|folder| tree.add(folder));
+        let is_writable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Write;
+        let writable: Vec<&PathGrant> = policy.paths().iter().filter(|grant| is_writable(grant)).collect();
         for grant in policy.paths() {
             match grant.shape {
                 Shape::Directory => tree.add(&grant.host),
+                // A module could put a link in its place; one that leads out of the directory is not followed.
+                _ if writable.iter().any(|outer| grant.host.starts_with(&outer.host)) => {}
                 _ => tree.files.push(grant.host.clone()),
             }
         }
@@ -298,8 +302,6 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use modbox_policy::{Access, PathGrant};
-
     use super::*;
 
     fn shown(path: &Path) -> String {
@@ -359,5 +361,26 @@ mod tests {
         assert!(PlayTree::open(&[], &policy).bytes(&path).is_err());
         policy.allow_path(grant).unwrap();
         assert_eq!(PlayTree::open(&[], &policy).bytes(&path).unwrap(), b"a");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_granted_file_does_not_lead_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, secret) = (dir.path().join("folder"), dir.path().join("secret"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&secret, "s").unwrap();
+        let file = folder.join("file");
+        fs::write(&file, "a").unwrap();
+        let mut policy = Policy::default();
+        for (host, shape) in [(&file, Shape::Name), (&folder, Shape::Directory)] {
+            let (guest, source) = (shown(host), "test".to_owned());
+            let grant = PathGrant { host: host.clone(), shape, guest, access: Access::Write, source };
+            policy.allow_path(grant).unwrap();
+        }
+        let tree = PlayTree::open(&[], &policy);
+        assert_eq!(tree.bytes(&shown(&file)).unwrap(), b"a");
+        fs::remove_file(&file).unwrap();
+        symlink(&secret, &file).unwrap();
+        assert!(tree.bytes(&shown(&file)).is_err());
     }
 }
