@@ -34,25 +34,29 @@ macro_rules! targets {
 
 targets! {
     add_host: "add_host", Named;
-    #[ignore = "takes a minute; run it with `--ignored`"]
+    #[ignore = "takes long; run it with `--ignored`"]
     assemble: "assemble", All;
-    #[ignore = "takes a minute; run it with `--ignored`"]
+    #[ignore = "takes long; run it with `--ignored`"]
     blockinfile: "blockinfile", All;
     changed_when: "changed_when", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     dict_transformations: "dict_transformations", Named;
     embedded_module: "embedded_module", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     facts_d: "facts_d", All;
     failed_when: "failed_when", Named;
     filter_urls: "filter_urls", Named;
     filter_urlsplit: "filter_urlsplit", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     getent: "getent", All;
     include_import_tasks_nested: "include_import_tasks_nested", Named;
     include_with_templating: "include_with_templating", Named;
-    #[ignore = "takes a minute; run it with `--ignored`"]
+    #[ignore = "takes long; run it with `--ignored`"]
     known_hosts: "known_hosts", All;
     lookup_csvfile: "lookup_csvfile", Named;
     lookup_dict: "lookup_dict", Named;
     lookup_file: "lookup_file", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_first_found: "lookup_first_found", All;
     lookup_indexed_items: "lookup_indexed_items", Named;
     lookup_items: "lookup_items", Named;
@@ -63,6 +67,7 @@ targets! {
     lookup_random_choice: "lookup_random_choice", Named;
     lookup_sequence: "lookup_sequence", Named;
     lookup_subelements: "lookup_subelements", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_template: "lookup_template", All;
     lookup_together: "lookup_together", Named;
     lookup_varnames: "lookup_varnames", Named;
@@ -70,14 +75,17 @@ targets! {
     loops: "loops", Named;
     old_style_modules_posix: "old_style_modules_posix", All;
     ping: "ping", Named;
-    #[ignore = "takes a minute; run it with `--ignored`"]
+    #[ignore = "takes long; run it with `--ignored`"]
     replace: "replace", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     special_vars: "special_vars", Named;
     split: "split", Named;
     stat: "stat", All;
-    #[ignore = "takes a minute; run it with `--ignored`"]
+    #[ignore = "takes long; run it with `--ignored`"]
     task_ordering: "task_ordering", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     tempfile: "tempfile", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     test_files: "test_files", All;
     test_mathstuff: "test_mathstuff", Named;
     undefined: "undefined", Named;
