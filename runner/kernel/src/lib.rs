@@ -45,7 +45,7 @@ pub use self::error::KernelError;
 pub use self::identity::{as_user, become_user, become_user_who_mounts, starting_as};
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::listener::{CallListener, ListenerState, ReportedCall};
-pub use self::mount_attributes::make_mount_read_only;
+pub use self::mount_attributes::set_mount_attributes;
 pub use self::on_host_calls::named_process;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};

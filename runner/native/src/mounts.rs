@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
+use modbox_kernel::set_mount_attributes;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
     fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount,
@@ -20,15 +21,6 @@ impl Attributes {
     pub(super) const READ_ONLY: Self = Self(Self::PLAIN.0.union(MountAttrFlags::MOUNT_ATTR_RDONLY));
     /// Devices work; no set-id programs.
     pub(super) const DEVICE: Self = Self(MountAttrFlags::MOUNT_ATTR_NOSUID);
-}
-
-/// `struct mount_attr`.
-#[repr(C)]
-struct MountAttr {
-    set: u64,
-    clear: u64,
-    propagation: u64,
-    user_namespace: u64,
 }
 
 /// Makes all mounts of this mount namespace private, so that new mounts are not visible elsewhere.
@@ -57,23 +49,12 @@ pub(super) fn new(kind: &CStr, options: &[(&CStr, CString)], attributes: Attribu
 
 /// Sets attributes of a tree and of all mounts in it.
 pub(super) fn restrict(tree: impl AsFd, attributes: Attributes) -> io::Result<()> {
-    set(tree, attributes, libc::AT_RECURSIVE)
+    set_mount_attributes(tree, attributes.0, true)
 }
 
 /// Sets attributes of a tree, and not of the mounts in it.
 pub(super) fn restrict_only(tree: impl AsFd, attributes: Attributes) -> io::Result<()> {
-    set(tree, attributes, 0)
-}
-
-#[expect(unsafe_code, reason = "rustix does not wrap mount_setattr")]
-fn set(tree: impl AsFd, attributes: Attributes, flags: libc::c_int) -> io::Result<()> {
-    let attr = MountAttr { set: attributes.0.bits().into(), clear: 0, propagation: 0, user_namespace: 0 };
-    let flags = flags | libc::AT_EMPTY_PATH;
-    let (fd, size) = (tree.as_fd().as_raw_fd(), size_of::<MountAttr>());
-    // SAFETY: mount_setattr reads an open descriptor, an empty C string and one `mount_attr` of the given size.
-    let result =
-        unsafe { libc::syscall(libc::SYS_mount_setattr, fd, c"".as_ptr(), flags, std::ptr::from_ref(&attr), size) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    set_mount_attributes(tree, attributes.0, false)
 }
 
 /// Mounts a tree on an open file or directory.

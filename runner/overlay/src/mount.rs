@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use modbox_kernel::make_mount_read_only;
+use modbox_kernel::set_mount_attributes;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -145,7 +145,7 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 fn freeze(mount: BorrowedFd<'_>) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match make_mount_read_only(mount) {
+        match set_mount_attributes(mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false) {
             Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(1));
             }
