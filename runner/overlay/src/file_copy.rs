@@ -9,10 +9,10 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Uid, XattrFlags};
-use rustix::io::Errno;
 
 use crate::copied_attributes::times;
 use crate::entry_reader::{self, FoundEntry};
+use crate::file_holes::next_data;
 use crate::tree_root::TreeRoot;
 
 /// Size of the buffer for content.
@@ -101,19 +101,6 @@ fn copy_data(source: &OwnedFd, copy: OwnedFd, size: u64) -> io::Result<()> {
         }
     }
     copy.set_len(size)
-}
-
-/// Returns the next part of a file that has blocks, or `None` if the rest is a hole.
-fn next_data(source: &OwnedFd, position: u64, size: u64) -> io::Result<Option<(u64, u64)>> {
-    let start = match rustix::fs::seek(source, SeekFrom::Data(position)) {
-        Ok(start) => start,
-        Err(Errno::NXIO) => return Ok(None),
-        // A file system without holes.
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((position, size))),
-        Err(errno) => return Err(errno.into()),
-    };
-    let end = rustix::fs::seek(source, SeekFrom::Hole(start)).unwrap_or(size);
-    Ok((start < size).then(|| (start, end.min(size).max(start + 1))))
 }
 
 /// Returns whether a copy lacks attributes of its original.

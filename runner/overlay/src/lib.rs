@@ -19,6 +19,7 @@ mod entry_bound;
 mod entry_reader;
 pub mod error;
 mod file_copy;
+mod file_holes;
 pub mod fits;
 pub mod layers;
 mod mount;

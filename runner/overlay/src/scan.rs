@@ -41,7 +41,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Returns the old path of what is visible at a new path, or `None` if nothing old is visible there.
+    /// Returns the old path of the entry at a new path, or `None` if the entry there is new.
     pub(crate) fn old_of(&self, path: &Path) -> Option<PathBuf> {
         if let Some(directory) = self.directories.get(path) {
             return directory.merged.clone();

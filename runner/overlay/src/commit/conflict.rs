@@ -17,8 +17,8 @@ use crate::change::{Entry, EntryType};
 use super::failure::{Context, Failure, Why};
 use super::inode::{self, Inode, look, status_changed};
 use super::journal::Below;
+use super::payload_copy::MAX_DEPTH;
 use super::plan::{Reason, Refusal};
-use super::tree_copy::MAX_DEPTH;
 
 /// Largest step of a clock that times of files are made with, in nanoseconds.
 const TICK: i128 = 10_000_000;

@@ -11,8 +11,8 @@ use rustix::io::{Errno, Result};
 
 use super::disk_calls::DiskCalls;
 use super::inode::{self, Inode, look};
+use super::payload_copy::MAX_DEPTH;
 use super::plan::TEMPORARY_PREFIX;
-use super::tree_copy::MAX_DEPTH;
 
 /// Removes an entry with all below it. One that does not exist is removed already.
 pub(super) fn remove_tree(calls: DiskCalls<'_>, dir: impl AsFd, name: &OsStr) -> Result<()> {

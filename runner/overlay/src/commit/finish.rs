@@ -78,7 +78,7 @@ pub(super) fn finish(
     Ok(run.mark(publisher.calls, Mark::Kept, durable)?)
 }
 
-/// Moves what was replaced into the record of the transaction. What is on another file system stays where it is.
+/// Moves the replaced entries into the record of the transaction. Entries on another file system stay where they are.
 fn keep_old(run: &Run, operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
     if number(&run.dir, OsStr::new(OLD)).context("look at", &run.path)?.is_none() {
         publisher.calls.make_directory(&run.dir, OsStr::new(OLD)).context("make a directory in", &run.path)?;

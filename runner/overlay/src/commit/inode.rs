@@ -13,9 +13,7 @@ use rustix::io::{Errno, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::change::EntryType;
-
-/// Upper bound of the length of all names of extended attributes, and of one value. The kernel has the same.
-const MAX_XATTR: usize = 64 << 10;
+use crate::entry_reader;
 
 /// Upper bound of the names in one directory that are held at once.
 const MAX_NAMES: usize = 1 << 20;
@@ -149,34 +147,5 @@ pub(super) fn names_that(dir: impl AsFd, is_wanted: impl Fn(&OsStr) -> bool) -> 
 
 /// Returns the extended attributes of an opened file, with ACLs.
 pub(super) fn xattrs(file: impl AsFd) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut list = Vec::with_capacity(1024);
-    match read_growing(&mut list, |buffer| rustix::fs::flistxattr(&file, buffer)) {
-        Err(Errno::NOTSUP) => return Ok(BTreeMap::new()),
-        other => other?,
-    }
-    let mut found = BTreeMap::new();
-    for name in list.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = String::from_utf8_lossy(name).into_owned();
-        let mut value = Vec::with_capacity(256);
-        match read_growing(&mut value, |buffer| rustix::fs::fgetxattr(&file, name.as_str(), buffer)) {
-            Ok(()) => drop(found.insert(name, value)),
-            Err(Errno::NODATA) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
-}
-
-/// Reads into a buffer, and again into the largest one if it is too short.
-fn read_growing(buffer: &mut Vec<u8>, read: impl Fn(&mut [u8]) -> Result<usize>) -> Result<()> {
-    buffer.resize(buffer.capacity(), 0);
-    let length = match read(buffer) {
-        Err(Errno::RANGE) => {
-            buffer.resize(MAX_XATTR, 0);
-            read(buffer)?
-        }
-        other => other?,
-    };
-    buffer.truncate(length);
-    Ok(())
+    entry_reader::xattrs(file).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::TOOBIG))
 }

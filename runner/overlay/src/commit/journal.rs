@@ -28,7 +28,7 @@ pub struct Journal {
     pub run: String,
     /// When the layer was made, in nanoseconds since the epoch.
     pub since: i128,
-    /// Whether what is replaced is kept, so that the transaction can be undone.
+    /// Whether the commit keeps replaced entries, so that the transaction can be undone.
     pub keep_undo: bool,
     /// Whether each step is written to the disk.
     pub durable: bool,

@@ -1,8 +1,8 @@
 //! Commits a list of changes as a whole: all of it is published, or nothing.
 //!
-//! What is new is built beside its name. A journal then decides, and each name changes by one rename or exchange. A
-//! process that is killed at any point leaves a record by which [`recover`](fn@recover) goes on or back. What other
-//! processes have changed meanwhile is a conflict and is not overwritten.
+//! A commit builds each new entry beside its name. The journal is the decision; then each name changes by one rename or
+//! exchange. A process that is killed at any point leaves a record by which [`recover`](fn@recover) goes on or back. A
+//! change by another process meanwhile is a conflict and is not overwritten.
 //!
 //! This module does not make layers and does not judge a run.
 
@@ -17,13 +17,13 @@ mod finish;
 mod inode;
 mod journal;
 mod journal_name;
+mod payload_copy;
 mod plan;
 mod prepare;
 mod publish;
 mod recover;
 mod state_dir;
 mod transaction;
-mod tree_copy;
 mod undo;
 
 pub use attributes::Attributes;

@@ -17,8 +17,8 @@ use super::disk_calls::DiskCalls;
 use super::failure::{Context, Failure, Why};
 use super::inode::{self, Inode};
 use super::journal::{Below, Operation, OperationKind};
+use super::payload_copy::{PayloadCopy, Source, Target, keep_label};
 use super::plan::{Action, Owners, Reason, Refusal, Step, temporary};
-use super::tree_copy::{Source, Target, TreeCopy, keep_label};
 
 /// Granted directory or name with its changes.
 pub struct Granted<'a> {
@@ -131,14 +131,14 @@ pub(super) fn build(
     calls: DiskCalls<'_>,
     owners: &Owners<'_>,
 ) -> Result<Vec<Operation>, Failure> {
-    let mut copiers: BTreeMap<usize, TreeCopy<'_>> = BTreeMap::new();
+    let mut copiers: BTreeMap<usize, PayloadCopy<'_>> = BTreeMap::new();
     let mut operations = Vec::new();
     for (number, step) in checked.iter().enumerate() {
         let temporary = temporary(run, number);
         let directory = directories.open_or_last(step.directory)?;
         let new = match step.step.action {
             Action::Create | Action::Replace => {
-                let copier = copiers.entry(step.grant).or_insert_with(|| TreeCopy::new(calls, owners));
+                let copier = copiers.entry(step.grant).or_insert_with(|| PayloadCopy::new(calls, owners));
                 Some(build_one(&grants[step.grant], step, &directory, &temporary, copier)?)
             }
             _ => None,
@@ -158,7 +158,7 @@ fn build_one(
     step: &Checked<'_>,
     directory: &OwnedFd,
     temporary: &OsStr,
-    copier: &mut TreeCopy<'_>,
+    copier: &mut PayloadCopy<'_>,
 ) -> Result<Inode, Failure> {
     let (view, name) = match &granted.only {
         Some(only) => (inode::open_below(granted.view, Path::new("")), only.staged.as_os_str()),

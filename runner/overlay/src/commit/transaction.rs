@@ -305,7 +305,7 @@ fn publish(publisher: Publisher<'_>, operations: &[Operation]) -> Result<(), Fai
     operations.iter().try_for_each(|operation| publisher.check_all_taken(operation))
 }
 
-/// Takes back what is published. What other processes have made of it since stays, and is reported.
+/// Takes back the published entries. Later changes by other processes stay, and are reported.
 fn take_back(
     run: &Run,
     operations: &[Operation],

@@ -1,4 +1,4 @@
-//! Journals of any content: what is written is parsed again, and what is cut or changed is never acted on.
+//! Journals of any content: parsing a written journal gives it back, and a cut or changed journal is refused.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

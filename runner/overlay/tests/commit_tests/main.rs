@@ -1,4 +1,4 @@
-//! Tests of commits on real trees: what is published, refused and found in conflict, and what is left after a crash.
+//! Tests of commits on real trees: published changes, refusals, conflicts, and the tree after a crash.
 
 #![expect(clippy::disallowed_methods, reason = "tests start themselves, and read what they have written")]
 #![expect(clippy::print_stdout, reason = "the numbers of a test are its result")]

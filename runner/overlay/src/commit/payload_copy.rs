@@ -1,8 +1,8 @@
 //! Copies entries of a view beside the names that they will have: a file, a link, or a directory with all below it.
 //!
-//! What is copied is looked at again, whatever the list of changes says: a device, a set-id bit or an owner that may not
-//! be given is refused here, too. Owner, extended attributes, mode and times are set in this order, since each can
-//! change a later one. This file does not publish.
+//! The copier does not trust the list of changes: it refuses devices, set-id bits and owners outside the grants itself.
+//! It sets owner, extended attributes, mode and times in this order, since each can change a later one. This file does
+//! not publish.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,10 +11,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use rustix::fs::{SeekFrom, Stat};
+use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use crate::change::{Entry, EntryType};
+use crate::file_holes::next_data;
 
 use super::attributes::Attributes;
 use super::disk_calls::DiskCalls;
@@ -32,7 +33,7 @@ const BLOCK: usize = 256 << 10;
 type Links = BTreeMap<u64, (u64, u64, OwnedFd, OsString)>;
 
 /// Copier of one view.
-pub(super) struct TreeCopy<'a> {
+pub(super) struct PayloadCopy<'a> {
     pub(super) calls: DiskCalls<'a>,
     pub(super) owners: &'a Owners<'a>,
     links: Links,
@@ -58,7 +59,7 @@ pub(super) struct Target<'a> {
     pub(super) name: &'a OsStr,
 }
 
-impl<'a> TreeCopy<'a> {
+impl<'a> PayloadCopy<'a> {
     pub(super) fn new(calls: DiskCalls<'a>, owners: &'a Owners<'a>) -> Self {
         Self { calls, owners, links: Links::new(), labels: None }
     }
@@ -187,18 +188,9 @@ impl<'a> TreeCopy<'a> {
             other => return other,
         }
         let mut position = 0;
-        while position < size {
-            let start = match rustix::fs::seek(from, SeekFrom::Data(position)) {
-                Err(Errno::NXIO) => break,
-                Err(Errno::INVAL) => position,
-                other => other?,
-            };
-            let end = match rustix::fs::seek(from, SeekFrom::Hole(start)) {
-                Err(Errno::INVAL) => size,
-                other => other?.min(size),
-            };
+        while let Some((start, end)) = next_data(from, position, size)? {
             self.copy_extent(from, to, start, end)?;
-            position = end.max(start + 1);
+            position = end;
         }
         if rustix::fs::fstat(to)?.st_size != i64::try_from(size).unwrap_or(i64::MAX) {
             self.calls.set_length(to, size)?;
