@@ -126,12 +126,12 @@ fn plays() -> Vec<Play> {
     let debug = repeat(50, &|n| format!("debug: {{msg: text {n}}}"));
     let facts = repeat(10, &|n| format!("set_fact: {{fact_{n}: {n}}}"));
     let pings = || repeat(50, &|_| "ping:".to_owned());
-    let copy = repeat(200, &|n| format!("copy: {{content: text {n}, dest: \"{{{{ playbook_dir }}}}/work/copy{n}\"}}"));
+    let copy = repeat(200, &|n| format!("copy: {{content: text {n}, dest: \"{{{{ playbook_dir }}}}/made/copy{n}\"}}"));
     let line = repeat(200, &|n| {
-        format!("lineinfile: {{path: \"{{{{ playbook_dir }}}}/work/lines\", line: line {n}, create: true}}")
+        format!("lineinfile: {{path: \"{{{{ playbook_dir }}}}/made/lines\", line: line {n}, create: true}}")
     });
     let template = repeat(200, &|n| {
-        format!("template: {{src: t.j2, dest: \"{{{{ playbook_dir }}}}/work/t{n}\"}}\n    vars: {{n: {n}}}")
+        format!("template: {{src: t.j2, dest: \"{{{{ playbook_dir }}}}/made/t{n}\"}}\n    vars: {{n: {n}}}")
     });
     vec![
         play("50 ping, components", 50, pings()),
@@ -163,11 +163,11 @@ fn ansible(dir: &TestDir, file: &PathBuf) -> Cost {
 }
 
 fn run(dir: &TestDir, mut command: Command) -> Cost {
-    let work = dir.join("work");
+    let work = dir.join("made");
     if work.exists() {
         fs::remove_dir_all(&work).expect("it is a folder of this benchmark");
     }
-    dir.mkdir("work");
+    dir.mkdir("made");
     let (before, started) = (processor_time(), Instant::now());
     let output = command.stdin(Stdio::null()).output().expect("the program starts");
     let wall = started.elapsed().as_secs_f64() * 1e3;

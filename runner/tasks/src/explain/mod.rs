@@ -1,8 +1,8 @@
 //! Explaining a playbook: what each task would do, without doing it.
 //!
-//! Plays are walked in the order of their tasks. What is known before a run is evaluated; a value that needs a result is
-//! named as such. Actions that run modules are carried out on a host that runs none, so that the host sees each call with
-//! its arguments. Conditions are shown and not decided, and each dynamic include is followed once.
+//! Plays are walked in the order of their tasks. Values that are known before a run are evaluated; a value that needs a
+//! result is named as such. Actions that run modules are carried out on a host that runs none, so that the host sees each
+//! call with its arguments. Conditions are shown and not decided, and each dynamic include is followed once.
 
 mod arguments;
 mod explanation;
