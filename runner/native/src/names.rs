@@ -54,7 +54,7 @@ pub(super) fn show(
         };
         if let Some(refused) = room.read_only.iter().find(|refused| refused.host == grant.host) {
             names.notes.push(format!("`{}` can only be read: {}", grant.guest, refused.reason));
-            names.show_in_place(grant, false, entries, rules)?;
+            names.show_in_place(grant, &grant.host, false, entries, rules)?;
             continue;
         }
         let own = match place(directory, entries) {
@@ -64,13 +64,13 @@ pub(super) fn show(
             NamePlace::Missing => Some(names.make_stage(grant, directory, private, entries, rules)?),
         };
         let failed = || Failure::with(Step::Grant, &grant.host);
+        let place = room.single_files.place(&grant.host);
         match own {
-            Some(own) if stage::fits(&grant.host, room.limits.max_disk).map_err(failed())? => {
+            Some(own) if stage::fits(place, room.limits.max_disk).map_err(failed())? => {
                 let opened = open_below(private, &own).map_err(failed())?;
-                names.stage(grant, (directory, &name.to_string_lossy()), opened)?;
+                names.stage(grant, (directory, &name.to_string_lossy()), place, opened)?;
             }
-            // A trial writes no file of the machine.
-            _ => names.show_in_place(grant, !room.trial, entries, rules)?,
+            _ => names.show_in_place(grant, place, room.single_files.may_be_written_in_place(), entries, rules)?,
         }
     }
     Ok(names)
@@ -144,14 +144,14 @@ impl Names {
         Ok(Some(own))
     }
 
-    /// Copies the file, if it exists, into one of the room's own directories.
-    fn stage(&mut self, grant: &PathGrant, at: (&Path, &str), opened: OwnedFd) -> Result<(), Failure> {
+    /// Copies the file at `place`, if it exists, into one of the room's own directories.
+    fn stage(&mut self, grant: &PathGrant, at: (&Path, &str), place: &Path, opened: OwnedFd) -> Result<(), Failure> {
         let (directory, name) = (at.0.display().to_string(), at.1.to_owned());
-        let copied = stage::copy_in(&grant.host, &opened, &name).map_err(Failure::with(Step::Grant, &grant.host))?;
+        let copied = stage::copy_in(place, &opened, &name).map_err(Failure::with(Step::Grant, &grant.host))?;
         let (was, missing) = copied.map_or((None, Vec::new()), |copied| (Some(copied.was), copied.missing));
         let unseen = |what: &String| format!("the module does not see the {what} of `{}`; it stays", grant.guest);
         self.notes.extend(missing.iter().map(unseen));
-        let staged = StagedName { name, host: grant.host.clone(), was };
+        let staged = StagedName { name, host: place.to_owned(), was };
         match self.stages.iter_mut().find(|(stage, _)| stage.directory == directory) {
             Some((stage, _)) => stage.names.push(staged),
             None => {
@@ -163,16 +163,17 @@ impl Names {
         Ok(())
     }
 
-    /// Shows the file itself.
+    /// Shows the file at `place` itself.
     fn show_in_place(
         &mut self,
         grant: &PathGrant,
+        place: &Path,
         writable: bool,
         entries: &mut Vec<Entry>,
         rules: &mut Rules,
     ) -> Result<(), Failure> {
         let attributes = if writable { Attributes::PLAIN } else { Attributes::READ_ONLY };
-        let Some(source) = tree(&grant.host, attributes, writable, Links::Refuse)? else {
+        let Some(source) = tree(place, attributes, writable, Links::Refuse)? else {
             self.notes
                 .push(format!("`{}` cannot be made, since its directory is granted for reading alone", grant.guest));
             self.unmade.push(PathBuf::from(&grant.guest));

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::NetPlan;
-use modbox_policy::{Access, MissingPath, PathGrant, Policy, Shape, normalize};
+use modbox_policy::{Access, MissingPath, PathGrant, Policy, Shape, SingleFiles, normalize};
 use modbox_vocabulary::{Limits, native_path};
 use serde::{Deserialize, Serialize};
 
@@ -65,8 +65,8 @@ pub(super) struct Room {
     pub(super) net: NetPlan,
     pub(super) limits: Limits,
     pub(super) least: u8,
-    /// Whether changes of single names are dropped instead of taken back.
-    pub(super) trial: bool,
+    /// What becomes of changes of single names.
+    pub(super) single_files: SingleFiles,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(super) groups: Vec<CurrentGroup>,
 }
@@ -100,7 +100,7 @@ impl Room {
             net,
             limits: *limits,
             least: confine.least,
-            trial: policy.is_trial(),
+            single_files: policy.single_files().clone(),
             groups: Vec::new(),
         }
     }

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use modbox_policy::SingleFiles;
 use modbox_vocabulary::{Denial, LimitKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -112,9 +113,11 @@ impl RoomResources {
         let Some(room) = &spec.room else { return TakenBack::default() };
         let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
         let circumstances = Circumstances { notes, begun: self.begun, limit };
-        let mut result = match room.trial {
-            true => commit::drop_changes(&self.stages),
-            false => commit::take_back(&self.stages, spec.user.as_ref(), circumstances),
+        let mut result = match room.single_files {
+            SingleFiles::Dropped => commit::drop_changes(&self.stages),
+            SingleFiles::TakenBack | SingleFiles::StandIns(_) => {
+                commit::take_back(&self.stages, spec.user.as_ref(), circumstances)
+            }
         };
         if let Some(observer) = &mut self.observer {
             self.stages.iter().flat_map(Stage::strays).for_each(|stray| observer.stray(&stray));

@@ -16,6 +16,7 @@ use crate::net::{ListenGrant, NetGrant};
 use crate::own::{OwnerGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::run::RunGrant;
+use crate::single_files::SingleFiles;
 
 /// All grants and restrictions of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub struct Policy {
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
     missing: Vec<MissingPath>,
-    trial: bool,
+    single_files: SingleFiles,
     user: Option<User>,
 }
 
@@ -279,15 +280,15 @@ impl Policy {
         &self.missing
     }
 
-    /// Makes the run a trial: changes of single files, which a native module makes on copies, are not taken back.
-    pub fn set_trial(&mut self) {
-        self.trial = true;
+    /// Sets what becomes of changes of single files, which a native module makes on copies.
+    pub fn set_single_files(&mut self, single_files: SingleFiles) {
+        self.single_files = single_files;
     }
 
-    /// Returns whether the run is a trial.
+    /// Returns what becomes of changes of single files.
     #[must_use]
-    pub fn is_trial(&self) -> bool {
-        self.trial
+    pub fn single_files(&self) -> &SingleFiles {
+        &self.single_files
     }
 
     /// Puts other files or directories of the host into the places of granted ones. The module sees them under the same

@@ -27,6 +27,7 @@ mod node;
 mod own;
 mod places;
 pub mod run;
+mod single_files;
 mod task_key;
 
 pub use self::access::Access;
@@ -47,4 +48,5 @@ pub use self::name_pattern::NamePattern;
 pub use self::node::{Located, Place};
 pub use self::own::{OwnerGrant, Owners};
 pub use self::places::{RESERVED, is_own, normalize};
+pub use self::single_files::{SingleFiles, StandIn};
 pub use self::task_key::{TaskKey, TaskNames};

@@ -11,7 +11,7 @@ mod copies;
 pub(in crate::app) mod error;
 
 use modbox_kinds::Kind;
-use modbox_policy::{Access, Policy, Shape};
+use modbox_policy::{Access, Policy, Shape, SingleFiles};
 use modbox_scratch::{DirPurpose, RunDir};
 
 use self::copies::{Copier, Copies};
@@ -85,7 +85,7 @@ fn on_copies(policy: &mut Policy, kind: Kind, dir: &RunDir, effects: RealEffects
         policy.paths().iter().try_for_each(copies::check)?;
     }
     if !kind.is_wasm() {
-        policy.set_trial();
+        policy.set_single_files(SingleFiles::Dropped);
         policy.require_confinement(WITH_NAMESPACES, "a trial on copies");
     }
     let mut copier = Copier::new(dir.path());
