@@ -29,6 +29,14 @@ pub enum LayerError {
         /// The kernel's error.
         cause: io::Error,
     },
+    /// A layer gets no path.
+    #[error("failed to attach the layer over `{}`: {cause}; run it without a preview or a transaction", path.display())]
+    Attach {
+        /// The granted path.
+        path: PathBuf,
+        /// The kernel's error.
+        cause: io::Error,
+    },
     /// No exact view of a grant is possible.
     #[error("failed to make a layer over `{}`: {reason}; {remedy}", path.display())]
     Unfit {

@@ -36,14 +36,32 @@ pub struct LayerPlan {
 /// Layer over one granted directory or name.
 #[derive(Debug)]
 pub struct Layer {
-    path: PathBuf,
-    content: Content,
+    pub(crate) path: PathBuf,
+    pub(crate) content: Content,
 }
 
+/// What a layer is made of.
 #[derive(Debug)]
-enum Content {
-    Overlay { mount: OverlayMount, real: TreeRoot, root: Box<FoundEntry> },
-    Copy { copy: TreeCopy, place: PrivatePlace },
+pub(crate) enum Content {
+    /// An overlay, with the real directory below and the state of its root.
+    Overlay {
+        /// The overlay.
+        mount: OverlayMount,
+        /// The real directory.
+        real: TreeRoot,
+        /// The state of its root when the layer was made.
+        root: Box<FoundEntry>,
+    },
+    /// A copy, with the place that holds it.
+    Copy {
+        /// The copy.
+        copy: TreeCopy,
+        /// The real directory.
+        real: TreeRoot,
+        /// The place.
+        place: PrivatePlace,
+    },
+    /// A copy of one name.
     Stage(NameStage),
 }
 
@@ -69,7 +87,7 @@ impl Layer {
         let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
         let (place, view) = PrivatePlace::new(plan.quota, &plan.scratch).map_err(failed)?;
         let copy = TreeCopy::new(&real, view, plan.quota, path)?;
-        Ok(Self { path: path.to_owned(), content: Content::Copy { copy, place } })
+        Ok(Self { path: path.to_owned(), content: Content::Copy { copy, real, place } })
     }
 
     fn over_name(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {

@@ -8,6 +8,7 @@
 
 #![deny(missing_docs)]
 
+mod attachment;
 pub mod change;
 pub mod change_list;
 mod closed_modes;
@@ -21,6 +22,7 @@ pub mod error;
 mod file_copy;
 mod file_holes;
 pub mod fits;
+mod layer_contents;
 pub mod layers;
 mod mount;
 mod name_stage;

@@ -10,10 +10,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use modbox_kernel::set_mount_attributes;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
+    fsmount, fsopen, move_mount,
 };
 
 use crate::quota::Quota;
@@ -64,6 +65,11 @@ impl PrivateSpace {
     /// Makes it read-only, as [`freeze`] does.
     pub(crate) fn freeze(&self) -> io::Result<()> {
         freeze(self.mount.as_fd())
+    }
+
+    /// Attaches it to an empty directory in the mount namespace of this thread.
+    pub(crate) fn attach(&self, at: &Path) -> io::Result<()> {
+        attach(self.mount.as_fd(), at)
     }
 }
 
@@ -124,6 +130,15 @@ impl OverlayMount {
     pub(crate) fn freeze(&self) -> io::Result<()> {
         freeze(self.mount.as_fd())
     }
+
+    /// Attaches the view to an empty directory in the mount namespace of this thread.
+    pub(crate) fn attach(&self, at: &Path) -> io::Result<()> {
+        attach(self.mount.as_fd(), at)
+    }
+}
+
+fn attach(mount: BorrowedFd<'_>, at: &Path) -> io::Result<()> {
+    Ok(move_mount(mount, c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
 /// Returns a path for an open directory, since options are strings.

@@ -3,7 +3,7 @@
 //! A module writes a single name by replacing it, which needs a directory. The stage is that directory: the module may
 //! do anything in it, and only the state of the granted name counts.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::change::{Change, ChangeKind};
@@ -19,6 +19,7 @@ use crate::tree_root::TreeRoot;
 pub(crate) struct NameStage {
     name: OsString,
     copy: TreeCopy,
+    real: TreeRoot,
     place: PrivatePlace,
 }
 
@@ -45,12 +46,27 @@ impl NameStage {
         let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
         let (place, view) = PrivatePlace::new(quota, scratch).map_err(failed)?;
         let copy = TreeCopy::of_name(&from, name, view, quota, parent)?;
-        Ok(Self { name: name.to_owned(), copy, place })
+        Ok(Self { name: name.to_owned(), copy, real: from, place })
     }
 
     /// Returns the directory with the copy.
     pub(crate) fn directory(&self) -> &TreeRoot {
         &self.copy.view
+    }
+
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Returns the real directory that holds the name.
+    pub(crate) fn real(&self) -> &TreeRoot {
+        &self.real
+    }
+
+    /// Returns the place that holds the copy.
+    pub(crate) fn place(&self) -> &PrivatePlace {
+        &self.place
     }
 
     /// Prevents further writes, where that can be done.

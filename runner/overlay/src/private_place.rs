@@ -5,8 +5,9 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -58,6 +59,21 @@ impl PrivatePlace {
         rustix::fs::mkdirat(around, &inner, Mode::RWXU).map_err(failed)?;
         let inner = around.open_directory(&inner).map_err(|cause| ("make a private directory", cause))?;
         Ok((place, TreeRoot::new(inner)))
+    }
+
+    /// Returns the path of the directory with the copy. A place in memory is attached to the empty directory `at` first,
+    /// in the mount namespace of this thread.
+    pub(crate) fn attach(&self, at: &Path) -> io::Result<PathBuf> {
+        match self {
+            Self::Memory(space) => {
+                space.attach(at)?;
+                Ok(at.join(INNER))
+            }
+            Self::Scratch { around, name } => {
+                let around = std::fs::read_link(format!("/proc/self/fd/{}", around.as_fd().as_raw_fd()))?;
+                Ok(around.join(name).join(INNER))
+            }
+        }
     }
 
     /// Prevents further writes, where the place allows it.

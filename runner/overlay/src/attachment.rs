@@ -1,0 +1,85 @@
+//! Paths of layers, by which the processes of a run reach them.
+//!
+//! A layer in memory is mounted in no directory. A thread with mounts of its own attaches it, so that no other process of
+//! the machine sees it. A copy in a scratch directory has a path anyway. This file makes no mount namespace.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::LayerError;
+use crate::layers::{Content, Layer, Layers};
+use crate::private_place::PrivatePlace;
+
+impl Layer {
+    /// Returns whether the layer has a path only after it was attached.
+    #[must_use]
+    pub fn needs_mount(&self) -> bool {
+        let is_memory = |place: &PrivatePlace| matches!(place, PrivatePlace::Memory(_));
+        match &self.content {
+            Content::Overlay { .. } => true,
+            Content::Copy { place, .. } => is_memory(place),
+            Content::Stage(stage) => is_memory(stage.place()),
+        }
+    }
+
+    /// Returns the path that takes the place of the granted one. A layer in memory is attached to the empty directory `at`
+    /// first, in the mount namespace of this thread; [`Self::freeze`] must then be called in that namespace, too.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses the mount, or the layer was attached before.
+    pub fn attach(&self, at: &Path) -> Result<PathBuf, LayerError> {
+        let attached = match &self.content {
+            Content::Overlay { mount, .. } => mount.attach(at).map(|()| at.to_owned()),
+            Content::Copy { place, .. } => place.attach(at),
+            Content::Stage(stage) => stage.place().attach(at).map(|directory| directory.join(stage.name())),
+        };
+        attached.map_err(|cause| LayerError::Attach { path: self.path.clone(), cause })
+    }
+}
+
+impl Layers {
+    /// Returns whether a layer has a path only after it was attached.
+    #[must_use]
+    pub fn need_mounts(&self) -> bool {
+        self.iter().any(Layer::needs_mount)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests wrote the files themselves")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::layers::LayerPlan;
+    use crate::quota::{ListBounds, Quota};
+    use crate::tree_tests::words;
+
+    #[test]
+    fn what_is_written_by_the_path_is_in_the_layer_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for name in ["tree", "scratch", "0", "1"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        fs::write(at("file"), "old").unwrap();
+        let quota = Quota { bytes: 1 << 20, files: 100 };
+        let plan = LayerPlan { trees: vec![at("tree")], names: vec![at("file")], quota, scratch: at("scratch") };
+        let layers = Layers::open(&plan).unwrap();
+        let written = || {
+            if layers.need_mounts() {
+                modbox_kernel::enter_private_mounts().unwrap();
+            }
+            let attached = layers.iter().zip(["0", "1"]).map(|(layer, name)| layer.attach(&at(name)).unwrap());
+            let attached: Vec<PathBuf> = attached.collect();
+            fs::write(attached[0].join("made"), "x").unwrap();
+            fs::write(&attached[1], "new").unwrap();
+            layers.freeze().unwrap();
+        };
+        std::thread::scope(|scope| scope.spawn(written).join().unwrap());
+        let lists = layers.changes(ListBounds::default()).unwrap();
+        assert_eq!(lists.iter().map(words).collect::<Vec<_>>(), [["created made"], ["modified "]]);
+        assert_eq!(fs::read(at("file")).unwrap(), b"old");
+        assert!(["tree", "0", "1"].iter().all(|name| fs::read_dir(at(name)).unwrap().next().is_none()));
+    }
+}
