@@ -86,6 +86,22 @@ impl Cleanup {
         UndoGuard { cleanup: self.clone(), id }
     }
 
+    /// Calls `action`, for whose end the end of the process waits as for an action that undoes something. Returns `None`
+    /// without calling it if a signal is ending the process already.
+    pub fn hold<T>(&self, action: impl FnOnce() -> T) -> Option<T> {
+        {
+            let mut entries = self.shared.lock();
+            if entries.ending {
+                return None;
+            }
+            entries.undoing += 1;
+        }
+        let result = action();
+        self.shared.lock().undoing -= 1;
+        self.shared.undone.notify_all();
+        Some(result)
+    }
+
     /// Returns whether [`Cleanup::undo_all`] has been called: the process is about to end.
     #[must_use]
     pub fn is_ending(&self) -> bool {

@@ -120,6 +120,25 @@ impl ModuleResult {
         self.dict.insert("exception".to_owned(), traceback.into());
     }
 
+    /// Replaces what the module says of its changes by what was observed: whether there are any, and the differences in the
+    /// form of Ansible's `diff`.
+    pub fn set_observed(&mut self, changed: bool, diff: Vec<Value>) {
+        self.dict.insert("changed".to_owned(), changed.into());
+        self.dict.shift_remove("diff");
+        if !diff.is_empty() {
+            self.dict.insert("diff".to_owned(), Value::List(diff));
+        }
+    }
+
+    /// Makes the result a failed one, for a reason of the runner. The module's own message stays beside it.
+    pub fn fail(&mut self, msg: &str) {
+        if let Some(said) = self.dict.insert("msg".to_owned(), msg.into()) {
+            self.dict.insert("module_msg".to_owned(), said);
+        }
+        self.dict.insert("failed".to_owned(), true.into());
+        self.dict.insert("changed".to_owned(), false.into());
+    }
+
     /// Returns the part of a secret result that may be shown: `changed`, `failed`, `skipped`, and the reason for the
     /// censoring.
     #[must_use]

@@ -203,22 +203,23 @@ impl Plan {
         let mut paths = vec![rule(directory, Rights::WriteDirectory)];
         paths.extend(directory.parent().map(|root| rule(root, Rights::RemoveDirectories)));
         for grant in policy.paths() {
-            add_grant(&mut paths, grant);
+            add_grant(&mut paths, grant, policy.single_files().place(&grant.host));
         }
         let limits = ProcessLimits::for_guest(policy, limits);
         Self { profile: Profile::Guest, paths, net: NetPlan::of(policy), counted_memory: false, limits: Some(limits) }
     }
 }
 
-fn add_grant(paths: &mut Vec<PathRule>, grant: &PathGrant) {
+/// Adds the rules of a grant. `place` is the file that a granted name stands for.
+fn add_grant(paths: &mut Vec<PathRule>, grant: &PathGrant, place: &Path) {
     let rule = |path: &Path, rights, absent| PathRule { path: path.to_owned(), rights, links: Links::Refuse, absent };
     match (grant.shape, grant.access) {
         (Shape::Directory, Access::Read) => paths.push(rule(&grant.host, Rights::ReadDirectory, Absent::Error)),
         (Shape::Directory, Access::Write) => paths.push(rule(&grant.host, Rights::WriteDirectory, Absent::Error)),
-        (Shape::Name, Access::Read) => paths.push(rule(&grant.host, Rights::ReadFile, Absent::Nothing)),
+        (Shape::Name, Access::Read) => paths.push(rule(place, Rights::ReadFile, Absent::Nothing)),
         (Shape::Name, Access::Write) => {
-            paths.push(rule(&grant.host, Rights::WriteFile, Absent::Nothing));
-            paths.extend(grant.host.parent().map(|parent| rule(parent, Rights::Names, Absent::Error)));
+            paths.push(rule(place, Rights::WriteFile, Absent::Nothing));
+            paths.extend(place.parent().map(|parent| rule(parent, Rights::Names, Absent::Error)));
         }
     }
 }

@@ -86,7 +86,10 @@ fn largest_granted(policy: &Policy) -> Option<u64> {
     let mut writable = policy.paths().iter().filter(|grant| grant.access == Access::Write);
     writable.try_fold(0, |largest: u64, grant| match grant.shape {
         Shape::Directory => None,
-        Shape::Name => Some(std::fs::metadata(&grant.host).map_or(largest, |metadata| largest.max(metadata.len()))),
+        Shape::Name => {
+            let metadata = std::fs::metadata(policy.single_files().place(&grant.host));
+            Some(metadata.map_or(largest, |metadata| largest.max(metadata.len())))
+        }
     })
 }
 

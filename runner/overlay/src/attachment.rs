@@ -10,6 +10,12 @@ use crate::layers::{Content, Layer, Layers};
 use crate::private_place::PrivatePlace;
 
 impl Layer {
+    /// Returns whether the layer is of a directory, and not of a name.
+    #[must_use]
+    pub fn is_tree(&self) -> bool {
+        !matches!(self.content, Content::Stage(_))
+    }
+
     /// Returns whether the layer has a path only after it was attached.
     #[must_use]
     pub fn needs_mount(&self) -> bool {

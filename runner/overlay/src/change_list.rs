@@ -95,6 +95,21 @@ impl Totals {
         }
     }
 
+    /// Returns the sums of two sets of numbers.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            created: self.created.saturating_add(other.created),
+            modified: self.modified.saturating_add(other.modified),
+            removed: self.removed.saturating_add(other.removed),
+            replaced: self.replaced.saturating_add(other.replaced),
+            renamed: self.renamed.saturating_add(other.renamed),
+            attributes: self.attributes.saturating_add(other.attributes),
+            times: self.times.saturating_add(other.times),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
     /// Returns the number of changes without those of times only.
     #[must_use]
     pub fn changed(&self) -> u64 {

@@ -11,6 +11,7 @@ use modbox_scratch::ScratchError;
 use modbox_vocabulary::Denial;
 use modbox_wasm::WasmError;
 
+use crate::app::layered::error::LayeredError;
 use crate::app::locate::LocateError;
 use crate::app::provider::error::ProviderError;
 use crate::app::python::PythonError;
@@ -73,6 +74,9 @@ pub enum RunError {
     /// The files of a trial could not be copied.
     #[error("failed to try the module on copies")]
     Trial(#[from] TrialError),
+    /// Layers over the granted files could not be made.
+    #[error("failed to run the module on layers")]
+    Layered(#[from] LayeredError),
     /// The kernel gives less confinement than the policy requires. The report does not show this as an error but as a
     /// denied run.
     #[error("{}", .0.message)]
@@ -95,6 +99,7 @@ impl RunError {
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
+            Self::Layered(_) => false,
             Self::Native(NativeError::GrantChanged { .. } | NativeError::Unreachable { .. }) | Self::Provider(_) => {
                 false
             }

@@ -24,6 +24,7 @@ mod execute_native;
 mod file_errors;
 mod grant;
 mod judge;
+mod layered;
 pub mod library;
 pub mod locate;
 mod metadata;
@@ -37,6 +38,7 @@ mod program;
 mod provider;
 mod python;
 mod real_run;
+mod replaced_paths;
 mod report;
 mod request;
 mod requests;
@@ -59,6 +61,10 @@ pub use self::config::RunnerConfig;
 pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
 pub use self::grant::PathOption;
+pub use self::layered::{
+    CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError, LayeredRun,
+    LineCounts, OutsideEffect, Remark, ShownChange, ShownEntry, in_one_line,
+};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::{Module, digest, module_digest, wasm_bytes};

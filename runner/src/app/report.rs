@@ -3,10 +3,12 @@
 use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
 use modbox_python_json::{Value, to_value};
-use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage, User};
+use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage, User, error_chain};
 use serde::{Serialize, Serializer};
 
 use crate::app::error::RunError;
+use crate::app::layered::effect_report::EffectReport;
+use crate::app::layered::error::LayeredError;
 use crate::app::provider::run::ProviderRun;
 use crate::app::{file_errors, real_run, spelling};
 
@@ -116,6 +118,9 @@ pub struct Report {
     pub become_user: Option<RunUser>,
     /// Confinement of the module.
     pub confinement: Confinement,
+    /// What a run on layers changed, and what became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Box<EffectReport>>,
     /// Resources used.
     pub usage: Usage,
     /// Time by phase.
@@ -208,6 +213,12 @@ impl Report {
             _ => [self.advice(), self.tips()].concat(),
         };
         lines.iter().for_each(|line| self.result.warn(&format!("{ADVICE_PREFIX}{line}")));
+    }
+
+    /// Makes the report that of a run whose changes are discarded, because they cannot be known.
+    pub(super) fn discard(&mut self, error: &LayeredError) {
+        self.status = Status::Failed;
+        self.result.fail(&error_chain(error));
     }
 
     /// Removes everything but the status from the result, and stderr, as `no_log` requires.

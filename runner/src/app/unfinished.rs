@@ -38,6 +38,7 @@ impl Report {
             hints: Vec::new(),
             become_user: None,
             confinement: Confinement::default(),
+            effect: None,
             usage: Usage::default(),
             stderr: String::new(),
             timing: Timing::default(),

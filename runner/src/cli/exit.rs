@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use modbox_vocabulary::error_chain;
 
-use crate::app::{Report, Status};
+use crate::app::{CommitState, Report, Status};
 
 /// Exit status of modbox. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub(crate) enum ExitStatus {
     Crashed = 6,
     /// `modbox status` was asked for a job that has not finished.
     Running = 7,
+    /// The changes of a transaction were not committed and nothing was changed, or a preview is incomplete.
+    NotCommitted = 8,
+    /// A part of a transaction is committed. `modbox recover` goes on.
+    Unfinished = 9,
     /// An internal error of modbox.
     Internal = 70,
 }
@@ -37,7 +41,10 @@ impl From<ExitStatus> for ExitCode {
 
 impl From<&Report> for ExitStatus {
     fn from(report: &Report) -> Self {
+        let commit = report.effect.as_ref().map(|effect| effect.commit.state);
         match (&report.error, report.status) {
+            _ if commit == Some(CommitState::Unfinished) => Self::Unfinished,
+            _ if commit.is_some_and(CommitState::is_failure) => Self::NotCommitted,
             (Some(error), _) if error.is_internal() => Self::Internal,
             (Some(_), _) => Self::Unavailable,
             (None, Status::Ok | Status::Changed | Status::Skipped) => Self::Success,

@@ -17,6 +17,7 @@ use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status};
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
+use crate::cli::effect_output::push_effect;
 
 /// Number of unchanged lines shown around a change.
 const DIFF_CONTEXT: usize = 3;
@@ -161,8 +162,10 @@ fn summary(report: &Report, verbosity: u8) -> String {
             push_value(&mut text, key, value);
         }
     }
-    if let Some(diff) = dict.get("diff") {
-        push_diffs(&mut text, diff);
+    match (&report.effect, dict.get("diff")) {
+        (Some(effect), _) => push_effect(&mut text, effect),
+        (None, Some(diff)) => push_diffs(&mut text, diff),
+        (None, None) => {}
     }
     push_warnings(&mut text, dict.get("warnings"));
     push_advice(&mut text, report);
@@ -250,7 +253,8 @@ fn diff_text(value: &Value) -> String {
     }
 }
 
-fn push_diff_lines(text: &mut String, unified: &str) {
+/// Appends the lines of a unified difference, coloured.
+pub(crate) fn push_diff_lines(text: &mut String, unified: &str) {
     for line in unified.lines() {
         let color = match line.as_bytes().first() {
             Some(b'+') => Some(AnsiColor::Green.into()),

@@ -13,6 +13,7 @@ use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::layered;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::Settings;
 
@@ -23,7 +24,7 @@ pub(crate) fn perform(
     task: Dict,
     spinner: Option<ProgressBar>,
 ) -> Result<(Report, Result<(), Failure>), Failure> {
-    perform_by(context, args, task, spinner, Runner::run)
+    perform_by(context, args, task, spinner, layered::way(context, args)?)
 }
 
 /// Does the same with another way of running the module.

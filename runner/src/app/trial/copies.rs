@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 
 use modbox_native::base;
 use modbox_policy::{PathGrant, Shape};
-use modbox_vocabulary::quoting;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
 use super::error::TrialError;
-use crate::app::report::Report;
+use crate::app::replaced_paths::ReplacedPaths;
 
 /// Maximum bytes of all copies of a trial.
 const MAX_BYTES: u64 = 256 << 20;
@@ -41,20 +40,12 @@ pub(super) struct Copier<'d> {
     dir: &'d Path,
     bytes: u64,
     entries: u64,
-    made: Copies,
-}
-
-/// The copies of a trial, with what they are copies of.
-#[derive(Debug, Default)]
-pub(super) struct Copies {
-    /// Path of the copy, and of the original.
-    pairs: Vec<(String, String)>,
-    dir: String,
-    notes: Vec<String>,
+    left_out: usize,
+    made: ReplacedPaths,
 }
 
 /// Refuses a grant of a socket, a pipe or a device, except those that every module has.
-pub(super) fn check(grant: &PathGrant) -> Result<(), TrialError> {
+pub(in crate::app) fn check_special(grant: &PathGrant) -> Result<(), TrialError> {
     let is_plain = |found: std::fs::Metadata| found.is_file() || found.is_dir() || found.is_symlink();
     let is_special = grant.host.symlink_metadata().is_ok_and(|found| !is_plain(found));
     match is_special && !base::is_device(&grant.host) {
@@ -65,17 +56,16 @@ pub(super) fn check(grant: &PathGrant) -> Result<(), TrialError> {
 
 impl<'d> Copier<'d> {
     pub(super) fn new(dir: &'d Path) -> Self {
-        let made = Copies { dir: dir.display().to_string(), ..Copies::default() };
-        Self { dir, bytes: 0, entries: 0, made }
+        Self { dir, bytes: 0, entries: 0, left_out: 0, made: ReplacedPaths::new(dir) }
     }
 
-    pub(super) fn finish(self) -> Copies {
+    pub(super) fn finish(self) -> ReplacedPaths {
         self.made
     }
 
     /// Copies what a grant shows, and returns the path of the copy. A missing file stays missing.
     pub(super) fn copy(&mut self, grant: &PathGrant) -> Result<PathBuf, TrialError> {
-        let around = self.dir.join(format!("copy-{}", self.made.pairs.len()));
+        let around = self.dir.join(format!("copy-{}", self.made.len()));
         let failed = |source: io::Error| TrialError::Copy { path: grant.host.clone(), source };
         let name = grant.host.file_name().unwrap_or_else(|| "root".as_ref()).to_owned();
         let copy = around.join(&name);
@@ -96,7 +86,7 @@ impl<'d> Copier<'d> {
             Stop::Failed(errno) => failed(errno.into()),
             Stop::TooLarge(most) => TrialError::TooLarge { path: grant.host.clone(), most },
         })?;
-        self.made.pairs.push((copy.display().to_string(), grant.host.display().to_string()));
+        self.made.add(&copy, &grant.host);
         Ok(copy)
     }
 
@@ -174,51 +164,11 @@ impl<'d> Copier<'d> {
     }
 
     fn leave_out(&mut self, name: &[u8], why: &str) {
-        if self.made.notes.len() < MAX_NOTES {
+        if self.left_out < MAX_NOTES {
+            self.left_out += 1;
             let name = String::from_utf8_lossy(name);
-            self.made.notes.push(format!("the copy for the trial lacks `{name}`: {why}"));
+            self.made.note(format!("the copy for the trial lacks `{name}`: {why}"));
         }
-    }
-}
-
-impl Copies {
-    /// Puts the paths of the originals into what a report says of grants. An option that still names a copy is removed.
-    pub(super) fn translate(self, report: &mut Report) {
-        let original = |text: &mut String| {
-            for (copy, original) in &self.pairs {
-                *text = text.replace(copy, original);
-            }
-        };
-        for denial in &mut report.denials {
-            original(&mut denial.subject);
-            original(&mut denial.allow);
-            denial.allow = self.usable(&denial.allow);
-        }
-        for hint in &mut report.hints {
-            original(&mut hint.subject);
-            original(&mut hint.allow);
-        }
-        report.hints.retain(|hint| !hint.allow.contains(&self.dir));
-        for lost in &mut report.lost {
-            [&mut lost.path, &mut lost.reason, &mut lost.allow].into_iter().for_each(original);
-            lost.allow = self.usable(&lost.allow);
-        }
-        report.notes.iter_mut().for_each(original);
-        report.notes.extend(self.notes);
-    }
-
-    /// Returns an option without the second path of `PATH::PATH`, or no option if it names a copy.
-    fn usable(&self, allow: &str) -> String {
-        if allow.contains(&self.dir) {
-            return String::new();
-        }
-        let plain = |word: String| match word.split_once("::") {
-            Some((host, guest)) if host == guest => host.to_owned(),
-            _ => word,
-        };
-        let words = quoting::split(allow).unwrap_or_default().into_iter().map(plain);
-        let quoted: Vec<String> = words.map(|word| quoting::quote(&word)).collect();
-        if quoted.is_empty() { allow.to_owned() } else { quoted.join(" ") }
     }
 }
 
@@ -301,8 +251,8 @@ mod tests {
         assert!(copy.join("pipe").symlink_metadata().is_err());
         let missing = copier.copy(&grant(from.join("new"))).unwrap();
         assert!(missing.parent().unwrap().is_dir() && !missing.exists());
-        assert!(copier.finish().notes[0].contains("`pipe`"));
-        assert!(check(&grant(from.join("pipe"))).is_err() && check(&grant("/dev/null".into())).is_ok());
+        assert!(copier.finish().notes()[0].contains("`pipe`"));
+        assert!(check_special(&grant(from.join("pipe"))).is_err() && check_special(&grant("/dev/null".into())).is_ok());
     }
 
     #[test]
@@ -324,20 +274,5 @@ mod tests {
         fs::create_dir(&to).unwrap();
         let error = Copier::new(&to).copy(&grant(from)).unwrap_err().to_string();
         assert!(error.contains("directories in each other"), "{error}");
-    }
-
-    #[test]
-    fn options_name_originals() {
-        let pairs = vec![("/scratch/run/copy-0/x".to_owned(), "/srv/x".to_owned())];
-        let copies = Copies { pairs, dir: "/scratch/run".to_owned(), notes: Vec::new() };
-        for (allow, expect) in [
-            ("--allow-write /srv/x/y::/srv/x/y", "--allow-write /srv/x/y"),
-            ("--allow-write /data::/srv", "--allow-write /data::/srv"),
-            ("--allow-write '/srv/a b'", "--allow-write '/srv/a b'"),
-            ("--allow-write /scratch/run/z", ""),
-            ("", ""),
-        ] {
-            assert_eq!(copies.usable(allow), expect, "{allow}");
-        }
     }
 }

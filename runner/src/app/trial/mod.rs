@@ -14,12 +14,14 @@ use modbox_kinds::Kind;
 use modbox_policy::{Access, Policy, Shape, SingleFiles};
 use modbox_scratch::{DirPurpose, RunDir};
 
-use self::copies::{Copier, Copies};
+use self::copies::Copier;
+pub(in crate::app) use self::copies::check_special;
 pub use self::error::TrialError;
 use crate::app::admission::{Admission, AdmittedRun};
 use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::module::Module;
+use crate::app::replaced_paths::ReplacedPaths;
 use crate::app::report::{ADVICE_PREFIX, Report};
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
@@ -80,9 +82,9 @@ impl Runner {
 }
 
 /// Puts copies into the places of what the policy grants for writing.
-fn on_copies(policy: &mut Policy, kind: Kind, dir: &RunDir, effects: RealEffects) -> Result<Copies, TrialError> {
+fn on_copies(policy: &mut Policy, kind: Kind, dir: &RunDir, effects: RealEffects) -> Result<ReplacedPaths, TrialError> {
     if effects == RealEffects::Refused {
-        policy.paths().iter().try_for_each(copies::check)?;
+        policy.paths().iter().try_for_each(check_special)?;
     }
     if !kind.is_wasm() {
         policy.set_single_files(SingleFiles::Dropped);

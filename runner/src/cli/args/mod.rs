@@ -8,6 +8,7 @@ mod help;
 mod internal;
 mod jobs;
 mod late;
+mod layers;
 mod list;
 mod lookup;
 mod play;
@@ -34,6 +35,7 @@ use self::help::{
 use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
+pub(crate) use self::layers::LayerArgs;
 pub(crate) use self::list::ListArgs;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
 pub(crate) use self::play::{PlayArgs, PlayFormat, Preference, TemplateArgs};
@@ -182,6 +184,8 @@ pub(crate) struct RunArgs {
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) layers: LayerArgs,
 
     /// Output format. Default: `human` on a terminal, else `result`.
     #[arg(long, value_enum, help_heading = "Output")]
@@ -212,7 +216,7 @@ pub(crate) struct RunArgs {
     pub(crate) watch: bool,
     /// Learn what the module needs: run it in rounds on copies of what it may write, and write a policy to a new file.
     #[arg(long, value_name = "FILE", help_heading = "Running",
-        conflicts_with_all = ["background", "watch", "check", "allow_all", "keep_files", "become_user"])]
+        conflicts_with_all = ["background", "watch", "check", "allow_all", "keep_files", "become_user", "preview", "transaction"])]
     pub(crate) learn: Option<PathBuf>,
     /// With `--learn`, also try the network, commands, sockets and devices, whose effects are real.
     #[arg(long, help_heading = "Running", requires = "learn")]

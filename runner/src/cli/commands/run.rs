@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use modbox_authoring::SourceState;
 use modbox_contract::Dict;
 
-use crate::app::Report;
 use crate::app::library::is_path;
+use crate::app::{Effect, Report};
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::{job, learn};
 use crate::cli::context::Context;
@@ -99,8 +99,27 @@ fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs
     {
         output::print_note(&format!("files kept in {path}"));
     }
+    if format == OutputFormat::Result
+        && let Some(run) = undoable(report)
+    {
+        output::print_note(&format!("committed; `modbox undo {run}` takes it back"));
+    }
     output::print_report(report, format, args.no_log, args.verbose).or_internal()?;
-    Ok(report.into())
+    Ok(match ExitStatus::from(report) {
+        ExitStatus::Success if is_incomplete(report) && !args.layers.incomplete_ok => ExitStatus::NotCommitted,
+        status => status,
+    })
+}
+
+/// Returns the name of the transaction that can be undone.
+fn undoable(report: &Report) -> Option<&str> {
+    let commit = &report.effect.as_ref()?.commit;
+    commit.run.as_deref().filter(|_| commit.undo)
+}
+
+/// Returns whether the report is of a preview that does not show everything.
+fn is_incomplete(report: &Report) -> bool {
+    report.effect.as_ref().is_some_and(|effect| effect.mode == Effect::Preview && !effect.complete)
 }
 
 fn compile_spinner() -> ProgressBar {

@@ -87,14 +87,14 @@ impl Grants {
         paths.sort_by_key(|grant| names(&grant.guest).count());
         let root = paths.iter().position(|grant| grant.guest == "/").map(|at| paths.remove(at));
         if let Some(grant) = root {
-            grants.add(grant)?;
+            grants.add(grant, policy)?;
         }
         grants.add_args(files)?;
         if !policy.allows_everything() {
             grants.place_mount(TMP, open_tmp(run_dir)?)?;
         }
         for grant in paths {
-            grants.add(grant)?;
+            grants.add(grant, policy)?;
         }
         grants.order();
         Ok(grants)
@@ -111,15 +111,16 @@ impl Grants {
         Ok(())
     }
 
-    fn add(&mut self, grant: &PathGrant) -> Result<(), UnusableGrant> {
-        match open_grant(grant).map_err(|errno| UnusableGrant { path: grant.host.clone(), why: errno.into() })? {
+    fn add(&mut self, grant: &PathGrant, policy: &Policy) -> Result<(), UnusableGrant> {
+        let host = policy.single_files().place(&grant.host);
+        match open_grant(grant.shape, host).map_err(|errno| UnusableGrant { path: host.into(), why: errno.into() })? {
             OpenedGrant::Directory(dir) => {
                 let writable = grant.access == Access::Write;
-                self.place_mount(&grant.guest, Mount::new(dir, grant.host.clone(), writable, Share::All))
+                self.place_mount(&grant.guest, Mount::new(dir, host.to_owned(), writable, Share::All))
             }
             OpenedGrant::Name(parent, name) => {
                 let node = self.place(&grant.guest, Kind::Name(self.names.len()))?;
-                let (parent, host) = (Arc::new(parent), grant.host.clone());
+                let (parent, host) = (Arc::new(parent), host.to_owned());
                 self.names.push(Name { node, parent, host, name, writable: grant.access == Access::Write });
                 Ok(())
             }
@@ -182,11 +183,11 @@ enum OpenedGrant {
     Name(OwnedFd, OsString),
 }
 
-fn open_grant(grant: &PathGrant) -> Result<OpenedGrant, Errno> {
-    if grant.shape == Shape::Directory {
-        return open_dir(&grant.host).map(OpenedGrant::Directory);
+fn open_grant(shape: Shape, host: &Path) -> Result<OpenedGrant, Errno> {
+    if shape == Shape::Directory {
+        return open_dir(host).map(OpenedGrant::Directory);
     }
-    let (Some(parent), Some(name)) = (grant.host.parent(), grant.host.file_name()) else { return Err(Errno::INVAL) };
+    let (Some(parent), Some(name)) = (host.parent(), host.file_name()) else { return Err(Errno::INVAL) };
     let parent = open_dir(parent)?;
     let is_dir = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     if stat_name(parent.as_fd(), name).is_ok_and(is_dir) {

@@ -154,7 +154,8 @@ fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfin
 
 /// Returns whether a path is granted, or the directory of a granted name.
 fn is_granted(setup: &GuestSetup, path: &Path) -> bool {
-    setup.policy.paths().iter().any(|grant| grant.host == path || grant.host.parent() == Some(path))
+    let is_place = |host: &Path| host == path || host.parent() == Some(path);
+    setup.policy.paths().iter().any(|grant| is_place(setup.policy.single_files().place(&grant.host)))
 }
 
 /// Puts the attached bytes back into an order.

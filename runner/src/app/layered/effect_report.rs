@@ -1,0 +1,221 @@
+//! What a report says of a run on layers: the changes that were observed, the module's claim, and what became of them.
+
+use modbox_overlay::change_list::Totals;
+use serde::Serialize;
+
+/// What becomes of the changes of a run on layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Effect {
+    /// They are shown and discarded.
+    Preview,
+    /// They are committed as a whole if the module succeeds, and discarded otherwise.
+    Transaction,
+}
+
+/// The part of a report about layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EffectReport {
+    /// What becomes of the changes.
+    pub mode: Effect,
+    /// Whether more than times was changed.
+    pub changed: bool,
+    /// Whether the module said that it changed something; `None` if it gave no valid result or failed.
+    pub claimed: Option<bool>,
+    /// How the claim relates to what was observed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// What the module's own check mode said and did, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckReport>,
+    /// Whether everything could be seen and simulated.
+    pub complete: bool,
+    /// What could not be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<Remark>,
+    /// Numbers of all changes.
+    pub totals: Totals,
+    /// The changes, in the order of the grants and paths.
+    pub changes: Vec<ShownChange>,
+    /// Number of changes that are not in the list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut: u64,
+    /// Granted effects that no layer holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<OutsideEffect>,
+    /// What became of the changes.
+    pub commit: CommitReport,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// How a module's claim relates to what was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Claim {
+    /// They are the same.
+    Agrees,
+    /// The module says that it changed something, and nothing was changed.
+    ClaimedNotObserved,
+    /// The module says that it changed nothing, and something was changed.
+    ObservedNotClaimed,
+    /// The module says that it changed something. That can be an effect that no layer holds, or one that could not be seen.
+    Unobservable,
+}
+
+/// What a module's own check mode said and did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// Whether check mode said that something would change; `None` if it skipped the module or failed.
+    pub claimed: Option<bool>,
+    /// Whether the module changed something although it was in check mode.
+    pub wrote: bool,
+    /// Whether check mode said what the real run did.
+    pub agrees: bool,
+}
+
+/// A path, and what is to be said of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Path on the machine.
+    pub path: String,
+    /// What is said.
+    pub why: String,
+}
+
+/// A change as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShownChange {
+    /// Path on the machine.
+    pub path: String,
+    /// What happened, in one word.
+    pub kind: &'static str,
+    /// The path before, of a renamed entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Number of entries below, of a removed directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+    /// State before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<ShownEntry>,
+    /// State after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<ShownEntry>,
+    /// How the content differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<&'static str>,
+    /// The differing lines, in the unified format without headers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Numbers of differing lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LineCounts>,
+}
+
+/// Numbers of differing lines of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LineCounts {
+    /// Lines that were added.
+    pub added: u64,
+    /// Lines that were removed.
+    pub removed: u64,
+}
+
+/// State of an entry as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShownEntry {
+    /// Type, in one word.
+    #[serde(rename = "type")]
+    pub entry_type: &'static str,
+    /// Permission bits, in octal.
+    pub mode: String,
+    /// User.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Length of a file, in bytes.
+    pub size: u64,
+    /// Modification time, in nanoseconds since the epoch.
+    pub modified_ns: String,
+    /// Target of a link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// SHA-256 of a file's content, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Names of the extended attributes and ACLs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub xattrs: Vec<String>,
+}
+
+/// A granted effect that no layer holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutsideEffect {
+    /// Capability.
+    pub kind: String,
+    /// Subject of the grant.
+    pub subject: String,
+    /// Whether the run had no such grant, so that the effect cannot have happened.
+    pub withheld: bool,
+}
+
+/// What became of the changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommitReport {
+    /// What became of them, in one word.
+    pub state: CommitState,
+    /// Name of the transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Whether `modbox undo` can take it back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
+    /// Files that other processes have changed meanwhile, or changes that a commit does not make.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Remark>,
+}
+
+impl CommitReport {
+    /// Returns a report without a transaction.
+    #[must_use]
+    pub fn of(state: CommitState) -> Self {
+        Self { state, run: None, undo: false, reasons: Vec::new() }
+    }
+}
+
+/// What became of the changes, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum CommitState {
+    /// They were discarded: the run was a preview, or the module did not succeed.
+    Discarded,
+    /// They were saved, to be applied later.
+    Saved,
+    /// There was nothing to commit.
+    Nothing,
+    /// All of them were committed.
+    Committed,
+    /// Another process has changed the same files. Nothing was committed.
+    Conflict,
+    /// A commit does not make such changes. Nothing was committed.
+    Refused,
+    /// A call failed. Nothing was committed.
+    Failed,
+    /// A part was committed; `modbox recover` goes on or back.
+    Unfinished,
+}
+
+impl CommitState {
+    /// Returns whether a transaction was not made although the module had succeeded.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Conflict | Self::Refused | Self::Failed | Self::Unfinished)
+    }
+}

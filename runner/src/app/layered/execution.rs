@@ -1,0 +1,143 @@
+//! Executes an admitted run on layers, and lists what it has changed.
+//!
+//! This file does not judge the run and commits nothing.
+
+use std::path::Path;
+
+use modbox_kinds::Kind;
+use modbox_overlay::change_list::ChangeList;
+use modbox_overlay::commit::Start;
+use modbox_overlay::layers::Layers;
+use modbox_overlay::quota::ListBounds;
+use modbox_policy::Policy;
+use modbox_scratch::{DirPurpose, RunDir};
+use modbox_worker::Workers;
+
+use crate::app::admission::AdmittedRun;
+use crate::app::error::RunError;
+use crate::app::judge;
+use crate::app::layered::error::LayeredError;
+use crate::app::layered::placed_layers::{self, PlacedLayer};
+use crate::app::layered::plan;
+use crate::app::layered::room::in_room;
+use crate::app::module::Module;
+use crate::app::report::Report;
+use crate::app::request::RunRequest;
+use crate::app::runner::Runner;
+
+/// Level of confinement with mount namespaces, without which a native module sees the machine's own paths.
+const WITH_NAMESPACES: u8 = 3;
+
+/// A run that was made on layers.
+#[derive(Debug)]
+pub(super) struct LayeredExecution {
+    /// The report, as if the run had not been on layers.
+    pub(super) report: Report,
+    /// The layers with their changes; an error if they cannot be known.
+    pub(super) observed: Result<ObservedLayers, LayeredError>,
+    /// Holds the copies of layers.
+    _dir: RunDir,
+}
+
+/// Layers that are not written any more.
+#[derive(Debug)]
+pub(super) struct ObservedLayers {
+    pub(super) layers: Layers,
+    /// The changes of each layer.
+    pub(super) lists: Vec<ChangeList>,
+    /// A moment before the layers were made.
+    pub(super) start: Start,
+}
+
+impl Runner {
+    /// Makes an admitted run on layers.
+    ///
+    /// # Errors
+    ///
+    /// No layers can be made, and the module did not start.
+    pub(super) fn execute_on_layers(
+        &self,
+        module: &Module,
+        admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+    ) -> Result<LayeredExecution, Box<Report>> {
+        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+        let (dir, layers, start) = match self.make_layers(kind, &mut policy, request) {
+            Ok(made) => made,
+            Err(error) => return Err(Box::new(judge::report_failed_start(report, error))),
+        };
+        let admitted = AdmittedRun { kind, policy, arguments, report };
+        if layers.need_mounts() {
+            self.config.workers.iter().for_each(Workers::end_early);
+        }
+        let run = || self.run_attached(module, admitted, request, &layers, dir.path());
+        let (mut report, frozen) = match in_room(layers.need_mounts(), run) {
+            Ok(ended) => ended,
+            Err(error) => {
+                return Err(Box::new(judge::report_failed_start(
+                    Report::of_module(module, request.policy),
+                    error.into(),
+                )));
+            }
+        };
+        let observed = frozen.and_then(|()| Ok(layers.changes(ListBounds::default())?));
+        report.usage.disk_bytes = report.usage.disk_bytes.max(written(observed.as_deref().unwrap_or_default()));
+        let observed = observed.map(|lists| ObservedLayers { layers, lists, start });
+        Ok(LayeredExecution { report, observed, _dir: dir })
+    }
+
+    fn make_layers(
+        &self,
+        kind: Kind,
+        policy: &mut Policy,
+        request: &RunRequest<'_>,
+    ) -> Result<(RunDir, Layers, Start), RunError> {
+        if policy.allows_everything() {
+            return Err(LayeredError::Everything.into());
+        }
+        if !kind.is_wasm() {
+            policy.require_confinement(WITH_NAMESPACES, "a run on layers");
+        }
+        let dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
+        let start = Start::settled();
+        let layers = Layers::open(&plan::of(policy, request.limits, dir.path())).map_err(LayeredError::from)?;
+        Ok((dir, layers, start))
+    }
+
+    /// Attaches the layers, makes the run, and freezes the layers.
+    fn run_attached(
+        &self,
+        module: &Module,
+        admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+        layers: &Layers,
+        scratch: &Path,
+    ) -> (Report, Result<(), LayeredError>) {
+        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+        let placed = match attach(layers, scratch) {
+            Ok(placed) => placed,
+            Err(error) => return (judge::report_failed_start(report, error.into()), Ok(())),
+        };
+        let replaced = placed_layers::apply(&mut policy, &placed, scratch);
+        let admitted = AdmittedRun { kind, policy, arguments, report };
+        let mut report = self.run_admitted(module, admitted, request);
+        replaced.translate(&mut report);
+        (report, layers.freeze().map_err(LayeredError::from))
+    }
+}
+
+/// Attaches each layer to a directory of its own.
+fn attach(layers: &Layers, scratch: &Path) -> Result<Vec<PlacedLayer>, LayeredError> {
+    let one = |(number, layer): (usize, &modbox_overlay::layers::Layer)| {
+        let at = scratch.join(format!("at-{number}"));
+        std::fs::create_dir(&at).map_err(|source| LayeredError::Directory { path: at.clone(), source })?;
+        let place = layer.attach(&at)?;
+        Ok(PlacedLayer { granted: layer.path().to_owned(), is_tree: layer.is_tree(), place })
+    };
+    layers.iter().enumerate().map(one).collect()
+}
+
+/// Returns the bytes of new content.
+fn written(lists: &[ChangeList]) -> u64 {
+    lists.iter().fold(0, |sum, list| sum.saturating_add(list.totals.bytes))
+}

@@ -1,0 +1,187 @@
+//! Makes the list of changes that people and programs read: absolute paths, words, and bounded text differences.
+//!
+//! What leaves this file is masked: lines of a file that other users may not read are counted and not shown, and secrets
+//! among the arguments are replaced. This file compares no trees.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use modbox_argument_spec::Secrets;
+use modbox_overlay::change::{Change, ChangeKind, Entry, EntryType};
+use modbox_overlay::change_list::{ChangeList, Incomplete, Totals};
+use modbox_overlay::layers::Layer;
+use modbox_overlay::text_diff::{self, ContentDiff, DiffBounds, Visibility};
+
+use crate::app::layered::effect_report::{LineCounts, Remark, ShownChange, ShownEntry};
+
+/// Maximum number of changes that are shown. Totals count all of them.
+const MAX_CHANGES: usize = 1000;
+
+/// Maximum bytes of all text differences together.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Maximum number of remarks about what could not be seen.
+const MAX_REMARKS: usize = 100;
+
+/// Changes as they are shown.
+#[derive(Debug, Default)]
+pub(super) struct ShownChanges {
+    pub(super) totals: Totals,
+    pub(super) changes: Vec<ShownChange>,
+    pub(super) cut: u64,
+    pub(super) incomplete: Vec<Remark>,
+}
+
+/// What may be shown of contents.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shows<'a> {
+    /// Whether the lines of all files are shown.
+    pub(super) all_lines: bool,
+    /// Whether no line of any file is shown.
+    pub(super) no_lines: bool,
+    /// Secrets among the arguments.
+    pub(super) secrets: &'a Secrets,
+}
+
+impl ShownChanges {
+    /// Adds the changes of a layer.
+    pub(super) fn add(&mut self, layer: &Layer, list: &ChangeList, shows: Shows<'_>) {
+        self.totals = self.totals.plus(&list.totals);
+        let shown = MAX_CHANGES.saturating_sub(self.changes.len());
+        self.cut += list.cut + list.changes.len().saturating_sub(shown) as u64;
+        for change in list.changes.iter().take(shown) {
+            let shown = self.shown(layer, change, shows);
+            self.changes.push(shown);
+        }
+        let left = MAX_REMARKS.saturating_sub(self.incomplete.len());
+        self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(layer.path(), part)));
+    }
+
+    fn shown(&self, layer: &Layer, change: &Change, shows: Shows<'_>) -> ShownChange {
+        let (kind, from, entries) = match &change.kind {
+            ChangeKind::Created => ("created", None, None),
+            ChangeKind::Removed { entries: 0 } => ("removed", None, None),
+            ChangeKind::Removed { entries } => ("removed", None, Some(*entries)),
+            ChangeKind::Modified => ("modified", None, None),
+            ChangeKind::Replaced => ("replaced", None, None),
+            ChangeKind::Renamed { from } => ("renamed", Some(absolute(layer.path(), from)), None),
+            ChangeKind::Attributes => ("attributes", None, None),
+            ChangeKind::Times => ("times", None, None),
+        };
+        let mut shown = ShownChange {
+            path: absolute(layer.path(), &change.path),
+            kind,
+            from,
+            entries,
+            before: change.before.as_ref().map(entry),
+            after: change.after.as_ref().map(entry),
+            content: None,
+            diff: None,
+            lines: None,
+        };
+        if digest(change.before.as_ref()) != digest(change.after.as_ref()) {
+            self.add_content(&mut shown, layer, change, shows);
+        }
+        shown
+    }
+
+    fn add_content(&self, shown: &mut ShownChange, layer: &Layer, change: &Change, shows: Shows<'_>) {
+        let used: usize = self.changes.iter().filter_map(|change| change.diff.as_ref()).map(String::len).sum();
+        let mut bounds = DiffBounds::default();
+        bounds.text = bounds.text.min(MAX_TEXT.saturating_sub(used));
+        let Ok([before, after]) = layer.contents(change, bounds.content as u64) else {
+            shown.content = Some("unread");
+            return;
+        };
+        let modes = [&change.before, &change.after].into_iter().flatten().map(|entry| entry.mode);
+        let visibility = match shows.no_lines {
+            true => Visibility::Hidden,
+            false => Visibility::of_modes(modes, shows.all_lines),
+        };
+        let mask = |text: &str| shows.secrets.mask_text(text).to_string();
+        let count = |added, removed| Some(LineCounts { added, removed });
+        match text_diff::compare(&before, &after, visibility, bounds, mask) {
+            ContentDiff::Same => {}
+            ContentDiff::Text { diff, added, removed } => {
+                (shown.content, shown.diff, shown.lines) = (Some("text"), Some(diff), count(added, removed));
+            }
+            ContentDiff::Secret { added, removed } => {
+                (shown.content, shown.lines) = (Some("secret"), count(added, removed));
+            }
+            ContentDiff::Binary => shown.content = Some("binary"),
+            ContentDiff::TooLong => shown.content = Some("too-long"),
+        }
+    }
+}
+
+fn digest(entry: Option<&Entry>) -> Option<[u8; 32]> {
+    entry.and_then(|entry| entry.digest)
+}
+
+fn absolute(root: &Path, path: &Path) -> String {
+    let whole = if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) };
+    text(&whole)
+}
+
+/// Returns a path as text. Bytes that are not UTF-8 are escaped, so that different paths stay different.
+fn text(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) => text.to_owned(),
+        None => path.as_os_str().as_bytes().escape_ascii().to_string(),
+    }
+}
+
+fn entry(entry: &Entry) -> ShownEntry {
+    let entry_type = match entry.entry_type {
+        EntryType::File => "file",
+        EntryType::Directory => "directory",
+        EntryType::Symlink => "link",
+        EntryType::Special => "special",
+    };
+    ShownEntry {
+        entry_type,
+        mode: format!("{:04o}", entry.mode),
+        uid: entry.uid,
+        gid: entry.gid,
+        size: entry.size,
+        modified_ns: entry.modified.to_string(),
+        target: entry.target.as_ref().map(|target: &PathBuf| text(target)),
+        sha256: entry.digest.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect()),
+        xattrs: entry.xattrs.keys().cloned().collect(),
+    }
+}
+
+fn remark(root: &Path, part: &Incomplete) -> Remark {
+    let why = match part {
+        Incomplete::HardLink { others, .. } => {
+            format!("it has {others} more names outside the grant, which a direct run would change, too")
+        }
+        Incomplete::Unread { cause, .. } => format!("it could not be read: {cause}"),
+        Incomplete::Uncompared { .. } => "its content was not compared: there is too much to read".to_owned(),
+        Incomplete::Unlisted { .. } => "entries were not looked at: there are too many".to_owned(),
+        Incomplete::ForeignOwner { .. } => "its owner or an attribute could not be simulated".to_owned(),
+        Incomplete::Unstable { .. } => "another process changed it during the run".to_owned(),
+    };
+    Remark { path: absolute(root, part.path()), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_different() {
+        use std::ffi::OsStr;
+        assert_eq!(absolute(Path::new("/srv"), Path::new("")), "/srv");
+        assert_eq!(absolute(Path::new("/srv"), Path::new("a")), "/srv/a");
+        assert_eq!(text(Path::new(OsStr::from_bytes(b"/a\xff"))), "/a\\xff");
+    }
+
+    #[test]
+    fn remarks_name_the_path_and_the_reason() {
+        let part = Incomplete::HardLink { path: "a".into(), others: 2 };
+        let shown = remark(Path::new("/srv"), &part);
+        assert_eq!(shown.path, "/srv/a");
+        assert!(shown.why.contains("2 more names"), "{}", shown.why);
+    }
+}

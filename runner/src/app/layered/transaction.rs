@@ -1,0 +1,70 @@
+//! Commits what a successful run has changed, all or nothing.
+//!
+//! The rules of a commit are in the crate of layers. This file decides whether a run is committed, and says what became of
+//! it.
+
+use modbox_overlay::commit::fault::NoFault;
+use modbox_overlay::commit::{self, CommitError, Committed, Conflict, Refusal, Settings, StateDir};
+use modbox_policy::Policy;
+use modbox_vocabulary::error_chain;
+
+use crate::app::layered::effect_report::{CommitReport, CommitState, Remark};
+use crate::app::layered::execution::ObservedLayers;
+use crate::app::layered::layered_run::CommitChoices;
+
+/// Commits the changes of all layers.
+pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: CommitChoices<'_>) -> CommitReport {
+    match try_commit(observed, policy, choices) {
+        Ok(Committed::Nothing) => CommitReport::of(CommitState::Nothing),
+        Ok(Committed::Done { run, undo }) => {
+            CommitReport { run: Some(run), undo, ..CommitReport::of(CommitState::Committed) }
+        }
+        Ok(Committed::Conflict(conflicts)) => with_reasons(CommitState::Conflict, conflicts.iter().map(conflict)),
+        Ok(Committed::Refused(refusals)) => with_reasons(CommitState::Refused, refusals.iter().map(refusal)),
+        Ok(Committed::Unfinished(record)) => {
+            let path = record.display().to_string();
+            let why = "a part of the changes is published; `modbox recover` goes on or takes them back".to_owned();
+            let run = record.file_name().map(|name| name.to_string_lossy().into_owned());
+            CommitReport { run, ..with_reasons(CommitState::Unfinished, [Remark { path, why }].into_iter()) }
+        }
+        Err(error) => {
+            let path = choices.state.display().to_string();
+            with_reasons(CommitState::Failed, [Remark { path, why: error_chain(&error) }].into_iter())
+        }
+    }
+}
+
+fn try_commit(
+    observed: &ObservedLayers,
+    policy: &Policy,
+    choices: CommitChoices<'_>,
+) -> Result<Committed, CommitError> {
+    let state = StateDir::open(choices.state)?;
+    let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
+    let granted = policy.owners();
+    // The sandbox has checked each change of an owner. A new file has the user of the run, and the group that its
+    // directory gives.
+    let owners = |uid: u32, gid: u32| uid == own || granted.cover(Some(uid), Some(gid));
+    let layers = observed.layers.iter().zip(&observed.lists);
+    let grants: Vec<_> = layers.map(|(layer, list)| layer.granted(list.changes.clone(), observed.start)).collect();
+    let settings = Settings {
+        owners: &owners,
+        strength: choices.strength,
+        keep_undo: choices.keeps_undo,
+        state: &state,
+        fault: &NoFault,
+    };
+    commit::commit(&grants, settings)
+}
+
+fn with_reasons(state: CommitState, reasons: impl Iterator<Item = Remark>) -> CommitReport {
+    CommitReport { reasons: reasons.collect(), ..CommitReport::of(state) }
+}
+
+fn conflict(conflict: &Conflict) -> Remark {
+    Remark { path: conflict.path.display().to_string(), why: conflict.why.to_string() }
+}
+
+fn refusal(refusal: &Refusal) -> Remark {
+    Remark { path: refusal.path.display().to_string(), why: refusal.reason.to_string() }
+}
