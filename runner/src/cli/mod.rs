@@ -14,6 +14,7 @@ mod completion;
 mod context;
 mod data_dirs;
 mod deep_stack;
+mod diff_lines;
 mod effect_output;
 mod environment;
 mod exit;
@@ -138,6 +139,9 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
         Command::Template(args) => deep_stack::run(|| commands::template::run(context, &args)).or_internal()?,
         Command::Status(args) => commands::job::status(context, &args),
         Command::Jobs(args) => commands::job::list(context, &args),
+        Command::Undo(args) => commands::undo::run(context, &args),
+        Command::Transactions(args) => commands::transactions::run(context, &args),
+        Command::Recover(args) => commands::recover::run(context, &args),
         Command::Inspect(args) => commands::inspect::run(context, &args),
         Command::List(args) => commands::list::run(context, &args),
         Command::Resource(args) => commands::resource::run(context, &args),

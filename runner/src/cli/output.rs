@@ -17,6 +17,7 @@ use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status};
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
+use crate::cli::diff_lines::push_diff_lines;
 use crate::cli::effect_output::push_effect;
 
 /// Number of unchanged lines shown around a change.
@@ -250,20 +251,6 @@ fn diff_text(value: &Value) -> String {
         Value::Str(_) | Value::Surrogates(_) => python_str(value),
         Value::Null => String::new(),
         other => encode(other) + "\n",
-    }
-}
-
-/// Appends the lines of a unified difference, coloured.
-pub(crate) fn push_diff_lines(text: &mut String, unified: &str) {
-    for line in unified.lines() {
-        let color = match line.as_bytes().first() {
-            Some(b'+') => Some(AnsiColor::Green.into()),
-            Some(b'-') => Some(AnsiColor::Red.into()),
-            Some(b'@') => Some(AnsiColor::Cyan.into()),
-            _ => None,
-        };
-        let style = Style::new().fg_color(color);
-        let _ = writeln!(text, "{style}{}{style:#}", clean(line));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use modbox_overlay::commit::CommitError;
 use modbox_overlay::error::LayerError;
 
 /// An error of a run on layers. No file of the machine was changed.
@@ -27,6 +28,9 @@ pub enum LayeredError {
     /// The run ended without a report.
     #[error("failed to run the module on layers: its thread ended early")]
     Thread,
+    /// The directory of transactions.
+    #[error(transparent)]
+    Transactions(#[from] CommitError),
     /// A layer.
     #[error(transparent)]
     Layer(#[from] LayerError),

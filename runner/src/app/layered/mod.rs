@@ -52,6 +52,17 @@ impl Runner {
     #[must_use]
     pub fn run_on_layers(&self, module: &Module, request: &RunRequest<'_>, run: &LayeredRun<'_>) -> Report {
         let _span = tracing::info_span!("run", name = request.name, layers = true).entered();
+        let recovered = match run.effect {
+            Effect::Transaction => transaction::recover(run.commit),
+            Effect::Preview => Ok(Vec::new()),
+        };
+        let recovered = match recovered {
+            Ok(notes) => notes,
+            Err(error) => {
+                let report = Report::of_module(module, request.policy).named(request.name);
+                return judge::report_failed_start(report, LayeredError::from(error).into());
+            }
+        };
         let check = match run.compares_check {
             true => match self.observe_check(module, request, run) {
                 Ok(check) => Some(check),
@@ -60,10 +71,12 @@ impl Runner {
             false => None,
         };
         let request = in_check_mode(request, false);
-        match self.observe(module, &request, run) {
+        let mut report = match self.observe(module, &request, run) {
             Ok(observed) => self.judged(module, &request, run, observed, check),
             Err(report) => *report,
-        }
+        };
+        report.notes.extend(recovered);
+        report
     }
 
     /// Runs a module in its own check mode on layers.

@@ -4,7 +4,9 @@
 //! it.
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{self, CommitError, Committed, Conflict, Refusal, Settings, StateDir};
+use modbox_overlay::commit::{
+    self, CommitError, Committed, Conflict, Direction, Recovered, Recovery, Refusal, Settings, StateDir,
+};
 use modbox_policy::Policy;
 use modbox_vocabulary::error_chain;
 
@@ -12,11 +14,43 @@ use crate::app::layered::effect_report::{CommitReport, CommitState, Remark};
 use crate::app::layered::execution::ObservedLayers;
 use crate::app::layered::layered_run::CommitChoices;
 
+/// Number of transactions that are kept for `modbox undo`.
+const MAX_KEPT: usize = 20;
+
+/// Brings interrupted transactions to an end, before a module sees their files. Returns notes for the report.
+///
+/// # Errors
+///
+/// The directory of transactions cannot be used.
+pub(super) fn recover(choices: CommitChoices<'_>) -> Result<Vec<String>, CommitError> {
+    let recovered = commit::recover(&StateDir::open(choices.state)?, &NoFault)?;
+    let note = |Recovered { run, result, .. }: Recovered| match result {
+        Ok(Recovery::Forward) => format!("the interrupted transaction `{run}` is finished"),
+        Ok(Recovery::Back) => format!("the interrupted transaction `{run}` is taken back"),
+        Ok(Recovery::Stopped { .. }) | Err(_) => {
+            format!("the interrupted transaction `{run}` cannot be finished; `modbox recover` says why")
+        }
+    };
+    Ok(recovered.into_iter().map(note).collect())
+}
+
+/// Removes the oldest kept transactions, so that only the newest ones can be undone.
+fn prune(choices: CommitChoices<'_>) -> Result<(), CommitError> {
+    let state = StateDir::open(choices.state)?;
+    let found = commit::list(&state)?;
+    let kept: Vec<_> = found.iter().filter(|one| matches!(one.record, Ok((Direction::Keep, _)))).collect();
+    let old = kept.len().saturating_sub(MAX_KEPT);
+    kept.iter().take(old).try_for_each(|one| commit::prune(&state, &one.run, &NoFault))
+}
+
 /// Commits the changes of all layers.
 pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: CommitChoices<'_>) -> CommitReport {
     match try_commit(observed, policy, choices) {
         Ok(Committed::Nothing) => CommitReport::of(CommitState::Nothing),
         Ok(Committed::Done { run, undo }) => {
+            if let Err(error) = if undo { prune(choices) } else { Ok(()) } {
+                tracing::warn!(%error, "failed to remove the oldest transactions");
+            }
             CommitReport { run: Some(run), undo, ..CommitReport::of(CommitState::Committed) }
         }
         Ok(Committed::Conflict(conflicts)) => with_reasons(CommitState::Conflict, conflicts.iter().map(conflict)),

@@ -16,6 +16,7 @@ mod providers;
 mod python;
 mod resource;
 mod rules;
+mod transactions;
 mod validate;
 
 use std::ffi::OsString;
@@ -43,6 +44,7 @@ pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
+pub(crate) use self::transactions::{RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs};
 pub(crate) use self::validate::ValidateArgs;
 
 /// Runs automation modules in a sandbox.
@@ -63,6 +65,12 @@ pub(crate) enum Command {
     Status(Late<StatusArgs>),
     /// List the jobs that were started with `run --async`, newest first.
     Jobs(Late<JobsArgs>),
+    /// Take back the changes of a transaction that was kept.
+    Undo(Late<UndoArgs>),
+    /// List or remove the transactions that can be undone, and those that were interrupted.
+    Transactions(Late<TransactionsArgs>),
+    /// Bring transactions to an end that were interrupted.
+    Recover(Late<RecoverArgs>),
     /// Run many jobs in warm processes, with jobs and reports as JSON lines.
     Batch(Late<BatchArgs>),
     /// Run the tasks of playbooks on this host.
