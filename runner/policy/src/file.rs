@@ -11,6 +11,7 @@
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
 //!   run: ["systemctl restart *"]
+//! check: observe
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
@@ -29,6 +30,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
@@ -55,6 +57,8 @@ pub struct FileRules {
     pub designated_by_results: Option<Designated>,
     /// The grants.
     pub allow: Allow,
+    /// What check mode does.
+    pub check: Option<CheckRule>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
     /// The limits.
@@ -172,7 +176,7 @@ impl<'de> Deserialize<'de> for FileRules {
         let node = Node::deserialize(deserializer)?;
         Reader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
-            reader.rules(entries, "designated, designated-by-results, allow, min-confinement, limits, audit")
+            reader.rules(entries, "designated, designated-by-results, allow, check, min-confinement, limits, audit")
         })
     }
 }
@@ -185,7 +189,7 @@ impl<'de> Deserialize<'de> for LimitOverrides {
 }
 
 /// The keys of the rules for one module, or for tasks.
-const RULES: &str = "designated, designated-by-results, allow, min-confinement, limits";
+const RULES: &str = "designated, designated-by-results, allow, check, min-confinement, limits";
 
 /// A reader of nodes that collects all errors.
 #[derive(Default)]
@@ -215,7 +219,8 @@ impl Reader {
                 _ => rest.push((key, node)),
             }
         }
-        const KNOWN: &str = "designated, designated-by-results, allow, min-confinement, limits, modules, tasks, audit";
+        const KNOWN: &str =
+            "designated, designated-by-results, allow, check, min-confinement, limits, modules, tasks, audit";
         file.rules = self.rules(rest, KNOWN);
         file
     }
@@ -227,6 +232,7 @@ impl Reader {
                 "designated" => rules.designated = self.scalar(node, str::parse),
                 "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
                 "allow" => rules.allow = self.allow(node),
+                "check" => rules.check = self.scalar(node, str::parse),
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
                 "audit" if known != RULES => rules.audit = self.audit(node),
@@ -413,7 +419,7 @@ mod tests {
             ),
             (
                 "modules: {a: {modules: {}}}",
-                "unknown key `modules`, expected one of designated, designated-by-results, allow, min-confinement, limits at \
+                "unknown key `modules`, expected one of designated, designated-by-results, allow, check, min-confinement, limits at \
                  line 1, column 15",
             ),
             (
@@ -423,7 +429,7 @@ mod tests {
             (
                 "tasks: {'role:': {}, 'a*': {audit: /x}}",
                 "`role:` names no role; expected `role: NAME`, with `*` for any characters at line 1, column 9; unknown key \
-                 `audit`, expected one of designated, designated-by-results, allow, min-confinement, limits at line 1, column 29",
+                 `audit`, expected one of designated, designated-by-results, allow, check, min-confinement, limits at line 1, column 29",
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (

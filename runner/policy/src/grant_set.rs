@@ -7,6 +7,7 @@ use modbox_vocabulary::User;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
+use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::error::PolicyError;
 use crate::grants::{EnvGrant, PathGrant, Shape};
@@ -31,6 +32,7 @@ pub struct Policy {
     designated: Designated,
     designated_by_results: Designated,
     designates: Vec<(String, Access)>,
+    check: CheckRule,
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
     missing: Vec<MissingPath>,
@@ -278,6 +280,17 @@ impl Policy {
     #[must_use]
     pub fn missing(&self) -> &[MissingPath] {
         &self.missing
+    }
+
+    /// Sets what a run in check mode does.
+    pub fn set_check_rule(&mut self, rule: CheckRule) {
+        self.check = rule;
+    }
+
+    /// Returns what a run in check mode does.
+    #[must_use]
+    pub fn check_rule(&self) -> CheckRule {
+        self.check
     }
 
     /// Sets what becomes of changes of single files, which a native module makes on copies.

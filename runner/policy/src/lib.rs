@@ -9,6 +9,7 @@
 
 mod access;
 pub mod accounts;
+mod check_rule;
 mod designated;
 mod error;
 mod file;
@@ -31,6 +32,7 @@ mod single_files;
 mod task_key;
 
 pub use self::access::Access;
+pub use self::check_rule::CheckRule;
 pub use self::designated::Designated;
 pub use self::error::PolicyError;
 pub use self::file::{Allow, FileRules, PolicyFile, PolicyFileError, PolicyFileProblem};

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use modbox_vocabulary::Limits;
 
 use crate::access::Access;
+use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::error::PolicyError;
 use crate::grant_set::Policy;
@@ -60,6 +61,8 @@ pub struct Rules {
     pub designates: Vec<(String, Access)>,
     /// The limits that this source sets.
     pub limits: LimitOverrides,
+    /// What check mode does.
+    pub check: Option<CheckRule>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
     /// The audit files of this source.
@@ -77,6 +80,8 @@ pub struct MergedPolicy {
     pub designated_by: String,
     /// The source of the value of `designated-by-results`.
     pub designated_by_results_by: String,
+    /// The source of the rule for check mode.
+    pub check_by: String,
     /// The source of each limit, in the order of [`LimitName::ALL`].
     pub limits_by: Vec<(LimitName, String)>,
 }
@@ -113,6 +118,11 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     policy.set_designated(designated);
     let (by_results, designated_by_results_by) = strictest(sources, "--strict", |rules| rules.designated_by_results);
     policy.set_designated_by_results(by_results);
+    // The first of equal rules, because it is the source that asked for it.
+    let checks = sources.iter().filter_map(|rules| Some((rules.check?, rules.source.clone())));
+    let check = checks.rev().max_by_key(|(rule, _)| *rule);
+    let (rule, check_by) = check.unwrap_or_else(|| (CheckRule::default(), DEFAULT_SOURCE.to_owned()));
+    policy.set_check_rule(rule);
     let mut limits = Limits::default();
     let mut limits_by = Vec::new();
     for name in LimitName::ALL {
@@ -125,7 +135,7 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
         }
         limits_by.push((name, by));
     }
-    Ok(MergedPolicy { policy, limits, designated_by, designated_by_results_by, limits_by })
+    Ok(MergedPolicy { policy, limits, designated_by, designated_by_results_by, check_by, limits_by })
 }
 
 /// Returns the strictest value of a setting, and its source. `switch` is the one of the command line.

@@ -85,6 +85,14 @@ impl<'a> RunRequest<'a> {
         }
     }
 
+    /// Returns whether the caller asks for differences.
+    pub(super) fn wants_diff(&self) -> bool {
+        match &*self.arguments {
+            Arguments::Task { internal, .. } => internal.diff,
+            Arguments::Complete(args) => args.get("_ansible_diff").is_some_and(Value::is_truthy),
+        }
+    }
+
     /// Returns the release whose contract applies: the requested one, or the one that completed the arguments.
     #[must_use]
     pub fn release(&self) -> Release {

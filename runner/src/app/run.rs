@@ -6,15 +6,22 @@ use tracing::{info, info_span};
 
 use crate::app::admission::{Admission, AdmittedRun};
 use crate::app::judge;
+use crate::app::layered::LayeredRun;
 use crate::app::module::Module;
+use crate::app::real_run;
 use crate::app::report::Report;
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
 
 impl Runner {
-    /// Runs a module once.
+    /// Runs a module once. In check mode, the policy can ask for a preview in place of the module's own check mode.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
+        if real_run::is_check(&request.arguments)
+            && let Some(run) = LayeredRun::in_place_of_check(request.policy.check_rule(), request.wants_diff())
+        {
+            return logged(self.run_on_layers(module, request, &run));
+        }
         let _span = info_span!("run", name = request.name).entered();
         match self.admit(module, request) {
             Admission::Admitted(admitted) => self.run_admitted(module, *admitted, request),

@@ -49,8 +49,31 @@ pub struct JobOptions {
     pub limits: Option<LimitOverrides>,
     /// Internal arguments, and the release of Ansible whose contract applies.
     pub internal: CallerChoices,
+    /// What becomes of the changes of the run.
+    pub effect: JobEffect,
+    /// In a preview, let the module use the network, sockets and devices.
+    pub preview_net: bool,
+    /// Write each step of a commit to the disk.
+    pub durable: bool,
+    /// Keep what a commit replaces, for `modbox undo`.
+    pub keep_undo: bool,
+    /// Accept changes of which a part could not be seen or simulated.
+    pub incomplete_ok: bool,
     /// Write the module to the disk even when it could be piped into its interpreter.
     pub no_pipelining: bool,
+}
+
+/// What becomes of the changes of a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobEffect {
+    /// The module changes the machine.
+    #[default]
+    Direct,
+    /// The module runs on layers, and its changes are shown and discarded.
+    Preview,
+    /// The module runs on layers, and its changes are committed if it succeeds.
+    Transaction,
 }
 
 /// Error in a line of a batch.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::batch::guest_slot::{GuestSlot, SlotState};
-use crate::batch::native_slot::NativeSlot;
 use crate::batch::setup::Setup;
 use crate::batch::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
+use crate::batch::thread_slot::ThreadSlot;
 
 /// A slot and the jobs that were given to it.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 enum SlotKind {
     Guest(GuestSlot),
-    Native(NativeSlot),
+    Thread(ThreadSlot),
 }
 
 impl Slot {
@@ -34,8 +34,9 @@ impl Slot {
     /// The kernel gives no thread.
     pub(super) fn start(setup: Arc<Setup>, context: SlotContext<'_>) -> io::Result<Self> {
         let kind = match setup.module.format() {
-            Some(_) => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
-            None => SlotKind::Native(NativeSlot::new()),
+            // Each run on layers needs a worker in its own mounts.
+            Some(_) if setup.layers.is_none() => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
+            _ => SlotKind::Thread(ThreadSlot::new()),
         };
         Ok(Self { setup, idle_since: Instant::now(), kind })
     }
@@ -44,7 +45,7 @@ impl Slot {
     pub(super) fn load(&self) -> usize {
         match &self.kind {
             SlotKind::Guest(slot) => slot.load(),
-            SlotKind::Native(slot) => usize::from(!slot.is_idle()),
+            SlotKind::Thread(slot) => usize::from(!slot.is_idle()),
         }
     }
 
@@ -56,7 +57,7 @@ impl Slot {
     pub(super) fn has_room(&self) -> bool {
         match &self.kind {
             SlotKind::Guest(slot) => slot.has_room(),
-            SlotKind::Native(slot) => slot.is_idle(),
+            SlotKind::Thread(slot) => slot.is_idle(),
         }
     }
 
@@ -64,7 +65,7 @@ impl Slot {
     pub(super) fn stocked(&self) -> Duration {
         match &self.kind {
             SlotKind::Guest(slot) => slot.stocked(),
-            SlotKind::Native(_) => Duration::ZERO,
+            SlotKind::Thread(_) => Duration::ZERO,
         }
     }
 
@@ -72,7 +73,7 @@ impl Slot {
     pub(super) fn give(&mut self, task: Task, context: SlotContext<'_>) -> Option<Answer> {
         match &mut self.kind {
             SlotKind::Guest(slot) => slot.give(task, context.runner),
-            SlotKind::Native(slot) => slot.run(task, context.runner, context.wakeups),
+            SlotKind::Thread(slot) => slot.run(task, context.runner, context.wakeups),
         }
     }
 
@@ -86,7 +87,7 @@ impl Slot {
     pub(super) fn channel(&self) -> Option<(BorrowedFd<'_>, bool)> {
         match &self.kind {
             SlotKind::Guest(slot) => slot.worker().map(|worker| (worker.as_fd(), worker.wants_to_write())),
-            SlotKind::Native(_) => None,
+            SlotKind::Thread(_) => None,
         }
     }
 
@@ -94,7 +95,7 @@ impl Slot {
     pub(super) fn listener(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             SlotKind::Guest(slot) => slot.worker()?.listener(),
-            SlotKind::Native(_) => None,
+            SlotKind::Thread(_) => None,
         }
     }
 
@@ -102,7 +103,7 @@ impl Slot {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.kind {
             SlotKind::Guest(slot) => slot.deadline(),
-            SlotKind::Native(_) => None,
+            SlotKind::Thread(_) => None,
         }
     }
 
@@ -111,7 +112,7 @@ impl Slot {
         let before = answers.len();
         let state = match &mut self.kind {
             SlotKind::Guest(slot) => slot.look(context, answers),
-            SlotKind::Native(slot) => {
+            SlotKind::Thread(slot) => {
                 answers.extend(slot.take_answer(&self.setup));
                 SlotState::Open
             }
@@ -126,7 +127,7 @@ impl Slot {
     pub(super) fn end_late(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> VecDeque<Task> {
         match &mut self.kind {
             SlotKind::Guest(slot) => slot.end_late(context, answers),
-            SlotKind::Native(_) => VecDeque::new(),
+            SlotKind::Thread(_) => VecDeque::new(),
         }
     }
 }

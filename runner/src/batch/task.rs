@@ -107,13 +107,16 @@ impl Task {
         Ok(order)
     }
 
-    /// Runs a native module.
+    /// Runs a module outside of a warm worker.
     pub(super) fn run(self, runner: &Runner) -> Answer {
         let Self { number, setup, job, name, admitted, audit, .. } = self;
         // The arguments are those of `admitted`.
         let none = Arguments::Complete(modbox_contract::Dict::new());
         let request = request(&job, &name, &setup, Cow::Owned(none));
-        let report = runner.run_admitted(&setup.module, *admitted, &request);
+        let report = match &setup.layers {
+            Some(run) => runner.run_admitted_on_layers(&setup.module, *admitted, &request, run),
+            None => runner.run_admitted(&setup.module, *admitted, &request),
+        };
         answer(number, &job, audit, report)
     }
 

@@ -24,6 +24,15 @@ pub(crate) fn push_effect(text: &mut String, effect: &EffectReport) {
     if more > 0 {
         let _ = writeln!(text, "  and {more} more; `--output report` lists up to 1000");
     }
+    if let Some(check) = &effect.check {
+        let said = match check.claimed {
+            Some(true) => "says that it would change something",
+            Some(false) => "says that it would change nothing",
+            None => "says nothing",
+        };
+        let wrote = if check.wrote { ", and changed files" } else { "" };
+        let _ = writeln!(text, "  check mode: the module {said}{wrote}");
+    }
     for remark in &effect.incomplete {
         let _ = writeln!(text, "  not seen: {}: {}", clean_line(&remark.path), clean_line(&remark.why));
     }

@@ -19,6 +19,7 @@ use crate::cli::context::Context;
 use crate::cli::data_dirs::lenses;
 use crate::cli::exit::{Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
+use crate::cli::layered;
 use crate::cli::settings::Settings;
 
 /// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
@@ -256,10 +257,13 @@ impl<'a> JobResolver<'a> {
         let new = RunRequest::new(&name, arguments, &policy, &limits);
         let request = RunRequest { interpreters: &interpreters, origins, ..new };
         let admission = self.runner.admit(&module, &request);
+        let layers =
+            layered::of_job(self.context, &job.options, admission.policy()).map_err(|error| error_words(&error))?;
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module)
                 && setup.limits == limits
                 && setup.interpreters == interpreters
+                && setup.layers == layers
                 && setup.policy == *admission.policy()
         };
         if let Some(setup) = self.setups.iter().find(same) {
@@ -267,7 +271,7 @@ impl<'a> JobResolver<'a> {
         }
         let policy = admission.policy().clone();
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let setup = Arc::new(Setup { module, policy, limits, interpreters, audit });
+        let setup = Arc::new(Setup { module, policy, layers, limits, interpreters, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }

@@ -1,12 +1,46 @@
-//! Does one run of `modbox run` with `--preview` or `--transaction`.
+//! Makes of switches and of the keys of a job how a run is made on layers.
 
 use modbox_overlay::commit::Strength;
+use modbox_policy::Policy;
 
-use crate::app::{CommitChoices, Effect, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
+use crate::app::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
+use crate::batch::{JobEffect, JobOptions};
 use crate::cli::args::RunArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::state_folder;
+
+/// Returns how the run of a job is made on layers, if it is: as its line says, or as the policy says of check mode.
+///
+/// # Errors
+///
+/// A transaction has no folder for its records, or the job asks for one in check mode.
+pub(crate) fn of_job(context: &Context, job: &JobOptions, policy: &Policy) -> anyhow::Result<Option<LayeredRun>> {
+    let mode = match job.effect {
+        JobEffect::Direct if job.check => {
+            return Ok(LayeredRun::in_place_of_check(policy.check_rule(), job.diff));
+        }
+        JobEffect::Direct => return Ok(None),
+        JobEffect::Preview => LayeredMode::Preview { outside: outside(job.preview_net), compares_check: job.check },
+        JobEffect::Transaction if job.check => {
+            anyhow::bail!("a transaction cannot be in check mode; use the effect `preview`")
+        }
+        JobEffect::Transaction => LayeredMode::Transaction(choices(context, job.durable, job.keep_undo)?),
+    };
+    Ok(Some(LayeredRun { mode, shows_all_lines: job.diff, accepts_incomplete: job.incomplete_ok }))
+}
+
+fn outside(accepted: bool) -> RealEffects {
+    if accepted { RealEffects::Accepted } else { RealEffects::Refused }
+}
+
+fn choices(context: &Context, durable: bool, keeps_undo: bool) -> anyhow::Result<CommitChoices> {
+    Ok(CommitChoices {
+        state: state_folder::transactions(&context.environment)?,
+        strength: if durable { Strength::Power } else { Strength::Process },
+        keeps_undo,
+    })
+}
 
 /// Way of running a module.
 pub(crate) type Way<'a> = Box<dyn FnOnce(&Runner, &Module, &RunRequest<'_>) -> Report + 'a>;
@@ -18,25 +52,11 @@ pub(crate) type Way<'a> = Box<dyn FnOnce(&Runner, &Module, &RunRequest<'_>) -> R
 /// A transaction has no folder for its records.
 pub(crate) fn way<'a>(context: &'a Context, args: &'a RunArgs) -> Result<Way<'a>, Failure> {
     let layers = &args.layers;
-    let effect = match (layers.preview, layers.transaction) {
-        (true, _) => Effect::Preview,
-        (false, true) => Effect::Transaction,
+    let mode = match (layers.preview, layers.transaction) {
+        (true, _) => LayeredMode::Preview { outside: outside(layers.preview_net), compares_check: args.check },
+        (false, true) => LayeredMode::Transaction(choices(context, layers.durable, layers.keep_undo).or_usage()?),
         (false, false) => return Ok(Box::new(Runner::run)),
     };
-    let state = state_folder::transactions(&context.environment).or_usage()?;
-    Ok(Box::new(move |runner, module, request| {
-        let run = LayeredRun {
-            effect,
-            outside: if layers.preview_net { RealEffects::Accepted } else { RealEffects::Refused },
-            shows_all_lines: args.diff,
-            compares_check: args.check,
-            accepts_incomplete: layers.incomplete_ok,
-            commit: CommitChoices {
-                state: &state,
-                strength: if layers.durable { Strength::Power } else { Strength::Process },
-                keeps_undo: layers.keep_undo,
-            },
-        };
-        runner.run_on_layers(module, request, &run)
-    }))
+    let run = LayeredRun { mode, shows_all_lines: args.diff, accepts_incomplete: layers.incomplete_ok };
+    Ok(Box::new(move |runner, module, request| runner.run_on_layers(module, request, &run)))
 }

@@ -1,36 +1,83 @@
 //! How a run on layers is made.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use modbox_overlay::commit::Strength;
+use modbox_policy::CheckRule;
 
 use crate::app::layered::effect_report::Effect;
 use crate::app::trial::RealEffects;
 
 /// Choices for a run on layers.
-#[derive(Debug, Clone, Copy)]
-pub struct LayeredRun<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayeredRun {
     /// What becomes of the changes.
-    pub effect: Effect,
-    /// Whether the network, sockets and devices may be used, whose effects no layer holds.
-    pub outside: RealEffects,
+    pub mode: LayeredMode,
     /// Whether the lines of all files are shown, also of those that other users may not read.
     pub shows_all_lines: bool,
-    /// Whether the module also runs in its own check mode, for a comparison.
-    pub compares_check: bool,
-    /// Whether changes are committed although a part could not be seen or simulated.
+    /// Whether changes are accepted of which a part could not be seen or simulated.
     pub accepts_incomplete: bool,
-    /// How a transaction is committed.
-    pub commit: CommitChoices<'a>,
+}
+
+/// What becomes of the changes of a run on layers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayeredMode {
+    /// They are shown and discarded.
+    Preview {
+        /// Whether the network, sockets and devices may be used, whose effects no layer holds.
+        outside: RealEffects,
+        /// Whether the module also runs in its own check mode, for a comparison.
+        compares_check: bool,
+    },
+    /// They are committed as a whole if the module succeeds.
+    Transaction(CommitChoices),
 }
 
 /// Choices for a commit.
-#[derive(Debug, Clone, Copy)]
-pub struct CommitChoices<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitChoices {
     /// Directory of transactions.
-    pub state: &'a Path,
+    pub state: PathBuf,
     /// Strength.
     pub strength: Strength,
     /// Whether the commit can be undone.
     pub keeps_undo: bool,
+}
+
+impl LayeredMode {
+    /// Returns the mode in the word of reports.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Preview { .. } => Effect::Preview,
+            Self::Transaction(_) => Effect::Transaction,
+        }
+    }
+
+    /// Returns whether the module also runs in its own check mode.
+    pub(super) fn compares_check(&self) -> bool {
+        matches!(self, Self::Preview { compares_check: true, .. })
+    }
+
+    /// Returns whether effects that no layer holds may happen.
+    pub(super) fn outside(&self) -> RealEffects {
+        match self {
+            Self::Preview { outside, .. } => *outside,
+            Self::Transaction(_) => RealEffects::Accepted,
+        }
+    }
+}
+
+impl LayeredRun {
+    /// Returns the preview that a policy asks for in place of a module's own check mode; `None` if it asks for none.
+    #[must_use]
+    pub fn in_place_of_check(rule: CheckRule, shows_all_lines: bool) -> Option<Self> {
+        let compares_check = match rule {
+            CheckRule::Module => return None,
+            CheckRule::Observe => false,
+            CheckRule::Both => true,
+        };
+        let mode = LayeredMode::Preview { outside: RealEffects::Refused, compares_check };
+        Some(Self { mode, shows_all_lines, accepts_incomplete: false })
+    }
 }

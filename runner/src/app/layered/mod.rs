@@ -22,6 +22,8 @@ use std::borrow::Cow;
 
 use modbox_argument_spec::Secrets;
 use modbox_contract::Value;
+use modbox_overlay::change_list::ChangeList;
+use modbox_policy::Policy;
 
 pub use self::ansible_diff::in_one_line;
 pub use self::effect_report::{
@@ -30,7 +32,7 @@ pub use self::effect_report::{
 };
 pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
-pub use self::layered_run::{CommitChoices, LayeredRun};
+pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
 use self::shown_changes::{ShownChanges, Shows};
 use self::verdict::CheckObserved;
 use crate::app::admission::{Admission, AdmittedRun};
@@ -39,7 +41,6 @@ use crate::app::module::Module;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
-use crate::app::trial::RealEffects;
 
 /// The internal argument for check mode, in completed arguments.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
@@ -50,46 +51,76 @@ const NO_LOG_KEY: &str = "_ansible_no_log";
 impl Runner {
     /// Runs a module once on layers, not in its own check mode.
     #[must_use]
-    pub fn run_on_layers(&self, module: &Module, request: &RunRequest<'_>, run: &LayeredRun<'_>) -> Report {
+    pub fn run_on_layers(&self, module: &Module, request: &RunRequest<'_>, run: &LayeredRun) -> Report {
         let _span = tracing::info_span!("run", name = request.name, layers = true).entered();
-        let recovered = match run.effect {
-            Effect::Transaction => transaction::recover(run.commit),
-            Effect::Preview => Ok(Vec::new()),
+        match self.admit(module, request) {
+            Admission::Admitted(admitted) => self.run_admitted_on_layers(module, *admitted, request, run),
+            Admission::Refused { report, .. } => *report,
+        }
+    }
+
+    /// Runs a module once on layers, after [`Runner::admit`]. The grants and the arguments are those of `admitted`.
+    #[must_use]
+    pub fn run_admitted_on_layers(
+        &self,
+        module: &Module,
+        admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+        run: &LayeredRun,
+    ) -> Report {
+        let recovered = match &run.mode {
+            LayeredMode::Transaction(choices) => transaction::recover(choices),
+            LayeredMode::Preview { .. } => Ok(Vec::new()),
         };
         let recovered = match recovered {
             Ok(notes) => notes,
-            Err(error) => {
-                let report = Report::of_module(module, request.policy).named(request.name);
-                return judge::report_failed_start(report, LayeredError::from(error).into());
-            }
+            Err(error) => return judge::report_failed_start(admitted.report, LayeredError::from(error).into()),
         };
-        let check = match run.compares_check {
-            true => match self.observe_check(module, request, run) {
-                Ok(check) => Some(check),
-                Err(report) => return *report,
-            },
+        match self.observe_both(module, admitted, request, run) {
+            Ok(mut report) => {
+                report.notes.extend(recovered);
+                report
+            }
+            Err(report) => *report,
+        }
+    }
+
+    /// Runs a module on layers, first in its own check mode if that is asked for.
+    fn observe_both(
+        &self,
+        module: &Module,
+        mut admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+        run: &LayeredRun,
+    ) -> Result<Report, Box<Report>> {
+        let check = match run.mode.compares_check() {
+            true => Some(self.observe_check(module, &admitted.arguments, request, run)?),
             false => None,
         };
-        let request = in_check_mode(request, false);
-        let mut report = match self.observe(module, &request, run) {
-            Ok(observed) => self.judged(module, &request, run, observed, check),
-            Err(report) => *report,
-        };
-        report.notes.extend(recovered);
-        report
+        set_check_mode(&mut admitted.arguments, false);
+        let request = RunRequest { arguments: Cow::Owned(admitted.arguments.clone()), ..*request };
+        let observed = self.observe(module, admitted, &request, run)?;
+        Ok(self.judged(module, &request, run, observed, check))
     }
 
     /// Runs a module in its own check mode on layers.
     fn observe_check(
         &self,
         module: &Module,
+        arguments: &Arguments,
         request: &RunRequest<'_>,
-        run: &LayeredRun<'_>,
+        run: &LayeredRun,
     ) -> Result<CheckObserved, Box<Report>> {
-        let Observed { execution, .. } = self.observe(module, &in_check_mode(request, true), run)?;
-        let LayeredExecution { mut report, observed, .. } = execution;
+        let mut arguments = arguments.clone();
+        set_check_mode(&mut arguments, true);
+        let request = RunRequest { arguments: Cow::Owned(arguments), ..*request };
+        let admitted = match self.admit(module, &request) {
+            Admission::Admitted(admitted) => *admitted,
+            Admission::Refused { report, .. } => return Err(report),
+        };
+        let LayeredExecution { mut report, observed, .. } = self.observe(module, admitted, &request, run)?.execution;
         let wrote = match observed {
-            Ok(observed) => observed.lists.iter().any(modbox_overlay::change_list::ChangeList::is_changed),
+            Ok(observed) => observed.lists.iter().any(ChangeList::is_changed),
             Err(error) => {
                 report.discard(&error);
                 return Err(Box::new(report));
@@ -99,21 +130,15 @@ impl Runner {
         Ok(CheckObserved { claimed: verdict::claimed(&report).filter(|_| !is_skipped), wrote })
     }
 
-    fn observe<'a>(
+    fn observe(
         &self,
         module: &Module,
-        request: &'a RunRequest<'_>,
-        run: &LayeredRun<'_>,
+        admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+        run: &LayeredRun,
     ) -> Result<Observed, Box<Report>> {
-        let AdmittedRun { kind, mut policy, arguments, report } = match self.admit(module, request) {
-            Admission::Admitted(admitted) => *admitted,
-            Admission::Refused { report, .. } => return Err(report),
-        };
-        let effects = match run.effect {
-            Effect::Preview => run.outside,
-            Effect::Transaction => RealEffects::Accepted,
-        };
-        let outside = match outside::withhold(&mut policy, effects) {
+        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+        let outside = match outside::withhold(&mut policy, run.mode.outside()) {
             Ok(outside) => outside,
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
         };
@@ -121,15 +146,13 @@ impl Runner {
         let execution = self.execute_on_layers(module, AdmittedRun { kind, policy, arguments, report }, request)?;
         Ok(Observed { execution, outside, policy: granted })
     }
-}
 
-impl Runner {
     /// Judges a run: shows its changes, and commits them if it is a transaction that may be committed.
     fn judged(
         &self,
         module: &Module,
         request: &RunRequest<'_>,
-        run: &LayeredRun<'_>,
+        run: &LayeredRun,
         observed: Observed,
         check: Option<CheckObserved>,
     ) -> Report {
@@ -143,10 +166,13 @@ impl Runner {
             }
         };
         let shown = shown(module, request, run, &observed);
-        let mut effect = verdict::effect(run.effect, &report, shown, outside, check);
-        if run.effect == Effect::Transaction && report.status.is_success() && report.limit.is_none() {
+        let mut effect = verdict::effect(run.mode.effect(), &report, shown, outside, check);
+        if let LayeredMode::Transaction(choices) = &run.mode
+            && report.status.is_success()
+            && report.limit.is_none()
+        {
             effect.commit = match effect.complete || run.accepts_incomplete {
-                true => self.committed(&observed, &policy, run),
+                true => self.committed(&observed, &policy, choices),
                 false => CommitReport { reasons: effect.incomplete.clone(), ..CommitReport::of(CommitState::Refused) },
             };
         }
@@ -155,13 +181,8 @@ impl Runner {
     }
 
     /// Commits, unless a signal is ending modbox. The end waits for a commit that has begun.
-    fn committed(
-        &self,
-        observed: &ObservedLayers,
-        policy: &modbox_policy::Policy,
-        run: &LayeredRun<'_>,
-    ) -> CommitReport {
-        let committed = self.config.cleanup.hold(|| transaction::commit(observed, policy, run.commit));
+    fn committed(&self, observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> CommitReport {
+        let committed = self.config.cleanup.hold(|| transaction::commit(observed, policy, choices));
         committed.unwrap_or_else(|| CommitReport::of(CommitState::Discarded))
     }
 }
@@ -171,10 +192,10 @@ impl Runner {
 struct Observed {
     execution: LayeredExecution,
     outside: Vec<OutsideEffect>,
-    policy: modbox_policy::Policy,
+    policy: Policy,
 }
 
-fn shown(module: &Module, request: &RunRequest<'_>, run: &LayeredRun<'_>, observed: &ObservedLayers) -> ShownChanges {
+fn shown(module: &Module, request: &RunRequest<'_>, run: &LayeredRun, observed: &ObservedLayers) -> ShownChanges {
     let secrets = secrets(module, request);
     let shows = Shows { all_lines: run.shows_all_lines, no_lines: is_secret(&request.arguments), secrets: &secrets };
     let mut shown = ShownChanges::default();
@@ -197,14 +218,11 @@ fn is_secret(arguments: &Arguments) -> bool {
     }
 }
 
-/// Returns the request with check mode on or off.
-fn in_check_mode<'a>(request: &RunRequest<'a>, check_mode: bool) -> RunRequest<'a> {
-    let mut arguments = request.arguments.clone().into_owned();
-    match &mut arguments {
+fn set_check_mode(arguments: &mut Arguments, check_mode: bool) {
+    match arguments {
         Arguments::Task { internal, .. } => internal.check_mode = check_mode,
         Arguments::Complete(args) => {
             args.insert(CHECK_MODE_KEY.to_owned(), check_mode.into());
         }
     }
-    RunRequest { arguments: Cow::Owned(arguments), ..*request }
 }

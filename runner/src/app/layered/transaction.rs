@@ -22,8 +22,8 @@ const MAX_KEPT: usize = 20;
 /// # Errors
 ///
 /// The directory of transactions cannot be used.
-pub(super) fn recover(choices: CommitChoices<'_>) -> Result<Vec<String>, CommitError> {
-    let recovered = commit::recover(&StateDir::open(choices.state)?, &NoFault)?;
+pub(super) fn recover(choices: &CommitChoices) -> Result<Vec<String>, CommitError> {
+    let recovered = commit::recover(&StateDir::open(&choices.state)?, &NoFault)?;
     let note = |Recovered { run, result, .. }: Recovered| match result {
         Ok(Recovery::Forward) => format!("the interrupted transaction `{run}` is finished"),
         Ok(Recovery::Back) => format!("the interrupted transaction `{run}` is taken back"),
@@ -35,8 +35,8 @@ pub(super) fn recover(choices: CommitChoices<'_>) -> Result<Vec<String>, CommitE
 }
 
 /// Removes the oldest kept transactions, so that only the newest ones can be undone.
-fn prune(choices: CommitChoices<'_>) -> Result<(), CommitError> {
-    let state = StateDir::open(choices.state)?;
+fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
+    let state = StateDir::open(&choices.state)?;
     let found = commit::list(&state)?;
     let kept: Vec<_> = found.iter().filter(|one| matches!(one.record, Ok((Direction::Keep, _)))).collect();
     let old = kept.len().saturating_sub(MAX_KEPT);
@@ -44,7 +44,7 @@ fn prune(choices: CommitChoices<'_>) -> Result<(), CommitError> {
 }
 
 /// Commits the changes of all layers.
-pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: CommitChoices<'_>) -> CommitReport {
+pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> CommitReport {
     match try_commit(observed, policy, choices) {
         Ok(Committed::Nothing) => CommitReport::of(CommitState::Nothing),
         Ok(Committed::Done { run, undo }) => {
@@ -68,12 +68,8 @@ pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: Commit
     }
 }
 
-fn try_commit(
-    observed: &ObservedLayers,
-    policy: &Policy,
-    choices: CommitChoices<'_>,
-) -> Result<Committed, CommitError> {
-    let state = StateDir::open(choices.state)?;
+fn try_commit(observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> Result<Committed, CommitError> {
+    let state = StateDir::open(&choices.state)?;
     let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
     let granted = policy.owners();
     // The sandbox has checked each change of an owner. A new file has the user of the run, and the group that its

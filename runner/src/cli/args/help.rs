@@ -20,7 +20,8 @@ else, such as a network address, is granted with --allow-* or in a policy file: 
 modbox/policy.yaml in the user's config folder, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, not built or not loaded · 4 \
-denied · 5 limit reached · 6 module crashed · 70 internal error of modbox.";
+denied · 5 limit reached · 6 module crashed · 8 not committed, or a preview that is incomplete · 9 committed in part · 70 \
+internal error of modbox.";
 
 /// Of `modbox batch`.
 pub(super) const BATCH_HELP: &str = "\
@@ -29,6 +30,8 @@ Examples:
 
 A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, with optional keys \
 \"check\", \"diff\", \"verbosity\", \"no_log\", \"kind\", \"name\", \"become_user\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
+\"effect\" (\"preview\" or \"transaction\", with \"preview_net\", \"durable\", \"keep_undo\" and \"incomplete_ok\" as the \
+switches of `modbox run`), \
 \"internal\" (the internal arguments of `modbox run`, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
 in a policy file, only for this job). Each line gets one report with its id. Grants and limits on the command line \
 apply to every job. After the first SIGTERM or SIGINT, running jobs still finish.

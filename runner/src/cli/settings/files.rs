@@ -108,6 +108,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         source: source.to_owned(),
         designated: rules.designated,
         designated_by_results: rules.designated_by_results,
+        check: rules.check,
         min_confinement: rules.min_confinement,
         limits: rules.limits.clone(),
         audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),

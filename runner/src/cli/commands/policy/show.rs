@@ -154,6 +154,11 @@ impl PolicyListing<'_> {
             ("module", module.into()),
             ("designated", designated),
             ("designated_by_results", by_results),
+            (
+                "check",
+                [("value", Value::from(policy.check_rule().as_str())), ("source", effective.check_by.as_str().into())]
+                    .into(),
+            ),
             ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
@@ -180,6 +185,7 @@ impl PolicyListing<'_> {
         let _ = writeln!(text, "designated: {} ({})", policy.designated(), effective.designated_by);
         let by = &effective.designated_by_results_by;
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
+        let _ = writeln!(text, "check: {} ({})", policy.check_rule(), effective.check_by);
         if let Some(user) = policy.user() {
             let _ = writeln!(text, "user: {} (--become-user)", user.name);
         }

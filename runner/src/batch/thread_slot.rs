@@ -1,4 +1,4 @@
-//! A slot for native modules: a thread for each job, which launches the module and attends it.
+//! A slot for native modules and for runs on layers: a thread for each job, which starts the module and attends it.
 //!
 //! The launcher ends a module at its limits, and the thread ends a launcher that does not answer, so a job needs no
 //! deadline here.
@@ -10,9 +10,9 @@ use crate::batch::background::{Background, Wakeups};
 use crate::batch::setup::Setup;
 use crate::batch::task::{Answer, Task};
 
-/// Slot for native modules.
+/// Slot for jobs that need no warm worker.
 #[derive(Debug)]
-pub(super) struct NativeSlot {
+pub(super) struct ThreadSlot {
     running: Option<Running>,
 }
 
@@ -23,7 +23,7 @@ struct Running {
     work: Background<Answer>,
 }
 
-impl NativeSlot {
+impl ThreadSlot {
     pub(super) fn new() -> Self {
         Self { running: None }
     }
