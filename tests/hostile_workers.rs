@@ -135,6 +135,7 @@ fn a_batch_answers_its_jobs_within_their_bounds_whatever_its_workers_send() {
         let attack = Attack::new(mode);
         let runner = Arc::new(attack.runner(attack.workers.clone()));
         let setup = Setup {
+            layers: None,
             module: Arc::clone(&attack.module),
             policy: attack.policy.clone(),
             limits: attack.limits,

@@ -27,6 +27,10 @@ mod plays_unsafe;
 mod policy;
 // Policy files that trial runs teach.
 mod learn;
+// Previews and transactions: runs on layers over what they may write.
+mod layers;
+mod previews;
+mod transactions;
 // Policy files made of reports and audit files.
 mod suggest;
 // A guest ends at its limits, also inside host calls.

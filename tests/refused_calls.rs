@@ -136,8 +136,14 @@ impl Attacked {
         }));
         let bytes = fs::read(guest("hello")).unwrap().into();
         let module = Arc::new(Module::new(ModuleFile { path: guest("hello"), bytes }, None));
-        let setup =
-            Arc::new(Setup { module, policy: Policy::default(), limits, interpreters: Arc::default(), audit: None });
+        let setup = Arc::new(Setup {
+            module,
+            policy: Policy::default(),
+            layers: None,
+            limits,
+            interpreters: Arc::default(),
+            audit: None,
+        });
         Self { dir, runner, workers, setup }
     }
 

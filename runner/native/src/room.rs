@@ -65,7 +65,7 @@ pub(super) struct Room {
     pub(super) net: NetPlan,
     pub(super) limits: Limits,
     pub(super) least: u8,
-    /// What becomes of changes of single names.
+    /// Where changes of single names go.
     pub(super) single_files: SingleFiles,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(super) groups: Vec<CurrentGroup>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::LayerError;
 use crate::layers::{Content, Layer, Layers};
 use crate::private_place::PrivatePlace;
+use crate::quota::Bound;
 
 impl Layer {
     /// Returns whether the layer is of a directory, and not of a name.
@@ -24,6 +25,17 @@ impl Layer {
             Content::Overlay { .. } => true,
             Content::Copy { place, .. } => is_memory(place),
             Content::Stage(stage) => is_memory(stage.place()),
+        }
+    }
+
+    /// Returns which bound of the quota the module has reached, if the layer is in memory: it could not write more. A copy
+    /// elsewhere is for the limits of the caller.
+    #[must_use]
+    pub fn reached(&self) -> Option<Bound> {
+        match &self.content {
+            Content::Overlay { mount, .. } => mount.reached(),
+            Content::Copy { place, .. } => place.reached(),
+            Content::Stage(stage) => stage.place().reached(),
         }
     }
 
@@ -86,6 +98,7 @@ mod tests {
         let lists = layers.changes(ListBounds::default()).unwrap();
         assert_eq!(lists.iter().map(words).collect::<Vec<_>>(), [["created made"], ["modified "]]);
         assert_eq!(fs::read(at("file")).unwrap(), b"old");
+        assert!(layers.iter().all(|layer| layer.reached().is_none()));
         assert!(["tree", "0", "1"].iter().all(|name| fs::read_dir(at(name)).unwrap().next().is_none()));
     }
 }

@@ -17,7 +17,7 @@ use rustix::mount::{
     fsmount, fsopen, move_mount,
 };
 
-use crate::quota::Quota;
+use crate::quota::{Bound, Quota};
 use crate::tree_root::TreeRoot;
 
 /// Entries of the file system in memory that belong to the overlay itself: its two directories, their directories for
@@ -67,6 +67,16 @@ impl PrivateSpace {
         freeze(self.mount.as_fd())
     }
 
+    /// Returns which bound of the quota is reached.
+    pub(crate) fn reached(&self) -> Option<Bound> {
+        let space = rustix::fs::fstatvfs(&self.root).ok()?;
+        match (space.f_bavail, space.f_favail) {
+            (0, _) => Some(Bound::Bytes),
+            (_, 0) => Some(Bound::Files),
+            (..) => None,
+        }
+    }
+
     /// Attaches it to an empty directory in the mount namespace of this thread.
     pub(crate) fn attach(&self, at: &Path) -> io::Result<()> {
         attach(self.mount.as_fd(), at)
@@ -85,7 +95,7 @@ pub(crate) struct OverlayMount {
     /// The mount. It ends with this descriptor.
     mount: OwnedFd,
     /// Holds the upper directory.
-    _space: PrivateSpace,
+    space: PrivateSpace,
 }
 
 impl OverlayMount {
@@ -119,7 +129,7 @@ impl OverlayMount {
         if !matches!(work.look(Path::new("index")), Ok(Some(_))) {
             return Err(("keep the names of files together", io::ErrorKind::Unsupported.into()));
         }
-        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work, mount, _space: space })
+        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work, mount, space })
     }
 
     /// Makes the view read-only for every holder of a descriptor, so that it can be read.
@@ -129,6 +139,11 @@ impl OverlayMount {
     /// A file stays open for writing.
     pub(crate) fn freeze(&self) -> io::Result<()> {
         freeze(self.mount.as_fd())
+    }
+
+    /// Returns which bound of the quota is reached.
+    pub(crate) fn reached(&self) -> Option<Bound> {
+        self.space.reached()
     }
 
     /// Attaches the view to an empty directory in the mount namespace of this thread.

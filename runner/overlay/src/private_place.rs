@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::mount::{PrivateSpace, StepError};
-use crate::quota::Quota;
+use crate::quota::{Bound, Quota};
 use crate::tree_root::TreeRoot;
 
 /// Name of the directory with the copy. The one around it is closed to other users, whatever mode the copy has.
@@ -73,6 +73,14 @@ impl PrivatePlace {
                 let around = std::fs::read_link(format!("/proc/self/fd/{}", around.as_fd().as_raw_fd()))?;
                 Ok(around.join(name).join(INNER))
             }
+        }
+    }
+
+    /// Returns which bound of the quota is reached, if the place is in memory.
+    pub(crate) fn reached(&self) -> Option<Bound> {
+        match self {
+            Self::Memory(space) => space.reached(),
+            Self::Scratch { .. } => None,
         }
     }
 

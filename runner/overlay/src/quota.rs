@@ -11,6 +11,15 @@ pub struct Quota {
     pub files: u64,
 }
 
+/// A bound of a quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Bytes of content.
+    Bytes,
+    /// Number of entries.
+    Files,
+}
+
 /// Upper bounds of a list of changes. Totals are counted beyond them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListBounds {

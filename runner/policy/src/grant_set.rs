@@ -293,12 +293,12 @@ impl Policy {
         self.check
     }
 
-    /// Sets what becomes of changes of single files, which a native module makes on copies.
+    /// Sets where changes of single files go, which a native module makes on copies.
     pub fn set_single_files(&mut self, single_files: SingleFiles) {
         self.single_files = single_files;
     }
 
-    /// Returns what becomes of changes of single files.
+    /// Returns where changes of single files go.
     #[must_use]
     pub fn single_files(&self) -> &SingleFiles {
         &self.single_files

@@ -1,11 +1,11 @@
-//! What becomes of single files that a native module has changed: it changes copies, which the launcher takes back.
+//! Where changes of single files go: a native module changes copies, which the launcher takes back.
 
 use std::path::{Path, PathBuf};
 
 use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of the changes of single files.
+/// Destination of the changes of single files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SingleFiles {
     /// They are taken back to the machine.

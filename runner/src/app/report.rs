@@ -10,6 +10,7 @@ use crate::app::error::RunError;
 use crate::app::layered::effect_report::EffectReport;
 use crate::app::layered::error::LayeredError;
 use crate::app::provider::run::ProviderRun;
+use crate::app::stopped::limit_message;
 use crate::app::{file_errors, real_run, spelling};
 
 /// How a run ended, in one word.
@@ -118,7 +119,7 @@ pub struct Report {
     pub become_user: Option<RunUser>,
     /// Confinement of the module.
     pub confinement: Confinement,
-    /// What a run on layers changed, and what became of it.
+    /// What a run on layers changed, and whether that was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<Box<EffectReport>>,
     /// Resources used.
@@ -213,6 +214,13 @@ impl Report {
             _ => [self.advice(), self.tips()].concat(),
         };
         lines.iter().for_each(|line| self.result.warn(&format!("{ADVICE_PREFIX}{line}")));
+    }
+
+    /// Makes the report that of a run that was kept from crossing a limit.
+    pub(super) fn stop_at(&mut self, hit: LimitHit) {
+        self.status = Status::Limit;
+        self.limit = Some(hit);
+        self.result.fail(&limit_message(hit));
     }
 
     /// Makes the report that of a run whose changes are discarded, because they cannot be known.

@@ -49,7 +49,7 @@ pub struct JobOptions {
     pub limits: Option<LimitOverrides>,
     /// Internal arguments, and the release of Ansible whose contract applies.
     pub internal: CallerChoices,
-    /// What becomes of the changes of the run.
+    /// Whether the changes of the run are made at once, shown or committed.
     pub effect: JobEffect,
     /// In a preview, let the module use the network, sockets and devices.
     pub preview_net: bool,
@@ -63,7 +63,7 @@ pub struct JobOptions {
     pub no_pipelining: bool,
 }
 
-/// What becomes of the changes of a job.
+/// Whether the changes of a job are made at once, shown or committed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobEffect {

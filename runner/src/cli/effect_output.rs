@@ -1,5 +1,5 @@
-//! The changes of a run on layers as text for people: what happened to each path, the differing lines, and what became of
-//! the changes.
+//! The changes of a run on layers as text for people: what happened to each path, the differing lines, and the
+//! commit.
 
 use std::fmt::Write as _;
 

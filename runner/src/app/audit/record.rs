@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::app::audit::actor::Actor;
 use crate::app::audit::arguments::{self, MASKED, shortened};
+use crate::app::layered::EffectReport;
 use crate::app::module::{Module, digest};
 use crate::app::report::{CENSORED, Report, RunUser};
 use crate::app::request::{Arguments, RunRequest};
@@ -71,6 +72,19 @@ impl<'a> AuditedRun<'a> {
     }
 }
 
+/// Returns what the log has of a run on layers: the numbers of changes and the state of their commit.
+fn effect(effect: &EffectReport) -> Value {
+    [
+        ("mode", json(&effect.mode)),
+        ("changed", effect.changed.into()),
+        ("complete", effect.complete.into()),
+        ("totals", json(&effect.totals)),
+        ("state", json(&effect.commit.state)),
+        ("run", effect.commit.run.as_deref().map_or(Value::Null, Value::from)),
+    ]
+    .into()
+}
+
 /// Line that is being put together.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -109,7 +123,7 @@ impl Record {
         record.put("who", actor.to_value());
         record.put("modbox", env!("CARGO_PKG_VERSION").into());
         record.put("module", module(path, None, None, None));
-        for key in ["become_user", "args", "check_mode", "grants", "denials", "limit", "limits"] {
+        for key in ["become_user", "args", "check_mode", "effect", "grants", "denials", "limit", "limits"] {
             record.put(key, Value::Null);
         }
         record.put("usage", json(&Usage::default()));
@@ -138,6 +152,7 @@ impl Record {
         if let Value::Dict(value) = report.to_value() {
             self.copy_from(&value, &result);
         }
+        self.put("effect", report.effect.as_deref().map_or(Value::Null, effect));
         self.put("exit", exit.map(u32::from).into());
         let lost = (!report.lost.is_empty()).then(|| LostChange::message(&report.lost));
         let error = report.error.as_ref().map(|error| error_chain(error)).or(lost);

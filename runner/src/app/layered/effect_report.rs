@@ -1,9 +1,10 @@
-//! What a report says of a run on layers: the changes that were observed, the module's claim, and what became of them.
+//! What a report says of a run on layers: the changes that were observed, the module's claim, and
+//! the commit.
 
 use modbox_overlay::change_list::Totals;
 use serde::Serialize;
 
-/// What becomes of the changes of a run on layers.
+/// Fate of the changes of a run on layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -17,7 +18,7 @@ pub enum Effect {
 /// The part of a report about layers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EffectReport {
-    /// What becomes of the changes.
+    /// Whether the changes are shown or committed.
     pub mode: Effect,
     /// Whether more than times was changed.
     pub changed: bool,
@@ -44,7 +45,7 @@ pub struct EffectReport {
     /// Granted effects that no layer holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideEffect>,
-    /// What became of the changes.
+    /// The commit.
     pub commit: CommitReport,
 }
 
@@ -165,10 +166,10 @@ pub struct OutsideEffect {
     pub withheld: bool,
 }
 
-/// What became of the changes.
+/// Result of the commit, also of one that was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitReport {
-    /// What became of them, in one word.
+    /// State, in one word.
     pub state: CommitState,
     /// Name of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,7 +190,7 @@ impl CommitReport {
     }
 }
 
-/// What became of the changes, in one word.
+/// State of a commit, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]

@@ -7,10 +7,11 @@ use std::path::Path;
 use modbox_kinds::Kind;
 use modbox_overlay::change_list::ChangeList;
 use modbox_overlay::commit::Start;
-use modbox_overlay::layers::Layers;
-use modbox_overlay::quota::ListBounds;
+use modbox_overlay::layers::{Layer, Layers};
+use modbox_overlay::quota::{Bound, ListBounds};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
+use modbox_vocabulary::{LimitHit, LimitKind, Limits};
 use modbox_worker::Workers;
 
 use crate::app::admission::AdmittedRun;
@@ -81,6 +82,9 @@ impl Runner {
             }
         };
         let observed = frozen.and_then(|()| Ok(layers.changes(ListBounds::default())?));
+        if let Some(hit) = limit(&layers, request.limits).filter(|_| report.limit.is_none()) {
+            report.stop_at(hit);
+        }
         report.usage.disk_bytes = report.usage.disk_bytes.max(written(observed.as_deref().unwrap_or_default()));
         let observed = observed.map(|lists| ObservedLayers { layers, lists, start });
         Ok(LayeredExecution { report, observed, _dir: dir })
@@ -128,13 +132,22 @@ impl Runner {
 
 /// Attaches each layer to a directory of its own.
 fn attach(layers: &Layers, scratch: &Path) -> Result<Vec<PlacedLayer>, LayeredError> {
-    let one = |(number, layer): (usize, &modbox_overlay::layers::Layer)| {
+    let one = |(number, layer): (usize, &Layer)| {
         let at = scratch.join(format!("at-{number}"));
         std::fs::create_dir(&at).map_err(|source| LayeredError::Directory { path: at.clone(), source })?;
         let place = layer.attach(&at)?;
         Ok(PlacedLayer { granted: layer.path().to_owned(), is_tree: layer.is_tree(), place })
     };
     layers.iter().enumerate().map(one).collect()
+}
+
+/// Returns the limit that a layer has kept the module from crossing.
+fn limit(layers: &Layers, limits: &Limits) -> Option<LimitHit> {
+    let (kind, allowed) = match layers.iter().find_map(Layer::reached)? {
+        Bound::Bytes => (LimitKind::Disk, limits.max_disk),
+        Bound::Files => (LimitKind::Files, limits.max_files),
+    };
+    Some(LimitHit { kind, allowed, unit: kind.unit() })
 }
 
 /// Returns the bytes of new content.

@@ -11,7 +11,7 @@ use crate::app::trial::RealEffects;
 /// Choices for a run on layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayeredRun {
-    /// What becomes of the changes.
+    /// Whether the changes are shown or committed.
     pub mode: LayeredMode,
     /// Whether the lines of all files are shown, also of those that other users may not read.
     pub shows_all_lines: bool,
@@ -19,7 +19,7 @@ pub struct LayeredRun {
     pub accepts_incomplete: bool,
 }
 
-/// What becomes of the changes of a run on layers.
+/// Whether the changes of a run on layers are shown or committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayeredMode {
     /// They are shown and discarded.

@@ -1,7 +1,6 @@
 //! Commits what a successful run has changed, all or nothing.
 //!
-//! The rules of a commit are in the crate of layers. This file decides whether a run is committed, and says what became of
-//! it.
+//! The rules of a commit are in the crate of layers. This file calls it, and puts its result into words.
 
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{

@@ -12,6 +12,7 @@ mod layers;
 mod list;
 mod lookup;
 mod play;
+mod policy;
 mod providers;
 mod python;
 mod resource;
@@ -30,8 +31,8 @@ use modbox_policy::{parse_count, parse_duration, parse_size};
 pub(crate) use self::audit::AuditArgs;
 pub(crate) use self::doctor::DoctorArgs;
 use self::help::{
-    AFTER_HELP, BATCH_HELP, BUILD_HELP, CACHE_HELP, CHECK_HELP, COMPLETIONS_HELP, DOC_HELP, INSPECT_HELP, MAN_HELP,
-    NEW_HELP, POLICY_HELP, PRUNE_HELP, RUN_HELP, SHOW_HELP, TEST_HELP,
+    AFTER_HELP, BATCH_HELP, BUILD_HELP, CACHE_HELP, COMPLETIONS_HELP, DOC_HELP, INSPECT_HELP, MAN_HELP, NEW_HELP,
+    PRUNE_HELP, RUN_HELP, TEST_HELP,
 };
 use self::internal::InternalKeyArgs;
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
@@ -40,6 +41,7 @@ pub(crate) use self::layers::LayerArgs;
 pub(crate) use self::list::ListArgs;
 pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
 pub(crate) use self::play::{PlayArgs, PlayFormat, Preference, TemplateArgs};
+pub(crate) use self::policy::{PolicyArgs, PolicyCommand, ShowArgs, SuggestionKey};
 pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
@@ -264,67 +266,6 @@ pub(crate) struct InspectArgs {
     /// Print one JSON object.
     #[arg(long, help_heading = None)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = POLICY_HELP)]
-pub(crate) struct PolicyArgs {
-    #[command(subcommand)]
-    pub(crate) command: PolicyCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PolicyCommand {
-    /// Show the policy in force: every grant and limit, with its source.
-    Show(Box<ShowArgs>),
-    /// Check policy files for errors and doubtful rules.
-    #[command(after_help = CHECK_HELP)]
-    Check {
-        /// The files.
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
-    /// Print a policy file made of what runs were denied, and of what options granted to them.
-    Suggest {
-        /// Reports of `--output report` or `modbox batch`, audit files, or `-` for stdin.
-        #[arg(required = true, value_name = "REPORT|AUDIT")]
-        files: Vec<PathBuf>,
-        /// Key of the rules for a module [default: the digest, or the name where the digest is unknown].
-        #[arg(long, value_enum, value_name = "digest|name", hide_possible_values = true)]
-        by: Option<SuggestionKey>,
-    },
-}
-
-/// The key of a module in a suggested policy file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SuggestionKey {
-    Digest,
-    Name,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = SHOW_HELP)]
-pub(crate) struct ShowArgs {
-    /// Include the rules for this module, and what it does with the paths in its options.
-    pub(crate) module: Option<PathBuf>,
-    /// Include what these arguments grant.
-    #[arg(value_name = "KEY=VALUE", requires = "module")]
-    pub(crate) pairs: Vec<OsString>,
-    /// Include what these arguments grant: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; the last one wins.
-    #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true, requires = "module")]
-    pub(crate) args: Vec<OsString>,
-    /// Include what a run as this user gets. Only root can start one.
-    #[arg(long, value_name = "NAME|UID")]
-    pub(crate) become_user: Option<String>,
-    #[command(flatten)]
-    pub(crate) lookup: LookupArgs,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) grants: GrantArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
 }
 
 #[derive(Debug, Args)]
