@@ -45,7 +45,7 @@ impl PrivateSpace {
         let entries = quota.files.saturating_add(OWN_ENTRIES);
         // Zero means without a limit, for both.
         let options =
-            [(c"size", quota.bytes.max(1).to_string()), (c"nr_inodes", entries.to_string()), (c"mode", "0700".into())];
+            [(c"size", quota.bytes.max(1).to_string()), (c"nr_inodes", entries.to_string()), (c"mode", "0711".into())];
         for (key, value) in options {
             fsconfig_set_string(context.as_fd(), key, value).map_err(failed)?;
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::change::{Change, ChangeKind};
 use crate::change_list::{ChangeList, Totals};
+use crate::copied_attributes;
 use crate::error::LayerError;
 use crate::private_place::PrivatePlace;
 use crate::quota::{ListBounds, Quota};
@@ -45,6 +46,11 @@ impl NameStage {
         }
         let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
         let (place, view) = PrivatePlace::new(quota, scratch).map_err(failed)?;
+        // Another user, whose run root makes, may do in the stage what that user may do in the real directory. An ordinary
+        // user cannot give the stage away, and needs no more than its own rights.
+        if rustix::process::geteuid().is_root() {
+            copied_attributes::copy_all(&from, &view).map_err(|cause| LayerError::Copy { path: path.to_owned(), cause })?;
+        }
         let copy = TreeCopy::of_name(&from, name, view, quota, parent)?;
         Ok(Self { name: name.to_owned(), copy, real: from, place })
     }

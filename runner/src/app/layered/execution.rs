@@ -102,7 +102,7 @@ impl Runner {
         if !kind.is_wasm() {
             policy.require_confinement(WITH_NAMESPACES, "a run on layers");
         }
-        let dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
+        let dir = RunDir::create(&self.scratch, DirPurpose::Run, policy.user())?;
         let start = Start::settled();
         let layers = Layers::open(&plan::of(policy, request.limits, dir.path())).map_err(LayeredError::from)?;
         Ok((dir, layers, start))
