@@ -66,7 +66,7 @@ pub(crate) enum Content {
 }
 
 impl Layer {
-    fn over_tree(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
+    pub(crate) fn over_tree(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
         let real = TreeRoot::open(path).map_err(|cause| LayerError::Open { path: path.to_owned(), cause })?;
         let compare = |cause| LayerError::Compare { path: path.to_owned(), cause };
         let facts = tree_facts::collect(&real).map_err(compare)?;
@@ -173,7 +173,7 @@ fn mounted_meanwhile(path: PathBuf) -> LayerError {
 /// Layers of one run. Dropping them discards what was written.
 #[derive(Debug)]
 pub struct Layers {
-    layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
 }
 
 impl Layers {

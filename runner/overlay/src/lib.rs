@@ -31,6 +31,7 @@ mod overlay_changes;
 mod private_place;
 pub mod quota;
 mod scan;
+mod stacked;
 pub mod text_diff;
 mod tree_comparer;
 mod tree_copy;

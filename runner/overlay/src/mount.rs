@@ -13,8 +13,8 @@ use modbox_kernel::set_mount_attributes;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
-    fsmount, fsopen, move_mount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
 
 use crate::quota::{Bound, Quota};
@@ -149,6 +149,23 @@ impl OverlayMount {
     /// Attaches the view to an empty directory in the mount namespace of this thread.
     pub(crate) fn attach(&self, at: &Path) -> io::Result<()> {
         attach(self.mount.as_fd(), at)
+    }
+}
+
+/// A real directory that is attached nowhere, to be put on top of a layer around it.
+#[derive(Debug)]
+pub(crate) struct RealMount(OwnedFd);
+
+impl RealMount {
+    /// Takes a directory of the mount namespace of this thread.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        Ok(Self(open_tree(CWD, path, flags)?))
+    }
+
+    /// Attaches it.
+    pub(crate) fn attach(&self, at: &Path) -> io::Result<()> {
+        attach(self.0.as_fd(), at)
     }
 }
 

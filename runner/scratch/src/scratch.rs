@@ -95,6 +95,16 @@ impl ScratchRoot {
         Self { temp_dir, path, entered, cleanup, swept: Arc::new(Once::new()), spare }
     }
 
+    /// Returns the folders in which this user's directories of runs are made, and makes them.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a folder is not private or cannot be made.
+    pub fn folders(&self) -> Result<Vec<PathBuf>, ScratchError> {
+        let kinds = [FolderKind::Private, FolderKind::Entered];
+        kinds.into_iter().map(|kind| self.open_folder(kind).map(|folder| folder.path)).collect()
+    }
+
     /// Makes the directory of one run. It belongs to `user`, or to this user if that is `None`.
     ///
     /// # Errors

@@ -64,6 +64,11 @@ impl SlotPool {
         Ok(Self { config, slots: Vec::new(), wakeups: Wakeups::new()? })
     }
 
+    /// Ends all slots without jobs.
+    pub(super) fn end_idle(&mut self) {
+        self.slots.retain(|slot| !slot.is_idle());
+    }
+
     pub(super) fn cleanup(&self) -> &Cleanup {
         &self.config.cleanup
     }

@@ -39,6 +39,11 @@ impl Sequence {
         Ok(Self { pool: SlotPool::new(config).map_err(BatchError::Wait)?, number: 0 })
     }
 
+    /// Ends the warm processes: a later job starts a new one, which opens its grants again.
+    pub fn cool(&mut self) {
+        self.pool.end_idle();
+    }
+
     /// Runs a job and waits for its end.
     ///
     /// # Errors

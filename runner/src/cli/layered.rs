@@ -30,11 +30,16 @@ pub(crate) fn of_job(context: &Context, job: &JobOptions, policy: &Policy) -> an
     Ok(Some(LayeredRun { mode, shows_all_lines: job.diff, accepts_incomplete: job.incomplete_ok }))
 }
 
-fn outside(accepted: bool) -> RealEffects {
+pub(crate) fn outside(accepted: bool) -> RealEffects {
     if accepted { RealEffects::Accepted } else { RealEffects::Refused }
 }
 
-fn choices(context: &Context, durable: bool, keeps_undo: bool) -> anyhow::Result<CommitChoices> {
+/// Returns how transactions are committed.
+///
+/// # Errors
+///
+/// There is no folder for their records.
+pub(crate) fn choices(context: &Context, durable: bool, keeps_undo: bool) -> anyhow::Result<CommitChoices> {
     Ok(CommitChoices {
         state: state_folder::transactions(&context.environment)?,
         strength: if durable { Strength::Power } else { Strength::Process },

@@ -24,6 +24,7 @@ mod job_folder;
 mod job_resolver;
 mod job_summary;
 mod layered;
+mod layered_play;
 mod logging;
 mod output;
 mod pager;
@@ -135,7 +136,7 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
             commands::run::run(context, &args, &order, argv)
         }
         Command::Batch(args) => commands::batch::run(context, &args),
-        Command::Play(args) => deep_stack::run(|| commands::play::run(context, &args)).or_internal()?,
+        Command::Play(args) => commands::play::run(context, &args),
         Command::Template(args) => deep_stack::run(|| commands::template::run(context, &args)).or_internal()?,
         Command::Status(args) => commands::job::status(context, &args),
         Command::Jobs(args) => commands::job::list(context, &args),

@@ -17,6 +17,12 @@ pub enum LayeredError {
     /// The thread of the run cannot have mounts of its own.
     #[error("failed to make mounts of the run's own; run it without a preview or a transaction")]
     Mounts(#[source] io::Error),
+    /// The thread of a play cannot have mounts of its own.
+    #[error(
+        "failed to make layers for the play: only root can do that; run single modules with `modbox run --preview`, or the \
+         play with `--check`"
+    )]
+    PlayMounts(#[source] io::Error),
     /// A directory for a layer cannot be made.
     #[error("failed to make the directory `{}` for a layer", path.display())]
     Directory {

@@ -13,6 +13,7 @@ mod layered_run;
 mod outside;
 mod placed_layers;
 mod plan;
+mod play_layers;
 mod room;
 mod shown_changes;
 mod transaction;
@@ -33,6 +34,8 @@ pub use self::effect_report::{
 pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
 pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
+pub use self::outside::withhold_outside;
+pub use self::play_layers::{PlayChanges, PlayLayers};
 use self::shown_changes::{ShownChanges, Shows};
 use self::verdict::CheckObserved;
 use crate::app::admission::{Admission, AdmittedRun};
@@ -41,6 +44,15 @@ use crate::app::module::Module;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
+
+/// Brings interrupted transactions to an end. Returns notes on them.
+///
+/// # Errors
+///
+/// The directory of transactions cannot be used.
+pub fn recover_transactions(choices: &CommitChoices) -> Result<Vec<String>, LayeredError> {
+    Ok(transaction::recover(choices)?)
+}
 
 /// The internal argument for check mode, in completed arguments.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
@@ -138,7 +150,7 @@ impl Runner {
         run: &LayeredRun,
     ) -> Result<Observed, Box<Report>> {
         let AdmittedRun { kind, mut policy, arguments, report } = admitted;
-        let outside = match outside::withhold(&mut policy, run.mode.outside()) {
+        let outside = match outside::withhold_outside(&mut policy, run.mode.outside()) {
             Ok(outside) => outside,
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
         };

@@ -11,7 +11,7 @@ use crate::app::trial::{RealEffects, TrialError, check_special};
 /// # Errors
 ///
 /// A granted path is a socket, a pipe or a device, which cannot be withheld.
-pub(super) fn withhold(policy: &mut Policy, effects: RealEffects) -> Result<Vec<OutsideEffect>, TrialError> {
+pub fn withhold_outside(policy: &mut Policy, effects: RealEffects) -> Result<Vec<OutsideEffect>, TrialError> {
     let withheld = effects == RealEffects::Refused;
     let outside = policy.grants().into_iter().filter(|grant| is_outside(grant.capability));
     let outside =
@@ -39,10 +39,10 @@ mod tests {
         let mut policy = Policy::default();
         policy.allow_net(NetGrant { rule: "example.org:443".parse().unwrap(), source: "test".to_owned() });
         let mut accepted = policy.clone();
-        let outside = withhold(&mut accepted, RealEffects::Accepted).unwrap();
+        let outside = withhold_outside(&mut accepted, RealEffects::Accepted).unwrap();
         assert_eq!((outside[0].subject.as_str(), outside[0].withheld), ("example.org:443", false));
         assert_eq!(accepted, policy);
-        assert!(withhold(&mut policy, RealEffects::Refused).unwrap()[0].withheld);
+        assert!(withhold_outside(&mut policy, RealEffects::Refused).unwrap()[0].withheld);
         assert!(policy.net().is_empty());
     }
 }

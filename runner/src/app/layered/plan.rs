@@ -33,7 +33,7 @@ pub(super) fn of(policy: &Policy, limits: &Limits, scratch: &Path) -> LayerPlan 
 }
 
 /// Returns whether the run may write a file of the machine by a grant. Devices of every module hold nothing.
-fn is_layered(grant: &PathGrant) -> bool {
+pub(super) fn is_layered(grant: &PathGrant) -> bool {
     grant.access == Access::Write && !base::is_device(&grant.host)
 }
 

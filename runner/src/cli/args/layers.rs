@@ -1,4 +1,4 @@
-//! The switches of `modbox run` for previews and transactions.
+//! The switches of `modbox run` and `modbox play` for previews and transactions.
 
 use clap::Args;
 
@@ -13,7 +13,7 @@ pub(crate) struct LayerArgs {
     #[arg(long, requires = "preview")]
     pub(crate) preview_net: bool,
     /// Run the module on private views of what it may write, and commit all changes if it succeeds, or none.
-    #[arg(short, long, conflicts_with_all = ["allow_all", "check"])]
+    #[arg(long, conflicts_with_all = ["allow_all", "check"])]
     pub(crate) transaction: bool,
     /// With --transaction, write each step to the disk, so that a loss of power leaves all changes or none.
     #[arg(long, requires = "transaction")]

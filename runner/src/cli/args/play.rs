@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::args::ansible_switches::AnsibleSwitches;
 use crate::cli::args::help::{PLAY_HELP, TEMPLATE_HELP};
+use crate::cli::args::layers::LayerArgs;
 use crate::cli::args::lookup::LookupArgs;
 use crate::cli::args::providers::ProviderArgs;
 use crate::cli::args::python::PythonArgs;
@@ -102,6 +103,9 @@ pub(crate) struct PlayArgs {
     /// Search modules in this folder. As `--module-path`.
     #[arg(short = 'M', value_name = "DIR", help_heading = "Ansible's switches")]
     pub(crate) library: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) layers: LayerArgs,
 
     /// Name of this host, in `hosts` patterns and in the output.
     #[arg(long = "as", value_name = "NAME", default_value = "localhost", help_heading = "This host")]

@@ -25,14 +25,17 @@ use crate::batch::{PoolConfig, Sequence};
 use crate::cli::args::{PlayArgs, PlayFormat};
 use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
+use crate::cli::deep_stack;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::job_resolver::JobResolver;
+use crate::cli::layered_play;
 use crate::cli::output;
 use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
 use crate::cli::play::inventory::{self, InventorySource};
 use crate::cli::play::{
-    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources,
+    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, SharedPlayLayers, Sink,
+    TaskModules, TaskResources,
 };
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
@@ -43,9 +46,27 @@ const EXCERPTS: usize = 3;
 /// How many texts that may never be reached are named before a run.
 const MAX_SPARED: usize = 10;
 
-/// Runs the playbooks.
+/// Runs the playbooks, on layers if that is asked for.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
+    let prepared = layered_play::prepare(context, args)?;
+    let play = || {
+        let layers = layered_play::enter(context, args, prepared.as_ref())?;
+        let status = run_plays(context, args, layers.clone())?;
+        layered_play::finish(layers, status)
+    };
+    let (status, changes) = deep_stack::run(play).or_internal()??;
+    match (prepared, changes) {
+        (Some(prepared), Some(changes)) => layered_play::conclude(context, args, prepared, &changes, status),
+        _ => Ok(status),
+    }
+}
+
+/// Runs the playbooks. Layers are those of this thread.
+fn run_plays(context: &Context, args: &PlayArgs, layers: Option<SharedPlayLayers>) -> Result<ExitStatus, Failure> {
     let mut settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    if args.layers.preview && !args.layers.preview_net {
+        settings.withhold_network();
+    }
     if args.strict {
         settings.restrict_results();
     }
@@ -100,6 +121,7 @@ pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Fail
     let modules = TaskModules::new(context, resolver, sequence, Arc::clone(&tree), args.prefer);
     let trust = ArgumentTrust::new(Arc::clone(&tree), args.strict.then(|| caller_folders(&files, &load)));
     let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust);
+    layers.into_iter().for_each(|layers| host.set_layers(layers));
     if args.explain {
         return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
     }

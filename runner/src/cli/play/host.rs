@@ -22,7 +22,7 @@ use crate::cli::play::argument_trust::ArgumentTrust;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
-use crate::cli::play::modules::{NotRun, TaskModules, TaskRun, TaskStart};
+use crate::cli::play::modules::{NotRun, SharedPlayLayers, TaskModules, TaskRun, TaskStart};
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::play_jobs::PlayJobs;
 use crate::cli::play::private_files::PrivateFiles;
@@ -61,6 +61,11 @@ impl<'a> PlayHost<'a> {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let jobs = PlayJobs::new(context, modules.policy().clone());
         Self { context, names, tree, modules, resources, jobs, trust, scratch, explained: None }
+    }
+
+    /// Makes all runs work on layers.
+    pub(crate) fn set_layers(&mut self, layers: SharedPlayLayers) {
+        self.modules.set_layers(layers);
     }
 
     /// Makes the host explain runs instead of starting them. Returns where they are listed.

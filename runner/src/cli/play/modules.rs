@@ -1,5 +1,6 @@
 //! Runs the modules of tasks, one at a time, in warm processes.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::Capability;
 
 use crate::app::library::FoundModule;
-use crate::app::{Admission, ArgumentOrigin, PythonConfig, Report};
+use crate::app::{Admission, ArgumentOrigin, PlayLayers, PythonConfig, Report};
 use crate::batch::{Ended, Job, JobOptions, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
@@ -83,6 +84,9 @@ pub(crate) enum NotRun {
 /// Programs to start instead of interpreters, by the names of these.
 type NamedInterpreters = Vec<(String, String)>;
 
+/// Layers that a play shares with the runner of its modules.
+pub(crate) type SharedPlayLayers = Rc<RefCell<PlayLayers>>;
+
 /// Runner of the modules of tasks.
 pub(crate) struct TaskModules<'a> {
     context: &'a Context,
@@ -95,6 +99,8 @@ pub(crate) struct TaskModules<'a> {
     surroundings: Surroundings,
     /// modbox's own modules that were looked for, and the reason if there is no component.
     own: HashMap<String, Result<FoundModule, String>>,
+    /// The layers of the play, if it runs on layers.
+    layers: Option<SharedPlayLayers>,
     /// All interpreters, by those that a task names.
     interpreters: HashMap<NamedInterpreters, Arc<BTreeMap<String, String>>>,
 }
@@ -117,8 +123,14 @@ impl<'a> TaskModules<'a> {
             preference,
             surroundings: Surroundings::of_process(context),
             own: HashMap::new(),
+            layers: None,
             interpreters: HashMap::new(),
         }
+    }
+
+    /// Makes all runs work on layers.
+    pub(crate) fn set_layers(&mut self, layers: SharedPlayLayers) {
+        self.layers = Some(layers);
     }
 
     /// Returns the policy of a module without rules of its own.
@@ -144,6 +156,11 @@ impl<'a> TaskModules<'a> {
         run: TaskRun<'_>,
         files: &[PrivateFile],
     ) -> Result<TaskStart, NotRun> {
+        if self.layers.is_some() {
+            let message =
+                "a task with `async` goes on after the play, and its layers end with the play; leave `async` out";
+            return Err(NotRun::Internal(message.to_owned()));
+        }
         let ready = self.resolve(names, run)?;
         if let Admission::Refused { .. } = ready.resolved.admission {
             return self.run_ready(ready).map(|report| TaskStart::Refused(Box::new(report)));
@@ -212,8 +229,21 @@ impl<'a> TaskModules<'a> {
         let resolved = self.resolver.resolve_found(job, found, &rules).map_err(NotRun::Internal)?;
         if let Admission::Admitted(admitted) = &resolved.admission {
             self.tree.add_run(&admitted.policy);
+            self.cover(&admitted.policy)?;
         }
         Ok(resolved)
+    }
+
+    /// Makes layers over what a run may write, if the play runs on layers.
+    fn cover(&mut self, policy: &Policy) -> Result<(), NotRun> {
+        let Some(layers) = &self.layers else { return Ok(()) };
+        let covered = layers.borrow_mut().cover(policy);
+        if covered.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))? {
+            // What was opened before shows the machine's own files.
+            self.sequence.cool();
+            self.tree.reopen();
+        }
+        Ok(())
     }
 
     fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {

@@ -5,6 +5,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::UNIX_EPOCH;
 
 use cap_std::ambient_authority;
@@ -14,7 +15,7 @@ use modbox_policy::accounts::Accounts;
 use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
-use rustix::fs::{MemfdFlags, OFlags};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, ResolveFlags};
 
 use crate::cli::play::needs::Needs;
 use crate::cli::play::written::WrittenFiles;
@@ -40,7 +41,30 @@ pub(crate) struct PlayTree {
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
-    dir: Dir,
+    /// The path without links.
+    real: PathBuf,
+    dir: RwLock<Arc<Dir>>,
+}
+
+impl Root {
+    fn open(path: PathBuf) -> std::io::Result<Self> {
+        let real = path.canonicalize()?;
+        let dir = Dir::open_ambient_dir(&real, ambient_authority())?;
+        Ok(Self { path, real, dir: RwLock::new(Arc::new(dir)) })
+    }
+
+    fn dir(&self) -> Arc<Dir> {
+        Arc::clone(&self.dir.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Opens the folder again. It stays as it is if a link leads elsewhere now.
+    fn reopen(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat2(CWD, &self.real, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        if let Ok(opened) = opened {
+            *self.dir.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Dir::from(opened));
+        }
+    }
 }
 
 impl PlayTree {
@@ -73,9 +97,12 @@ impl PlayTree {
         if self.roots.iter().any(|root| root.path == path) {
             return;
         }
-        if let Ok(dir) = Dir::open_ambient_dir(&path, ambient_authority()) {
-            self.roots.push(Root { path, dir });
-        }
+        self.roots.extend(Root::open(path).ok());
+    }
+
+    /// Opens all folders again, after something was mounted over one of them.
+    pub(crate) fn reopen(&self) {
+        self.roots.iter().for_each(Root::reopen);
     }
 
     /// Returns the opened folder that holds a path, and the rest of the path.
@@ -134,7 +161,8 @@ impl PlayTree {
             });
         }
         let (root, rest) = self.locate(path)?;
-        let (followed, own) = (root.dir.metadata(&rest).ok(), root.dir.symlink_metadata(&rest).ok());
+        let dir = root.dir();
+        let (followed, own) = (dir.metadata(&rest).ok(), dir.symlink_metadata(&rest).ok());
         Ok(match question {
             FileQuestion::Directory => followed.is_some_and(|file| file.is_dir()),
             FileQuestion::File => followed.is_some_and(|file| file.is_file()),
@@ -147,7 +175,7 @@ impl PlayTree {
 
     /// Says whether a folder is the root of a file system: its device is not that of the folder around it.
     fn is_mount(root: &Root, rest: &Path) -> bool {
-        let device = |path: &Path| root.dir.symlink_metadata(path).ok().map(|file| file.dev());
+        let device = |path: &Path| root.dir().symlink_metadata(path).ok().map(|file| file.dev());
         match rest.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => device(rest) != device(parent),
             _ => root.path == Path::new("/") && rest == Path::new("."),
@@ -160,7 +188,7 @@ impl PlayTree {
             return Path::new(path).canonicalize().ok();
         }
         let (root, rest) = self.locate(path).ok()?;
-        root.dir.canonicalize(rest).ok().map(|rest| root.path.join(rest))
+        root.dir().canonicalize(rest).ok().map(|rest| root.path.join(rest))
     }
 
     fn look(&self, path: &str) -> Result<Option<FileKind>, FileError> {
@@ -168,7 +196,7 @@ impl PlayTree {
             return Ok(Path::new(path).exists().then_some(FileKind::File));
         }
         let (root, rest) = self.locate(path)?;
-        match root.dir.metadata(rest) {
+        match root.dir().metadata(rest) {
             Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
             Ok(_) => Ok(Some(FileKind::File)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
@@ -184,7 +212,7 @@ impl PlayTree {
             cap_std::fs::File::open_ambient_with(path, &options, ambient_authority())
         } else {
             let (root, rest) = self.locate(path)?;
-            root.dir.open_with(rest, &options)
+            root.dir().open_with(rest, &options)
         };
         opened.map_err(|error| failure(path, &error))
     }
@@ -235,9 +263,9 @@ impl PlayFiles for PlayTree {
 
     fn link(&self, path: &str) -> Result<Option<String>, FileError> {
         let (root, rest) = self.locate(path)?;
-        match root.dir.symlink_metadata(&rest) {
+        match root.dir().symlink_metadata(&rest) {
             Ok(metadata) if metadata.is_symlink() => {
-                let target = root.dir.read_link_contents(&rest).map_err(|error| failure(path, &error))?;
+                let target = root.dir().read_link_contents(&rest).map_err(|error| failure(path, &error))?;
                 Ok(Some(target.display().to_string()))
             }
             Ok(_) => Ok(None),
@@ -248,7 +276,7 @@ impl PlayFiles for PlayTree {
     fn list(&self, folder: &str) -> Result<Vec<String>, FileError> {
         let (root, rest) = self.noted(self.locate(folder))?;
         let mut names = Vec::new();
-        for entry in root.dir.read_dir(rest).map_err(|error| failure(folder, &error))? {
+        for entry in root.dir().read_dir(rest).map_err(|error| failure(folder, &error))? {
             let entry = entry.map_err(|error| failure(folder, &error))?;
             if names.len() == MAX_NAMES {
                 let reason = format!("it has more than {MAX_NAMES} names");

@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     modules: Vec<KeyedRules<ModuleKey>>,
     tasks: Vec<KeyedRules<TaskKey>>,
     switches: Rules,
+    /// Whether no run gets the network.
+    withholds_network: bool,
 }
 
 /// The rules of a policy file for one module, or for tasks. They are resolved only when such a module or task runs, so
@@ -64,6 +66,7 @@ impl Settings {
             modules: Vec::new(),
             tasks: Vec::new(),
             switches: Rules::default(),
+            withholds_network: false,
         };
         for path in &environment.policy_files {
             settings.add_file(path, FileChoice::Implied)?;
@@ -96,6 +99,11 @@ impl Settings {
     /// Makes paths grant nothing that a play makes from results of modules.
     pub(crate) fn restrict_results(&mut self) {
         self.switches.designated_by_results = Some(Designated::None);
+    }
+
+    /// Makes every run one without the network, whatever is granted.
+    pub(crate) fn withhold_network(&mut self) {
+        self.withholds_network = true;
     }
 
     /// Returns the policy and limits of a module without specific rules.
@@ -196,7 +204,11 @@ impl Settings {
         let mut sources = self.general.clone();
         sources.extend(module_rules);
         sources.push(self.switches.clone());
-        merge(&sources).context("the grants contradict each other")
+        let mut merged = merge(&sources).context("the grants contradict each other")?;
+        if self.withholds_network {
+            merged.policy = merged.policy.without_network();
+        }
+        Ok(merged)
     }
 }
 

@@ -1,0 +1,101 @@
+//! Layers that are added one after the other and are attached over the real directories, for several runs that see what
+//! earlier ones did.
+//!
+//! A thread with mounts of its own attaches them, so that no other process of the machine sees them. A layer inside of a
+//! later one stays on top of it. This file makes no mount namespace.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::LayerError;
+use crate::layers::{Content, Layer, LayerPlan, Layers};
+use crate::mount::RealMount;
+
+impl Layers {
+    /// Returns no layers yet.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { layers: Vec::new() }
+    }
+
+    /// Returns whether a path is in a directory that has a layer.
+    #[must_use]
+    pub fn hold(&self, path: &Path) -> bool {
+        self.iter().any(|layer| path.starts_with(layer.path()))
+    }
+
+    /// Makes a layer over a directory that no layer holds, and attaches it in the mount namespace of this thread. `plan`
+    /// says its bounds; its paths are not used. The directories in `kept` stay the real ones, and so do their changes.
+    ///
+    /// # Errors
+    ///
+    /// The kernel makes no overlay of the directory, or another file system is mounted in it.
+    pub fn attach_over(&mut self, directory: &Path, kept: &[PathBuf], plan: &LayerPlan) -> Result<(), LayerError> {
+        let layer = Layer::over_tree(directory, plan)?;
+        let Content::Overlay { mount, .. } = &layer.content else {
+            let reason = "the kernel makes no overlay of it".to_owned();
+            let remedy = "run each module by itself with `modbox run --preview`";
+            return Err(LayerError::Unfit { path: directory.to_owned(), reason, remedy });
+        };
+        let failed = |path: &Path, cause| LayerError::Attach { path: path.to_owned(), cause };
+        let kept = kept.iter().filter(|path| path.starts_with(directory) && path.is_dir());
+        let kept: Vec<(&PathBuf, RealMount)> = kept
+            .map(|path| RealMount::of(path).map(|mount| (path, mount)).map_err(|cause| failed(path, cause)))
+            .collect::<Result<_, _>>()?;
+        mount.attach(directory).map_err(|cause| failed(directory, cause))?;
+        for (path, mount) in kept {
+            mount.attach(path).map_err(|cause| failed(path, cause))?;
+        }
+        for inner in self.layers.iter().filter(|inner| inner.path.starts_with(directory)) {
+            if let Content::Overlay { mount, .. } = &inner.content {
+                mount.attach(&inner.path).map_err(|cause| failed(&inner.path, cause))?;
+            }
+        }
+        self.layers.push(layer);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests wrote the files themselves")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::quota::{ListBounds, Quota};
+    use crate::tree_tests::words;
+
+    #[test]
+    fn a_later_layer_around_an_earlier_one_keeps_what_was_written() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir_all(at("tree/inner")).unwrap();
+        fs::create_dir_all(at("tree/real")).unwrap();
+        fs::write(at("tree/inner/file"), "old").unwrap();
+        fs::write(at("tree/file"), "old").unwrap();
+        let quota = Quota { bytes: 1 << 20, files: 100 };
+        let plan = LayerPlan { trees: vec![], names: vec![], quota, scratch: directory.path().to_owned() };
+        let mut layers = Layers::none();
+        let seen = std::thread::scope(|scope| {
+            let work = || {
+                modbox_kernel::enter_private_mounts().unwrap();
+                layers.attach_over(&at("tree/inner"), &[], &plan).unwrap();
+                fs::write(at("tree/inner/file"), "new").unwrap();
+                layers.attach_over(&at("tree"), &[at("tree/real")], &plan).unwrap();
+                fs::write(at("tree/file"), "new").unwrap();
+                fs::write(at("tree/real/file"), "real").unwrap();
+                layers.freeze().unwrap();
+                fs::read_to_string(at("tree/inner/file")).unwrap()
+            };
+            scope.spawn(work).join().unwrap()
+        });
+        assert_eq!(seen, "new");
+        assert!(layers.hold(&at("tree/any")) && !layers.hold(&at("other")));
+        let lists = layers.changes(ListBounds::default()).unwrap();
+        assert_eq!(lists.iter().map(words).collect::<Vec<_>>(), [["modified file"], ["modified file"]]);
+        assert_eq!(fs::read_to_string(at("tree/inner/file")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(at("tree/real/file")).unwrap(), "real");
+    }
+}
