@@ -93,8 +93,12 @@ impl Layered {
     /// Asserts that the runs of this test have left no process and no temporary file.
     #[track_caller]
     pub(crate) fn assert_nothing_left(&self) {
-        // The folder itself stays; it must be empty.
-        let _ = fs::remove_dir(self.dir.join(&format!("tmp/modbox-{USER}")));
+        // The folders themselves stay; they must be empty.
+        for folder in
+            ["modbox-", "modbox-become-"].iter().flat_map(|prefix| [0, USER].map(|user| format!("{prefix}{user}")))
+        {
+            let _ = fs::remove_dir(self.dir.join("tmp").join(folder));
+        }
         self.dir.assert_nothing_left();
     }
 

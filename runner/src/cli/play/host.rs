@@ -238,6 +238,7 @@ fn task_run(call: &ModuleCall) -> TaskRun<'_> {
 fn not_run(reason: NotRun) -> HostError {
     match reason {
         NotRun::Unknown(message) => host_error(HostErrorKind::NotFound, message),
+        NotRun::Refused(message) => host_error(HostErrorKind::Denied, message),
         NotRun::Internal(message) => host_error(HostErrorKind::Internal, message),
     }
 }

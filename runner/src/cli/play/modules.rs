@@ -77,6 +77,8 @@ struct ReadyRun {
 pub(crate) enum NotRun {
     /// The name leads to no module.
     Unknown(String),
+    /// The play cannot hold what the run does.
+    Refused(String),
     /// modbox failed.
     Internal(String),
 }
@@ -159,7 +161,7 @@ impl<'a> TaskModules<'a> {
         if self.layers.is_some() {
             let message =
                 "a task with `async` goes on after the play, and its layers end with the play; leave `async` out";
-            return Err(NotRun::Internal(message.to_owned()));
+            return Err(NotRun::Refused(message.to_owned()));
         }
         let ready = self.resolve(names, run)?;
         if let Admission::Refused { .. } = ready.resolved.admission {
@@ -238,7 +240,7 @@ impl<'a> TaskModules<'a> {
     fn cover(&mut self, policy: &Policy) -> Result<(), NotRun> {
         let Some(layers) = &self.layers else { return Ok(()) };
         let covered = layers.borrow_mut().cover(policy);
-        if covered.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))? {
+        if covered.map_err(|error| NotRun::Refused(modbox_vocabulary::error_chain(&error)))? {
             // What was opened before shows the machine's own files.
             self.sequence.cool();
             self.tree.reopen();
@@ -264,7 +266,7 @@ impl<'a> TaskModules<'a> {
         self.builds = false;
         let name = run.name.to_owned();
         self.explained(names, run).unwrap_or_else(|error| {
-            let (NotRun::Unknown(error) | NotRun::Internal(error)) = error;
+            let (NotRun::Unknown(error) | NotRun::Refused(error) | NotRun::Internal(error)) = error;
             ExplainedCall { name, error: Some(error), ..ExplainedCall::default() }
         })
     }

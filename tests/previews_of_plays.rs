@@ -1,0 +1,138 @@
+//! `modbox play --preview` and `--transaction`: a whole play on layers, in which each task sees what earlier ones did.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::layers::{Layered, Runs};
+use crate::support::{RunOutput, module};
+
+/// A play that builds on its own changes: a module of Python, one of modbox, lookups, a handler.
+const PLAY: &str = "
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - module.py: {do: \"os.mkdir('%/tree/new')\"}
+    - module.py: {do: \"open('%/tree/new/made', 'w').write('one\\\\n')\"}
+    - lineinfile: {path: %/tree/new/made, line: two}
+    - assert: {that: \"lookup('file', '%/tree/new/made') == 'one\\\\ntwo'\"}
+    - module.py: {do: \"os.remove('%/tree/file')\"}
+      notify: wrote
+    - stat: {path: %/tree/file}
+      register: found
+    - assert: {that: not found.stat.exists}
+  handlers:
+    - name: wrote
+      lineinfile: {path: %/single, line: handled}
+";
+
+fn play(case: &Layered, text: &str, switches: &[&str]) -> RunOutput {
+    case.dir.write("plays/site.yml", text.replace('%', &case.dir.path().display().to_string()));
+    case.dir.mkdir("library");
+    for name in ["lineinfile", "stat", "copy", "template"] {
+        fs::copy(module(name), case.dir.join(&format!("library/{name}.wasm"))).unwrap();
+    }
+    let words = ["play", "%/plays/site.yml", "-M", "%", "-M", "%/library", "--allow-write", "%/tree"];
+    let ran = case.command(&[&words[..], switches].concat()).run();
+    case.assert_nothing_left();
+    ran
+}
+
+fn case() -> Option<Layered> {
+    // Only root can make layers for a play.
+    rustix::process::geteuid().is_root().then(|| Layered::new(Runs::Self_))
+}
+
+/// Returns the last event, which is about the changes.
+fn effect(ran: &RunOutput) -> Value {
+    let last: Value = serde_json::from_str(ran.stdout_text().lines().last().unwrap()).unwrap();
+    assert_eq!(last["event"], "effect", "{ran}");
+    last["effect"].clone()
+}
+
+#[test]
+fn a_play_is_previewed_as_a_whole() {
+    let Some(case) = case() else { return };
+    let before = case.state();
+    let ran = play(&case, PLAY, &["--preview", "--output", "jsonl"]).exits_with(0);
+    let effect = effect(&ran);
+    let totals = &effect["totals"];
+    assert_eq!(
+        (&totals["created"], &totals["removed"], &totals["modified"]),
+        (&json!(2), &json!(1), &json!(1)),
+        "{ran}"
+    );
+    assert!(effect["changes"].to_string().contains("+handled"), "{ran}");
+    assert_eq!(case.state(), before);
+    let human = play(&case, PLAY, &["--preview"]).exits_with(0);
+    assert!(human.stdout_text().contains("nothing was changed"), "{human}");
+    assert_eq!(case.state(), before);
+}
+
+#[test]
+fn a_play_is_committed_as_a_whole_or_not_at_all() {
+    let Some(case) = case() else { return };
+    let before = case.state();
+    let failing =
+        format!("{PLAY}    - name: other\n      fail: {{msg: x}}\n").replace("notify: wrote", "notify: [wrote, other]");
+    play(&case, &failing, &["--transaction"]).exits_with(1);
+    assert_eq!(case.state(), before);
+    play(&case, PLAY, &["--transaction", "--keep-undo"]).exits_with(0);
+    assert_eq!(
+        (case.read("tree/new/made").as_str(), case.read("single").as_str()),
+        ("one\ntwo\n", "single\nhandled\n")
+    );
+    assert!(!case.dir.join("tree/file").exists());
+    let listed = case.command(&["transactions", "--json"]).run().exits_with(0).json();
+    case.command(&["undo", listed["run"].as_str().unwrap()]).run().exits_with(0);
+    assert!(case.dir.join("tree/file").exists() && !case.dir.join("tree/new").exists());
+    assert_eq!(case.read("single"), "single\n");
+}
+
+#[test]
+fn a_single_file_beside_the_play_is_held() {
+    let Some(case) = case() else { return };
+    // The layer is over the folder of the play itself.
+    let text = "
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - lineinfile: {path: \"{{ playbook_dir }}/made\", line: x, create: true}
+    - assert: {that: \"lookup('file', 'made') == 'x'\"}
+    - template: {src: text.j2, dest: \"{{ playbook_dir }}/text\"}
+";
+    case.dir.write("plays/text.j2", "{{ 1 + 1 }}\n");
+    let ran = play(&case, text, &["--preview", "--output", "jsonl"]).exits_with(0);
+    assert_eq!(effect(&ran)["totals"]["created"], 2, "{ran}");
+    assert!(!case.dir.join("plays/made").exists() && !case.dir.join("plays/text").exists());
+}
+
+#[test]
+fn what_a_play_on_layers_cannot_hold_is_refused() {
+    let case = Layered::new(Runs::Self_);
+    let before = case.state();
+    let code = "open('%/tree/file', 'w').write('x')";
+    let task = format!("- module.py: {{do: \"{code}\"}}\n");
+    for (switches, status, said) in [
+        (&["--preview", "--check"][..], 2, "leave out `--check`"),
+        (&["--transaction", "--check"], 2, "cannot be used with"),
+        (&["--preview", "--allow-all"], 2, "cannot be used with"),
+        (&["--preview", "--allow-write", "/proc/self"], 3, "state of the kernel"),
+    ] {
+        if status == 3 && !rustix::process::geteuid().is_root() {
+            continue;
+        }
+        let ran = play(&case, &task, switches).exits_with(status);
+        assert!(ran.stderr_text().contains(said), "{said}: {ran}");
+        assert_eq!(case.state(), before, "{switches:?}");
+    }
+    let job = format!("- module.py: {{do: \"{code}\"}}\n  async: 10\n  poll: 1\n");
+    if rustix::process::geteuid().is_root() {
+        let ran = play(&case, &job, &["--preview"]);
+        assert!(!ran.status.success() && ran.stdout_text().contains("leave `async` out"), "{ran}");
+        assert_eq!(case.state(), before);
+        let user = Layered::new(Runs::User);
+        let ran = play(&user, &task, &["--preview"]).exits_with(3);
+        assert!(ran.stderr_text().contains("only root can do that"), "{ran}");
+    }
+}
