@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::role::{ASSIGNMENTS, Assignment, Role};
+use crate::thread_mounts;
 
 /// Takes the socket from standard input, and leaves this process without a terminal: it has a session of its own, so
 /// that the user's Ctrl-C reaches the monitor alone, and its standard streams lead to `/dev/null`.
@@ -32,10 +33,14 @@ pub fn take_socket() -> io::Result<UnixStream> {
 ///
 /// # Errors
 ///
-/// Standard input is not a socket of a monitor.
+/// Standard input is not a socket of a monitor, or this process cannot have the mounts of the monitor's thread.
 pub fn receive_role(socket: &UnixStream) -> io::Result<Option<(Role, u32)>> {
     let assignment = ASSIGNMENTS.receive::<Assignment>(socket)?;
-    Ok(assignment.map(|Assignment { role, monitor }| (role, monitor)))
+    let Some(Assignment { role, monitor, mounts_of }) = assignment else { return Ok(None) };
+    if let Some(thread) = mounts_of {
+        thread_mounts::enter(monitor, thread)?;
+    }
+    Ok(Some((role, monitor)))
 }
 
 /// Makes the kernel kill this process when the monitor ends for any reason.

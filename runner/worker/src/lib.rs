@@ -18,6 +18,7 @@ mod process;
 mod program;
 mod role;
 mod spawn_lock;
+mod thread_mounts;
 mod workers;
 
 pub use self::entry::{die_with_monitor, receive_role, take_socket};

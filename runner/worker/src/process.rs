@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use crate::program::WORD;
 use crate::role::{ASSIGNMENTS, Assignment, Role};
 use crate::spawn_lock::exclude_spawns;
+use crate::thread_mounts;
 
 /// A started worker. Dropping it closes its socket, and leaves the process to end by itself.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct WorkerProcess {
     child: Mutex<Child>,
     pid: Pid,
     socket: UnixStream,
+    /// Whether it is a fork of this process, and not a program of its own.
+    is_forked: bool,
 }
 
 /// Process that is waited for once.
@@ -77,7 +80,7 @@ impl WorkerProcess {
     pub fn fork() -> io::Result<Forked> {
         let (ours, theirs) = UnixStream::pair()?;
         Ok(match modbox_kernel::fork()? {
-            Some(pid) => Forked::Monitor(Self::new(pid, ours)),
+            Some(pid) => Forked::Monitor(Self { is_forked: true, ..Self::new(pid, ours) }),
             None => Forked::Worker(keep_only(ours, theirs)),
         })
     }
@@ -99,16 +102,17 @@ impl WorkerProcess {
     }
 
     fn new(pid: Pid, socket: UnixStream) -> Self {
-        Self { child: Mutex::new(Child { pid, status: None }), pid, socket }
+        Self { child: Mutex::new(Child { pid, status: None }), pid, socket, is_forked: false }
     }
 
-    /// Gives the worker its role.
+    /// Gives the worker its role, and the mounts of this thread.
     ///
     /// # Errors
     ///
     /// The worker has ended.
     pub(crate) fn assign(&self, role: Role) -> io::Result<()> {
-        ASSIGNMENTS.send(&self.socket, &Assignment { role, monitor: std::process::id() })
+        let mounts_of = if self.is_forked { thread_mounts::of_this_thread() } else { None };
+        ASSIGNMENTS.send(&self.socket, &Assignment { role, monitor: std::process::id(), mounts_of })
     }
 
     /// Returns the monitor's end of the channel.

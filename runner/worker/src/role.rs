@@ -21,4 +21,6 @@ pub(crate) struct Assignment {
     pub(crate) role: Role,
     /// Process id of the monitor.
     pub(crate) monitor: u32,
+    /// Thread of the monitor whose mounts the worker gets, if that thread has its own.
+    pub(crate) mounts_of: Option<u32>,
 }

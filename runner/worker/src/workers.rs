@@ -34,12 +34,6 @@ impl Workers {
         Self::new(self.program.clone())
     }
 
-    /// Ends the process that was forked early, if there is one: it does not have the mounts of a thread that has its own.
-    pub fn end_early(&self) {
-        // Its end of the channel closes, and it ends by itself.
-        drop(self.early.lock().unwrap_or_else(PoisonError::into_inner).take());
-    }
-
     /// Returns the modbox program.
     #[must_use]
     pub fn program(&self) -> &Path {

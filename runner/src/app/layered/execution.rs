@@ -12,12 +12,12 @@ use modbox_overlay::quota::{Bound, ListBounds};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{LimitHit, LimitKind, Limits};
-use modbox_worker::Workers;
 
 use crate::app::admission::AdmittedRun;
 use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::layered::error::LayeredError;
+use crate::app::layered::layered_run::LayeredRun;
 use crate::app::layered::placed_layers::{self, PlacedLayer};
 use crate::app::layered::plan;
 use crate::app::layered::room::in_room;
@@ -61,18 +61,16 @@ impl Runner {
         module: &Module,
         admitted: AdmittedRun,
         request: &RunRequest<'_>,
+        run: &LayeredRun,
     ) -> Result<LayeredExecution, Box<Report>> {
         let AdmittedRun { kind, mut policy, arguments, report } = admitted;
-        let (dir, layers, start) = match self.make_layers(kind, &mut policy, request) {
+        let (dir, layers, start) = match self.make_layers(kind, &mut policy, request, run) {
             Ok(made) => made,
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error))),
         };
         let admitted = AdmittedRun { kind, policy, arguments, report };
-        if layers.need_mounts() {
-            self.config.workers.iter().for_each(Workers::end_early);
-        }
-        let run = || self.run_attached(module, admitted, request, &layers, dir.path());
-        let (mut report, frozen) = match in_room(layers.need_mounts(), run) {
+        let made = || self.run_attached(module, admitted, request, &layers, dir.path());
+        let (mut report, frozen) = match in_room(layers.need_mounts(), made) {
             Ok(ended) => ended,
             Err(error) => {
                 return Err(Box::new(judge::report_failed_start(
@@ -95,6 +93,7 @@ impl Runner {
         kind: Kind,
         policy: &mut Policy,
         request: &RunRequest<'_>,
+        run: &LayeredRun,
     ) -> Result<(RunDir, Layers, Start), RunError> {
         if policy.allows_everything() {
             return Err(LayeredError::Everything.into());
@@ -103,7 +102,9 @@ impl Runner {
             policy.require_confinement(WITH_NAMESPACES, "a run on layers");
         }
         let dir = RunDir::create(&self.scratch, DirPurpose::Run, policy.user())?;
-        let start = Start::settled();
+        // Only a commit needs to tell changes of before from changes of the same moment. To wait for the next one takes
+        // milliseconds.
+        let start = if run.mode.commits() { Start::settled() } else { Start::now() };
         let layers = Layers::open(&plan::of(policy, request.limits, dir.path())).map_err(LayeredError::from)?;
         Ok((dir, layers, start))
     }

@@ -54,6 +54,11 @@ impl LayeredMode {
         }
     }
 
+    /// Returns whether changes are committed.
+    pub(super) fn commits(&self) -> bool {
+        matches!(self, Self::Transaction(_))
+    }
+
     /// Returns whether the module also runs in its own check mode.
     pub(super) fn compares_check(&self) -> bool {
         matches!(self, Self::Preview { compares_check: true, .. })

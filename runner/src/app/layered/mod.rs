@@ -155,7 +155,8 @@ impl Runner {
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
         };
         let granted = policy.clone();
-        let execution = self.execute_on_layers(module, AdmittedRun { kind, policy, arguments, report }, request)?;
+        let execution =
+            self.execute_on_layers(module, AdmittedRun { kind, policy, arguments, report }, request, run)?;
         Ok(Observed { execution, outside, policy: granted })
     }
 
