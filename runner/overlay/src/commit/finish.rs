@@ -41,14 +41,28 @@ pub(super) fn sweep_all(run: &str, directories: &Directories<'_>, calls: DiskCal
 
 /// Removes the temporaries of operations. Their directories can be large, so they are not listed.
 pub(super) fn remove_temporaries(operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
+    remove_names(operations.iter(), publisher, |one| vec![one.temporary.clone(), one.second_temporary()])
+}
+
+/// Removes what a published transaction has replaced or removed.
+fn remove_old(operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
+    let replaced = operations.iter().filter(|operation| operation.old_state().is_some());
+    remove_names(replaced, publisher, |one| vec![one.temporary.clone()])
+}
+
+fn remove_names<'a>(
+    operations: impl Iterator<Item = &'a Operation>,
+    publisher: Publisher<'_>,
+    names: fn(&Operation) -> Vec<OsString>,
+) -> Result<(), Failure> {
     for operation in operations {
         let dir = match publisher.directories.open_or_last(operation.directory) {
             Err(Failure::Conflict(_)) => continue,
             opened => opened?,
         };
         let path = publisher.directories.path(operation.directory, &operation.name);
-        for name in [&operation.temporary, &operation.second_temporary()] {
-            remove_tree(publisher.calls, &dir, name).context("remove the temporary of", &path)?;
+        for name in names(operation) {
+            remove_tree(publisher.calls, &dir, &name).context("remove the temporary of", &path)?;
         }
     }
     Ok(())
@@ -63,7 +77,7 @@ pub(super) fn finish(
     durable: bool,
 ) -> Result<(), Failure> {
     if !keep_undo {
-        remove_temporaries(operations, publisher)?;
+        remove_old(operations, publisher)?;
         return Ok(run.remove(publisher.calls)?);
     }
     keep_old(run, operations, publisher)?;

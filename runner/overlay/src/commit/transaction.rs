@@ -298,10 +298,12 @@ fn publish_all(
 }
 
 fn publish(publisher: Publisher<'_>, operations: &[Operation]) -> Result<(), Failure> {
+    publisher.directories.forget_last();
     for operation in operations {
         publisher.apply(operation)?;
     }
-    // A process that had opened an old file before can have written it since.
+    // A process that had opened an old file before can have written it since, and a directory can have been replaced.
+    publisher.directories.forget_last();
     operations.iter().try_for_each(|operation| publisher.check_all_taken(operation))
 }
 
