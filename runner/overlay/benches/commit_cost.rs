@@ -78,9 +78,9 @@ fn round(directory: &Path, files: usize, number: usize) -> Round {
 fn changed_layers(directory: &Path, files: usize, number: usize) -> (Layers, Start, Duration) {
     let plan = LayerPlan {
         trees: vec![directory.join("tree")],
-        names: Vec::new(),
         quota: Quota { bytes: 64 << 20, files: 10_000 },
         scratch: directory.join("scratch"),
+        ..LayerPlan::default()
     };
     let start = Start::settled();
     let begun = Instant::now();

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use crate::change::{Digest, Entry, EntryType};
+use crate::entry_flags::EntryFlags;
 use crate::tree_root::TreeRoot;
 
 /// Maximum size of the list of names of extended attributes, and of one value: the kernel's own.
@@ -38,6 +39,8 @@ pub(crate) struct FoundEntry {
     pub(crate) entry: Entry,
     /// Its identity in the file system that it was read from.
     pub(crate) id: FileId,
+    /// Its flags.
+    pub(crate) flags: EntryFlags,
 }
 
 /// Reads an entry, without the content of a file. Returns `None` if it does not exist.
@@ -70,7 +73,7 @@ pub(crate) fn read(root: &TreeRoot, path: &Path) -> io::Result<Option<FoundEntry
         xattrs: xattrs(&opened)?,
         links: links(&stat),
     };
-    Ok(Some(FoundEntry { entry, id: (stat.st_dev, stat.st_ino) }))
+    Ok(Some(FoundEntry { entry, id: (stat.st_dev, stat.st_ino), flags: EntryFlags::read(&opened)? }))
 }
 
 /// Returns the digest of a file's content.

@@ -66,6 +66,10 @@ pub(crate) struct TreeFacts {
     pub(crate) is_read_only: bool,
     /// A mount below it.
     pub(crate) mount_below: Option<PathBuf>,
+    /// What its flags say against a layer.
+    pub(crate) obstacle: Option<&'static str>,
+    /// A place of modbox's own in it or around it.
+    pub(crate) own_place: Option<PathBuf>,
     /// Whether this process can make an exact overlay.
     pub(crate) can_overlay: bool,
 }
@@ -96,6 +100,13 @@ pub(crate) fn view_of(facts: &TreeFacts) -> Result<View, LayerError> {
     if facts.is_read_only {
         return refused(&facts.path, "it is mounted read-only", "grant it for reading only, or mount it writable");
     }
+    if let Some(own) = &facts.own_place {
+        let reason = format!("modbox keeps its own files in `{}`", own.display());
+        return refused(&facts.path, &reason, "grant a directory without them, or move them by their options");
+    }
+    if let Some(reason) = facts.obstacle {
+        return refused(&facts.path, reason, "clear the flag, or run it without a preview or a transaction");
+    }
     if let Some(below) = &facts.mount_below {
         let reason = "another file system is mounted in the granted directory";
         return refused(below, reason, "grant the directories beside it, and not the one around it");
@@ -122,6 +133,8 @@ mod tests {
             file_system: FileSystem::Plain,
             is_read_only: false,
             mount_below: None,
+            obstacle: None,
+            own_place: None,
             can_overlay: true,
         }
     }
@@ -142,6 +155,8 @@ mod tests {
             (TreeFacts { file_system: FileSystem::Remote, ..facts() }, "on the machine that has the files"),
             (TreeFacts { file_system: FileSystem::WithoutOwners, ..facts() }, "no owners"),
             (TreeFacts { is_read_only: true, ..facts() }, "read-only"),
+            (TreeFacts { obstacle: Some("it is immutable"), ..facts() }, "`/srv`: it is immutable; clear the flag"),
+            (TreeFacts { own_place: Some("/srv/state".into()), ..facts() }, "its own files in `/srv/state`"),
             (TreeFacts { mount_below: Some("/srv/x".into()), ..facts() }, "`/srv/x`: another file system"),
         ];
         for (facts, expected) in cases {

@@ -14,6 +14,7 @@ use crate::fits::{self, View};
 use crate::mount::OverlayMount;
 use crate::name_stage::NameStage;
 use crate::overlay_changes::{self, FrozenOverlay};
+use crate::own_places;
 use crate::private_place::PrivatePlace;
 use crate::quota::{ListBounds, Quota};
 use crate::tree_copy::TreeCopy;
@@ -21,7 +22,7 @@ use crate::tree_facts;
 use crate::tree_root::TreeRoot;
 
 /// What a run needs layers for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LayerPlan {
     /// Directories, by absolute paths without links.
     pub trees: Vec<PathBuf>,
@@ -31,6 +32,8 @@ pub struct LayerPlan {
     pub quota: Quota,
     /// A private directory of this user for copies. Root's copies are in memory.
     pub scratch: PathBuf,
+    /// Places of modbox's own: state, cache, audit. No grant may hold one.
+    pub own: Vec<PathBuf>,
 }
 
 /// Layer over one granted directory or name.
@@ -51,7 +54,7 @@ impl Layer {
     fn over_tree(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
         let real = TreeRoot::open(path).map_err(|cause| LayerError::Open { path: path.to_owned(), cause })?;
         let compare = |cause| LayerError::Compare { path: path.to_owned(), cause };
-        let facts = tree_facts::collect(&real).map_err(compare)?;
+        let facts = tree_facts::collect(&real, &own_places(plan)).map_err(compare)?;
         let refused = |cause| LayerError::Open { path: path.to_owned(), cause };
         let view = fits::view_of(&facts)?;
         if view == View::Overlay {
@@ -73,6 +76,11 @@ impl Layer {
     }
 
     fn over_name(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
+        if let Some(own) = own_places::overlap(path, &own_places(plan)) {
+            let reason = format!("modbox keeps its own files in `{}`", own.display());
+            let remedy = "grant another file, or move them by their options";
+            return Err(LayerError::Unfit { path: path.to_owned(), reason, remedy });
+        }
         let stage = NameStage::new(path, plan.quota, &plan.scratch)?;
         Ok(Self { path: path.to_owned(), content: Content::Stage(stage) })
     }
@@ -145,6 +153,11 @@ impl Layer {
         };
         listed.map_err(|cause| LayerError::Compare { path: self.path.clone(), cause })
     }
+}
+
+/// Returns the places that no grant may hold. Root does not need the scratch directory for layers, but others do.
+fn own_places(plan: &LayerPlan) -> Vec<PathBuf> {
+    plan.own.iter().chain([&plan.scratch]).filter(|place| place.is_absolute()).cloned().collect()
 }
 
 fn mounted_meanwhile(path: PathBuf) -> LayerError {
@@ -222,6 +235,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
+    use rustix::fs::IFlags;
+
     use super::*;
     use crate::change_list::Incomplete;
     use crate::tree_tests::{make_tree, snapshot, tree, words};
@@ -232,6 +247,7 @@ mod tests {
             names: vec![directory.join("file")],
             quota: Quota { bytes: 8 << 20, files: 100 },
             scratch: directory.join("scratch"),
+            own: Vec::new(),
         }
     }
 
@@ -277,12 +293,18 @@ mod tests {
         let inside = LayerPlan { names: vec![directory.path().join("tree/a/c")], ..plan(directory.path()) };
         let twice = LayerPlan { trees: vec![directory.path().join("tree"); 2], ..plan(directory.path()) };
         let kernel = LayerPlan { trees: vec!["/proc/self".into()], ..plan(directory.path()) };
+        let own = LayerPlan { own: vec![directory.path().join("tree/a/state")], ..plan(directory.path()) };
+        let audit = LayerPlan { own: vec![directory.path().join("file")], ..plan(directory.path()) };
+        let scratch = LayerPlan { scratch: directory.path().join("tree/a"), ..plan(directory.path()) };
         let absent = LayerPlan { trees: vec![directory.path().join("absent")], ..plan(directory.path()) };
         for (plan, expected) in [
             (inside, "granted twice"),
             (twice, "granted twice"),
             (kernel, "failed to open `/proc/self`"),
             (absent, "No such file"),
+            (own, "modbox keeps its own files in"),
+            (audit, "modbox keeps its own files in"),
+            (scratch, "modbox keeps its own files in"),
         ] {
             let error = Layers::open(&plan).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -304,6 +326,59 @@ mod tests {
             drop(writer);
             layer.freeze().unwrap();
         }
+    }
+
+    /// An entry with a flag, which is cleared at the end so that the tree can be removed.
+    struct Flagged(PathBuf);
+
+    impl Flagged {
+        /// Sets a flag. Returns `None` where the file system has none or this user may not set it.
+        fn new(path: PathBuf, flags: IFlags) -> Option<Self> {
+            let opened = fs::File::open(&path).unwrap();
+            let present = rustix::fs::ioctl_getflags(&opened).ok()?;
+            rustix::fs::ioctl_setflags(opened, present | flags).ok()?;
+            Some(Self(path))
+        }
+    }
+
+    impl Drop for Flagged {
+        fn drop(&mut self) {
+            let opened = fs::File::open(&self.0).unwrap();
+            let present = rustix::fs::ioctl_getflags(&opened).unwrap();
+            // A frozen layer ends with its flags.
+            let _ = rustix::fs::ioctl_setflags(opened, present - (IFlags::IMMUTABLE | IFlags::APPEND));
+        }
+    }
+
+    #[test]
+    fn an_immutable_directory_has_no_layer() {
+        let directory = fixture();
+        for flag in [IFlags::IMMUTABLE, IFlags::APPEND] {
+            let Some(flagged) = Flagged::new(directory.path().join("tree"), flag) else { return };
+            let error = Layers::open(&plan(directory.path())).unwrap_err().to_string();
+            assert!(error.contains("immutable or append-only") && error.contains("clear the flag"), "{error}");
+            drop(flagged);
+            Layers::open(&plan(directory.path())).unwrap();
+        }
+    }
+
+    #[test]
+    fn immutable_entries_stay_so_in_an_overlay_and_new_flags_are_told() {
+        let directory = fixture();
+        let Some(_flagged) = Flagged::new(directory.path().join("tree/a/c"), IFlags::IMMUTABLE) else { return };
+        let layers = Layers::open(&plan(directory.path())).unwrap();
+        let layer = &layers.layers[0];
+        if layer.view() != View::Overlay {
+            return;
+        }
+        let error = fs::write(layer.place().join("a/c"), "new").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::PERM.raw_os_error()));
+        fs::write(layer.place().join("a/new"), "new").unwrap();
+        let Some(_new) = Flagged::new(layer.place().join("a/new"), IFlags::IMMUTABLE) else { return };
+        layers.freeze().unwrap();
+        let list = layer.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["created a/new"]);
+        assert_eq!(list.incomplete, [Incomplete::ForeignOwner { path: "a/new".into() }]);
     }
 
     /// Runs the tests of layers and copies as a user without rights, who has a tree of root's next to them.
@@ -348,7 +423,7 @@ mod tests {
         let scratch = std::path::absolute("scratch").unwrap();
         let untouched = snapshot(&foreign, true, true);
         let quota = Quota { bytes: 1 << 20, files: 100 };
-        let plan = LayerPlan { trees: vec![foreign.clone()], names: vec![], quota, scratch };
+        let plan = LayerPlan { trees: vec![foreign.clone()], quota, scratch, ..LayerPlan::default() };
         let layers = Layers::open(&plan).unwrap();
         let layer = &layers.layers[0];
         layers.freeze().unwrap();

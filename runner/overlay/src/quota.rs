@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Upper bounds of a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Bytes of content that the layer holds.
     pub bytes: u64,

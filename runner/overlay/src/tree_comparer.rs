@@ -14,6 +14,7 @@ use crate::closed_modes::ClosedModes;
 use crate::comparison::{Findings, LoneEntry, RemovedEntry, difference};
 use crate::content_reader::ContentReader;
 use crate::entry_bound::EntryBound;
+use crate::entry_flags::EntryFlags;
 use crate::entry_reader::{self, FileId, FoundEntry};
 use crate::old_tree::OldTree;
 use crate::quota::ListBounds;
@@ -92,6 +93,7 @@ impl<O: OldTree> Comparer<'_, O> {
 
     fn compare_root(&mut self) -> io::Result<()> {
         let after = self.after(Path::new(""))?;
+        self.compare_flags(Path::new(""), Some(self.sides.root), &after);
         self.findings.compare(PathBuf::new(), None, self.sides.root.entry.clone(), after.entry);
         Ok(())
     }
@@ -103,6 +105,7 @@ impl<O: OldTree> Comparer<'_, O> {
             merged.map(Path::to_owned).or_else(|| natural.clone().filter(|old| !self.candidates.moved.contains(old)));
         let before = old.as_deref().and_then(|old| self.before(old));
         let after = self.after(path)?;
+        self.compare_flags(path, before.as_ref(), &after);
         let Some(before) = before else {
             self.findings.created.push(LoneEntry { path: path.to_owned(), entry: after.entry, inode: None });
             return Ok(());
@@ -153,6 +156,7 @@ impl<O: OldTree> Comparer<'_, O> {
         }
         let old = self.natural(path).filter(|old| !self.candidates.moved.contains(old));
         let before = old.as_deref().and_then(|old| Some((old, self.before(old)?)));
+        self.compare_flags(path, before.as_ref().map(|(_, before)| before), &after);
         let Some((old, mut before)) = before else {
             self.content.fill(Some(self.sides.view), path, &mut after);
             let inode = copied.then_some(after.id.1);
@@ -162,6 +166,13 @@ impl<O: OldTree> Comparer<'_, O> {
         self.content.fill_both((self.sides.old.content(), old, &mut before), (Some(self.sides.view), path, &mut after));
         self.findings.compare(path.to_owned(), None, before.entry, after.entry);
         Ok(())
+    }
+
+    /// Notes an entry whose flags are not those of before. A commit does not set them, and a copy up loses them.
+    fn compare_flags(&mut self, path: &Path, before: Option<&FoundEntry>, after: &FoundEntry) {
+        if before.map_or_else(EntryFlags::default, |before| before.flags) != after.flags {
+            self.findings.incomplete.push(Incomplete::ForeignOwner { path: path.to_owned() });
+        }
     }
 
     /// Joins the names of each file, and notes changed files that have names outside.
