@@ -8,18 +8,23 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use crate::change_list::ChangeList;
+use crate::closed_modes::ClosedModes;
 use crate::entry_reader::{self, FoundEntry};
 use crate::error::LayerError;
 use crate::fits::{self, View};
 use crate::mount::OverlayMount;
 use crate::name_stage::NameStage;
 use crate::overlay_changes::{self, FrozenOverlay};
+use crate::overlay_marks::OverlayMarks;
+use crate::overlay_view::OverlayView;
 use crate::own_places;
 use crate::private_place::PrivatePlace;
 use crate::quota::{ListBounds, Quota};
 use crate::tree_copy::TreeCopy;
 use crate::tree_facts;
 use crate::tree_root::TreeRoot;
+use crate::tree_survey;
+use crate::user_overlay::UserOverlay;
 
 /// What a run needs layers for.
 #[derive(Debug, Clone, Default)]
@@ -45,9 +50,35 @@ pub struct Layer {
 
 #[derive(Debug)]
 enum Content {
-    Overlay { mount: OverlayMount, real: TreeRoot, root: Box<FoundEntry> },
+    Overlay(Box<OverlayContent>),
     Copy { copy: TreeCopy, place: PrivatePlace },
     Stage(NameStage),
+}
+
+#[derive(Debug)]
+struct OverlayContent {
+    overlay: OverlayView,
+    real: TreeRoot,
+    /// The root of the view before the run.
+    root: FoundEntry,
+    /// Entries that were opened to be read.
+    closed: ClosedModes,
+    renames_directories: bool,
+}
+
+impl OverlayContent {
+    fn changes(&self, bounds: ListBounds) -> io::Result<ChangeList> {
+        let frozen = FrozenOverlay {
+            view: self.overlay.view(),
+            upper: self.overlay.upper(),
+            work: self.overlay.work(),
+            real: &self.real,
+            root: &self.root,
+            marks: self.overlay.marks(),
+            closed: &self.closed,
+        };
+        overlay_changes::changes(frozen, bounds)
+    }
 }
 
 impl Layer {
@@ -55,19 +86,30 @@ impl Layer {
         let real = TreeRoot::open(path).map_err(|cause| LayerError::Open { path: path.to_owned(), cause })?;
         let compare = |cause| LayerError::Compare { path: path.to_owned(), cause };
         let facts = tree_facts::collect(&real, &own_places(plan)).map_err(compare)?;
-        let refused = |cause| LayerError::Open { path: path.to_owned(), cause };
-        let view = fits::view_of(&facts)?;
-        if view == View::Overlay {
-            match OverlayMount::new(&real, plan.quota) {
-                Ok(mount) => {
-                    let root = entry_reader::read(&mount.view, Path::new("")).map_err(compare)?;
-                    let root = root.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
-                    let content = Content::Overlay { mount, real, root: Box::new(root) };
-                    return Ok(Self { path: path.to_owned(), content });
-                }
-                // A copy is exact, too.
-                Err((step, error)) => tracing::debug!(path = %path.display(), step, %error, "no overlay; copying"),
+        let made = match fits::view_of(&facts)? {
+            View::Overlay => {
+                Some((OverlayMount::new(&real, plan.quota, OverlayMarks::Trusted).map(OverlayView::Own), true))
             }
+            _ => {
+                let survey = tree_survey::survey(&real).map_err(compare)?;
+                let is_overlay = fits::view_of_user(survey, plan.quota) == View::Overlay;
+                let make = || UserOverlay::new(&facts.path, &real, plan.quota).map(OverlayView::Kept);
+                is_overlay.then(|| (make(), !survey.has_directories))
+            }
+        };
+        match made {
+            Some((Ok(overlay), renames_directories)) => {
+                let root = entry_reader::read(overlay.view(), Path::new("")).map_err(compare)?;
+                let root = root.ok_or_else(|| compare(io::ErrorKind::NotFound.into()))?;
+                let closed = ClosedModes::default();
+                let content = OverlayContent { overlay, real, root, closed, renames_directories };
+                return Ok(Self { path: path.to_owned(), content: Content::Overlay(Box::new(content)) });
+            }
+            // A copy is exact, too.
+            Some((Err((step, error)), _)) => {
+                tracing::debug!(path = %path.display(), step, %error, "no overlay; copying");
+            }
+            None => {}
         }
         let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
         let (place, view) = PrivatePlace::new(plan.quota, &plan.scratch).map_err(failed)?;
@@ -95,7 +137,7 @@ impl Layer {
     #[must_use]
     pub fn view(&self) -> View {
         match &self.content {
-            Content::Overlay { .. } => View::Overlay,
+            Content::Overlay(_) => View::Overlay,
             Content::Copy { .. } => View::Copy,
             Content::Stage(_) => View::Stage,
         }
@@ -105,9 +147,20 @@ impl Layer {
     #[must_use]
     pub fn directory(&self) -> BorrowedFd<'_> {
         match &self.content {
-            Content::Overlay { mount, .. } => mount.view.as_fd(),
+            Content::Overlay(content) => content.overlay.view().as_fd(),
             Content::Copy { copy, .. } => copy.view.as_fd(),
             Content::Stage(stage) => stage.directory().as_fd(),
+        }
+    }
+
+    /// Returns whether a module can rename the directories that were there before. An overlay of an ordinary user refuses
+    /// that with `EXDEV`, as between file systems. Most programs then copy; of a module that fails instead, a direct run
+    /// could have succeeded.
+    #[must_use]
+    pub fn renames_directories(&self) -> bool {
+        match &self.content {
+            Content::Overlay(content) => content.renames_directories,
+            Content::Copy { .. } | Content::Stage(_) => true,
         }
     }
 
@@ -125,7 +178,7 @@ impl Layer {
     /// A file of the layer stays open for writing.
     pub fn freeze(&self) -> Result<(), LayerError> {
         let frozen = match &self.content {
-            Content::Overlay { mount, .. } => mount.freeze(),
+            Content::Overlay(content) => content.overlay.freeze(&content.closed),
             Content::Copy { place, .. } => place.freeze(),
             Content::Stage(stage) => stage.freeze(),
         };
@@ -139,12 +192,11 @@ impl Layer {
     /// The layer cannot be read, or another file system was mounted in the granted directory meanwhile.
     pub fn changes(&self, bounds: ListBounds) -> Result<ChangeList, LayerError> {
         let listed = match &self.content {
-            Content::Overlay { mount, real, root } => {
-                let overlay = FrozenOverlay { view: &mount.view, upper: &mount.upper, work: &mount.work, real, root };
-                let below = tree_facts::path_of(real).and_then(|path| tree_facts::mount_below(&path));
+            Content::Overlay(content) => {
+                let below = tree_facts::path_of(&content.real).and_then(|path| tree_facts::mount_below(&path));
                 match below {
                     Ok(Some(below)) => return Err(mounted_meanwhile(below)),
-                    Ok(None) => overlay_changes::changes(overlay, bounds),
+                    Ok(None) => content.changes(bounds),
                     Err(error) => Err(error),
                 }
             }

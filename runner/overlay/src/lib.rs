@@ -27,6 +27,8 @@ mod mount;
 mod name_stage;
 mod old_tree;
 mod overlay_changes;
+mod overlay_marks;
+mod overlay_view;
 mod own_places;
 mod private_place;
 pub mod quota;
@@ -36,5 +38,7 @@ mod tree_comparer;
 mod tree_copy;
 mod tree_facts;
 mod tree_root;
+mod tree_survey;
 #[cfg(test)]
 mod tree_tests;
+mod user_overlay;

@@ -149,9 +149,10 @@ impl<O: OldTree> Comparer<'_, O> {
 
     fn compare_other(&mut self, path: &Path, copied: bool) -> io::Result<()> {
         let mut after = self.after(path)?;
-        let links = after.entry.links.saturating_add(self.outside.get(&after.id).copied().unwrap_or(0));
+        let id = self.identity(path, &after);
+        let links = after.entry.links.saturating_add(self.outside.get(&id).copied().unwrap_or(0));
         if links > 1 {
-            let names = self.names.entry(after.id).or_insert_with(|| (links, Vec::new()));
+            let names = self.names.entry(id).or_insert_with(|| (links, Vec::new()));
             names.1.push(path.to_owned());
         }
         let old = self.natural(path).filter(|old| !self.candidates.moved.contains(old));
@@ -271,9 +272,14 @@ impl<O: OldTree> Comparer<'_, O> {
         let gone = || io::Error::other("an entry of the frozen layer disappeared");
         let mut found = entry_reader::read(self.sides.view, path)?.ok_or_else(gone)?;
         if let Some(closed) = self.sides.closed {
-            found.entry.mode = closed.left(found.id, found.entry.mode);
+            found.entry.mode = closed.left(self.identity(path, &found), found.entry.mode);
         }
         Ok(found)
+    }
+
+    /// Returns the identity of an entry of the new tree.
+    fn identity(&self, path: &Path, found: &FoundEntry) -> FileId {
+        self.candidates.identities.get(path).copied().unwrap_or(found.id)
     }
 
     fn before(&mut self, old: &Path) -> Option<FoundEntry> {
