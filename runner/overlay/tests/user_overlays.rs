@@ -6,6 +6,7 @@ mod tree_tests;
 
 use std::fs;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -14,23 +15,26 @@ use proptest::test_runner::TestRunner;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
+use modbox_overlay::commit::fault::NoFault;
+use modbox_overlay::commit::{Committed, Granted, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::fits::View;
 use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
 // The module of trees names these as those of its own crate.
-use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, words, writer};
+use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, tree, words, writer};
 use modbox_overlay::{change, change_list};
 
 /// The user.
 const USER: u32 = 4242;
 
 /// The tests, by their names.
-const TESTS: [(&str, fn()); 6] = [
+const TESTS: [(&str, fn()); 7] = [
     ("what is listed makes a copy equal to a direct edit", what_is_listed_makes_a_copy_equal_to_a_direct_edit),
     ("a rename of an old directory is refused and told", a_rename_of_an_old_directory_is_refused_and_told),
     ("a tree without directories renames new ones", a_tree_without_directories_renames_new_ones),
     ("what a module closes is compared all the same", what_a_module_closes_is_compared_all_the_same),
     ("a writer prevents the freeze", a_writer_prevents_the_freeze_and_a_frozen_overlay_is_read_only),
+    ("a commit publishes what was written and no mark", a_commit_publishes_what_was_written_and_no_mark),
     ("an overlay ends with its process and at its quota", an_overlay_ends_with_its_process_and_at_its_quota),
 ];
 
@@ -186,6 +190,36 @@ fn a_writer_prevents_the_freeze_and_a_frozen_overlay_is_read_only() {
     layers.freeze().unwrap();
     let error = fs::write(layer.place().join("a/c"), "").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ReadOnlyFilesystem);
+}
+
+fn a_commit_publishes_what_was_written_and_no_mark() {
+    let directory = fixture();
+    let at = |name: &str| directory.path().join(name);
+    copy(&at("tree"), &at("direct"));
+    let start = Start::settled();
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    for root in [layer.place(), at("direct")] {
+        fs::write(root.join("a/c"), "new").unwrap();
+        fs::remove_dir_all(root.join("b")).unwrap();
+        fs::create_dir(root.join("b")).unwrap();
+        fs::rename(root.join("a/a/a"), root.join("b/a")).unwrap();
+    }
+    layers.freeze().unwrap();
+    let changes = layer.changes(ListBounds::default()).unwrap().changes;
+    let state = StateDir::open(&at("state")).unwrap();
+    let real = fs::File::open(at("tree")).unwrap();
+    let (path, view) = (at("tree"), layer.directory());
+    let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
+    let (strength, owners) = (Strength::Process, |uid, gid| (uid, gid) == (USER, USER));
+    let settings = Settings { owners: &owners, strength, keep_undo: false, state: &state, fault: &NoFault };
+    let committed = commit(&[granted], settings);
+    assert!(matches!(committed, Ok(Committed::Done { .. })), "{committed:?}");
+    assert_eq!(snapshot(&at("tree"), false, false), snapshot(&at("direct"), false, false));
+    for path in tree(&at("tree")) {
+        let length = rustix::fs::llistxattr(at("tree").join(&path), &mut [0; 100]).unwrap();
+        assert_eq!(length, 0, "{path:?}");
+    }
 }
 
 fn an_overlay_ends_with_its_process_and_at_its_quota() {
