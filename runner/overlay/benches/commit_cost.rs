@@ -3,6 +3,8 @@
 //! `cargo bench -p modbox-overlay` prints medians and the ratio of the commit to the loop. The rounds alternate, so that
 //! other work of the machine meets both. This file does not check results; the tests of commits do.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};

@@ -125,7 +125,7 @@ fn keep(there: &UnixStream, path: &Path, identity: (u64, u64), quota: Quota) -> 
         descriptor::send(rustix::stdio::stdin(), directory.as_fd())?;
     }
     while rustix::io::retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut [0]))? > 0 {
-        send(mount.freeze().as_ref().map(|()| ()))?;
+        send(mount.freeze().as_ref().copied())?;
     }
     Ok(())
 }

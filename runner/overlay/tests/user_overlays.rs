@@ -1,5 +1,7 @@
 //! Tests of the overlays of an ordinary user, in a process with one thread. Root runs them as such a user.
 
+#![allow(clippy::print_stdout, reason = "the tests have no other harness")]
+
 #[path = "../src/tree_tests.rs"]
 #[allow(dead_code, reason = "the tests of the crate use all of it")]
 mod tree_tests;

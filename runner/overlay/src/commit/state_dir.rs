@@ -121,7 +121,7 @@ impl StateDir {
     pub(super) fn names(&self) -> Result<Vec<String>, CommitError> {
         let names = inode::names(&self.dir).map_err(|cause| error("list", &self.path, cause))?;
         let names = names.into_iter().filter_map(|name| name.into_string().ok());
-        let names = names.map(|name| name.strip_suffix(PREPARED).map_or(name.clone(), str::to_owned));
+        let names = names.map(|name| name.strip_suffix(PREPARED).map_or_else(|| name.clone(), str::to_owned));
         Ok(names.filter(|name| is_run_name(name)).collect())
     }
 
