@@ -48,12 +48,8 @@ fn processes_of_this_user() -> io::Result<u64> {
 }
 
 /// Starts a process that ends at once.
-#[expect(unsafe_code, reason = "std's exit runs what was registered by the parent")]
 fn start_and_end_one() -> io::Result<()> {
-    let Some(child) = process::fork()? else {
-        // SAFETY: _exit takes an integer and does not return.
-        unsafe { libc::_exit(0) }
-    };
+    let Some(child) = process::fork()? else { process::end_fork() };
     rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), WaitOptions::empty()))?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::LayerError;
 use crate::layers::{Content, Layer, Layers};
+use crate::overlay_view::OverlayView;
 use crate::private_place::PrivatePlace;
 use crate::quota::Bound;
 
@@ -22,7 +23,7 @@ impl Layer {
     pub fn needs_mount(&self) -> bool {
         let is_memory = |place: &PrivatePlace| matches!(place, PrivatePlace::Memory(_));
         match &self.content {
-            Content::Overlay { .. } => true,
+            Content::Overlay(_) => true,
             Content::Copy { place, .. } => is_memory(place),
             Content::Stage(stage) => is_memory(stage.place()),
         }
@@ -33,7 +34,7 @@ impl Layer {
     #[must_use]
     pub fn reached(&self) -> Option<Bound> {
         match &self.content {
-            Content::Overlay { mount, .. } => mount.reached(),
+            Content::Overlay(content) => content.overlay.reached(),
             Content::Copy { place, .. } => place.reached(),
             Content::Stage(stage) => stage.place().reached(),
         }
@@ -47,12 +48,21 @@ impl Layer {
     /// The kernel refuses the mount, or the layer was attached before.
     pub fn attach(&self, at: &Path) -> Result<PathBuf, LayerError> {
         let attached = match &self.content {
-            Content::Overlay { mount, .. } => mount.attach(at).map(|()| at.to_owned()),
+            Content::Overlay(content) => match &content.overlay {
+                OverlayView::Own(mount) => mount.attach(at).map(|()| at.to_owned()),
+                // It is mounted in the namespaces of another process, so it has no path here.
+                OverlayView::Kept(_) => return Err(too_large(&self.path)),
+            },
             Content::Copy { place, .. } => place.attach(at),
             Content::Stage(stage) => stage.place().attach(at).map(|directory| directory.join(stage.name())),
         };
         attached.map_err(|cause| LayerError::Attach { path: self.path.clone(), cause })
     }
+}
+
+fn too_large(path: &Path) -> LayerError {
+    let reason = "it is too large for a copy, and only root can attach another view".to_owned();
+    LayerError::Unfit { path: path.to_owned(), reason, remedy: "grant less of it, or raise `--max-disk`" }
 }
 
 impl Layers {
@@ -82,7 +92,8 @@ mod tests {
         }
         fs::write(at("file"), "old").unwrap();
         let quota = Quota { bytes: 1 << 20, files: 100 };
-        let plan = LayerPlan { trees: vec![at("tree")], names: vec![at("file")], quota, scratch: at("scratch") };
+        let plan =
+            LayerPlan { trees: vec![at("tree")], names: vec![at("file")], quota, scratch: at("scratch"), own: vec![] };
         let layers = Layers::open(&plan).unwrap();
         let written = || {
             if layers.need_mounts() {

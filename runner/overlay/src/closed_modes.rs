@@ -24,6 +24,16 @@ impl ClosedModes {
     /// The mode cannot be set.
     pub(crate) fn open(&self, entry: impl AsFd) -> io::Result<()> {
         let stat = rustix::fs::fstat(&entry)?;
+        self.open_as(entry, (stat.st_dev, stat.st_ino))
+    }
+
+    /// Does the same with an entry that is known by another identity than its own.
+    ///
+    /// # Errors
+    ///
+    /// The mode cannot be set.
+    pub(crate) fn open_as(&self, entry: impl AsFd, id: FileId) -> io::Result<()> {
+        let stat = rustix::fs::fstat(&entry)?;
         let needed = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => 0o700,
             FileType::RegularFile => 0o400,
@@ -36,7 +46,7 @@ impl ClosedModes {
         let opened = left | needed;
         rustix::fs::chmod(format!("/proc/self/fd/{}", entry.as_fd().as_raw_fd()), Mode::from_raw_mode(opened))?;
         let mut modes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        modes.insert((stat.st_dev, stat.st_ino), (left, opened));
+        modes.insert(id, (left, opened));
         Ok(())
     }
 

@@ -14,10 +14,14 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use crate::change::{Digest, Entry, EntryType};
+use crate::entry_flags::EntryFlags;
 use crate::tree_root::TreeRoot;
 
 /// Maximum size of the list of names of extended attributes, and of one value: the kernel's own.
 const MAX_XATTR: usize = 64 << 10;
+
+/// Size of most lists and values.
+const USUAL_XATTR: usize = 256;
 
 /// Maximum size of all extended attributes of an entry.
 const MAX_XATTRS: usize = 1 << 20;
@@ -35,6 +39,8 @@ pub(crate) struct FoundEntry {
     pub(crate) entry: Entry,
     /// Its identity in the file system that it was read from.
     pub(crate) id: FileId,
+    /// Its flags.
+    pub(crate) flags: EntryFlags,
 }
 
 /// Reads an entry, without the content of a file. Returns `None` if it does not exist.
@@ -67,7 +73,7 @@ pub(crate) fn read(root: &TreeRoot, path: &Path) -> io::Result<Option<FoundEntry
         xattrs: xattrs(&opened)?,
         links: links(&stat),
     };
-    Ok(Some(FoundEntry { entry, id: (stat.st_dev, stat.st_ino) }))
+    Ok(Some(FoundEntry { entry, id: (stat.st_dev, stat.st_ino), flags: EntryFlags::read(&opened)? }))
 }
 
 /// Returns the digest of a file's content.
@@ -89,7 +95,8 @@ pub(crate) fn digest(root: &TreeRoot, path: &Path, found: &FoundEntry) -> io::Re
 
 /// Returns the digest of at most one byte more than `size`, with the number of bytes.
 fn digest_of(file: &OwnedFd, size: u64) -> io::Result<(Digest, u64)> {
-    let (mut hasher, mut buffer, mut length) = (Sha256::new(), vec![0; BUFFER], 0_u64);
+    let room = usize::try_from(size).unwrap_or(BUFFER).min(BUFFER) + 1;
+    let (mut hasher, mut buffer, mut length) = (Sha256::new(), vec![0; room], 0_u64);
     while length <= size {
         let read = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut buffer[..]))?;
         if read == 0 {
@@ -130,28 +137,42 @@ fn links(stat: &Stat) -> u64 {
 pub(crate) fn xattrs(opened: impl AsFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
     // A descriptor that is open only to look has no attributes by itself; its name in `/proc` has, of every type.
     let place = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
+    collect_xattrs(
+        |names| rustix::fs::listxattr(&*place, names),
+        |name, value| rustix::fs::getxattr(&*place, name, value),
+    )
+}
+
+/// Returns the extended attributes of an entry that is open for reading.
+pub(crate) fn xattrs_of_open(opened: impl AsFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    collect_xattrs(
+        |names| rustix::fs::flistxattr(&opened, names),
+        |name, value| rustix::fs::fgetxattr(&opened, name, value),
+    )
+}
+
+fn collect_xattrs(
+    list: impl Fn(&mut [u8]) -> rustix::io::Result<usize>,
+    get: impl Fn(&[u8], &mut [u8]) -> rustix::io::Result<usize>,
+) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let mut xattrs = BTreeMap::new();
-    let length = match rustix::fs::listxattr_query(&*place) {
-        Ok(length) => length,
+    let names = match sized(list) {
+        Ok(names) => names,
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(xattrs),
         Err(errno) => return Err(errno.into()),
     };
-    if length == 0 {
-        return Ok(xattrs);
-    }
-    let (mut names, mut value, mut total) = (vec![0_u8; MAX_XATTR], vec![0_u8; MAX_XATTR], 0);
-    let length = rustix::fs::listxattr(&*place, &mut names[..])?;
-    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let read = match rustix::fs::getxattr(&*place, name, &mut value[..]) {
-            Ok(read) => read,
+    let mut total = 0;
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let value = match sized(|value| get(name, value)) {
+            Ok(value) => value,
             Err(Errno::NODATA) => continue,
             Err(errno) => return Err(errno.into()),
         };
-        total += name.len() + read;
+        total += name.len() + value.len();
         if total > MAX_XATTRS {
             return Err(io::Error::other(format!("it has more than {MAX_XATTRS} bytes of extended attributes")));
         }
-        xattrs.insert(String::from_utf8_lossy(name).into_owned(), value[..read].to_vec());
+        xattrs.insert(String::from_utf8_lossy(name).into_owned(), value);
     }
     Ok(xattrs)
 }
@@ -159,13 +180,23 @@ pub(crate) fn xattrs(opened: impl AsFd) -> io::Result<BTreeMap<String, Vec<u8>>>
 /// Returns one extended attribute of an open entry, if it has it.
 pub(crate) fn xattr(opened: impl AsFd, name: &str) -> io::Result<Option<Vec<u8>>> {
     let place = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
-    let mut value = vec![0_u8; MAX_XATTR];
-    match rustix::fs::getxattr(&*place, name, &mut value[..]) {
-        Ok(length) => {
-            value.truncate(length);
-            Ok(Some(value))
-        }
+    match sized(|value| rustix::fs::getxattr(&*place, name, value)) {
+        Ok(value) => Ok(Some(value)),
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
+}
+
+/// Reads into a buffer that has room for most attributes, and else into one that has room for all.
+fn sized(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+    let mut buffer = vec![0; USUAL_XATTR];
+    let length = match read(&mut buffer) {
+        Err(Errno::RANGE) => {
+            buffer.resize(MAX_XATTR, 0);
+            read(&mut buffer)?
+        }
+        length => length?,
+    };
+    buffer.truncate(length);
+    Ok(buffer)
 }

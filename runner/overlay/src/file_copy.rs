@@ -108,7 +108,7 @@ pub(crate) fn is_inexact(original: &FoundEntry, copy: &FoundEntry) -> bool {
     let attributes = |found: &FoundEntry| {
         (found.entry.mode, found.entry.uid, found.entry.gid, found.entry.xattrs.clone(), found.entry.entry_type)
     };
-    attributes(original) != attributes(copy)
+    attributes(original) != attributes(copy) || original.flags != copy.flags
 }
 
 /// Reads an entry with its state in the file system. Returns `None` if it does not exist.

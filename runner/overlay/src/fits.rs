@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LayerError;
+use crate::quota::Quota;
+use crate::tree_survey::TreeSurvey;
 
 /// Way in which a module sees a granted directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +68,10 @@ pub(crate) struct TreeFacts {
     pub(crate) is_read_only: bool,
     /// A mount below it.
     pub(crate) mount_below: Option<PathBuf>,
+    /// What its flags say against a layer.
+    pub(crate) obstacle: Option<&'static str>,
+    /// A place of modbox's own in it or around it.
+    pub(crate) own_place: Option<PathBuf>,
     /// Whether this process can make an exact overlay.
     pub(crate) can_overlay: bool,
 }
@@ -96,11 +102,38 @@ pub(crate) fn view_of(facts: &TreeFacts) -> Result<View, LayerError> {
     if facts.is_read_only {
         return refused(&facts.path, "it is mounted read-only", "grant it for reading only, or mount it writable");
     }
+    if let Some(own) = &facts.own_place {
+        let reason = format!("modbox keeps its own files in `{}`", own.display());
+        return refused(&facts.path, &reason, "grant a directory without them, or move them by their options");
+    }
+    if let Some(reason) = facts.obstacle {
+        return refused(&facts.path, reason, "clear the flag, or run it without a preview or a transaction");
+    }
     if let Some(below) = &facts.mount_below {
         let reason = "another file system is mounted in the granted directory";
         return refused(below, reason, "grant the directories beside it, and not the one around it");
     }
     Ok(if facts.can_overlay { View::Overlay } else { View::Copy })
+}
+
+/// Upper bound of the entries of a tree that is copied in a moment.
+const QUICK_ENTRIES: u64 = 256;
+
+/// Upper bound of the bytes of a tree that is copied in a moment.
+const QUICK_BYTES: u64 = 4 << 20;
+
+/// Returns the view of a directory for an ordinary user.
+///
+/// A copy is exact for every tree, and takes time and space for all of it. A user's overlay takes none, and is exact if
+/// each entry is the user's own with one name. It does not rename the directories below: a rename fails with `EXDEV`, as
+/// between file systems, and most programs then copy. A link to an old file can have another number than the file, as a
+/// module sees it; in the list of changes they are one file. So a copy is made of a tree that is copied in a moment or that has
+/// something an overlay does not hold, and an overlay over any other tree. What is neither fit for an overlay nor within
+/// the quota of a copy is refused when it is copied.
+pub(crate) fn view_of_user(survey: TreeSurvey, quota: Quota) -> View {
+    let is_within = survey.entries <= quota.files && survey.bytes <= quota.bytes;
+    let is_quick = is_within && survey.entries <= QUICK_ENTRIES && survey.bytes <= QUICK_BYTES;
+    if survey.is_exact && !is_quick { View::Overlay } else { View::Copy }
 }
 
 fn kernel_files(path: &Path) -> Result<View, LayerError> {
@@ -122,6 +155,8 @@ mod tests {
             file_system: FileSystem::Plain,
             is_read_only: false,
             mount_below: None,
+            obstacle: None,
+            own_place: None,
             can_overlay: true,
         }
     }
@@ -142,11 +177,31 @@ mod tests {
             (TreeFacts { file_system: FileSystem::Remote, ..facts() }, "on the machine that has the files"),
             (TreeFacts { file_system: FileSystem::WithoutOwners, ..facts() }, "no owners"),
             (TreeFacts { is_read_only: true, ..facts() }, "read-only"),
+            (TreeFacts { obstacle: Some("it is immutable"), ..facts() }, "`/srv`: it is immutable; clear the flag"),
+            (TreeFacts { own_place: Some("/srv/state".into()), ..facts() }, "its own files in `/srv/state`"),
             (TreeFacts { mount_below: Some("/srv/x".into()), ..facts() }, "`/srv/x`: another file system"),
         ];
         for (facts, expected) in cases {
             let error = view_of(&facts).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_user_has_an_overlay_where_a_copy_is_slow_or_too_large() {
+        let small = TreeSurvey { is_exact: true, has_directories: true, entries: 200, bytes: 1 << 20 };
+        let quota = Quota { bytes: 64 << 20, files: 1000 };
+        let cases = [
+            (small, quota, View::Copy),
+            (TreeSurvey { entries: 300, ..small }, quota, View::Overlay),
+            (TreeSurvey { bytes: 8 << 20, ..small }, quota, View::Overlay),
+            (small, Quota { files: 100, ..quota }, View::Overlay),
+            (small, Quota { bytes: 1000, ..quota }, View::Overlay),
+            (TreeSurvey { is_exact: false, entries: 300, ..small }, quota, View::Copy),
+            (TreeSurvey { is_exact: false, ..small }, Quota { files: 100, ..quota }, View::Copy),
+        ];
+        for (survey, quota, expected) in cases {
+            assert_eq!(view_of_user(survey, quota), expected, "{survey:?} {quota:?}");
         }
     }
 

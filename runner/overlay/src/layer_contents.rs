@@ -20,7 +20,7 @@ impl Layer {
     /// A file cannot be read. The real one may have changed meanwhile.
     pub fn contents(&self, change: &Change, bound: u64) -> io::Result<[Vec<u8>; 2]> {
         let (real, view, name) = match &self.content {
-            Content::Overlay { mount, real, .. } => (real, &mount.view, None),
+            Content::Overlay(content) => (&content.real, content.overlay.view(), None),
             Content::Copy { copy, real, .. } => (real, &copy.view, None),
             Content::Stage(stage) => (stage.real(), stage.directory(), Some(Path::new(stage.name()))),
         };
@@ -37,7 +37,7 @@ impl Layer {
     pub fn granted(&self, changes: Vec<Change>, start: Start) -> Granted<'_> {
         let granted = |real, view| Granted { path: self.path.clone(), real, view, only: None, changes, start };
         match &self.content {
-            Content::Overlay { mount, real, .. } => granted(real.as_fd(), mount.view.as_fd()),
+            Content::Overlay(content) => granted(content.real.as_fd(), content.overlay.view().as_fd()),
             Content::Copy { copy, real, .. } => granted(real.as_fd(), copy.view.as_fd()),
             Content::Stage(stage) => {
                 let name = stage.name().to_owned();

@@ -8,20 +8,26 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use crate::change_list::ChangeList;
+use crate::closed_modes::ClosedModes;
 use crate::entry_reader::{self, FoundEntry};
 use crate::error::LayerError;
 use crate::fits::{self, View};
 use crate::mount::OverlayMount;
 use crate::name_stage::NameStage;
 use crate::overlay_changes::{self, FrozenOverlay};
+use crate::overlay_marks::OverlayMarks;
+use crate::overlay_view::OverlayView;
+use crate::own_places;
 use crate::private_place::PrivatePlace;
 use crate::quota::{ListBounds, Quota};
 use crate::tree_copy::TreeCopy;
 use crate::tree_facts;
 use crate::tree_root::TreeRoot;
+use crate::tree_survey;
+use crate::user_overlay::UserOverlay;
 
 /// What a run needs layers for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LayerPlan {
     /// Directories, by absolute paths without links.
     pub trees: Vec<PathBuf>,
@@ -31,6 +37,8 @@ pub struct LayerPlan {
     pub quota: Quota,
     /// A private directory of this user for copies. Root's copies are in memory.
     pub scratch: PathBuf,
+    /// Places of modbox's own: state, cache, audit. No grant may hold one.
+    pub own: Vec<PathBuf>,
 }
 
 /// Layer over one granted directory or name.
@@ -43,15 +51,8 @@ pub struct Layer {
 /// What a layer is made of.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// An overlay, with the real directory below and the state of its root.
-    Overlay {
-        /// The overlay.
-        mount: OverlayMount,
-        /// The real directory.
-        real: TreeRoot,
-        /// The state of its root when the layer was made.
-        root: Box<FoundEntry>,
-    },
+    /// An overlay.
+    Overlay(Box<OverlayContent>),
     /// A copy, with the place that holds it.
     Copy {
         /// The copy.
@@ -65,24 +66,63 @@ pub(crate) enum Content {
     Stage(NameStage),
 }
 
+/// An overlay, with what it is compared with.
+#[derive(Debug)]
+pub(crate) struct OverlayContent {
+    pub(crate) overlay: OverlayView,
+    /// The real directory.
+    pub(crate) real: TreeRoot,
+    /// The root of the view before the run.
+    root: FoundEntry,
+    /// Entries that were opened to be read.
+    closed: ClosedModes,
+    renames_directories: bool,
+}
+
+impl OverlayContent {
+    fn changes(&self, bounds: ListBounds) -> io::Result<ChangeList> {
+        let frozen = FrozenOverlay {
+            view: self.overlay.view(),
+            upper: self.overlay.upper(),
+            work: self.overlay.work(),
+            real: &self.real,
+            root: &self.root,
+            marks: self.overlay.marks(),
+            closed: &self.closed,
+        };
+        overlay_changes::changes(frozen, bounds)
+    }
+}
+
 impl Layer {
     pub(crate) fn over_tree(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
         let real = TreeRoot::open(path).map_err(|cause| LayerError::Open { path: path.to_owned(), cause })?;
         let compare = |cause| LayerError::Compare { path: path.to_owned(), cause };
-        let facts = tree_facts::collect(&real).map_err(compare)?;
-        let refused = |cause| LayerError::Open { path: path.to_owned(), cause };
-        let view = fits::view_of(&facts)?;
-        if view == View::Overlay {
-            match OverlayMount::new(&real, plan.quota) {
-                Ok(mount) => {
-                    let root = entry_reader::read(&mount.view, Path::new("")).map_err(compare)?;
-                    let root = root.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
-                    let content = Content::Overlay { mount, real, root: Box::new(root) };
-                    return Ok(Self { path: path.to_owned(), content });
-                }
-                // A copy is exact, too.
-                Err((step, error)) => tracing::debug!(path = %path.display(), step, %error, "no overlay; copying"),
+        let facts = tree_facts::collect(&real, &own_places(plan)).map_err(compare)?;
+        let made = match fits::view_of(&facts)? {
+            View::Overlay => {
+                Some((OverlayMount::new(&real, plan.quota, OverlayMarks::Trusted).map(OverlayView::Own), true))
             }
+            _ => {
+                let survey = tree_survey::survey(&real).map_err(compare)?;
+                let is_overlay = fits::view_of_user(survey, plan.quota) == View::Overlay;
+                let make = || UserOverlay::new(&facts.path, &real, plan.quota).map(OverlayView::Kept);
+                is_overlay.then(|| (make(), !survey.has_directories))
+            }
+        };
+        match made {
+            Some((Ok(overlay), renames_directories)) => {
+                let root = entry_reader::read(overlay.view(), Path::new("")).map_err(compare)?;
+                let root = root.ok_or_else(|| compare(io::ErrorKind::NotFound.into()))?;
+                let closed = ClosedModes::default();
+                let content = OverlayContent { overlay, real, root, closed, renames_directories };
+                return Ok(Self { path: path.to_owned(), content: Content::Overlay(Box::new(content)) });
+            }
+            // A copy is exact, too.
+            Some((Err((step, error)), _)) => {
+                tracing::debug!(path = %path.display(), step, %error, "no overlay; copying");
+            }
+            None => {}
         }
         let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
         let (place, view) = PrivatePlace::new(plan.quota, &plan.scratch).map_err(failed)?;
@@ -91,6 +131,11 @@ impl Layer {
     }
 
     fn over_name(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
+        if let Some(own) = own_places::overlap(path, &own_places(plan)) {
+            let reason = format!("modbox keeps its own files in `{}`", own.display());
+            let remedy = "grant another file, or move them by their options";
+            return Err(LayerError::Unfit { path: path.to_owned(), reason, remedy });
+        }
         let stage = NameStage::new(path, plan.quota, &plan.scratch)?;
         Ok(Self { path: path.to_owned(), content: Content::Stage(stage) })
     }
@@ -105,7 +150,7 @@ impl Layer {
     #[must_use]
     pub fn view(&self) -> View {
         match &self.content {
-            Content::Overlay { .. } => View::Overlay,
+            Content::Overlay(_) => View::Overlay,
             Content::Copy { .. } => View::Copy,
             Content::Stage(_) => View::Stage,
         }
@@ -115,9 +160,20 @@ impl Layer {
     #[must_use]
     pub fn directory(&self) -> BorrowedFd<'_> {
         match &self.content {
-            Content::Overlay { mount, .. } => mount.view.as_fd(),
+            Content::Overlay(content) => content.overlay.view().as_fd(),
             Content::Copy { copy, .. } => copy.view.as_fd(),
             Content::Stage(stage) => stage.directory().as_fd(),
+        }
+    }
+
+    /// Returns whether a module can rename the directories that were there before. An overlay of an ordinary user refuses
+    /// that with `EXDEV`, as between file systems. Most programs then copy; of a module that fails instead, a direct run
+    /// could have succeeded.
+    #[must_use]
+    pub fn renames_directories(&self) -> bool {
+        match &self.content {
+            Content::Overlay(content) => content.renames_directories,
+            Content::Copy { .. } | Content::Stage(_) => true,
         }
     }
 
@@ -135,7 +191,7 @@ impl Layer {
     /// A file of the layer stays open for writing.
     pub fn freeze(&self) -> Result<(), LayerError> {
         let frozen = match &self.content {
-            Content::Overlay { mount, .. } => mount.freeze(),
+            Content::Overlay(content) => content.overlay.freeze(&content.closed),
             Content::Copy { place, .. } => place.freeze(),
             Content::Stage(stage) => stage.freeze(),
         };
@@ -149,12 +205,11 @@ impl Layer {
     /// The layer cannot be read, or another file system was mounted in the granted directory meanwhile.
     pub fn changes(&self, bounds: ListBounds) -> Result<ChangeList, LayerError> {
         let listed = match &self.content {
-            Content::Overlay { mount, real, root } => {
-                let overlay = FrozenOverlay { view: &mount.view, upper: &mount.upper, work: &mount.work, real, root };
-                let below = tree_facts::path_of(real).and_then(|path| tree_facts::mount_below(&path));
+            Content::Overlay(content) => {
+                let below = tree_facts::path_of(&content.real).and_then(|path| tree_facts::mount_below(&path));
                 match below {
                     Ok(Some(below)) => return Err(mounted_meanwhile(below)),
-                    Ok(None) => overlay_changes::changes(overlay, bounds),
+                    Ok(None) => content.changes(bounds),
                     Err(error) => Err(error),
                 }
             }
@@ -163,6 +218,11 @@ impl Layer {
         };
         listed.map_err(|cause| LayerError::Compare { path: self.path.clone(), cause })
     }
+}
+
+/// Returns the places that no grant may hold. Root does not need the scratch directory for layers, but others do.
+fn own_places(plan: &LayerPlan) -> Vec<PathBuf> {
+    plan.own.iter().chain([&plan.scratch]).filter(|place| place.is_absolute()).cloned().collect()
 }
 
 fn mounted_meanwhile(path: PathBuf) -> LayerError {
@@ -240,6 +300,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
+    use rustix::fs::IFlags;
+
     use super::*;
     use crate::change_list::Incomplete;
     use crate::tree_tests::{make_tree, snapshot, tree, words};
@@ -250,6 +312,7 @@ mod tests {
             names: vec![directory.join("file")],
             quota: Quota { bytes: 8 << 20, files: 100 },
             scratch: directory.join("scratch"),
+            own: Vec::new(),
         }
     }
 
@@ -295,12 +358,18 @@ mod tests {
         let inside = LayerPlan { names: vec![directory.path().join("tree/a/c")], ..plan(directory.path()) };
         let twice = LayerPlan { trees: vec![directory.path().join("tree"); 2], ..plan(directory.path()) };
         let kernel = LayerPlan { trees: vec!["/proc/self".into()], ..plan(directory.path()) };
+        let own = LayerPlan { own: vec![directory.path().join("tree/a/state")], ..plan(directory.path()) };
+        let audit = LayerPlan { own: vec![directory.path().join("file")], ..plan(directory.path()) };
+        let scratch = LayerPlan { scratch: directory.path().join("tree/a"), ..plan(directory.path()) };
         let absent = LayerPlan { trees: vec![directory.path().join("absent")], ..plan(directory.path()) };
         for (plan, expected) in [
             (inside, "granted twice"),
             (twice, "granted twice"),
             (kernel, "failed to open `/proc/self`"),
             (absent, "No such file"),
+            (own, "modbox keeps its own files in"),
+            (audit, "modbox keeps its own files in"),
+            (scratch, "modbox keeps its own files in"),
         ] {
             let error = Layers::open(&plan).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -322,6 +391,59 @@ mod tests {
             drop(writer);
             layer.freeze().unwrap();
         }
+    }
+
+    /// An entry with a flag, which is cleared at the end so that the tree can be removed.
+    struct Flagged(PathBuf);
+
+    impl Flagged {
+        /// Sets a flag. Returns `None` where the file system has none or this user may not set it.
+        fn new(path: PathBuf, flags: IFlags) -> Option<Self> {
+            let opened = fs::File::open(&path).unwrap();
+            let present = rustix::fs::ioctl_getflags(&opened).ok()?;
+            rustix::fs::ioctl_setflags(opened, present | flags).ok()?;
+            Some(Self(path))
+        }
+    }
+
+    impl Drop for Flagged {
+        fn drop(&mut self) {
+            let opened = fs::File::open(&self.0).unwrap();
+            let present = rustix::fs::ioctl_getflags(&opened).unwrap();
+            // A frozen layer ends with its flags.
+            let _ = rustix::fs::ioctl_setflags(opened, present - (IFlags::IMMUTABLE | IFlags::APPEND));
+        }
+    }
+
+    #[test]
+    fn an_immutable_directory_has_no_layer() {
+        let directory = fixture();
+        for flag in [IFlags::IMMUTABLE, IFlags::APPEND] {
+            let Some(flagged) = Flagged::new(directory.path().join("tree"), flag) else { return };
+            let error = Layers::open(&plan(directory.path())).unwrap_err().to_string();
+            assert!(error.contains("immutable or append-only") && error.contains("clear the flag"), "{error}");
+            drop(flagged);
+            Layers::open(&plan(directory.path())).unwrap();
+        }
+    }
+
+    #[test]
+    fn immutable_entries_stay_so_in_an_overlay_and_new_flags_are_told() {
+        let directory = fixture();
+        let Some(_flagged) = Flagged::new(directory.path().join("tree/a/c"), IFlags::IMMUTABLE) else { return };
+        let layers = Layers::open(&plan(directory.path())).unwrap();
+        let layer = &layers.layers[0];
+        if layer.view() != View::Overlay {
+            return;
+        }
+        let error = fs::write(layer.place().join("a/c"), "new").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::PERM.raw_os_error()));
+        fs::write(layer.place().join("a/new"), "new").unwrap();
+        let Some(_new) = Flagged::new(layer.place().join("a/new"), IFlags::IMMUTABLE) else { return };
+        layers.freeze().unwrap();
+        let list = layer.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["created a/new"]);
+        assert_eq!(list.incomplete, [Incomplete::ForeignOwner { path: "a/new".into() }]);
     }
 
     /// Runs the tests of layers and copies as a user without rights, who has a tree of root's next to them.
@@ -366,7 +488,7 @@ mod tests {
         let scratch = std::path::absolute("scratch").unwrap();
         let untouched = snapshot(&foreign, true, true);
         let quota = Quota { bytes: 1 << 20, files: 100 };
-        let plan = LayerPlan { trees: vec![foreign.clone()], names: vec![], quota, scratch };
+        let plan = LayerPlan { trees: vec![foreign.clone()], quota, scratch, ..LayerPlan::default() };
         let layers = Layers::open(&plan).unwrap();
         let layer = &layers.layers[0];
         layers.freeze().unwrap();

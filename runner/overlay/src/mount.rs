@@ -1,9 +1,9 @@
 //! Detached overlay mounts: a granted directory below, a private file system in memory above.
 //!
 //! The mounts are in no directory, so only a holder of a descriptor reaches them, and they end with the last one.
-//! Root makes them in its own namespaces. This file does not decide whether an overlay is exact for a directory.
+//! Root makes them in its own namespaces, and `user_overlay` in those of a process for it. This file does not decide whether an overlay is exact for a directory.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -17,6 +17,7 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
 
+use crate::overlay_marks::OverlayMarks;
 use crate::quota::{Bound, Quota};
 use crate::tree_root::TreeRoot;
 
@@ -26,6 +27,11 @@ const OWN_ENTRIES: u64 = 32;
 
 /// How long a freeze waits for files that are open for writing.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Options of root's overlays. With the last one, numbers of inodes are those of the lower file system, by which renames
+/// are found.
+const ROOT_OPTIONS: &[(&CStr, &CStr)] =
+    &[(c"index", c"on"), (c"redirect_dir", c"on"), (c"metacopy", c"off"), (c"xino", c"off")];
 
 /// A step that failed, with the kernel's error.
 pub(crate) type StepError = (&'static str, io::Error);
@@ -69,12 +75,7 @@ impl PrivateSpace {
 
     /// Returns which bound of the quota is reached.
     pub(crate) fn reached(&self) -> Option<Bound> {
-        let space = rustix::fs::fstatvfs(&self.root).ok()?;
-        match (space.f_bavail, space.f_favail) {
-            (0, _) => Some(Bound::Bytes),
-            (_, 0) => Some(Bound::Files),
-            (..) => None,
-        }
+        Bound::reached(&self.root)
     }
 
     /// Attaches it to an empty directory in the mount namespace of this thread.
@@ -99,8 +100,8 @@ pub(crate) struct OverlayMount {
 }
 
 impl OverlayMount {
-    /// Makes an overlay over an open directory, as root.
-    pub(crate) fn new(lower: &TreeRoot, quota: Quota) -> Result<Self, StepError> {
+    /// Makes an overlay over an open directory, as root, or as a user who may mount in this namespace.
+    pub(crate) fn new(lower: &TreeRoot, quota: Quota, marks: OverlayMarks) -> Result<Self, StepError> {
         let space = PrivateSpace::new(quota)?;
         let (upper, work) = (space.directory("upper")?, space.directory("work")?);
         // The root of the view has the attributes of the upper directory.
@@ -108,25 +109,24 @@ impl OverlayMount {
         crate::copied_attributes::copy_all(lower, &upper).map_err(same)?;
         let failed = |cause| ("mount the overlay", io::Error::from(cause));
         let context = fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC).map_err(failed)?;
-        let options = [
-            (c"lowerdir+", place(lower.as_fd())?),
-            (c"upperdir", place(upper.as_fd())?),
-            (c"workdir", place(work.as_fd())?),
-            (c"index", c"on".into()),
-            (c"redirect_dir", c"on".into()),
-            (c"metacopy", c"off".into()),
-            // Numbers of inodes are then those of the lower file system, by which renames are found.
-            (c"xino", c"off".into()),
-        ];
-        for (key, value) in options {
-            fsconfig_set_string(context.as_fd(), key, value).map_err(failed)?;
+        let places = [(c"lowerdir+", lower.as_fd()), (c"upperdir", upper.as_fd()), (c"workdir", work.as_fd())];
+        for (key, directory) in places {
+            fsconfig_set_string(context.as_fd(), key, place(directory)?).map_err(failed)?;
+        }
+        match marks {
+            OverlayMarks::Trusted => {
+                for (key, value) in ROOT_OPTIONS {
+                    fsconfig_set_string(context.as_fd(), *key, *value).map_err(failed)?;
+                }
+            }
+            OverlayMarks::User => fsconfig_set_flag(context.as_fd(), c"userxattr").map_err(failed)?,
         }
         fsconfig_set_flag(context.as_fd(), c"volatile").map_err(failed)?;
         fsconfig_create(context.as_fd()).map_err(failed)?;
         let (mount, view) = mounted(&context).map_err(failed)?;
         let work = TreeRoot::new(work);
         // Without file handles below, the kernel makes no index, and writes through one of two names would be lost.
-        if !matches!(work.look(Path::new("index")), Ok(Some(_))) {
+        if marks == OverlayMarks::Trusted && !matches!(work.look(Path::new("index")), Ok(Some(_))) {
             return Err(("keep the names of files together", io::ErrorKind::Unsupported.into()));
         }
         Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work, mount, space })

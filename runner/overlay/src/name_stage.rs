@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::change::{Change, ChangeKind};
 use crate::change_list::{ChangeList, Totals};
 use crate::copied_attributes;
+use crate::entry_flags;
 use crate::error::LayerError;
 use crate::private_place::PrivatePlace;
 use crate::quota::{ListBounds, Quota};
@@ -38,6 +39,10 @@ impl NameStage {
         };
         let open = |cause| LayerError::Open { path: parent.to_owned(), cause };
         let from = TreeRoot::open(parent).map_err(open)?;
+        if let Some(reason) = entry_flags::obstacle(&from).map_err(open)? {
+            let reason = format!("of its directory: {reason}");
+            return unfit(&reason, "clear the flag, or run it without a preview or a transaction");
+        }
         if let Some(opened) = from.look(Path::new(name)).map_err(open)? {
             let stat = rustix::fs::fstat(opened).map_err(|errno| open(errno.into()))?;
             if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {

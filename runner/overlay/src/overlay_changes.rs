@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Stat;
 
 use crate::change_list::ChangeList;
+use crate::closed_modes::ClosedModes;
 use crate::entry_bound::EntryBound;
 use crate::entry_reader::FoundEntry;
+use crate::overlay_marks::OverlayMarks;
 use crate::quota::ListBounds;
 use crate::scan::{self, Candidates};
 use crate::tree_comparer::{Comparer, Sides};
@@ -30,6 +32,10 @@ pub(crate) struct FrozenOverlay<'a> {
     pub(crate) real: &'a TreeRoot,
     /// The root of the view before the run.
     pub(crate) root: &'a FoundEntry,
+    /// How the upper directory is marked.
+    pub(crate) marks: OverlayMarks,
+    /// Entries with another mode than the module left.
+    pub(crate) closed: &'a ClosedModes,
 }
 
 /// Returns the changes of an overlay.
@@ -38,8 +44,8 @@ pub(crate) struct FrozenOverlay<'a> {
 ///
 /// The layer cannot be read. What cannot be read of the real directory is in the list.
 pub(crate) fn changes(overlay: FrozenOverlay<'_>, bounds: ListBounds) -> io::Result<ChangeList> {
-    let candidates = scan::candidates(overlay.upper)?;
-    let sides = Sides { view: overlay.view, old: overlay.real, root: overlay.root, closed: None };
+    let candidates = scan::candidates(overlay.upper, overlay.marks)?;
+    let sides = Sides { view: overlay.view, old: overlay.real, root: overlay.root, closed: Some(overlay.closed) };
     Comparer::list(sides, &candidates, &BTreeMap::new(), bounds, |bound| {
         let is_needed = scan::has_linked_files(overlay.work)?;
         if is_needed { copied_names(overlay, &candidates, bound) } else { Ok(Vec::new()) }
@@ -121,7 +127,7 @@ mod tests {
                 return None;
             }
             let real = TreeRoot::open(&directory.path().join("tree")).unwrap();
-            let mount = OverlayMount::new(&real, QUOTA).unwrap();
+            let mount = OverlayMount::new(&real, QUOTA, OverlayMarks::Trusted).unwrap();
             let root = entry_reader::read(&mount.view, Path::new("")).unwrap().unwrap();
             Some(Self { directory, real, root, mount })
         }
@@ -142,6 +148,8 @@ mod tests {
                 work: &self.mount.work,
                 real: &self.real,
                 root: &self.root,
+                marks: OverlayMarks::Trusted,
+                closed: &ClosedModes::default(),
             };
             changes(overlay, bounds).unwrap()
         }

@@ -1,9 +1,11 @@
 //! Bounds of what a layer holds and of what is read of it.
 
+use std::os::fd::AsFd;
+
 use serde::{Deserialize, Serialize};
 
 /// Upper bounds of a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Bytes of content that the layer holds.
     pub bytes: u64,
@@ -18,6 +20,18 @@ pub enum Bound {
     Bytes,
     /// Number of entries.
     Files,
+}
+
+impl Bound {
+    /// Returns the bound that a file system in memory has reached.
+    pub(crate) fn reached(place: impl AsFd) -> Option<Self> {
+        let space = rustix::fs::fstatvfs(place).ok()?;
+        match (space.f_bavail, space.f_favail) {
+            (0, _) => Some(Self::Bytes),
+            (_, 0) => Some(Self::Files),
+            (..) => None,
+        }
+    }
 }
 
 /// Upper bounds of a list of changes. Totals are counted beyond them.

@@ -12,13 +12,9 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Stat};
 
-use crate::entry_reader;
+use crate::entry_reader::{self, FileId};
+use crate::overlay_marks::OverlayMarks;
 use crate::tree_root::TreeRoot;
-
-/// Extended attributes of the overlay, of which a module can set none.
-const OPAQUE: &str = "trusted.overlay.opaque";
-const REDIRECT: &str = "trusted.overlay.redirect";
-const ORIGIN: &str = "trusted.overlay.origin";
 
 /// A directory of the upper directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,12 +28,15 @@ pub(crate) struct UpperDirectory {
 pub(crate) struct Candidates {
     /// Directories by their new paths.
     pub(crate) directories: BTreeMap<PathBuf, UpperDirectory>,
-    /// Other entries by their new paths, and whether each was copied from below.
+    /// Other entries by their new paths, and whether each was copied from below with its number.
     pub(crate) others: BTreeMap<PathBuf, bool>,
     /// Old paths that are hidden.
     pub(crate) hidden: BTreeSet<PathBuf>,
     /// Old paths of directories that have another path now.
     pub(crate) moved: BTreeSet<PathBuf>,
+    /// Identities by new paths, where the view has no lasting ones: in an ordinary user's overlay, two names of one file
+    /// can have two numbers.
+    pub(crate) identities: BTreeMap<PathBuf, FileId>,
 }
 
 impl Candidates {
@@ -61,11 +60,15 @@ impl Candidates {
 /// # Errors
 ///
 /// A part of it cannot be read, so that a change could be missed.
-pub(crate) fn candidates(upper: &TreeRoot) -> io::Result<Candidates> {
+pub(crate) fn candidates(upper: &TreeRoot, marks: OverlayMarks) -> io::Result<Candidates> {
     let mut found = Candidates::default();
     let root = UpperDirectory { merged: Some(PathBuf::new()) };
     let mut pending = vec![PathBuf::new()];
     found.directories.insert(PathBuf::new(), root);
+    if marks == OverlayMarks::User {
+        let stat = rustix::fs::fstat(upper)?;
+        found.identities.insert(PathBuf::new(), (stat.st_dev, stat.st_ino));
+    }
     while let Some(directory) = pending.pop() {
         let merged = found.directories.get(&directory).and_then(|directory| directory.merged.clone());
         for name in upper.names(&directory)? {
@@ -73,10 +76,13 @@ pub(crate) fn candidates(upper: &TreeRoot) -> io::Result<Candidates> {
             let gone = || io::Error::other("an entry of the frozen layer disappeared");
             let opened = upper.look(&path)?.ok_or_else(gone)?;
             let stat = rustix::fs::fstat(&opened)?;
+            if marks == OverlayMarks::User {
+                found.identities.insert(path.clone(), (stat.st_dev, stat.st_ino));
+            }
             let natural = merged.as_ref().map(|merged| merged.join(&name));
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => {
-                    let merged_here = merged_of(&opened, natural.clone())?;
+                    let merged_here = merged_of(&opened, natural.clone(), marks)?;
                     if let Some(old) = merged_here.as_ref().filter(|old| natural.as_ref() != Some(*old)) {
                         found.moved.insert(old.clone());
                     }
@@ -85,8 +91,8 @@ pub(crate) fn candidates(upper: &TreeRoot) -> io::Result<Candidates> {
                 }
                 _ if is_whiteout(&stat) => found.hidden.extend(natural),
                 _ => {
-                    let copied = entry_reader::xattr(&opened, ORIGIN)?.is_some();
-                    found.others.insert(path, copied);
+                    let origin = marks.origin().map(|mark| entry_reader::xattr(&opened, mark)).transpose()?;
+                    found.others.insert(path, origin.flatten().is_some());
                 }
             }
         }
@@ -114,16 +120,17 @@ pub(crate) fn has_linked_files(work: &TreeRoot) -> io::Result<bool> {
     Ok(false)
 }
 
-fn is_whiteout(stat: &Stat) -> bool {
+/// Returns whether an entry of an upper directory hides an old one.
+pub(crate) fn is_whiteout(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0
 }
 
 /// Returns the old directory whose entries are visible in a directory of the upper one.
-fn merged_of(opened: &OwnedFd, natural: Option<PathBuf>) -> io::Result<Option<PathBuf>> {
-    if entry_reader::xattr(opened, OPAQUE)?.is_some_and(|mark| mark == b"y") {
+fn merged_of(opened: &OwnedFd, natural: Option<PathBuf>, marks: OverlayMarks) -> io::Result<Option<PathBuf>> {
+    if entry_reader::xattr(opened, marks.opaque())?.is_some_and(|mark| mark == b"y") {
         return Ok(None);
     }
-    let Some(redirect) = entry_reader::xattr(opened, REDIRECT)? else { return Ok(natural) };
+    let Some(redirect) = entry_reader::xattr(opened, marks.redirect())? else { return Ok(natural) };
     let redirect = Path::new(OsStr::from_bytes(&redirect));
     let plain = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a renamed directory has an invalid mark");

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::LayerError;
 use crate::layers::{Content, Layer, LayerPlan, Layers};
-use crate::mount::RealMount;
+use crate::mount::{OverlayMount, RealMount};
+use crate::overlay_view::OverlayView;
 
 impl Layers {
     /// Returns no layers yet.
@@ -31,7 +32,7 @@ impl Layers {
     /// The kernel makes no overlay of the directory, or another file system is mounted in it.
     pub fn attach_over(&mut self, directory: &Path, kept: &[PathBuf], plan: &LayerPlan) -> Result<(), LayerError> {
         let layer = Layer::over_tree(directory, plan)?;
-        let Content::Overlay { mount, .. } = &layer.content else {
+        let Some(mount) = own_mount(&layer) else {
             let reason = "the kernel makes no overlay of it".to_owned();
             let remedy = "run each module by itself with `modbox run --preview`";
             return Err(LayerError::Unfit { path: directory.to_owned(), reason, remedy });
@@ -46,12 +47,23 @@ impl Layers {
             mount.attach(path).map_err(|cause| failed(path, cause))?;
         }
         for inner in self.layers.iter().filter(|inner| inner.path.starts_with(directory)) {
-            if let Content::Overlay { mount, .. } = &inner.content {
+            if let Some(mount) = own_mount(inner) {
                 mount.attach(&inner.path).map_err(|cause| failed(&inner.path, cause))?;
             }
         }
         self.layers.push(layer);
         Ok(())
+    }
+}
+
+/// Returns the mount of an overlay of this process.
+fn own_mount(layer: &Layer) -> Option<&OverlayMount> {
+    match &layer.content {
+        Content::Overlay(content) => match &content.overlay {
+            OverlayView::Own(mount) => Some(mount),
+            OverlayView::Kept(_) => None,
+        },
+        Content::Copy { .. } | Content::Stage(_) => None,
     }
 }
 
@@ -76,7 +88,7 @@ mod tests {
         fs::write(at("tree/inner/file"), "old").unwrap();
         fs::write(at("tree/file"), "old").unwrap();
         let quota = Quota { bytes: 1 << 20, files: 100 };
-        let plan = LayerPlan { trees: vec![], names: vec![], quota, scratch: directory.path().to_owned() };
+        let plan = LayerPlan { quota, ..LayerPlan::default() };
         let mut layers = Layers::none();
         let seen = std::thread::scope(|scope| {
             let work = || {

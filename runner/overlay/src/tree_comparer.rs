@@ -14,6 +14,7 @@ use crate::closed_modes::ClosedModes;
 use crate::comparison::{Findings, LoneEntry, RemovedEntry, difference};
 use crate::content_reader::ContentReader;
 use crate::entry_bound::EntryBound;
+use crate::entry_flags::EntryFlags;
 use crate::entry_reader::{self, FileId, FoundEntry};
 use crate::old_tree::OldTree;
 use crate::quota::ListBounds;
@@ -92,6 +93,7 @@ impl<O: OldTree> Comparer<'_, O> {
 
     fn compare_root(&mut self) -> io::Result<()> {
         let after = self.after(Path::new(""))?;
+        self.compare_flags(Path::new(""), Some(self.sides.root), &after);
         self.findings.compare(PathBuf::new(), None, self.sides.root.entry.clone(), after.entry);
         Ok(())
     }
@@ -103,6 +105,7 @@ impl<O: OldTree> Comparer<'_, O> {
             merged.map(Path::to_owned).or_else(|| natural.clone().filter(|old| !self.candidates.moved.contains(old)));
         let before = old.as_deref().and_then(|old| self.before(old));
         let after = self.after(path)?;
+        self.compare_flags(path, before.as_ref(), &after);
         let Some(before) = before else {
             self.findings.created.push(LoneEntry { path: path.to_owned(), entry: after.entry, inode: None });
             return Ok(());
@@ -146,13 +149,15 @@ impl<O: OldTree> Comparer<'_, O> {
 
     fn compare_other(&mut self, path: &Path, copied: bool) -> io::Result<()> {
         let mut after = self.after(path)?;
-        let links = after.entry.links.saturating_add(self.outside.get(&after.id).copied().unwrap_or(0));
+        let id = self.identity(path, &after);
+        let links = after.entry.links.saturating_add(self.outside.get(&id).copied().unwrap_or(0));
         if links > 1 {
-            let names = self.names.entry(after.id).or_insert_with(|| (links, Vec::new()));
+            let names = self.names.entry(id).or_insert_with(|| (links, Vec::new()));
             names.1.push(path.to_owned());
         }
         let old = self.natural(path).filter(|old| !self.candidates.moved.contains(old));
         let before = old.as_deref().and_then(|old| Some((old, self.before(old)?)));
+        self.compare_flags(path, before.as_ref().map(|(_, before)| before), &after);
         let Some((old, mut before)) = before else {
             self.content.fill(Some(self.sides.view), path, &mut after);
             let inode = copied.then_some(after.id.1);
@@ -162,6 +167,13 @@ impl<O: OldTree> Comparer<'_, O> {
         self.content.fill_both((self.sides.old.content(), old, &mut before), (Some(self.sides.view), path, &mut after));
         self.findings.compare(path.to_owned(), None, before.entry, after.entry);
         Ok(())
+    }
+
+    /// Notes an entry whose flags are not those of before. A commit does not set them, and a copy up loses them.
+    fn compare_flags(&mut self, path: &Path, before: Option<&FoundEntry>, after: &FoundEntry) {
+        if before.map_or_else(EntryFlags::default, |before| before.flags) != after.flags {
+            self.findings.incomplete.push(Incomplete::ForeignOwner { path: path.to_owned() });
+        }
     }
 
     /// Joins the names of each file, and notes changed files that have names outside.
@@ -260,9 +272,14 @@ impl<O: OldTree> Comparer<'_, O> {
         let gone = || io::Error::other("an entry of the frozen layer disappeared");
         let mut found = entry_reader::read(self.sides.view, path)?.ok_or_else(gone)?;
         if let Some(closed) = self.sides.closed {
-            found.entry.mode = closed.left(found.id, found.entry.mode);
+            found.entry.mode = closed.left(self.identity(path, &found), found.entry.mode);
         }
         Ok(found)
+    }
+
+    /// Returns the identity of an entry of the new tree.
+    fn identity(&self, path: &Path, found: &FoundEntry) -> FileId {
+        self.candidates.identities.get(path).copied().unwrap_or(found.id)
     }
 
     fn before(&mut self, old: &Path) -> Option<FoundEntry> {

@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FileType, StatxFlags};
 use crate::change::{Change, ChangeKind, EntryType};
 use crate::change_list::{ChangeList, Incomplete};
 use crate::closed_modes::ClosedModes;
+use crate::entry_flags::{self, FOLDED_CASE};
 use crate::entry_reader::{self, FileId, FoundEntry};
 use crate::error::LayerError;
 use crate::file_copy;
@@ -200,6 +201,7 @@ impl<'a> Copier<'a> {
         let mut next = 0;
         while let Some(directory) = directories.get(next).cloned() {
             next += 1;
+            self.refuse_folded_case(&directory)?;
             let names = match name {
                 Some(name) => vec![name.to_owned()],
                 None => self.from.names(&directory).map_err(|cause| self.failed(&directory, cause))?,
@@ -221,6 +223,16 @@ impl<'a> Copier<'a> {
         }
         self.record_links();
         Ok(TreeCopy { view: self.view, record: self.record, closed: ClosedModes::default() })
+    }
+
+    /// Refuses a directory in which a module finds names that its copy does not have.
+    fn refuse_folded_case(&self, path: &Path) -> Result<(), LayerError> {
+        let directory = self.from.open_directory(path).map_err(|cause| self.failed(path, cause))?;
+        if entry_flags::folds_case(directory).map_err(|cause| self.failed(path, cause))? {
+            let (path, reason) = (self.path.join(path), FOLDED_CASE.to_owned());
+            return Err(LayerError::Unfit { path, reason, remedy: "grant the directories beside it" });
+        }
+        Ok(())
     }
 
     /// Copies an entry. Returns whether it is a directory.
@@ -336,6 +348,22 @@ mod tests {
         fs::remove_file(directory.path().join("tree/sparse")).unwrap();
         let trees = ["tree", "copy"].map(|name| snapshot(&directory.path().join(name), false, true));
         assert_eq!(trees[0], trees[1]);
+    }
+
+    #[test]
+    fn a_change_of_an_immutable_file_is_not_told_as_possible() {
+        let (directory, real) = fixture();
+        let opened = fs::File::open(directory.path().join("tree/a/c")).unwrap();
+        let Ok(flags) = rustix::fs::ioctl_getflags(&opened) else { return };
+        if rustix::fs::ioctl_setflags(&opened, flags | rustix::fs::IFlags::IMMUTABLE).is_err() {
+            return;
+        }
+        let copied = copied(&directory, &real, QUOTA).unwrap();
+        rustix::fs::ioctl_setflags(&opened, flags).unwrap();
+        fs::write(place(&copied.view).join("a/c"), "new").unwrap();
+        let list = copied.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["modified a/c"]);
+        assert_eq!(list.incomplete, [Incomplete::ForeignOwner { path: "a/c".into() }]);
     }
 
     #[test]

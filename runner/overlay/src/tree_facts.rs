@@ -9,23 +9,27 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::StatVfsMountFlags;
 
+use crate::entry_flags;
 use crate::fits::{FileSystem, TreeFacts};
+use crate::own_places;
 
 /// Maximum size of the table of mounts.
 const MAX_TABLE: u64 = 16 << 20;
 
-/// Collects the facts of an open directory.
+/// Collects the facts of an open directory. `own` are the places of modbox's own.
 ///
 /// # Errors
 ///
 /// The directory has no path, or the table of mounts cannot be read.
-pub(crate) fn collect(directory: impl AsFd) -> io::Result<TreeFacts> {
+pub(crate) fn collect(directory: impl AsFd, own: &[PathBuf]) -> io::Result<TreeFacts> {
     let path = path_of(&directory)?;
     let magic = rustix::fs::fstatfs(&directory)?.f_type;
     let magic = FileSystem::of(u64::try_from(magic).unwrap_or(0) & 0xffff_ffff);
     let flags = rustix::fs::fstatvfs(&directory)?.f_flag;
     Ok(TreeFacts {
         mount_below: mount_below(&path)?,
+        obstacle: entry_flags::obstacle(&directory)?,
+        own_place: own_places::overlap(&path, own).map(Path::to_owned),
         file_system: magic,
         is_read_only: flags.contains(StatVfsMountFlags::RDONLY),
         // An ordinary user has no overlay with an index and with renamed directories.
@@ -96,9 +100,9 @@ mod tests {
     #[test]
     fn facts_name_the_file_system() {
         let proc = File::open("/proc/self/net").unwrap();
-        assert_eq!(collect(&proc).unwrap().file_system, FileSystem::Kernel);
+        assert_eq!(collect(&proc, &[]).unwrap().file_system, FileSystem::Kernel);
         let directory = tempfile::tempdir().unwrap();
-        let facts = collect(File::open(directory.path()).unwrap()).unwrap();
+        let facts = collect(File::open(directory.path()).unwrap(), &[]).unwrap();
         assert_eq!((facts.path.as_path(), facts.file_system), (directory.path(), FileSystem::Plain));
     }
 }

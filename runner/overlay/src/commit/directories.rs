@@ -56,19 +56,23 @@ impl<'a> Directories<'a> {
         Ok(directories)
     }
 
-    /// Opens a directory below a root and records it. Returns its index.
-    pub(super) fn enter(&mut self, root: usize, path: &Path) -> Result<(usize, OwnedFd), Failure> {
+    /// Opens a directory below a root and records it, if it is not the last one. Returns its index.
+    pub(super) fn enter(&mut self, root: usize, path: &Path) -> Result<(usize, Rc<OwnedFd>), Failure> {
+        let known = self.list.last().is_some_and(|last| last.root == root && last.path == path);
+        if known {
+            let index = self.list.len() - 1;
+            return Ok((index, self.open_or_last(index)?));
+        }
         let full = self.full_path(root, path);
         let opened = match open_below(self.open_roots[root], path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(Failure::conflict(&full, Why::Directory)),
             opened => opened.context("open", &full)?,
         };
         let number = rustix::fs::fstat(&opened).context("look at", &full)?.st_ino;
-        let known = self.list.last().is_some_and(|last| last.root == root && last.path == path);
-        if !known {
-            self.list.push(DirectoryRecord { root, path: path.to_path_buf(), number });
-        }
-        Ok((self.list.len() - 1, opened))
+        self.list.push(DirectoryRecord { root, path: path.to_path_buf(), number });
+        let (index, opened) = (self.list.len() - 1, Rc::new(opened));
+        self.last.replace(Some((index, Rc::clone(&opened))));
+        Ok((index, opened))
     }
 
     /// Opens a recorded directory again, by its path.
@@ -96,6 +100,11 @@ impl<'a> Directories<'a> {
             _ => {}
         }
         self.open(index)
+    }
+
+    /// Closes the directory that was opened last, so that the next one is opened by its path.
+    pub(super) fn forget_last(&self) {
+        self.last.replace(None);
     }
 
     /// Returns the path on the machine of a name in a recorded directory.

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::io::{Errno, Result};
 
 use super::disk_calls::DiskCalls;
-use super::inode::{self, Inode, look};
+use super::inode::{self, look};
 use super::payload_copy::MAX_DEPTH;
 use super::plan::TEMPORARY_PREFIX;
 
@@ -21,10 +21,11 @@ pub(super) fn remove_tree(calls: DiskCalls<'_>, dir: impl AsFd, name: &OsStr) ->
 }
 
 fn remove_below(calls: DiskCalls<'_>, dir: impl AsFd, name: &OsStr, depth: usize) -> Result<()> {
-    let Some(stat) = look(&dir, name)? else { return Ok(()) };
-    if !Inode::of(&stat).is_directory() {
-        return or_absent(calls.remove_file(dir, name));
+    match calls.remove_file(&dir, name) {
+        Err(Errno::ISDIR) => {}
+        removed => return or_absent(removed),
     }
+    let Some(stat) = look(&dir, name)? else { return Ok(()) };
     if depth == 0 {
         return Err(Errno::NAMETOOLONG);
     }

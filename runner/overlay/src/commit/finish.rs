@@ -12,10 +12,10 @@ use super::directories::Directories;
 use super::discard::{remove_tree, sweep};
 use super::disk_calls::DiskCalls;
 use super::failure::{CommitError, Context, Failure};
-use super::inode::{self, look, number, status_changed};
+use super::inode::{look, status_changed};
 use super::journal::{Below, Mark, Operation};
 use super::publish::Publisher;
-use super::state_dir::{OLD, PUBLISHED, Run};
+use super::state_dir::Run;
 
 /// Summary of a published entry, by which its later changes are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,14 +41,28 @@ pub(super) fn sweep_all(run: &str, directories: &Directories<'_>, calls: DiskCal
 
 /// Removes the temporaries of operations. Their directories can be large, so they are not listed.
 pub(super) fn remove_temporaries(operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
+    remove_names(operations.iter(), publisher, |one| vec![one.temporary.clone(), one.second_temporary()])
+}
+
+/// Removes what a published transaction has replaced or removed.
+fn remove_old(operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
+    let replaced = operations.iter().filter(|operation| operation.old_state().is_some());
+    remove_names(replaced, publisher, |one| vec![one.temporary.clone()])
+}
+
+fn remove_names<'a>(
+    operations: impl Iterator<Item = &'a Operation>,
+    publisher: Publisher<'_>,
+    names: fn(&Operation) -> Vec<OsString>,
+) -> Result<(), Failure> {
     for operation in operations {
         let dir = match publisher.directories.open_or_last(operation.directory) {
             Err(Failure::Conflict(_)) => continue,
             opened => opened?,
         };
         let path = publisher.directories.path(operation.directory, &operation.name);
-        for name in [&operation.temporary, &operation.second_temporary()] {
-            remove_tree(publisher.calls, &dir, name).context("remove the temporary of", &path)?;
+        for name in names(operation) {
+            remove_tree(publisher.calls, &dir, &name).context("remove the temporary of", &path)?;
         }
     }
     Ok(())
@@ -63,27 +77,22 @@ pub(super) fn finish(
     durable: bool,
 ) -> Result<(), Failure> {
     if !keep_undo {
-        remove_temporaries(operations, publisher)?;
+        remove_old(operations, publisher)?;
         return Ok(run.remove(publisher.calls)?);
     }
     keep_old(run, operations, publisher)?;
-    if run.read(PUBLISHED)?.is_none() {
+    if run.read_published()?.is_none() {
         let published: Result<Vec<_>, _> = operations.iter().map(|one| look_at_published(publisher, one)).collect();
         let text = serde_json::to_string(&published?);
         let text = text.map_err(|cause| CommitError::Record { path: run.path.clone(), reason: cause.to_string() })?;
-        // One that a crash has left is not complete.
-        remove_tree(publisher.calls, &run.dir, OsStr::new("published.new")).context("remove", &run.path)?;
-        run.write(publisher.calls, PUBLISHED, &text, durable)?;
+        run.write_published(publisher.calls, &text, durable).context("write", &run.path)?;
     }
     Ok(run.mark(publisher.calls, Mark::Kept, durable)?)
 }
 
 /// Moves the replaced entries into the record of the transaction. Entries on another file system stay where they are.
 fn keep_old(run: &Run, operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
-    if number(&run.dir, OsStr::new(OLD)).context("look at", &run.path)?.is_none() {
-        publisher.calls.make_directory(&run.dir, OsStr::new(OLD)).context("make a directory in", &run.path)?;
-    }
-    let old = inode::open_entry(&run.dir, OsStr::new(OLD)).context("open a directory in", &run.path)?;
+    let old = run.make_kept(publisher.calls).context("make the directory of replaced files of", &run.path)?;
     for (index, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.old_state().is_some()) {
         let dir = publisher.directories.open(operation.directory)?;
         match publisher.calls.move_free(dir, &operation.temporary, &old, &kept_name(index)) {
@@ -100,10 +109,8 @@ fn keep_old(run: &Run, operations: &[Operation], publisher: Publisher<'_>) -> Re
 
 /// Moves what was replaced back beside the names.
 pub(super) fn fetch_old(run: &Run, operations: &[Operation], publisher: Publisher<'_>) -> Result<(), Failure> {
-    let old = match inode::open_entry(&run.dir, OsStr::new(OLD)) {
-        Err(Errno::NOENT) => return Ok(()),
-        opened => opened.context("open a directory in", &run.path)?,
-    };
+    let old = run.kept().context("open the directory of replaced files of", &run.path)?;
+    let Some(old) = old else { return Ok(()) };
     for (index, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.old_state().is_some()) {
         let dir = publisher.directories.open(operation.directory)?;
         match publisher.calls.move_free(&old, &kept_name(index), dir, &operation.temporary) {

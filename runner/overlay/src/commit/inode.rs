@@ -145,7 +145,7 @@ pub(super) fn names_that(dir: impl AsFd, is_wanted: impl Fn(&OsStr) -> bool) -> 
     Ok(found)
 }
 
-/// Returns the extended attributes of an opened file, with ACLs.
+/// Returns the extended attributes of a file that is open for reading, with ACLs.
 pub(super) fn xattrs(file: impl AsFd) -> Result<BTreeMap<String, Vec<u8>>> {
-    entry_reader::xattrs(file).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::TOOBIG))
+    entry_reader::xattrs_of_open(file).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::TOOBIG))
 }

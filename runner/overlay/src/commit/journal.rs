@@ -271,6 +271,20 @@ impl Mark {
     }
 }
 
+/// Lines of a journal without operations: what is prepared.
+const PREPARED_LINES: usize = 2;
+
+/// Returns the two parts of a record: what is prepared, and the journal with its marks.
+pub(super) fn parts(record: &str) -> (&str, &str) {
+    let prepared = record.split_inclusive('\n').take(PREPARED_LINES).map(str::len).sum();
+    record.split_at(prepared)
+}
+
+/// Returns whether all lines of what is prepared were written.
+pub(super) fn is_whole(prepared: &str) -> bool {
+    prepared.bytes().filter(|byte| *byte == b'\n').count() == PREPARED_LINES
+}
+
 fn version_of(header: &str) -> JournalError {
     let value = serde_json::from_str::<serde_json::Value>(header).ok();
     let version = value.and_then(|value| value.get("version")?.as_u64()).and_then(|v| u32::try_from(v).ok());

@@ -29,6 +29,9 @@ pub(super) const MAX_DEPTH: usize = 128;
 /// Bytes of one read where the kernel cannot copy by itself.
 const BLOCK: usize = 256 << 10;
 
+/// Answer of a kernel that does not copy.
+const NO_COPY: rustix::io::Result<usize> = Err(Errno::OPNOTSUPP);
+
 /// Names of files with several names, by their number in the view: where the first copy is.
 type Links = BTreeMap<u64, (u64, u64, OwnedFd, OsString)>;
 
@@ -39,6 +42,10 @@ pub(super) struct PayloadCopy<'a> {
     links: Links,
     /// Whether the kernel labels files; unknown before the first copy.
     labels: Option<bool>,
+    /// Whether the kernel clones files of the view.
+    clones: bool,
+    /// Whether the kernel copies files of the view.
+    copies: bool,
 }
 
 /// An entry to copy.
@@ -61,7 +68,7 @@ pub(super) struct Target<'a> {
 
 impl<'a> PayloadCopy<'a> {
     pub(super) fn new(calls: DiskCalls<'a>, owners: &'a Owners<'a>) -> Self {
-        Self { calls, owners, links: Links::new(), labels: None }
+        Self { calls, owners, links: Links::new(), labels: None, clones: true, copies: true }
     }
 
     /// Checks that all names of each copied file were copied. A copy would not be linked to the others.
@@ -90,26 +97,24 @@ impl<'a> PayloadCopy<'a> {
         let stat = look(from.dir, from.name).context("look at the new state of", from.path)?;
         let stat = stat.ok_or(Errno::NOENT).context("look at the new state of", from.path)?;
         match inode::entry_type(stat.st_mode) {
-            EntryType::File => self.copy_file(from, to, &stat)?,
-            EntryType::Directory => self.copy_directory(from, to, depth)?,
-            EntryType::Symlink => self.copy_link(from, to, &stat)?,
-            EntryType::Special => return Err(refused(from.path, Reason::Special)),
+            EntryType::File => self.copy_file(from, to, &stat),
+            EntryType::Directory => self.copy_directory(from, to, depth),
+            EntryType::Symlink => self.copy_link(from, to, &stat),
+            EntryType::Special => Err(refused(from.path, Reason::Special)),
         }
-        let made = look(to.dir, to.name).context("look at the copy of", from.path)?;
-        Ok(Inode::of(&made.ok_or(Errno::NOENT).context("look at the copy of", from.path)?))
     }
 
-    fn copy_file(&mut self, from: Source<'_>, to: Target<'_>, stat: &Stat) -> Result<(), Failure> {
+    fn copy_file(&mut self, from: Source<'_>, to: Target<'_>, stat: &Stat) -> Result<Inode, Failure> {
         if stat.st_nlink > 1 && self.link_again(from, to, stat)? {
-            return Ok(());
+            return state(from, to);
         }
         let source = inode::open_entry(from.dir, from.name).context("read the new state of", from.path)?;
         let source = File::from(source);
         let stat = rustix::fs::fstat(&source).context("look at the new state of", from.path)?;
         let entry = self.check(from, &source, &stat)?;
         let copy = self.calls.make_file(to.dir, to.name).context("make a copy beside", from.path)?;
-        self.copy_content(&source, &copy, entry.size).context("write a copy beside", from.path)?;
-        self.finish(&entry, &copy).context("set the attributes of a copy beside", from.path)
+        self.copy_content(&source, &stat, &copy).context("write a copy beside", from.path)?;
+        self.finish(from, &entry, &copy)
     }
 
     /// Gives the copy of a file with several names another name. Returns whether there was a copy.
@@ -126,7 +131,7 @@ impl<'a> PayloadCopy<'a> {
         Ok(false)
     }
 
-    fn copy_link(&self, from: Source<'_>, to: Target<'_>, stat: &Stat) -> Result<(), Failure> {
+    fn copy_link(&self, from: Source<'_>, to: Target<'_>, stat: &Stat) -> Result<Inode, Failure> {
         let target = rustix::fs::readlinkat(from.dir, from.name, Vec::new()).context("read the link", from.path)?;
         let owner = Entry { xattrs: BTreeMap::new(), ..entry(stat) };
         if let Some(reason) = refuse_entry(from.before, &owner, self.owners) {
@@ -141,10 +146,11 @@ impl<'a> PayloadCopy<'a> {
             set.context("set the owner of a copy beside", from.path)?;
         }
         let set = self.calls.set_modified(to.dir, to.name, Inode::of(stat).modified());
-        set.context("set the time of a copy beside", from.path)
+        set.context("set the time of a copy beside", from.path)?;
+        state(from, to)
     }
 
-    fn copy_directory(&mut self, from: Source<'_>, to: Target<'_>, depth: usize) -> Result<(), Failure> {
+    fn copy_directory(&mut self, from: Source<'_>, to: Target<'_>, depth: usize) -> Result<Inode, Failure> {
         if depth >= MAX_DEPTH {
             return Err(refused(from.path, Reason::Depth));
         }
@@ -160,7 +166,7 @@ impl<'a> PayloadCopy<'a> {
             let below = Source { dir: source.as_fd(), name: &name, path: &path, before: None };
             self.copy(below, Target { dir: made.as_fd(), name: &name }, depth + 1)?;
         }
-        self.finish(&entry, &made).context("set the attributes of a copy beside", from.path)
+        self.finish(from, &entry, &made)
     }
 
     /// Looks at an opened entry of the view, and refuses what a commit does not make.
@@ -173,36 +179,49 @@ impl<'a> PayloadCopy<'a> {
         }
     }
 
-    fn finish(&self, entry: &Entry, copy: impl AsFd) -> rustix::io::Result<()> {
-        Attributes::of(entry).set(self.calls, &copy)?;
-        self.calls.set_file_modified(copy, entry.modified)
+    /// Sets the attributes of a copy, and returns its state.
+    fn finish(&self, from: Source<'_>, entry: &Entry, copy: impl AsFd) -> Result<Inode, Failure> {
+        let set = Attributes::of(entry).set(self.calls, &copy);
+        let set = set.and_then(|()| self.calls.set_file_modified(&copy, entry.modified));
+        set.context("set the attributes of a copy beside", from.path)?;
+        Ok(Inode::of(&rustix::fs::fstat(copy).context("look at the copy of", from.path)?))
     }
 
-    fn copy_content(&self, from: &File, to: &File, size: u64) -> rustix::io::Result<()> {
-        if size == 0 {
+    fn copy_content(&mut self, from: &File, stat: &Stat, to: &File) -> rustix::io::Result<()> {
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        if size == 0 || self.clone_content(from, to)? {
             return Ok(());
         }
-        match self.calls.clone_content(from, to) {
-            // What this says differs between file systems; the copy below says what is wrong.
-            Err(error) if !is_fatal(error) => {}
-            other => return other,
+        if !has_holes(stat) {
+            return self.copy_extent(from, to, 0, size);
         }
         let mut position = 0;
         while let Some((start, end)) = next_data(from, position, size)? {
             self.copy_extent(from, to, start, end)?;
             position = end;
         }
-        if rustix::fs::fstat(to)?.st_size != i64::try_from(size).unwrap_or(i64::MAX) {
-            self.calls.set_length(to, size)?;
-        }
-        Ok(())
+        if position < size { self.calls.set_length(to, size) } else { Ok(()) }
     }
 
-    fn copy_extent(&self, from: &File, to: &File, start: u64, end: u64) -> rustix::io::Result<()> {
+    /// Clones a file, if the kernel can. A view of which one file cannot be cloned is not asked again.
+    fn clone_content(&mut self, from: &File, to: &File) -> rustix::io::Result<bool> {
+        if self.clones {
+            match self.calls.clone_content(from, to) {
+                // What this says differs between file systems; the copy says what is wrong.
+                Err(error) if !is_fatal(error) => self.clones = false,
+                other => return other.map(|()| true),
+            }
+        }
+        Ok(false)
+    }
+
+    fn copy_extent(&mut self, from: &File, to: &File, start: u64, end: u64) -> rustix::io::Result<()> {
         let mut position = start;
         while position < end {
-            let copied = match self.calls.copy_range(from, to, position, end - position) {
+            let range = if self.copies { self.calls.copy_range(from, to, position, end - position) } else { NO_COPY };
+            let copied = match range {
                 Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                    self.copies = false;
                     self.copy_block(from, to, position, end - position)?
                 }
                 other => other?,
@@ -238,6 +257,17 @@ pub(super) fn keep_label(calls: DiskCalls<'_>, old: impl AsFd, copy: Target<'_>)
         opened => opened?,
     };
     if inode::xattrs(&copy)?.get(LABEL) == Some(label) { Ok(()) } else { calls.set_xattr(copy, LABEL, label) }
+}
+
+/// Returns the state of a copy.
+fn state(from: Source<'_>, to: Target<'_>) -> Result<Inode, Failure> {
+    let made = look(to.dir, to.name).context("look at the copy of", from.path)?;
+    Ok(Inode::of(&made.ok_or(Errno::NOENT).context("look at the copy of", from.path)?))
+}
+
+/// Returns whether a file can have holes: it has fewer blocks than bytes.
+fn has_holes(stat: &Stat) -> bool {
+    stat.st_blocks.saturating_mul(512) < stat.st_size
 }
 
 fn is_fatal(error: Errno) -> bool {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::change::{Change, Entry, EntryType};
 
@@ -99,8 +100,9 @@ fn check_step<'a>(
     let path = if step.path.as_os_str().is_empty() { granted.path.clone() } else { granted.path.join(&step.path) };
     if step.action == Action::Attributes {
         let (directory, opened) = directories.enter(grant, &step.path)?;
+        let opened = opened.as_fd();
         let before = step.before.map(Attributes::of);
-        let found = read_attributes(&opened).context("read the attributes of", &path)?;
+        let found = read_attributes(opened).context("read the attributes of", &path)?;
         if before != Some(found) {
             return Err(Failure::conflict(&path, Why::Changed));
         }
@@ -111,14 +113,14 @@ fn check_step<'a>(
     };
     let (directory, opened) = directories.enter(grant, step.path.parent().unwrap_or_else(|| Path::new("")))?;
     let old = match step.before {
-        None => conflict::check_free(&opened, &name, &path).map(|()| None)?,
-        Some(before) => Some(conflict::check_entry(&opened, &name, &path, before, granted.start.realtime)?),
+        None => conflict::check_free(&*opened, &name, &path).map(|()| None)?,
+        Some(before) => Some(conflict::check_entry(&*opened, &name, &path, before, granted.start.realtime)?),
     };
     Ok(Checked { grant, step, directory, name, path, old })
 }
 
 /// Reads the attributes of a directory that is opened as a place only.
-pub(super) fn read_attributes(directory: &OwnedFd) -> rustix::io::Result<Attributes> {
+pub(super) fn read_attributes(directory: impl AsFd) -> rustix::io::Result<Attributes> {
     Attributes::read(inode::open_entry(directory, OsStr::new("."))?)
 }
 
@@ -132,6 +134,7 @@ pub(super) fn build(
     owners: &Owners<'_>,
 ) -> Result<Vec<Operation>, Failure> {
     let mut copiers: BTreeMap<usize, PayloadCopy<'_>> = BTreeMap::new();
+    let mut views = ViewDirectories { grants, last: None };
     let mut operations = Vec::new();
     for (number, step) in checked.iter().enumerate() {
         let temporary = temporary(run, number);
@@ -139,7 +142,8 @@ pub(super) fn build(
         let new = match step.step.action {
             Action::Create | Action::Replace => {
                 let copier = copiers.entry(step.grant).or_insert_with(|| PayloadCopy::new(calls, owners));
-                Some(build_one(&grants[step.grant], step, &directory, &temporary, copier)?)
+                let (view, name) = views.source(step)?;
+                Some(build_one((view.as_fd(), name), step, &directory, &temporary, copier)?)
             }
             _ => None,
         };
@@ -153,22 +157,40 @@ pub(super) fn build(
     Ok(operations)
 }
 
+/// Directories of the views, of which the last one stays open for the next step.
+struct ViewDirectories<'a> {
+    grants: &'a [Granted<'a>],
+    last: Option<(usize, PathBuf, Rc<OwnedFd>)>,
+}
+
+impl<'a> ViewDirectories<'a> {
+    /// Returns the directory of the new state of a step, and its name there.
+    fn source(&mut self, step: &'a Checked<'_>) -> Result<(Rc<OwnedFd>, &'a OsStr), Failure> {
+        let granted = &self.grants[step.grant];
+        let (parent, name) = match &granted.only {
+            Some(only) => (Path::new(""), only.staged.as_os_str()),
+            None => (step.step.path.parent().unwrap_or_else(|| Path::new("")), step.name.as_os_str()),
+        };
+        if let Some((grant, path, opened)) = &self.last
+            && (*grant, path.as_path()) == (step.grant, parent)
+        {
+            return Ok((Rc::clone(opened), name));
+        }
+        let opened = inode::open_below(granted.view, parent);
+        let opened = Rc::new(opened.context("open the directory of the new state of", &step.path)?);
+        self.last = Some((step.grant, parent.to_path_buf(), Rc::clone(&opened)));
+        Ok((opened, name))
+    }
+}
+
 fn build_one(
-    granted: &Granted<'_>,
+    (view, name): (BorrowedFd<'_>, &OsStr),
     step: &Checked<'_>,
     directory: &OwnedFd,
     temporary: &OsStr,
     copier: &mut PayloadCopy<'_>,
 ) -> Result<Inode, Failure> {
-    let (view, name) = match &granted.only {
-        Some(only) => (inode::open_below(granted.view, Path::new("")), only.staged.as_os_str()),
-        None => {
-            let parent = step.step.path.parent().unwrap_or_else(|| Path::new(""));
-            (inode::open_below(granted.view, parent), step.name.as_os_str())
-        }
-    };
-    let view = view.context("open the directory of the new state of", &step.path)?;
-    let source = Source { dir: view.as_fd(), name, path: &step.path, before: step.step.before };
+    let source = Source { dir: view, name, path: &step.path, before: step.step.before };
     let target = Target { dir: directory.as_fd(), name: temporary };
     let made = copier.copy(source, target, 0)?;
     // The view has changed since it was listed, so it was not frozen.

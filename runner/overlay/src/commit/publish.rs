@@ -89,7 +89,7 @@ impl<'a> Publisher<'a> {
 
     /// Makes an operation.
     pub(super) fn apply(self, operation: &'a Operation) -> Result<(), Failure> {
-        let place = self.place(operation)?;
+        let place = self.place_in(operation, self.directories.open_or_last(operation.directory)?);
         Self::check_place(&place)?;
         match &operation.kind {
             OperationKind::Create { new, .. } => self.create(&place, new),
@@ -138,13 +138,11 @@ impl<'a> Publisher<'a> {
         attributes.set(self.calls, opened).context("set the attributes of", &place.path)
     }
 
-    /// Checks that what was taken away is what was expected, with all below it.
+    /// Checks that the directory is the recorded one, and that what was taken away is what was expected, with all below.
     pub(super) fn check_all_taken(self, operation: &'a Operation) -> Result<(), Failure> {
+        let dir = self.directories.open_or_last(operation.directory)?;
         match operation.old_state() {
-            Some(old) => {
-                let dir = self.directories.open_or_last(operation.directory)?;
-                self.check_taken(&self.place_in(operation, dir), old)
-            }
+            Some(old) => self.check_taken(&self.place_in(operation, dir), old),
             None => Ok(()),
         }
     }

@@ -13,9 +13,9 @@ use super::disk_calls::DiskCalls;
 use super::failure::{CommitError, Conflict, Failure, error};
 use super::fault::Fault;
 use super::finish::{fetch_old, finish, remove_temporaries, sweep_all};
-use super::journal::{Journal, JournalError, Mark};
+use super::journal::{self, Journal, JournalError, Mark};
 use super::publish::Publisher;
-use super::state_dir::{JOURNAL, PREPARE, Run, StateDir};
+use super::state_dir::{Run, StateDir};
 
 /// What recovery does with a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,9 +126,10 @@ fn recover_run(run: &Run, calls: DiskCalls<'_>) -> Result<Option<Recovery>, Comm
 
 /// Reads the journal of a transaction, and decides.
 pub(super) fn read(run: &Run) -> Result<(Direction, Option<Journal>), CommitError> {
-    let text = run.read(JOURNAL)?;
+    let text = if run.is_decided()? { Some(run.read()?) } else { None };
     let record = |reason: String| CommitError::Record { path: run.path.clone(), reason };
-    let (direction, journal) = decide(text.as_deref()).map_err(|cause| record(cause.to_string()))?;
+    let (direction, journal) =
+        decide(text.as_deref().map(|text| journal::parts(text).1)).map_err(|cause| record(cause.to_string()))?;
     if journal.as_ref().is_some_and(|journal| journal.run != run.name) {
         return Err(record("it is the record of another transaction".to_owned()));
     }
@@ -157,9 +158,12 @@ pub(super) fn directories<'a>(journal: &Journal, roots: &'a [OwnedFd]) -> Result
 }
 
 fn sweep_prepared(run: &Run, calls: DiskCalls<'_>) -> Result<Recovery, Failure> {
-    if let Some(text) = run.read(PREPARE)? {
+    let text = run.read()?;
+    let (prepared, _) = journal::parts(&text);
+    // Nothing is made before all of it is written.
+    if journal::is_whole(prepared) {
         let record = |cause: JournalError| CommitError::Record { path: run.path.clone(), reason: cause.to_string() };
-        let (prepared, _) = Journal::parse(&text).map_err(record)?;
+        let (prepared, _) = Journal::parse(prepared).map_err(record)?;
         let roots = open_roots(&prepared)?;
         sweep_all(&run.name, &directories(&prepared, &roots)?, calls)?;
     }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::change::Change;
 
 use super::directories::Directories;
-use super::discard::remove_tree;
 use super::disk_calls::DiskCalls;
 use super::failure::{CommitError, Conflict, Failure, error};
 use super::fault::Fault;
@@ -19,7 +18,7 @@ use super::plan::{self, Owners, Reason, Refusal, Step};
 use super::prepare::{self, Checked, Granted};
 use super::publish::Publisher;
 use super::recover::conflict;
-use super::state_dir::{JOURNAL, PREPARE, Run, StateDir};
+use super::state_dir::{Run, StateDir};
 
 /// Upper bound of copies that are written to the disk one by one.
 const FEW: usize = 10;
@@ -196,19 +195,18 @@ fn prepare_all(
         directories: directories.list.clone(),
         operations: Vec::new(),
     };
-    write_record(run, PREPARE, &journal, calls)?;
+    run.prepare(calls, &text_of(run, &journal)?, durable)?;
     journal.operations = prepare::build(&run.name, grants, checked, directories, calls, settings.owners)?;
     if durable {
         sync_temporaries(&journal.operations, directories, calls)?;
     }
-    write_record(run, JOURNAL, &journal, calls)?;
+    run.decide(calls, &text_of(run, &journal)?, durable)?;
     Ok(journal.operations)
 }
 
-fn write_record(run: &Run, name: &str, journal: &Journal, calls: DiskCalls<'_>) -> Result<(), Failure> {
+fn text_of(run: &Run, journal: &Journal) -> Result<String, CommitError> {
     let reason = |cause: serde_json::Error| CommitError::Record { path: run.path.clone(), reason: cause.to_string() };
-    let text = journal.write().map_err(reason)?;
-    Ok(run.write(calls, name, &text, journal.durable)?)
+    journal.write().map_err(reason)
 }
 
 fn sync_temporaries(
@@ -265,9 +263,8 @@ fn sync_roots(directories: &Directories<'_>, calls: DiskCalls<'_>) -> Result<(),
 
 /// Removes the temporaries of a transaction that was not decided. What cannot be removed now is left to recovery.
 fn abandon(run: &Run, directories: &Directories<'_>, calls: DiskCalls<'_>) {
-    // The journal may have its name although writing it to the disk failed. Without it, recovery goes back.
-    let removed = remove_tree(calls, &run.dir, JOURNAL.as_ref());
-    if removed.is_ok() && sweep_all(&run.name, directories, calls).is_ok() {
+    // The record may have its decided name although writing that to the disk failed.
+    if run.take_decision_back(calls).is_ok() && sweep_all(&run.name, directories, calls).is_ok() {
         let _ = run.remove(calls);
     }
 }
@@ -298,10 +295,12 @@ fn publish_all(
 }
 
 fn publish(publisher: Publisher<'_>, operations: &[Operation]) -> Result<(), Failure> {
+    publisher.directories.forget_last();
     for operation in operations {
         publisher.apply(operation)?;
     }
-    // A process that had opened an old file before can have written it since.
+    // A process that had opened an old file before can have written it since, and a directory can have been replaced.
+    publisher.directories.forget_last();
     operations.iter().try_for_each(|operation| publisher.check_all_taken(operation))
 }
 
@@ -330,8 +329,8 @@ fn take_back(
         }
     }
     let undone = run.mark(calls, Mark::Undone, durable);
-    // Without a mark, recovery would go forward. Without the journal, it goes back.
-    if noted.is_err() && undone.is_err() && remove_tree(calls, &run.dir, JOURNAL.as_ref()).is_err() {
+    // Without a mark, recovery would go forward. Without the decision, it goes back.
+    if noted.is_err() && undone.is_err() && run.take_decision_back(calls).is_err() {
         return Ok(Committed::Unfinished(run.path.clone()));
     }
     if undone.is_ok() && remove_temporaries(operations, publisher).is_ok() {

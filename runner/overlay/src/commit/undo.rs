@@ -13,7 +13,7 @@ use super::finish::{Published, look_at_published, remove_temporaries};
 use super::journal::{Journal, Mark, Operation};
 use super::publish::Publisher;
 use super::recover::{self, Direction, Recovery, conflict, directories, go_back, open_roots};
-use super::state_dir::{PUBLISHED, Run, StateDir};
+use super::state_dir::{Run, StateDir};
 
 /// Kept, interrupted or damaged transaction.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ fn check(publisher: Publisher<'_>, operation: &Operation, published: Option<Publ
 }
 
 fn read_published(run: &Run, journal: &Journal) -> Result<Vec<Option<Published>>, CommitError> {
-    let text = run.read(PUBLISHED)?.unwrap_or_default();
+    let text = run.read_published()?.unwrap_or_default();
     let published: Vec<Option<Published>> = serde_json::from_str(&text).unwrap_or_default();
     if published.len() == journal.operations.len() {
         return Ok(published);

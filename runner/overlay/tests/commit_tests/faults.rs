@@ -134,7 +134,7 @@ fn a_torn_journal_is_not_acted_on() {
         assert!(!crate::child::run(&world, crate::child::Work::Commit, at).success());
         let before = world.picture();
         let Some(run) = world.records().pop() else { continue };
-        let journal = world.base.join("state").join(&run).join("journal");
+        let journal = world.base.join("state").join(&run);
         let Ok(text) = std::fs::read(&journal) else { continue };
         std::fs::write(&journal, &text[..text.len() / 2]).unwrap();
         torn += 1;

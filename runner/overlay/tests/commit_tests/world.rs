@@ -1,7 +1,7 @@
 //! A real tree, a view of it with all kinds of change, and a directory of transactions.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -177,11 +177,13 @@ impl World {
         wanted
     }
 
-    /// Returns the names in the directory of transactions, without the lock.
+    /// Returns the names of transactions of which the directory of transactions has something.
     pub(crate) fn records(&self) -> Vec<String> {
         let Ok(list) = std::fs::read_dir(self.base.join("state")) else { return Vec::new() };
         let names = list.flatten().map(|entry| entry.file_name().into_string().unwrap());
-        names.filter(|name| name != "lock").collect()
+        let names = names.filter(|name| name != "lock");
+        let names: BTreeSet<String> = names.map(|name| name.split('.').next().unwrap().to_owned()).collect();
+        names.into_iter().collect()
     }
 }
 

@@ -29,7 +29,13 @@ pub(super) fn of(policy: &Policy, limits: &Limits, scratch: &Path) -> LayerPlan 
         paths
     };
     let quota = Quota { bytes: limits.max_disk, files: limits.max_files.saturating_add(COPIED_ENTRIES) };
-    LayerPlan { trees: paths(Shape::Directory), names: paths(Shape::Name), quota, scratch: scratch.to_owned() }
+    LayerPlan {
+        trees: paths(Shape::Directory),
+        names: paths(Shape::Name),
+        quota,
+        scratch: scratch.to_owned(),
+        own: policy.audit().to_vec(),
+    }
 }
 
 /// Returns whether the run may write a file of the machine by a grant. Devices of every module hold nothing.

@@ -1,0 +1,110 @@
+//! An overlay that is read in the same way whether this process or another one keeps its mount.
+//!
+//! This file does not decide which one is made, and compares nothing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType};
+
+use crate::closed_modes::ClosedModes;
+use crate::mount::OverlayMount;
+use crate::overlay_marks::OverlayMarks;
+use crate::quota::Bound;
+use crate::scan;
+use crate::tree_root::TreeRoot;
+use crate::user_overlay::UserOverlay;
+
+/// An overlay.
+#[derive(Debug)]
+pub(crate) enum OverlayView {
+    /// Root's.
+    Own(OverlayMount),
+    /// An ordinary user's.
+    Kept(UserOverlay),
+}
+
+impl OverlayView {
+    /// Returns the merged view.
+    pub(crate) fn view(&self) -> &TreeRoot {
+        match self {
+            Self::Own(mount) => &mount.view,
+            Self::Kept(overlay) => &overlay.view,
+        }
+    }
+
+    /// Returns the directory with what was written.
+    pub(crate) fn upper(&self) -> &TreeRoot {
+        match self {
+            Self::Own(mount) => &mount.upper,
+            Self::Kept(overlay) => &overlay.upper,
+        }
+    }
+
+    /// Returns the overlay's own directory.
+    pub(crate) fn work(&self) -> &TreeRoot {
+        match self {
+            Self::Own(mount) => &mount.work,
+            Self::Kept(overlay) => &overlay.work,
+        }
+    }
+
+    /// Returns which bound of the quota is reached.
+    pub(crate) fn reached(&self) -> Option<Bound> {
+        match self {
+            Self::Own(mount) => mount.reached(),
+            Self::Kept(overlay) => Bound::reached(&overlay.upper),
+        }
+    }
+
+    /// Returns how the upper directory is marked.
+    pub(crate) fn marks(&self) -> OverlayMarks {
+        match self {
+            Self::Own(_) => OverlayMarks::Trusted,
+            Self::Kept(_) => OverlayMarks::User,
+        }
+    }
+
+    /// Makes the view read-only for every holder of a descriptor, so that it can be read. A user opens what the module
+    /// closed before, while that is still possible; `closed` has the modes that the module left.
+    ///
+    /// # Errors
+    ///
+    /// A file stays open for writing.
+    pub(crate) fn freeze(&self, closed: &ClosedModes) -> io::Result<()> {
+        match self {
+            Self::Own(mount) => mount.freeze(),
+            Self::Kept(overlay) => {
+                open_closed(overlay, closed)?;
+                overlay.freeze()
+            }
+        }
+    }
+}
+
+/// Opens what was written and is closed to its owner, the directories before what is in them.
+fn open_closed(overlay: &UserOverlay, closed: &ClosedModes) -> io::Result<()> {
+    let stat = rustix::fs::fstat(&overlay.upper)?;
+    match closed.open_as(&overlay.view, (stat.st_dev, stat.st_ino)) {
+        // It was frozen before.
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
+        opened => opened?,
+    }
+    let mut pending = vec![PathBuf::new()];
+    while let Some(directory) = pending.pop() {
+        for name in overlay.upper.names(&directory)? {
+            let path = directory.join(name);
+            let stat = rustix::fs::statat(&overlay.upper, &path, AtFlags::SYMLINK_NOFOLLOW)?;
+            if scan::is_whiteout(&stat) {
+                continue;
+            }
+            if let Some(entry) = overlay.view.look(Path::new(&path))? {
+                closed.open_as(entry, (stat.st_dev, stat.st_ino))?;
+            }
+            if FileType::from_raw_mode(stat.st_mode).is_dir() {
+                pending.push(path);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Tests of the overlays of an ordinary user, in a process with one thread. Root runs them as such a user.
+
+#![allow(clippy::print_stdout, reason = "the tests have no other harness")]
+
+#[path = "../src/tree_tests.rs"]
+#[allow(dead_code, reason = "the tests of the crate use all of it")]
+mod tree_tests;
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use modbox_overlay::commit::fault::NoFault;
+use modbox_overlay::commit::{Committed, Granted, Settings, Start, StateDir, Strength, commit};
+use modbox_overlay::fits::View;
+use modbox_overlay::layers::{Layer, LayerPlan, Layers};
+use modbox_overlay::quota::{ListBounds, Quota};
+// The module of trees names these as those of its own crate.
+use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, tree, words, writer};
+use modbox_overlay::{change, change_list};
+
+/// The user.
+const USER: u32 = 4242;
+
+/// The tests, by their names.
+const TESTS: [(&str, fn()); 7] = [
+    ("what is listed makes a copy equal to a direct edit", what_is_listed_makes_a_copy_equal_to_a_direct_edit),
+    ("a rename of an old directory is refused and told", a_rename_of_an_old_directory_is_refused_and_told),
+    ("a tree without directories renames new ones", a_tree_without_directories_renames_new_ones),
+    ("what a module closes is compared all the same", what_a_module_closes_is_compared_all_the_same),
+    ("a writer prevents the freeze", a_writer_prevents_the_freeze_and_a_frozen_overlay_is_read_only),
+    ("a commit publishes what was written and no mark", a_commit_publishes_what_was_written_and_no_mark),
+    ("an overlay ends with its process and at its quota", an_overlay_ends_with_its_process_and_at_its_quota),
+];
+
+fn main() {
+    if rustix::process::geteuid().is_root() {
+        run_as_user();
+    } else if output(Path::new("unshare"), &["--user", "--map-current-user", "--mount", "true"]).status.success() {
+        for (name, test) in TESTS {
+            test();
+            println!("test {name} ... ok");
+        }
+    } else {
+        println!("this user has no namespaces, so it has no overlays");
+    }
+}
+
+/// Runs the tests as a user without rights.
+#[expect(clippy::disallowed_methods, reason = "the tests run as another user")]
+fn run_as_user() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("tests");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::chown(directory.path(), Some(USER), Some(USER)).unwrap();
+    let user = USER.to_string();
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(&program);
+    let status = command.env("TMPDIR", directory.path()).current_dir(directory.path()).status().unwrap();
+    assert!(status.success());
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program tells whether there are namespaces")]
+fn output(program: &Path, args: &[&str]) -> std::process::Output {
+    std::process::Command::new(program).args(args).output().unwrap()
+}
+
+/// A tree of which a copy takes a while.
+fn fixture() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["tree", "scratch"] {
+        fs::create_dir(directory.path().join(name)).unwrap();
+    }
+    make_tree(&directory.path().join("tree"));
+    fs::remove_file(directory.path().join("tree/a/b/c")).unwrap();
+    fs::File::create(directory.path().join("tree/large")).unwrap().set_len(5 << 20).unwrap();
+    directory
+}
+
+fn layers(directory: &TempDir) -> Layers {
+    let (tree, scratch) = (directory.path().join("tree"), directory.path().join("scratch"));
+    let quota = Quota { bytes: 64 << 20, files: 1000 };
+    Layers::open(&LayerPlan { trees: vec![tree], quota, scratch, ..LayerPlan::default() }).unwrap()
+}
+
+fn overlay(layers: &Layers) -> &Layer {
+    let layer = layers.iter().next().unwrap();
+    assert_eq!(layer.view(), View::Overlay);
+    layer
+}
+
+fn what_is_listed_makes_a_copy_equal_to_a_direct_edit() {
+    let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
+    let edits = proptest::collection::vec(edit(), 1..12);
+    TestRunner::new(config)
+        .run(&edits, |edits| {
+            check(&edits);
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn check(edits: &[Edit]) {
+    let directory = fixture();
+    let at = |name: &str| directory.path().join(name);
+    let untouched = snapshot(&at("tree"), true, true);
+    copy(&at("tree"), &at("direct"));
+    copy(&at("tree"), &at("applied"));
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    for edit in edits.iter().filter(|edit| !moves_directory(&layer.place(), edit)) {
+        assert_eq!(edit_tree(&layer.place(), edit), edit_tree(&at("direct"), edit), "{edit:?}");
+    }
+    layers.freeze().unwrap();
+    let list = layer.changes(ListBounds::default()).unwrap();
+    assert_eq!(snapshot(&at("tree"), true, true), untouched);
+    apply(&list, &layer.place(), &at("applied"));
+    let words = words(&list);
+    assert_eq!(snapshot(&at("applied"), false, false), snapshot(&at("direct"), false, false), "{words:#?}");
+    // The view can show two numbers for two names of one file.
+    if list.links.is_empty() {
+        assert_eq!(snapshot(&at("applied"), false, true), snapshot(&layer.place(), false, true), "{words:#?}");
+    }
+}
+
+/// Returns whether an edit renames a directory, which a user's overlay refuses.
+fn moves_directory(root: &Path, edit: &Edit) -> bool {
+    let is_directory = |path: &PathBuf| root.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+    match edit {
+        Edit::Rename(from, _) => is_directory(from),
+        Edit::Exchange(from, to) => is_directory(from) || is_directory(to),
+        _ => false,
+    }
+}
+
+fn a_rename_of_an_old_directory_is_refused_and_told() {
+    let directory = fixture();
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    assert!(!layer.renames_directories());
+    let error = fs::rename(layer.place().join("a"), layer.place().join("d")).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(Errno::XDEV.raw_os_error()));
+    layers.freeze().unwrap();
+    assert_eq!(words(&layer.changes(ListBounds::default()).unwrap()), Vec::<String>::new());
+}
+
+fn a_tree_without_directories_renames_new_ones() {
+    let directory = fixture();
+    for name in ["a", "b"] {
+        fs::remove_dir_all(directory.path().join("tree").join(name)).unwrap();
+    }
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    assert!(layer.renames_directories());
+    fs::create_dir(layer.place().join("new")).unwrap();
+    fs::rename(layer.place().join("new"), layer.place().join("other")).unwrap();
+    layers.freeze().unwrap();
+    assert_eq!(words(&layer.changes(ListBounds::default()).unwrap()), ["created other"]);
+}
+
+fn what_a_module_closes_is_compared_all_the_same() {
+    let directory = fixture();
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    for path in ["a/a/b", "a/a", "b"] {
+        fs::set_permissions(layer.place().join(path), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    for _ in 0..2 {
+        layers.freeze().unwrap();
+        let list = layer.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["attributes a/a", "attributes a/a/b", "attributes b"]);
+        assert!(list.is_whole() && list.changes.iter().all(|change| change.after.as_ref().unwrap().mode == 0));
+    }
+}
+
+fn a_writer_prevents_the_freeze_and_a_frozen_overlay_is_read_only() {
+    let directory = fixture();
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    let open = writer(&layer.place().join("a/c"));
+    let error = layers.freeze().unwrap_err().to_string();
+    assert!(error.contains("still writes it"), "{error}");
+    drop(open);
+    layers.freeze().unwrap();
+    let error = fs::write(layer.place().join("a/c"), "").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::ReadOnlyFilesystem);
+}
+
+fn a_commit_publishes_what_was_written_and_no_mark() {
+    let directory = fixture();
+    let at = |name: &str| directory.path().join(name);
+    copy(&at("tree"), &at("direct"));
+    let start = Start::settled();
+    let layers = layers(&directory);
+    let layer = overlay(&layers);
+    for root in [layer.place(), at("direct")] {
+        fs::write(root.join("a/c"), "new").unwrap();
+        fs::remove_dir_all(root.join("b")).unwrap();
+        fs::create_dir(root.join("b")).unwrap();
+        fs::rename(root.join("a/a/a"), root.join("b/a")).unwrap();
+    }
+    layers.freeze().unwrap();
+    let changes = layer.changes(ListBounds::default()).unwrap().changes;
+    let state = StateDir::open(&at("state")).unwrap();
+    let real = fs::File::open(at("tree")).unwrap();
+    let (path, view) = (at("tree"), layer.directory());
+    let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
+    let (strength, owners) = (Strength::Process, |uid, gid| (uid, gid) == (USER, USER));
+    let settings = Settings { owners: &owners, strength, keep_undo: false, state: &state, fault: &NoFault };
+    let committed = commit(&[granted], settings);
+    assert!(matches!(committed, Ok(Committed::Done { .. })), "{committed:?}");
+    assert_eq!(snapshot(&at("tree"), false, false), snapshot(&at("direct"), false, false));
+    for path in tree(&at("tree")) {
+        let length = rustix::fs::llistxattr(at("tree").join(&path), &mut [0; 100]).unwrap();
+        assert_eq!(length, 0, "{path:?}");
+    }
+}
+
+fn an_overlay_ends_with_its_process_and_at_its_quota() {
+    let directory = fixture();
+    let layers = layers(&directory);
+    let error = fs::write(overlay(&layers).place().join("more"), vec![1; 65 << 20]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    drop(layers);
+    let child = rustix::process::wait(rustix::process::WaitOptions::NOHANG);
+    assert_eq!(child.unwrap_err(), Errno::CHILD);
+}
