@@ -27,6 +27,7 @@ pub mod layers;
 mod mount;
 mod name_stage;
 mod old_tree;
+mod optional_path;
 mod overlay_changes;
 mod private_place;
 pub mod quota;

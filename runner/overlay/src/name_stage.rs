@@ -49,7 +49,8 @@ impl NameStage {
         // Another user, whose run root makes, may do in the stage what that user may do in the real directory. An ordinary
         // user cannot give the stage away, and needs no more than its own rights.
         if rustix::process::geteuid().is_root() {
-            copied_attributes::copy_all(&from, &view).map_err(|cause| LayerError::Copy { path: path.to_owned(), cause })?;
+            copied_attributes::copy_all(&from, &view)
+                .map_err(|cause| LayerError::Copy { path: path.to_owned(), cause })?;
         }
         let copy = TreeCopy::of_name(&from, name, view, quota, parent)?;
         Ok(Self { name: name.to_owned(), copy, real: from, place })
