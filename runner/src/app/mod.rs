@@ -62,8 +62,8 @@ pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
 pub use self::grant::PathOption;
 pub use self::layered::{
-    CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError, LayeredMode,
-    LayeredRun, LineCounts, OutsideEffect, Remark, ShownChange, ShownEntry, in_one_line,
+    AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError,
+    LayeredMode, LayeredRun, LineCounts, OutsideEffect, Remark, ShownChange, ShownEntry, apply_saved, in_one_line,
 };
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};

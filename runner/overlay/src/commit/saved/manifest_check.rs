@@ -51,6 +51,9 @@ fn check_grant(grant: &SavedGrant) -> Result<(), String> {
     {
         return Err(wrong("name", name));
     }
+    if grant.changes.is_empty() && !grant.payload.is_empty() {
+        return Err("it has a new state without a change".to_owned());
+    }
     if grant.payload.len() > MAX_ENTRIES {
         return Err("it has too many entries".to_owned());
     }
@@ -140,4 +143,125 @@ fn is_plain(path: &Path) -> bool {
 
 fn wrong(what: &str, path: &Path) -> String {
     format!("it has the {what} `{}`, which a preview does not have", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::commit::Start;
+
+    fn payload(path: &str, entry_type: EntryType) -> Payload {
+        let target = (entry_type == EntryType::Symlink).then(|| "elsewhere".into());
+        let (xattrs, data) = (BTreeMap::new(), Vec::new());
+        let numbers = Entry {
+            entry_type,
+            mode: 0o644,
+            uid: 0,
+            gid: 0,
+            size: 0,
+            modified: 0,
+            target,
+            digest: None,
+            xattrs,
+            links: 1,
+        };
+        Payload { path: path.into(), entry: numbers, link: None, data }
+    }
+
+    fn grant(path: &str, name: Option<&str>, payload: Vec<Payload>) -> SavedGrant {
+        let kind = ChangeKind::Removed { entries: 0 };
+        SavedGrant {
+            path: path.into(),
+            name: name.map(Into::into),
+            start: Start { realtime: 1, offset: 1 },
+            changes: vec![Change { path: "x".into(), kind, before: None, after: None }],
+            directories: Vec::new(),
+            contents: Vec::new(),
+            payload,
+        }
+    }
+
+    fn reason(grants: Vec<SavedGrant>, length: u64) -> String {
+        check(&Manifest { grants }, length).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn paths_that_leave_their_place_are_refused() {
+        use EntryType::{Directory, File, Symlink};
+        let cases = [
+            (vec![payload("a", Directory), payload("a/b", File)], ""),
+            (vec![payload("a/b/c", File), payload("a/b/d", Symlink)], ""),
+            (vec![payload("../a", File)], "path"),
+            (vec![payload("/a", File)], "path"),
+            (vec![payload("", Directory)], "path"),
+            (vec![payload("a//b", File)], "path"),
+            (vec![payload("a/./b", File)], "path"),
+            (vec![payload("a/", Directory)], "path"),
+            (vec![payload("a\0b", File)], "path"),
+            (vec![payload(&"a/".repeat(600), File)], "path"),
+            (vec![payload(&"a".repeat(256), File)], "path"),
+            (vec![payload("a", File), payload("a", File)], "place"),
+            (vec![payload("a", Symlink), payload("a/b", File)], "place"),
+            (vec![payload("a", File), payload("a/b/c", File)], "place"),
+            (vec![payload("a", Directory), payload("a/b/c", File)], "place"),
+            (vec![payload("a/b", File), payload("a", Directory)], "place"),
+            (vec![payload("a", EntryType::Special)], "cannot be made"),
+        ];
+        for (payload, expected) in cases {
+            let found = reason(vec![grant("/srv", None, payload.clone())], 0);
+            assert_eq!(found.is_empty(), expected.is_empty(), "{payload:?}: {found}");
+            assert!(found.contains(expected), "{payload:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn contents_outside_of_their_file_are_refused() {
+        let file = |size, data: &[(u64, u64)]| {
+            let mut file = payload("a", EntryType::File);
+            (file.entry.size, file.data) = (size, data.to_vec());
+            file
+        };
+        let link = |first| Payload { path: "b".into(), link: Some(first), ..payload("b", EntryType::File) };
+        let cases = [
+            (vec![file(9, &[(0, 4), (5, 4)]), link(0)], 8, ""),
+            (vec![file(9, &[(0, 4), (3, 4)])], 8, "within"),
+            (vec![file(9, &[(5, 4), (0, 4)])], 8, "within"),
+            (vec![file(9, &[(0, 10)])], 10, "within"),
+            (vec![file(9, &[(0, 0)])], 0, "within"),
+            (vec![file(9, &[(u64::MAX, 2)])], 2, "within"),
+            (vec![file(9, &[(0, 4)])], 5, "as long"),
+            (vec![file(u64::MAX, &[])], 0, "cannot be made"),
+            (vec![file(0, &[]), link(1)], 0, "within"),
+            (vec![file(0, &[]), link(7)], 0, "within"),
+            (vec![payload("a", EntryType::Directory), link(0)], 0, "within"),
+        ];
+        for (payload, length, expected) in cases {
+            let found = reason(vec![grant("/srv", None, payload.clone())], length);
+            assert_eq!(found.is_empty(), expected.is_empty(), "{payload:?}: {found}");
+            assert!(found.contains(expected), "{payload:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn grants_that_share_a_file_are_refused() {
+        let cases = [
+            (vec![("/a", None), ("/b", None), ("/c", Some("x")), ("/c", Some("y"))], ""),
+            (vec![("/a", None), ("/a", None)], "twice"),
+            (vec![("/a", None), ("/a/b", None)], "twice"),
+            (vec![("/a/b", Some("x")), ("/a", None)], "twice"),
+            (vec![("/a", Some("x")), ("/a", Some("x"))], "twice"),
+            (vec![("a", None)], "path"),
+            (vec![("/a/../b", None)], "path"),
+            (vec![("/a", Some("x/y"))], "name"),
+            (vec![("/a", Some(".."))], "name"),
+        ];
+        for (grants, expected) in cases {
+            let made = grants.iter().map(|(path, name)| grant(path, *name, Vec::new())).collect();
+            let found = reason(made, 0);
+            assert_eq!(found.is_empty(), expected.is_empty(), "{grants:?}: {found}");
+            assert!(found.contains(expected), "{grants:?}: {found}");
+        }
+    }
 }

@@ -189,12 +189,10 @@ impl SavedChanges {
         if !conflicts.is_empty() {
             return Ok(Committed::Conflict(conflicts));
         }
-        let views = self.restore(scratch)?;
-        let views = views.iter().filter(|(grant, _)| !grant.changes.is_empty());
-        let grants: Vec<Granted<'_>> = views
-            .zip(&opened)
-            .map(|((grant, view), (_, real))| granted(grant, real.as_fd(), view.directory()))
-            .collect();
+        let views = self.restore(opened.iter().map(|(grant, _)| *grant), scratch)?;
+        let opened = opened.iter().zip(&views);
+        let grants: Vec<_> =
+            opened.map(|((grant, real), view)| granted(grant, real.as_fd(), view.directory())).collect();
         Ok(commit(&grants, settings)?)
     }
 
@@ -210,16 +208,19 @@ impl SavedChanges {
         Ok(Some(real))
     }
 
-    /// Builds the new state of each grant.
-    fn restore(&self, scratch: &Path) -> Result<Vec<(&SavedGrant, RestoredView)>, SavedError> {
+    /// Builds the new state of each grant that has changes. Others have none.
+    fn restore<'a>(
+        &self,
+        grants: impl Iterator<Item = &'a SavedGrant>,
+        scratch: &Path,
+    ) -> Result<Vec<RestoredView>, SavedError> {
         let read = |cause| SavedError::Read { path: self.path.clone(), cause };
         let mut file = &self.file;
         file.seek(SeekFrom::Start(self.position)).map_err(read)?;
         let mut contents = BufReader::new(file.take(self.length));
-        let mut views = Vec::new();
-        for grant in &self.manifest.grants {
-            views.push((grant, RestoredView::new(&grant.payload, &mut contents, scratch)?));
-        }
+        let views: Result<Vec<_>, _> =
+            grants.map(|grant| RestoredView::new(&grant.payload, &mut contents, scratch)).collect();
+        let views = views?;
         // What was read is what was checked only if the file is still the same.
         let state =
             |state: &Metadata| (state.len(), state.mtime(), state.mtime_nsec(), state.ctime(), state.ctime_nsec());

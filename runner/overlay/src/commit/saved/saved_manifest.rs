@@ -76,3 +76,78 @@ pub(super) struct Payload {
     /// The parts of a file that have blocks: position and length.
     pub(super) data: Vec<(u64, u64)>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::change::{ChangeKind, EntryType};
+
+    fn path() -> impl Strategy<Value = PathBuf> {
+        prop::collection::vec(any::<u8>(), 0..12).prop_map(|bytes| OsString::from_vec(bytes).into())
+    }
+
+    fn entry() -> impl Strategy<Value = Entry> {
+        let types = [EntryType::File, EntryType::Directory, EntryType::Symlink, EntryType::Special];
+        let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<i128>(), any::<u64>());
+        let xattrs = prop::collection::btree_map("[a-z.]{1,9}", any::<Vec<u8>>(), 0..3);
+        let rest = (prop::option::of(path()), any::<Option<Digest>>(), xattrs);
+        (prop::sample::select(types.to_vec()), numbers, rest).prop_map(|(entry_type, numbers, rest)| {
+            let (mode, uid, gid, size, modified, links) = numbers;
+            let (target, digest, xattrs): (_, _, BTreeMap<String, Vec<u8>>) = rest;
+            Entry { entry_type, mode, uid, gid, size, modified, target, digest, xattrs, links }
+        })
+    }
+
+    fn kind() -> impl Strategy<Value = ChangeKind> {
+        prop_oneof![
+            Just(ChangeKind::Created),
+            any::<u64>().prop_map(|entries| ChangeKind::Removed { entries }),
+            Just(ChangeKind::Modified),
+            Just(ChangeKind::Replaced),
+            path().prop_map(|from| ChangeKind::Renamed { from }),
+            Just(ChangeKind::Attributes),
+            Just(ChangeKind::Times),
+        ]
+    }
+
+    fn grant() -> impl Strategy<Value = SavedGrant> {
+        let change = (path(), kind(), prop::option::of(entry()), prop::option::of(entry()))
+            .prop_map(|(path, kind, before, after)| Change { path, kind, before, after });
+        let payload = (path(), entry(), any::<Option<usize>>(), any::<Vec<(u64, u64)>>())
+            .prop_map(|(path, entry, link, data)| Payload { path, entry, link, data });
+        let directory = (path(), any::<u64>()).prop_map(|(path, number)| SavedDirectory { path, number });
+        let content = (path(), any::<Digest>()).prop_map(|(path, digest)| OldContent { path, digest });
+        let start = (any::<i128>(), any::<i128>()).prop_map(|(realtime, offset)| Start { realtime, offset });
+        let lists = (
+            prop::collection::vec(change, 0..4),
+            prop::collection::vec(directory, 0..3),
+            prop::collection::vec(content, 0..3),
+            prop::collection::vec(payload, 0..4),
+        );
+        (path(), prop::option::of(path()), start, lists).prop_map(|(path, name, start, lists)| {
+            let (changes, directories, contents, payload) = lists;
+            SavedGrant { path, name, start, changes, directories, contents, payload }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(grants in prop::collection::vec(grant(), 0..3)) {
+            let manifest = Manifest { grants };
+            let text = serde_json::to_string(&manifest).unwrap();
+            prop_assert!(!text.contains('\n'));
+            prop_assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), manifest);
+        }
+
+        #[test]
+        fn a_manifest_of_any_values_is_checked_without_a_panic(grant in grant(), length: u64) {
+            let _ = crate::commit::saved::manifest_check::check(&Manifest { grants: vec![grant] }, length);
+        }
+    }
+}

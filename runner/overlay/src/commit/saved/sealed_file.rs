@@ -135,3 +135,70 @@ impl Write for HashWriter<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sealed(manifest: &str, contents: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = SealedWriter::new(&mut bytes, manifest).unwrap();
+        writer.write_all(contents).unwrap();
+        writer.finish().unwrap();
+        bytes
+    }
+
+    fn opened(bytes: &[u8]) -> Result<Sealed, Unsealed> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        open(&file)
+    }
+
+    #[test]
+    fn another_format_is_named() {
+        let whole = sealed("{}", b"content");
+        let other = String::from_utf8_lossy(&whole).replace("version 1", "version 2\u{1b}").into_bytes();
+        for (bytes, expected) in [
+            (other.as_slice(), "version 2\\u{1b}, and"),
+            (b"", "not a file of saved changes"),
+            (b"#!/bin/sh\n", "not a file of saved changes"),
+            (&whole[..whole.len() - 20], "damaged"),
+            (b"modbox saved changes, version 1\n", "its end is missing"),
+        ] {
+            let Err(Unsealed::Damaged(reason)) = opened(bytes) else { panic!("{expected}") };
+            assert!(reason.contains(expected), "{reason}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_sealed_is_read(manifest in "[^\n]{0,200}", contents: Vec<u8>) {
+            let bytes = sealed(&manifest, &contents);
+            let read = opened(&bytes).unwrap();
+            prop_assert_eq!(&read.manifest, manifest.as_bytes());
+            let (start, length) = (usize::try_from(read.position).unwrap(), usize::try_from(read.length).unwrap());
+            prop_assert_eq!(&bytes[start..start + length], contents.as_slice());
+        }
+
+        #[test]
+        fn every_damage_is_found(contents: Vec<u8>, at: prop::sample::Index, bit in 0..8_u32, cut: bool, more in 0..3_usize) {
+            let mut bytes = sealed("{\"grants\":[]}", &contents);
+            let at = at.index(bytes.len());
+            match (cut, more) {
+                (true, _) => bytes.truncate(at),
+                (false, 0) => bytes[at] ^= 1 << bit,
+                (false, more) => bytes.extend(vec![0; more]),
+            }
+            prop_assert!(matches!(opened(&bytes), Err(Unsealed::Damaged(_))));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
+            let mut named = format!("{NAME}{VERSION}\n").into_bytes();
+            named.extend(bytes);
+            prop_assert!(opened(&named).is_err());
+        }
+    }
+}
