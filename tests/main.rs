@@ -30,6 +30,7 @@ mod learn;
 // Previews and transactions: runs on layers over what they may write.
 mod layers;
 mod previews;
+mod saved;
 mod transactions;
 // Policy files made of reports and audit files.
 mod suggest;

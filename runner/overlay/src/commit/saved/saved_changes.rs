@@ -82,7 +82,7 @@ fn save_grant(granted: &Granted<'_>, owners: &Owners<'_>) -> Result<SavedGrant, 
     let steps: Vec<Step<'_>> = planned.into_iter().flatten().collect();
     let payload = PayloadListing::of(granted, &steps, owners).map_err(|unlisted| match unlisted {
         Unlisted::Refused(refusal) => Unsaved::Refused(vec![refusal]),
-        Unlisted::State(path, cause) => Unsaved::State(path, cause),
+        Unlisted::State(path, cause) => Unsaved::State(granted.path.join(path), cause),
         Unlisted::TooMany => Unsaved::TooMany,
     })?;
     let failed = |cause: rustix::io::Errno| Unsaved::State(granted.path.clone(), cause.into());
@@ -110,7 +110,7 @@ fn copy_content(granted: &Granted<'_>, one: &Payload, sealed: &mut impl Write, p
     if one.data.is_empty() {
         return Ok(());
     }
-    let state = |cause: io::Error| SavedError::State { path: one.path.clone(), cause };
+    let state = |cause: io::Error| SavedError::State { path: granted.path.join(&one.path), cause };
     let view = rustix::io::fcntl_dupfd_cloexec(granted.view, 0).map_err(|errno| state(errno.into()))?;
     let opened = TreeRoot::new(view).open_file(PayloadListing::path_in_view(granted, &one.path)).map_err(state)?;
     let mut file = File::from(opened);
@@ -198,7 +198,7 @@ impl SavedChanges {
 
     /// Opens a granted directory and compares it; `None` if there is none any more.
     fn open(&self, grant: &SavedGrant, conflicts: &mut Vec<Conflict>) -> Result<Option<TreeRoot>, SavedError> {
-        let failed = |cause| SavedError::Read { path: grant.path.clone(), cause };
+        let failed = |cause| SavedError::Compare { path: grant.path.clone(), cause };
         let real = match TreeRoot::open(&grant.path) {
             Ok(real) => real,
             Err(error) if is_elsewhere(&error) => return Ok(None),

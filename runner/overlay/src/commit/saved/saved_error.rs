@@ -23,7 +23,7 @@ pub enum SavedError {
     /// A new state cannot be read.
     #[error("failed to save the new state of `{}`: {cause}; run the preview again", path.display())]
     State {
-        /// The changed entry, relative to its granted directory.
+        /// The changed entry.
         path: PathBuf,
         /// Cause.
         cause: io::Error,
@@ -46,6 +46,14 @@ pub enum SavedError {
         path: PathBuf,
         /// Reason.
         reason: String,
+    },
+    /// What the changes are about cannot be compared.
+    #[error("failed to compare `{}` with what it was at the preview: {cause}; nothing was changed", path.display())]
+    Compare {
+        /// The granted directory.
+        path: PathBuf,
+        /// Cause.
+        cause: io::Error,
     },
     /// The new state cannot be built.
     #[error("failed to build the new state of `{}` in a private directory: {cause}; nothing was changed", path.display())]
