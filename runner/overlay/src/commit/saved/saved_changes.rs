@@ -166,12 +166,6 @@ impl SavedChanges {
         Ok(Self { path, file, state, manifest, position: sealed.position, length: sealed.length })
     }
 
-    /// Returns the number of changes.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.manifest.grants.iter().map(|grant| grant.changes.len()).sum()
-    }
-
     /// Commits the changes: all of them, if everything that they touch is as it was when they were saved, or none.
     /// `scratch` is a private directory of this user for the new state.
     ///
