@@ -31,6 +31,7 @@ mod learn;
 mod layers;
 mod previews;
 mod previews_of_plays;
+mod saved;
 mod transactions;
 // Policy files made of reports and audit files.
 mod suggest;

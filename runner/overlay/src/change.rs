@@ -5,7 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
+
+use crate::optional_path;
 
 /// Digest of a file's content, SHA-256.
 pub type Digest = [u8; 32];
@@ -25,7 +28,8 @@ pub enum EntryType {
 }
 
 /// State of one entry of a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Type.
     pub entry_type: EntryType,
@@ -40,6 +44,7 @@ pub struct Entry {
     /// Modification time, in nanoseconds since the epoch.
     pub modified: i128,
     /// Target of a symbolic link. For a special file, its type, with the numbers of a device.
+    #[serde(with = "optional_path")]
     pub target: Option<PathBuf>,
     /// Digest of the content of a file.
     pub digest: Option<Digest>,
@@ -50,7 +55,8 @@ pub struct Entry {
 }
 
 /// What happened to an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ChangeKind {
     /// It did not exist before.
     Created,
@@ -66,6 +72,7 @@ pub enum ChangeKind {
     /// It had another name before. Its content or attributes can be different too.
     Renamed {
         /// The name before, relative to the granted root.
+        #[serde(with = "native_path")]
         from: PathBuf,
     },
     /// Its mode, owner, extended attributes or ACL is different; its content is the same.
@@ -75,9 +82,11 @@ pub enum ChangeKind {
 }
 
 /// One change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Change {
     /// The entry, relative to the granted root. It is empty for the root itself, and for a granted name.
+    #[serde(with = "native_path")]
     pub path: PathBuf,
     /// What happened.
     pub kind: ChangeKind,

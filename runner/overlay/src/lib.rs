@@ -28,6 +28,7 @@ pub mod layers;
 mod mount;
 mod name_stage;
 mod old_tree;
+mod optional_path;
 mod overlay_changes;
 mod overlay_marks;
 mod overlay_view;

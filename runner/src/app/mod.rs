@@ -62,9 +62,9 @@ pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
 pub use self::grant::PathOption;
 pub use self::layered::{
-    CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError, LayeredMode,
-    LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange, ShownEntry, in_one_line,
-    recover_transactions, withhold_outside,
+    AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError,
+    LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange, ShownEntry,
+    apply_saved, in_one_line, recover_transactions, withhold_outside,
 };
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};

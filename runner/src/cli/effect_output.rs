@@ -108,7 +108,10 @@ fn push_commit(text: &mut String, mode: Effect, commit: &CommitReport) {
         (_, CommitState::Committed) if commit.undo => format!("committed; `modbox undo {run}` takes it back"),
         (_, CommitState::Committed) => "committed".to_owned(),
         (_, CommitState::Nothing) => "nothing to commit".to_owned(),
-        (_, CommitState::Saved) => "nothing was changed; the changes are saved".to_owned(),
+        (_, CommitState::Saved) => {
+            let file = clean_line(commit.file.as_deref().unwrap_or_default());
+            format!("nothing was changed; `modbox apply {file}` makes these changes")
+        }
         (Effect::Preview, _) => "nothing was changed".to_owned(),
         (Effect::Transaction, CommitState::Unfinished) => {
             "a part is committed; `modbox recover` goes on or takes it back".to_owned()

@@ -1,5 +1,7 @@
 //! Makes of switches and of the keys of a job how a run is made on layers.
 
+use std::path::{Path, PathBuf};
+
 use modbox_overlay::commit::Strength;
 use modbox_policy::Policy;
 
@@ -21,7 +23,9 @@ pub(crate) fn of_job(context: &Context, job: &JobOptions, policy: &Policy) -> an
             return Ok(LayeredRun::in_place_of_check(policy.check_rule(), job.diff));
         }
         JobEffect::Direct => return Ok(None),
-        JobEffect::Preview => LayeredMode::Preview { outside: outside(job.preview_net), compares_check: job.check },
+        JobEffect::Preview => {
+            LayeredMode::Preview { outside: outside(job.preview_net), compares_check: job.check, save: None }
+        }
         JobEffect::Transaction if job.check => {
             anyhow::bail!("a transaction cannot be in check mode; use the effect `preview`")
         }
@@ -34,11 +38,24 @@ pub(crate) fn outside(accepted: bool) -> RealEffects {
     if accepted { RealEffects::Accepted } else { RealEffects::Refused }
 }
 
-/// Returns how transactions are committed.
+/// Returns the path of a file that a run will make, if it can be made.
+fn new_file(context: &Context, path: &Path) -> anyhow::Result<PathBuf> {
+    let path = context.environment.absolute(path);
+    let shown = path.display();
+    if path.symlink_metadata().is_ok() {
+        anyhow::bail!("failed to save the changes as `{shown}`: it exists already; use another name");
+    }
+    if !path.parent().is_some_and(Path::is_dir) {
+        anyhow::bail!("failed to save the changes as `{shown}`: its directory does not exist; make it first");
+    }
+    Ok(path)
+}
+
+/// Returns the choices for a commit.
 ///
 /// # Errors
 ///
-/// There is no folder for their records.
+/// There is no folder for the records of transactions.
 pub(crate) fn choices(context: &Context, durable: bool, keeps_undo: bool) -> anyhow::Result<CommitChoices> {
     Ok(CommitChoices {
         state: state_folder::transactions(&context.environment)?,
@@ -54,11 +71,15 @@ pub(crate) type Way<'a> = Box<dyn FnOnce(&Runner, &Module, &RunRequest<'_>) -> R
 ///
 /// # Errors
 ///
-/// A transaction has no folder for its records.
+/// A transaction has no folder for its records, or a file for changes exists already.
 pub(crate) fn way<'a>(context: &'a Context, args: &'a RunArgs) -> Result<Way<'a>, Failure> {
     let layers = &args.layers;
     let mode = match (layers.preview, layers.transaction) {
-        (true, _) => LayeredMode::Preview { outside: outside(layers.preview_net), compares_check: args.check },
+        (true, _) => LayeredMode::Preview {
+            outside: outside(layers.preview_net),
+            compares_check: args.check,
+            save: layers.save.as_ref().map(|path| new_file(context, path)).transpose().or_usage()?,
+        },
         (false, true) => LayeredMode::Transaction(choices(context, layers.durable, layers.keep_undo).or_usage()?),
         (false, false) => return Ok(Box::new(Runner::run)),
     };

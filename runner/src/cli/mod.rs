@@ -140,6 +140,7 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
         Command::Template(args) => deep_stack::run(|| commands::template::run(context, &args)).or_internal()?,
         Command::Status(args) => commands::job::status(context, &args),
         Command::Jobs(args) => commands::job::list(context, &args),
+        Command::Apply(args) => commands::apply::run(context, &args),
         Command::Undo(args) => commands::undo::run(context, &args),
         Command::Transactions(args) => commands::transactions::run(context, &args),
         Command::Recover(args) => commands::recover::run(context, &args),

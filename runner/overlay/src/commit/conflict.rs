@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags};
 use rustix::time::ClockId;
+use serde::{Deserialize, Serialize};
 
 use crate::change::{Entry, EntryType};
 
@@ -27,7 +28,8 @@ const TICK: i128 = 10_000_000;
 const SET_BACK: i128 = 1_000_000;
 
 /// Moment in which a layer was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Start {
     /// Time of the clock that the kernel gives files, in nanoseconds since the epoch.
     pub realtime: i128,
@@ -57,9 +59,12 @@ impl Start {
         Self::now()
     }
 
-    /// Checks that the clock was not set back since.
+    /// Checks that the clock was not set back since. A machine that was started again has a larger offset, unless its
+    /// clock is behind.
     pub(super) fn check_clock(&self, path: &Path) -> Result<(), Failure> {
-        if offset() < self.offset - SET_BACK { Err(Failure::conflict(path, Why::Clock)) } else { Ok(()) }
+        let is_behind = clock(ClockId::RealtimeCoarse) < self.realtime;
+        let is_set_back = offset() < self.offset.saturating_sub(SET_BACK);
+        if is_behind || is_set_back { Err(Failure::conflict(path, Why::Clock)) } else { Ok(()) }
     }
 }
 
@@ -133,7 +138,7 @@ fn check_time(stat: &Stat, since: i128, path: &Path) -> Result<(), Failure> {
     if changed < since {
         return Ok(());
     }
-    let why = if changed - since < TICK { Why::Moment } else { Why::Changed };
+    let why = if changed.saturating_sub(since) < TICK { Why::Moment } else { Why::Changed };
     Err(Failure::conflict(path, why))
 }
 

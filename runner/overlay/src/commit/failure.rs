@@ -76,7 +76,7 @@ pub enum Why {
     #[error("it was changed in the moment in which the run began, so its time does not tell by which process")]
     Moment,
     /// The clock was set back, so that times tell nothing.
-    #[error("the clock was set back during the run, so times of files tell nothing")]
+    #[error("the clock was set back since the run began, so times of files tell nothing")]
     Clock,
 }
 

@@ -22,6 +22,7 @@ mod plan;
 mod prepare;
 mod publish;
 mod recover;
+pub mod saved;
 mod state_dir;
 mod transaction;
 mod undo;

@@ -126,7 +126,7 @@ fn one(error: CommitError) -> Vec<Failure> {
 }
 
 /// Returns the changes with paths below the directory that is opened: a granted name is the path of its change.
-fn placed(granted: &Granted<'_>) -> Vec<Change> {
+pub(super) fn placed(granted: &Granted<'_>) -> Vec<Change> {
     let mut changes = granted.changes.clone();
     if let Some(only) = &granted.only {
         for change in changes.iter_mut().filter(|change| change.path.as_os_str().is_empty()) {
@@ -141,7 +141,7 @@ fn since(grants: &[Granted<'_>]) -> i128 {
     grants.iter().map(|granted| granted.start.realtime).min().unwrap_or_default()
 }
 
-fn plan_all<'a>(
+pub(super) fn plan_all<'a>(
     grants: &[Granted<'_>],
     changes: &'a [Vec<Change>],
     owners: &Owners<'_>,

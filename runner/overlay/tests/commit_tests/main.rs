@@ -10,5 +10,6 @@ mod faults;
 mod journals;
 mod kills;
 mod published;
+mod saved;
 mod tree_difference;
 mod world;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use modbox_overlay::change::{Change, ChangeKind};
 use modbox_overlay::commit::fault::{Call, Fault, NoFault};
+use modbox_overlay::commit::saved::{SavedChanges, SavedError, Saving, save};
 use modbox_overlay::commit::{
     CommitError, Committed, Granted, Only, Recovered, Settings, Start, StateDir, Strength, commit, recover,
 };
@@ -133,6 +134,34 @@ impl World {
         strength: Strength,
         keep_undo: bool,
     ) -> Result<Committed, CommitError> {
+        let state = self.state();
+        let owners = |_, _| true;
+        let settings = Settings { owners: &owners, strength, keep_undo, state: &state, fault };
+        self.on_grants(changes, |grants| commit(grants, settings))
+    }
+
+    /// Saves the changes as a new file, and returns its path.
+    pub(crate) fn save(&self) -> PathBuf {
+        let path = self.base.join("saved");
+        let saving = self.on_grants(self.changes(), |grants| save(&path, grants, &|_, _| true)).unwrap();
+        assert_eq!(saving, Saving::Saved);
+        path
+    }
+
+    /// Commits what a file says.
+    pub(crate) fn commit_saved(&self, path: &Path) -> Result<Committed, SavedError> {
+        let (state, scratch) = (self.state(), self.base.join("scratch"));
+        std::fs::create_dir_all(&scratch).unwrap();
+        let owners = |_, _| true;
+        let strength = Strength::Process;
+        let settings = Settings { owners: &owners, strength, keep_undo: true, state: &state, fault: &NoFault };
+        let read = SavedChanges::read(path, File::open(path).unwrap());
+        let committed = read.and_then(|saved| saved.commit(&scratch, settings));
+        assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0);
+        committed
+    }
+
+    pub(crate) fn on_grants<T>(&self, changes: Vec<Change>, act: impl FnOnce(&[Granted<'_>]) -> T) -> T {
         let open = |name: &str| File::open(self.base.join(name)).unwrap();
         let (real, view, etc, stage) = (open("real"), open("view"), open("etc"), open("stage"));
         let only = Only { name: "hosts".into(), staged: "0".into() };
@@ -152,9 +181,7 @@ impl World {
             changes: self.name_changes(),
             start: self.start,
         };
-        let state = self.state();
-        let owners = |_, _| true;
-        commit(&[tree, name], Settings { owners: &owners, strength, keep_undo, state: &state, fault })
+        act(&[tree, name])
     }
 
     pub(crate) fn recover(&self) -> Vec<Recovered> {

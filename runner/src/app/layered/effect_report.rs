@@ -177,6 +177,9 @@ pub struct CommitReport {
     /// Whether `modbox undo` can take it back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undo: bool,
+    /// File with the changes, if they were saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Files that other processes have changed meanwhile, or changes that a commit does not make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Remark>,
@@ -186,7 +189,7 @@ impl CommitReport {
     /// Returns a report without a transaction.
     #[must_use]
     pub fn of(state: CommitState) -> Self {
-        Self { state, run: None, undo: false, reasons: Vec::new() }
+        Self { state, run: None, undo: false, file: None, reasons: Vec::new() }
     }
 }
 
@@ -214,7 +217,7 @@ pub enum CommitState {
 }
 
 impl CommitState {
-    /// Returns whether a transaction was not made although the module had succeeded.
+    /// Returns whether changes were not committed, or not saved, although the module had succeeded.
     #[must_use]
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Conflict | Self::Refused | Self::Failed | Self::Unfinished)

@@ -16,6 +16,7 @@ use modbox_vocabulary::{LimitHit, LimitKind, Limits};
 use crate::app::admission::AdmittedRun;
 use crate::app::error::RunError;
 use crate::app::judge;
+use crate::app::layered::effect_report::Remark;
 use crate::app::layered::error::LayeredError;
 use crate::app::layered::layered_run::LayeredRun;
 use crate::app::layered::placed_layers::{self, PlacedLayer};
@@ -48,6 +49,15 @@ pub(super) struct ObservedLayers {
     pub(super) lists: Vec<ChangeList>,
     /// A moment before the layers were made.
     pub(super) start: Start,
+}
+
+impl ObservedLayers {
+    /// Returns what is to be said of a layer with more changes than its list has; nothing of a part may be committed.
+    pub(super) fn cut(&self) -> Option<Remark> {
+        let (layer, list) = self.layers.iter().zip(&self.lists).find(|(_, list)| list.cut > 0)?;
+        let why = format!("it has {} more changes than a commit makes; grant less", list.cut);
+        Some(Remark { path: layer.path().display().to_string(), why })
+    }
 }
 
 impl Runner {

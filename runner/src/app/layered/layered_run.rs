@@ -22,12 +22,14 @@ pub struct LayeredRun {
 /// Whether the changes of a run on layers are shown or committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayeredMode {
-    /// They are shown and discarded.
+    /// They are shown, and saved or discarded.
     Preview {
         /// Whether the network, sockets and devices may be used, whose effects no layer holds.
         outside: RealEffects,
         /// Whether the module also runs in its own check mode, for a comparison.
         compares_check: bool,
+        /// New file for the changes, from which they can be committed later.
+        save: Option<PathBuf>,
     },
     /// They are committed as a whole if the module succeeds.
     Transaction(CommitChoices),
@@ -82,7 +84,7 @@ impl LayeredRun {
             CheckRule::Observe => false,
             CheckRule::Both => true,
         };
-        let mode = LayeredMode::Preview { outside: RealEffects::Refused, compares_check };
+        let mode = LayeredMode::Preview { outside: RealEffects::Refused, compares_check, save: None };
         Some(Self { mode, shows_all_lines, accepts_incomplete: false })
     }
 }

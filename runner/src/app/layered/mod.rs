@@ -15,6 +15,7 @@ mod placed_layers;
 mod plan;
 mod play_layers;
 mod room;
+mod saved_run;
 mod shown_changes;
 mod transaction;
 mod verdict;
@@ -36,6 +37,7 @@ use self::execution::{LayeredExecution, ObservedLayers};
 pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
 pub use self::outside::withhold_outside;
 pub use self::play_layers::{PlayChanges, PlayLayers};
+pub use self::saved_run::{AppliedChanges, apply_saved};
 use self::shown_changes::{ShownChanges, Shows};
 use self::verdict::CheckObserved;
 use crate::app::admission::{Admission, AdmittedRun};
@@ -180,23 +182,35 @@ impl Runner {
         };
         let shown = shown(module, request, run, &observed);
         let mut effect = verdict::effect(run.mode.effect(), &report, shown, outside, check);
-        if let LayeredMode::Transaction(choices) = &run.mode
-            && report.status.is_success()
-            && report.limit.is_none()
-        {
-            effect.commit = match effect.complete || run.accepts_incomplete {
-                true => self.committed(&observed, &policy, choices),
-                false => CommitReport { reasons: effect.incomplete.clone(), ..CommitReport::of(CommitState::Refused) },
-            };
+        if report.status.is_success() && report.limit.is_none() {
+            effect.commit = self.kept(run, &effect, &observed, &policy);
         }
         verdict::apply(&mut report, effect);
         report
     }
 
-    /// Commits, unless a signal is ending modbox. The end waits for a commit that has begun.
-    fn committed(&self, observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> CommitReport {
-        let committed = self.config.cleanup.hold(|| transaction::commit(observed, policy, choices));
-        committed.unwrap_or_else(|| CommitReport::of(CommitState::Discarded))
+    /// Commits or saves the changes of a run that succeeded, if that is asked for. A signal that ends modbox waits for a
+    /// commit that has begun, and keeps others from beginning.
+    fn kept(
+        &self,
+        run: &LayeredRun,
+        effect: &EffectReport,
+        observed: &ObservedLayers,
+        policy: &Policy,
+    ) -> CommitReport {
+        let refused = |reasons| CommitReport { reasons, ..CommitReport::of(CommitState::Refused) };
+        let keep: &dyn Fn() -> CommitReport = match &run.mode {
+            LayeredMode::Preview { save: None, .. } => return CommitReport::of(CommitState::Discarded),
+            LayeredMode::Preview { save: Some(path), .. } => &|| saved_run::save(observed, policy, path),
+            LayeredMode::Transaction(choices) => &|| transaction::commit(observed, policy, choices),
+        };
+        if !effect.complete && !run.accepts_incomplete {
+            return refused(effect.incomplete.clone());
+        }
+        if let Some(remark) = observed.cut() {
+            return refused(vec![remark]);
+        }
+        self.config.cleanup.hold(keep).unwrap_or_else(|| CommitReport::of(CommitState::Discarded))
     }
 }
 

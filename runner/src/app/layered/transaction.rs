@@ -2,9 +2,12 @@
 //!
 //! The rules of a commit are in the crate of layers. This file calls it, and puts its result into words.
 
+use std::error::Error;
+
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{
-    self, CommitError, Committed, Conflict, Direction, Recovered, Recovery, Refusal, Settings, StateDir,
+    self, CommitError, Committed, Conflict, Direction, Granted, Owners, Recovered, Recovery, Refusal, Settings,
+    StateDir,
 };
 use modbox_policy::Policy;
 use modbox_vocabulary::error_chain;
@@ -44,7 +47,12 @@ fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
 
 /// Commits the changes of all layers.
 pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> CommitReport {
-    match try_commit(observed, policy, choices) {
+    report(try_commit(observed, policy, choices), choices)
+}
+
+/// Returns the result of a commit in words. Removes the oldest kept transactions if another one is kept.
+pub(super) fn report(committed: Result<Committed, impl Error + 'static>, choices: &CommitChoices) -> CommitReport {
+    match committed {
         Ok(Committed::Nothing) => CommitReport::of(CommitState::Nothing),
         Ok(Committed::Done { run, undo }) => {
             if let Err(error) = if undo { prune(choices) } else { Ok(()) } {
@@ -68,25 +76,36 @@ pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: &Commi
 }
 
 fn try_commit(observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> Result<Committed, CommitError> {
-    let state = StateDir::open(&choices.state)?;
-    let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
-    let granted = policy.owners();
-    // The sandbox has checked each change of an owner. A new file has the user of the run, and the group that its
-    // directory gives.
-    let owners = |uid: u32, gid: u32| uid == own || granted.cover(Some(uid), Some(gid));
-    let layers = observed.layers.iter().zip(&observed.lists);
-    let grants: Vec<_> = layers.map(|(layer, list)| layer.granted(list.changes.clone(), observed.start)).collect();
-    let settings = Settings {
-        owners: &owners,
-        strength: choices.strength,
-        keep_undo: choices.keeps_undo,
-        state: &state,
-        fault: &NoFault,
-    };
-    commit::commit(&grants, settings)
+    let owners = owners(policy);
+    with_settings(choices, &owners, |settings| commit::commit(&grants(observed), settings))
 }
 
-fn with_reasons(state: CommitState, reasons: impl Iterator<Item = Remark>) -> CommitReport {
+/// Calls `action` with the settings of a commit.
+pub(super) fn with_settings<T, E: From<CommitError>>(
+    choices: &CommitChoices,
+    owners: &Owners<'_>,
+    action: impl FnOnce(Settings<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let state = StateDir::open(&choices.state)?;
+    let (strength, keep_undo) = (choices.strength, choices.keeps_undo);
+    action(Settings { owners, strength, keep_undo, state: &state, fault: &NoFault })
+}
+
+/// Returns which owners a run may give. The sandbox has checked each change of an owner. A new file has the user of the
+/// run, and the group that its directory gives.
+pub(super) fn owners(policy: &Policy) -> impl Fn(u32, u32) -> bool {
+    let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
+    let granted = policy.owners();
+    move |uid, gid| uid == own || granted.cover(Some(uid), Some(gid))
+}
+
+/// Returns the parts of a commit of what was observed.
+pub(super) fn grants(observed: &ObservedLayers) -> Vec<Granted<'_>> {
+    let layers = observed.layers.iter().zip(&observed.lists);
+    layers.map(|(layer, list)| layer.granted(list.changes.clone(), observed.start)).collect()
+}
+
+pub(super) fn with_reasons(state: CommitState, reasons: impl Iterator<Item = Remark>) -> CommitReport {
     CommitReport { reasons: reasons.collect(), ..CommitReport::of(state) }
 }
 
@@ -94,6 +113,6 @@ fn conflict(conflict: &Conflict) -> Remark {
     Remark { path: conflict.path.display().to_string(), why: conflict.why.to_string() }
 }
 
-fn refusal(refusal: &Refusal) -> Remark {
+pub(super) fn refusal(refusal: &Refusal) -> Remark {
     Remark { path: refusal.path.display().to_string(), why: refusal.reason.to_string() }
 }

@@ -91,7 +91,7 @@ pub(super) fn apply(report: &mut Report, effect: EffectReport) {
     }
     if effect.commit.state.is_failure() {
         report.status = Status::Failed;
-        report.result.fail(&not_committed(&effect.commit));
+        report.result.fail(&not_committed(effect.mode, &effect.commit));
     }
     report.effect = Some(Box::new(effect));
 }
@@ -115,9 +115,10 @@ fn warnings(effect: &EffectReport) -> Vec<String> {
     warnings
 }
 
-fn not_committed(commit: &CommitReport) -> String {
+fn not_committed(mode: Effect, commit: &CommitReport) -> String {
     let reasons = reasons(&commit.reasons);
     match commit.state {
+        _ if mode == Effect::Preview => format!("nothing was changed, and the changes are not saved: {reasons}"),
         CommitState::Unfinished => format!("the changes are committed in part: {reasons}"),
         CommitState::Conflict => format!("nothing was changed, because of other processes: {reasons}; run it again"),
         _ => format!("nothing was changed, because a commit is not possible: {reasons}"),

@@ -1,5 +1,7 @@
 //! The switches of `modbox run` and `modbox play` for previews and transactions.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 #[derive(Debug, Default, Args)]
@@ -12,6 +14,9 @@ pub(crate) struct LayerArgs {
     /// With --preview, let the module use the network, sockets and devices, whose effects are real.
     #[arg(long, requires = "preview")]
     pub(crate) preview_net: bool,
+    /// With --preview, save the changes as a new file. `modbox apply` makes exactly these changes, or none.
+    #[arg(long, value_name = "FILE", requires = "preview", conflicts_with_all = ["watch", "background"])]
+    pub(crate) save: Option<PathBuf>,
     /// Run the module on private views of what it may write, and commit all changes if it succeeds, or none.
     #[arg(long, conflicts_with_all = ["allow_all", "check"])]
     pub(crate) transaction: bool,

@@ -46,7 +46,7 @@ pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
-pub(crate) use self::transactions::{RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs};
+pub(crate) use self::transactions::{ApplyArgs, RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs};
 pub(crate) use self::validate::ValidateArgs;
 
 /// Runs automation modules in a sandbox.
@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Status(Late<StatusArgs>),
     /// List the jobs that were started with `run --async`, newest first.
     Jobs(Late<JobsArgs>),
+    /// Make the changes of a preview that were saved.
+    Apply(Late<ApplyArgs>),
     /// Take back the changes of a transaction that was kept.
     Undo(Late<UndoArgs>),
     /// List or remove the transactions that can be undone, and those that were interrupted.

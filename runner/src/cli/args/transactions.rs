@@ -1,6 +1,36 @@
 //! The switches of `undo`, `transactions` and `recover`, as typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+#[command(after_help = APPLY_HELP)]
+pub(crate) struct ApplyArgs {
+    /// File that `modbox run --preview --save` has written.
+    pub(crate) file: PathBuf,
+    /// Write each step to the disk, so that a loss of power leaves all changes or none.
+    #[arg(long)]
+    pub(crate) durable: bool,
+    /// Keep what is replaced, for `modbox undo`.
+    #[arg(long)]
+    pub(crate) keep_undo: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const APPLY_HELP: &str = "\
+Examples:
+  modbox run lineinfile path=/etc/motd line=Hello --preview --save motd.changes
+  modbox apply motd.changes
+
+The module does not run again: the previewed bytes are written, all of them or none. Everything that they touch must be \
+as it was at the preview; if a file was changed since, nothing is done. The file must belong to this user or to root, and \
+no other user may be able to change it.
+
+Exit status: 0 applied, or nothing to apply · 2 usage · 3 the file cannot be read, or is damaged or another user's · 8 \
+not applied, nothing changed · 9 applied in part · 70 internal error of modbox.";
 
 #[derive(Debug, Args)]
 #[command(after_help = UNDO_HELP)]

@@ -1,5 +1,6 @@
 //! The subcommands, one file each. Each takes parsed arguments and returns an exit status.
 
+pub(crate) mod apply;
 pub(crate) mod assemble;
 pub(crate) mod audit;
 pub(crate) mod batch;

@@ -104,6 +104,11 @@ fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs
     {
         output::print_note(&format!("committed; `modbox undo {run}` takes it back"));
     }
+    if format == OutputFormat::Result
+        && let Some(file) = report.effect.as_ref().and_then(|effect| effect.commit.file.as_deref())
+    {
+        output::print_note(&format!("saved; `modbox apply {file}` makes these changes"));
+    }
     output::print_report(report, format, args.no_log, args.verbose).or_internal()?;
     Ok(match ExitStatus::from(report) {
         ExitStatus::Success if is_incomplete(report) && !args.layers.incomplete_ok => ExitStatus::NotCommitted,

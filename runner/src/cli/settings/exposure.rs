@@ -39,7 +39,7 @@ impl fmt::Display for Exposure {
 }
 
 /// Returns how another user can change the open file at `path`, if one can.
-pub(super) fn find(path: &Path, metadata: &Metadata) -> Option<Exposure> {
+pub(crate) fn find(path: &Path, metadata: &Metadata) -> Option<Exposure> {
     // Behind a link, both the link's directory and the file's own count.
     let directories = [Some(path.to_owned()), path.canonicalize().ok()].into_iter().flatten();
     of_node(path, metadata).or_else(|| directories.into_iter().find_map(|path| of_directory(path.parent()?)))

@@ -1,7 +1,7 @@
 //! Turns the typed command line into what a run needs: reads and merges policy files, resolves paths and variables.
 //! Every mistake is a usage error that names the switch or the file.
 
-mod exposure;
+pub(crate) mod exposure;
 mod files;
 mod grants;
 mod python;

@@ -1,0 +1,56 @@
+//! Saves the changes of a previewed run in a file, and commits such a file later.
+//!
+//! The form of the file and the rules of its commit are in the crate of layers. This file puts results into words.
+
+use std::path::Path;
+
+use modbox_overlay::commit::saved::{self, SavedChanges, SavedError, Saving};
+use modbox_policy::Policy;
+use modbox_scratch::{DirPurpose, RunDir, ScratchRoot};
+use modbox_vocabulary::error_chain;
+
+use crate::app::error::RunError;
+use crate::app::layered::effect_report::{CommitReport, CommitState, Remark};
+use crate::app::layered::error::LayeredError;
+use crate::app::layered::execution::ObservedLayers;
+use crate::app::layered::layered_run::CommitChoices;
+use crate::app::layered::transaction::{self, refusal, with_reasons};
+
+/// Saves what was observed as a new file.
+pub(super) fn save(observed: &ObservedLayers, policy: &Policy, path: &Path) -> CommitReport {
+    let shown = path.display().to_string();
+    let owners = transaction::owners(policy);
+    match saved::save(path, &transaction::grants(observed), &owners) {
+        Ok(Saving::Saved) => CommitReport { file: Some(shown), ..CommitReport::of(CommitState::Saved) },
+        Ok(Saving::Refused(refusals)) => with_reasons(CommitState::Refused, refusals.iter().map(refusal)),
+        Err(error) => with_reasons(CommitState::Failed, [Remark { path: shown, why: error_chain(&error) }].into_iter()),
+    }
+}
+
+/// Result of the commit of a file with changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedChanges {
+    /// The commit.
+    pub commit: CommitReport,
+    /// What became of interrupted transactions.
+    pub notes: Vec<String>,
+}
+
+/// Commits the changes of a file, after interrupted transactions are brought to an end. What owners the run was allowed
+/// to give was checked when the file was saved; whose file it is, by the caller.
+///
+/// # Errors
+///
+/// The directory of transactions cannot be used, or no directory can be made for the new state.
+pub fn apply_saved(
+    saved: &SavedChanges,
+    scratch: &ScratchRoot,
+    choices: &CommitChoices,
+) -> Result<AppliedChanges, RunError> {
+    let notes = transaction::recover(choices).map_err(LayeredError::from)?;
+    let dir = RunDir::create(scratch, DirPurpose::Run, None)?;
+    let owners = |_, _| true;
+    let committed: Result<_, SavedError> =
+        transaction::with_settings(choices, &owners, |settings| saved.commit(dir.path(), settings));
+    Ok(AppliedChanges { commit: transaction::report(committed, choices), notes })
+}
