@@ -142,7 +142,7 @@ fn a_damaged_record_is_told_and_not_acted_on() {
     let effect = case.effect(MANY, &["--transaction", "--keep-undo"], 0);
     let name = effect["commit"]["run"].as_str().unwrap();
     let record = case.dir.join("home/state/modbox/transactions").join(name);
-    fs::write(record.join("journal"), "{}").unwrap();
+    fs::write(record, "{}").unwrap();
     case.command(&["recover"]).run().exits_with(9).says("cannot be finished");
     let listed = case.command(&["transactions", "--json"]).run().exits_with(0).json();
     assert_eq!(listed["state"], "damaged", "{listed}");

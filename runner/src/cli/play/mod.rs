@@ -34,6 +34,7 @@ mod resources;
 mod run_end;
 mod sink;
 mod task_job;
+mod task_run;
 mod terminal;
 mod tree;
 mod written;

@@ -5,17 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
-use modbox_contract::{Dict, Value, encode};
+use modbox_contract::{Value, encode};
 use modbox_kinds::Kind;
-use modbox_policy::{EnvGrant, Policy, Rules, TaskNames};
+use modbox_policy::Policy;
 use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::Capability;
 
 use crate::app::library::FoundModule;
-use crate::app::{Admission, ArgumentOrigin, PlayLayers, PythonConfig, Report};
-use crate::batch::{Ended, Job, JobOptions, ResolvedJob, Sequence};
+use crate::app::{Admission, PlayLayers, PythonConfig, Report};
+use crate::batch::{Ended, Job, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
@@ -23,37 +22,11 @@ use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::implied_needs;
 use crate::cli::play::names::{Candidates, ModuleNames};
-use crate::cli::play::private_files;
 use crate::cli::play::task_job::{JobFile, TaskJob};
+use crate::cli::play::task_run::{NamedInterpreters, TaskRun};
 use crate::cli::play::tree::PlayTree;
 use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
-
-/// A run of a module for a task.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TaskRun<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) args: Dict,
-    pub(crate) check: bool,
-    pub(crate) diff: bool,
-    pub(crate) no_log: bool,
-    pub(crate) verbosity: u8,
-    pub(crate) environment: &'a [(String, String)],
-    /// Files of the run's own, which are gone when it ends.
-    pub(crate) own_files: Vec<PathBuf>,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) collections: &'a [String],
-    /// User that the module runs as, if not the one that runs modbox.
-    pub(crate) become_user: Option<&'a str>,
-    /// Programs to start instead of interpreters, as the task's variables name them.
-    pub(crate) interpreters: NamedInterpreters,
-    /// Names of the task.
-    pub(crate) names: TaskNames,
-    /// Where its arguments come from.
-    pub(crate) origins: Vec<ArgumentOrigin>,
-    /// The limit of the run as a job.
-    pub(crate) job_limit: Option<Duration>,
-}
 
 /// How a job starts.
 pub(crate) enum TaskStart {
@@ -82,9 +55,6 @@ pub(crate) enum NotRun {
     /// modbox failed.
     Internal(String),
 }
-
-/// Programs to start instead of interpreters, by the names of these.
-type NamedInterpreters = Vec<(String, String)>;
 
 /// Layers that a play shares with the runner of its modules.
 pub(crate) type SharedPlayLayers = Rc<RefCell<PlayLayers>>;
@@ -190,7 +160,7 @@ impl<'a> TaskModules<'a> {
     fn resolve(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<ReadyRun, NotRun> {
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
-        let job = job(&run);
+        let job = run.job();
         self.resolver.begin_round();
         let (found, fallback) = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
         let resolved = self.admit(&found, &job, run, &[])?;
@@ -205,7 +175,7 @@ impl<'a> TaskModules<'a> {
         data_dirs: &[PathBuf],
     ) -> Result<Report, NotRun> {
         self.resolver.begin_round();
-        let job = job(&run);
+        let job = run.job();
         let resolved = self.admit(provider, &job, run, data_dirs)?;
         self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None })
     }
@@ -218,7 +188,7 @@ impl<'a> TaskModules<'a> {
         data_dirs: &[PathBuf],
     ) -> Result<ResolvedJob, NotRun> {
         let rules = TaskRules {
-            rules: rules(&run),
+            rules: run.rules(),
             names: run.names,
             origins: run.origins,
             timeout: run.timeout,
@@ -274,10 +244,10 @@ impl<'a> TaskModules<'a> {
     fn explained(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<ExplainedCall, NotRun> {
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
-        let job = job(&run);
+        let job = run.job();
         self.resolver.begin_round();
         let (found, fallback) = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
-        let (rules, name, has_files) = (rules(&run), run.name.to_owned(), !run.own_files.is_empty());
+        let (rules, name, has_files) = (run.rules(), run.name.to_owned(), !run.own_files.is_empty());
         let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
         let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
         let policy = resolved.admission.policy();
@@ -375,27 +345,4 @@ impl<'a> TaskModules<'a> {
         });
         Arc::clone(all)
     }
-}
-
-fn job(run: &TaskRun<'_>) -> Job {
-    let options = JobOptions {
-        check: run.check,
-        diff: run.diff,
-        verbosity: run.verbosity,
-        no_log: run.no_log,
-        become_user: run.become_user.map(str::to_owned),
-        ..JobOptions::default()
-    };
-    Job { id: Value::Null, module: PathBuf::from(run.name), args: run.args.clone(), options }
-}
-
-/// Returns the grants that a task brings: its environment, and files of the run's own.
-fn rules(run: &TaskRun<'_>) -> Rules {
-    let env = run.environment.iter().map(|(name, value)| EnvGrant {
-        name: name.clone(),
-        value: value.clone(),
-        source: "`environment` of the task".to_owned(),
-    });
-    let paths = private_files::grants(&run.own_files).collect();
-    Rules { source: "task".to_owned(), env: env.collect(), paths, ..Rules::default() }
 }

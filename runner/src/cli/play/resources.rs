@@ -19,7 +19,8 @@ use crate::cli::context::Context;
 use crate::cli::data_dirs::data_dirs;
 use crate::cli::exit::error_words;
 use crate::cli::output;
-use crate::cli::play::modules::{NotRun, TaskModules, TaskRun};
+use crate::cli::play::modules::{NotRun, TaskModules};
+use crate::cli::play::task_run::TaskRun;
 
 /// Providers for the tasks of a play.
 pub(crate) struct TaskResources<'a> {
