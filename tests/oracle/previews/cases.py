@@ -1,0 +1,212 @@
+"""The cases: ansible-core's modules, and modbox's own modules of the same names.
+
+`@` in an argument stands for the tree. A case says how it ends, so that a case that does nothing any more is noticed.
+"""
+
+import dataclasses
+import re
+
+
+@dataclasses.dataclass
+class Case:
+    """One run of a module."""
+
+    module: str
+    args: dict
+    # changed, ok or failed: what the module says when it runs plainly.
+    ends: str = "changed"
+    # Names of folders in place of the machine's; see `stand_ins.PLACES`.
+    machine: tuple = ()
+    # Grants beside that of the tree.
+    allow: tuple = ()
+    # A pattern of the parts of paths that are another each time.
+    random: str = ""
+    # Paths with another content each time.
+    volatile: str = ""
+    # The claim, if the module says what is not so, and why that is known.
+    claim: str = "agrees"
+    reason: str = ""
+    # Who runs it: a program or a module of the interpreter can be missing for an ordinary user.
+    users: tuple = ("root", "user")
+    own: bool = False
+    # What is made in the tree for this case alone; see `start_tree.EXTRAS`.
+    extra: str = ""
+
+    @property
+    def name(self):
+        shown = ", ".join(f"{key}={value}" for key, value in self.args.items())
+        return f"{self.module}{'.wasm' if self.own else ''} {shown[:90]}"
+
+    def filled(self, tree):
+        return fill(self.args, tree)
+
+    def normal(self, path):
+        return re.sub(self.random, "RANDOM", path) if self.random else path
+
+
+def fill(value, tree):
+    if isinstance(value, dict):
+        return {key: fill(inner, tree) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [fill(inner, tree) for inner in value]
+    return value.replace("@", tree) if isinstance(value, str) else value
+
+
+ROOT = ("root",)
+BACKUP = r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~"
+KEY = "example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE2PRs0LwmzVjOVQCcSiHKjOUHXEMqEx+Jqf0pmHyxzq"
+RUNS = "it says `changed` of every command that ends well"
+TOUCH_SCRIPT = "printf 1 > @/dir/new; rm @/dir/b; mv @/dir/deep @/moved; chmod 700 @/odd; ln -s x @/dir/l"
+MANY = "for n in 1 2 3 4 5 6 7 8 9; do mkdir -p @/many/$n/x; echo $n > @/many/$n/x/f; done; rm -r @/dir"
+ROTATE = "mv @/lines @/lines.1; cp -p @/file @/lines; mv @/dir @/was; mkdir @/dir; echo new > @/dir/a"
+SWAP = "mv @/file @/t; mv @/empty @/file; mv @/t @/empty"
+
+
+def files():
+    """Cases of `file`, the module with most sorts of changes."""
+    yield Case("file", {"path": "@/file", "mode": "0600"})
+    yield Case("file", {"path": "@/file", "mode": "0644"}, ends="ok")
+    yield Case("file", {"path": "@/dir", "mode": "u=rwX,g=rX,o=", "recurse": True, "state": "directory"})
+    yield Case("file", {"path": "@/new/deep/er", "state": "directory", "mode": "0711"})
+    yield Case("file", {"path": "@/touched", "state": "touch", "mode": "0640"})
+    yield Case("file", {"path": "@/file", "state": "touch"})
+    yield Case("file", {"path": "@/pointer", "src": "@/file", "state": "link"})
+    yield Case("file", {"path": "@/link", "src": "lines", "state": "link", "force": True})
+    yield Case("file", {"path": "@/hard", "src": "@/file", "state": "hard"})
+    yield Case("file", {"path": "@/dir", "state": "absent"})
+    yield Case("file", {"path": "@/dangling", "state": "absent"})
+    yield Case("file", {"path": "@/fifo", "state": "absent"})
+    yield Case("file", {"path": "@/fifo", "mode": "0600"})
+    yield Case("file", {"path": "@/missing", "state": "file"}, ends="failed")
+
+
+def texts():
+    """Cases of modules that change lines."""
+    yield Case("lineinfile", {"path": "@/lines", "line": "added"})
+    yield Case("lineinfile", {"path": "@/lines", "line": "bbb"}, ends="ok")
+    yield Case("lineinfile", {"path": "@/link", "line": "added by a link"})
+    yield Case("lineinfile", {"path": "@/secret", "regexp": "^pass", "line": "other", "mode": "0400"})
+    yield Case("lineinfile", {"path": "@/lines", "regexp": "^b", "state": "absent", "backup": True}, random=BACKUP)
+    yield Case("lineinfile", {"path": "@/begun", "line": "first", "create": True, "mode": "0600"})
+    yield Case("lineinfile", {"path": "@/file", "line": "in place", "unsafe_writes": True})
+    yield Case("blockinfile", {"path": "@/blocks", "block": "new\nlines"})
+    yield Case("blockinfile", {"path": "@/blocks", "state": "absent"})
+    yield Case("replace", {"path": "@/lines", "regexp": "b+", "replace": "B"})
+    yield Case("replace", {"path": "@/lines", "regexp": "no such", "replace": "B"}, ends="ok")
+    yield Case("assemble", {"src": "@/parts", "dest": "@/assembled", "mode": "0640"})
+    yield Case("assemble", {"src": "@/parts", "dest": "@/file", "delimiter": "---"})
+
+
+def copies():
+    """Cases of modules that make files of others."""
+    yield Case("copy", {"src": "@/file", "dest": "@/copied", "remote_src": True, "mode": "0600"})
+    yield Case("copy", {"src": "@/lines", "dest": "@/file", "remote_src": True})
+    yield Case("copy", {"src": "@/dir/", "dest": "@/dir2", "remote_src": True})
+    yield Case("copy", {"src": "@/file", "dest": "@/file", "remote_src": True}, ends="ok")
+    yield Case("unarchive", {"src": "@/packed.tar.gz", "dest": "@/dir", "remote_src": True})
+    yield Case("unarchive", {"src": "@/packed.zip", "dest": "@/odd", "remote_src": True})
+    yield Case("tempfile", {"path": "@/dir", "prefix": "made."}, random=r"made\.\w+")
+    yield Case("tempfile", {"path": "@", "state": "directory", "prefix": "made."}, random=r"made\.\w+")
+    yield Case("get_url", {"url": "file://@/file", "dest": "@/fetched", "mode": "0604"})
+
+
+def reading():
+    """Cases of modules that change nothing."""
+    for module, args in [
+        ("stat", {"path": "@/file"}),
+        ("find", {"paths": "@", "recurse": True, "file_type": "any"}),
+        ("slurp", {"src": "@/file"}),
+        ("ping", {}),
+    ]:
+        yield Case(module, args, ends="ok")
+
+
+def commands():
+    """Cases of `command` and `shell`."""
+    for text in (TOUCH_SCRIPT, MANY, ROTATE, SWAP):
+        yield Case("command", {"_raw_params": text, "_uses_shell": True})
+    yield Case("command", {"argv": ["touch", "@/file", "@/dir/deep/y"]})
+    yield Case("command", {"argv": ["@/program", "@/by a program"]})
+    yield Case("command", {"argv": ["mv", "@/dir", "@/renamed"], "creates": "@/renamed"})
+    yield Case("command", {"_raw_params": "true", "creates": "@/file"}, ends="ok")
+    yield Case("command", {"_raw_params": "true"}, claim="claimed-not-observed", reason=RUNS)
+    yield Case("command", {"_raw_params": "echo half > @/file; exit 3", "_uses_shell": True}, ends="failed")
+    yield Case("command", {"_raw_params": "echo by one name >> @/lines", "_uses_shell": True})
+    yield Case("command", {"_raw_params": "sed -i s/a/z/ @/lines; chmod g+s @/dir", "_uses_shell": True})
+    yield Case("command", {"_raw_params": "mkfifo @/pipe; rm @/link; mkdir @/link", "_uses_shell": True})
+
+
+def machine():
+    """Cases of modules that change what belongs to the machine."""
+    etc = ("etc",)
+    programs = ("etc", "sbin")
+    yield Case("cron", {"name": "job", "job": "true", "minute": "5", "user": "root", "cron_file": "demo"}, machine=programs, users=ROOT)
+    yield Case("cron", {"name": "old", "state": "absent", "cron_file": "old"}, machine=programs, users=ROOT)
+    yield Case("group", {"name": "new", "gid": 4321}, machine=etc, users=ROOT)
+    yield Case("user", {"name": "new", "uid": 4321, "group": "demo", "create_home": False}, machine=etc, users=ROOT)
+    yield Case("user", {"name": "demo", "state": "absent"}, machine=etc, users=ROOT)
+    yield Case("hostname", {"name": "after", "use": "sles"}, machine=etc, users=ROOT)
+    deb822 = {"name": "demo", "uris": "https://example.org/", "suites": "stable", "components": "main"}
+    yield Case("deb822_repository", deb822, machine=etc, users=ROOT)
+    yield Case("deb822_repository", {"name": "old", "state": "absent"}, machine=etc, users=ROOT)
+    yield Case("dpkg_selections", {"name": "demo", "selection": "hold"}, machine=("dpkg",), users=ROOT)
+    yield Case("debconf", {"name": "demo", "question": "demo/question", "vtype": "string", "value": "x"}, machine=("debconf",), users=ROOT)
+    yield Case("getent", {"database": "passwd", "key": "demo"}, ends="ok", machine=etc)
+    yield Case("sysvinit", {"name": "demo", "state": "started"}, machine=etc, users=ROOT)
+    yield Case("service", {"name": "demo", "state": "started"}, machine=etc, users=ROOT)
+    yield Case("service_facts", {}, ends="ok", machine=etc, users=ROOT)
+    rule = {"chain": "INPUT", "jump": "ACCEPT", "source": "192.0.2.1"}
+    yield Case("iptables", rule, machine=programs, users=ROOT)
+    yield Case("systemd_service", {"name": "demo", "enabled": True}, machine=programs, users=ROOT)
+    yield Case("systemd", {"name": "demo", "enabled": True}, machine=programs, users=ROOT)
+    yield Case("rpm_key", {"key": "@/file", "state": "present"}, machine=programs, users=ROOT)
+    yield Case("subversion", {"repo": "file:///none", "dest": "@/dir/checked-out"}, machine=programs, users=ROOT)
+    yield Case("package_facts", {"manager": "apt"}, ends="ok", machine=("dpkg",), users=ROOT)
+
+
+def others():
+    """Cases of the other modules of ansible-core."""
+    yield Case("known_hosts", {"path": "@/hosts", "name": "example.org", "key": KEY})
+    yield Case("known_hosts", {"path": "@/hosts", "name": "example.net", "state": "absent"})
+    repository = {"name": "epel", "description": "Extra", "baseurl": "https://example.org/", "reposdir": "@/repos"}
+    yield Case("yum_repository", repository)
+    yield Case("yum_repository", {"name": "old", "reposdir": "@/repos", "state": "absent"})
+    yield Case("async_status", {"jid": "1.2", "mode": "cleanup", "_async_dir": "@/jobs"})
+    answers = {"command": "sh -c 'printf name; read a; echo $a > @/answered'", "responses": {"name": "fred"}}
+    yield Case("expect", answers, users=ROOT)
+    git = {"repo": "@/origin", "dest": "@/dir/clone", "version": "main"}
+    yield Case("git", git, volatile=r"/\.git/(index|logs/.*)$", extra="git")
+    yield Case("setup", {"gather_subset": ["!all", "min"]}, ends="ok")
+    yield Case("mount_facts", {"sources": ["@/fstab"]}, ends="ok")
+    yield Case("wait_for", {"path": "@/file", "timeout": 5}, ends="ok")
+    yield Case("uri", {"url": "http://127.0.0.1:9/", "dest": "@/served"}, ends="failed", allow=("--allow-net", "127.0.0.1:9"))
+    pip = {"name": "demo", "executable": "@/bin/pip"}
+    yield Case("pip", pip, extra="pip")
+
+
+def own(case):
+    """The same case of modbox's module of that name."""
+    allow = case.allow
+    if case.module == "command":
+        allow += ("--allow-run", "sh -c *", "--allow-run", "/bin/sh -c *", "--allow-run", "*")
+    return dataclasses.replace(case, own=True, allow=allow)
+
+
+def own_only():
+    """Cases of modbox's modules that ansible-core does not have."""
+    options = {"path": "@/settings.ini", "section": "main"}
+    yield Case("ini_file", {**options, "option": "a", "value": "9"}, own=True)
+    yield Case("ini_file", {**options, "state": "absent"}, own=True)
+    yield Case("archive", {"path": "@/dir", "dest": "@/made.tar"}, own=True)
+    yield Case("archive", {"path": "@/dir", "dest": "@/made.zip", "format": "zip", "remove": True}, own=True)
+    yield Case("template", {"src": "@/template.j2", "dest": "@/filled", "variables": {"name": "x"}}, own=True)
+
+
+def classic():
+    """All cases of ansible-core's modules."""
+    return [*files(), *texts(), *copies(), *reading(), *commands(), *machine(), *others()]
+
+
+def components():
+    """All cases of modbox's modules."""
+    return [*map(own, [*files(), *texts(), *copies(), *reading(), *commands()]), *own_only()]

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Proves that previews tell the truth: what they list is what a real run does, and they leave no trace.
+
+    python tests/oracle/previews/prove.py --modbox PROGRAM --python PYTHON --modules FOLDER --own FOLDER --work FOLDER
+
+For each case, a preview and then a real run are made in the same tree. After the preview, all of the tree must be as before: bytes,
+modes, owners, attributes, both times and the numbers of inodes. The list of the preview is applied by `applier.py` to what was in
+the tree before; the outcome must be what the real run leaves, except for paths that the preview itself calls incomplete. The module's status
+and its claim must be the same, and a claim must not be called wrong, except for known ones. Then modules that lie are run: what they
+do must be named.
+
+As root, all is done as root and as an ordinary user. Each difference is printed; the exit status is 1 if there is one. The names of
+cases that contain a text given by `--only` are run alone.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import shutil
+import sys
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True  # nothing shall lie beside the sources
+sys.path.insert(0, HERE)
+import applier
+import cases
+import lies
+import manifest
+import stand_ins
+import start_tree
+from side import Side, Unusable
+
+# Runs at the same time.
+PARALLEL = 3
+SUCCESS = ("ok", "changed", "skipped")
+# What `complete` allows the claim to be.
+FAIR = ("agrees", "unobservable", None)
+
+
+class Place:
+    """The tree of a case, and the folders in place of the machine's."""
+
+    def __init__(self, side, number, case):
+        self.folder = os.path.join(side.place, "cases", str(number))
+        self.tree = os.path.join(self.folder, "tree")
+        self.machine = os.path.join(self.folder, "machine")
+        # Each granted directory: what it is called by the module, and where it is.
+        self.granted = [(self.tree, self.tree)]
+        self.granted += [(stand_ins.PLACES[name], os.path.join(self.machine, name)) for name in case.machine]
+        start_tree.make(self.tree, case.extra)
+        if case.machine:
+            stand_ins.make(self.machine, case.machine)
+        if side.user is not None:
+            for _, place in self.granted:
+                start_tree.give(place, side.user)
+
+    def options(self):
+        return [word for name, _ in self.granted for word in ("--allow-write", name)]
+
+    def of(self, look):
+        """Returns what a function finds in each granted directory, by whole paths as the module names them."""
+        found = {}
+        for name, place in self.granted:
+            found.update({os.path.join(name, path) if path else name: entry for path, entry in look(place).items()})
+        return found
+
+    def listed(self, changes):
+        """Returns the changes of each granted directory, with relative paths."""
+        split = {name: [] for name, _ in self.granted}
+        for change in changes:
+            root = next(name for name in split if change["path"] == name or change["path"].startswith(name + "/"))
+            relative = {key: change[key][len(root) + 1:] for key in ("path", "from") if key in change}
+            split[root].append({**change, **relative})
+        return split
+
+
+def compared(case, states):
+    """The states without what is another each time."""
+    import re
+
+    found = {}
+    for path, entry in states.items():
+        if case.volatile and re.search(case.volatile, path):
+            entry = {**entry, "sha256": "", "size": 0}
+        found[case.normal(path)] = entry
+    return found
+
+
+def differences(expected, real, excused):
+    """Yields each path whose state is not what the preview told, unless the preview itself says that it cannot tell."""
+    for path in sorted({*expected, *real}):
+        one, other = expected.get(path), real.get(path)
+        if one != other and path not in excused:
+            yield f"{path}: told {one}\n        is {other}"
+
+
+def check_list(case, place, before, effect):
+    """Applies the changes of a preview. Returns what must be there after a real run, and yields no more than one fault."""
+    told = {}
+    for (name, changes) in place.listed(effect["changes"]).items():
+        own = {path[len(name) + 1:]: entry for path, entry in before.items() if path == name or path.startswith(name + "/")}
+        for path, entry in applier.apply(own, changes).items():
+            told[os.path.join(name, path) if path else name] = entry
+    counted = applier.totals(effect["changes"])
+    if counted != {kind: effect["totals"][kind] for kind in counted}:
+        raise applier.Unfit(f"the totals are {effect['totals']}, and of the list {counted}")
+    return told
+
+
+def claims(case, preview, direct):
+    """Yields what the preview says otherwise than the real run, of the module's status and claim."""
+    effect, said = preview["effect"], direct["result"].get("changed")
+    success = direct["status"] in SUCCESS
+    ends = "failed" if not success else "changed" if said else "ok"
+    if ends != case.ends:
+        yield f"it ends with {ends} and not {case.ends}: {str(direct['result'])[:700]}"
+    if (preview["status"] in SUCCESS) != success:
+        yield f"the preview ends with {preview['status']} and the real run with {direct['status']}: {str(preview['result'])[:700]}"
+    claimed = said if success else None
+    if effect["claimed"] != claimed:
+        yield f"it claims {claimed}, and the preview has {effect['claimed']}"
+    claim = effect.get("claim")
+    if case.claim != "agrees" and claim != case.claim or case.claim == "agrees" and claim not in FAIR:
+        yield f"the claim is called {claim} and not {case.claim}"
+
+
+def prove(side, number, case):
+    """Runs a case. Returns the faults, and whether the preview called itself incomplete."""
+    place = Place(side, number, case)
+    faults = []
+    module = os.path.join(side.own, case.module + ".wasm") if case.own else os.path.join(side.modules, case.module + ".py")
+    args, options = case.filled(place.tree), [*place.options(), *case.allow]
+    traces, before = place.of(manifest.traces), place.of(manifest.states)
+    preview = side.run(module, args, [*options, "--preview"], place.machine, case.machine)
+    if place.of(manifest.traces) != traces:
+        faults.extend("a trace: " + text for text in differences(traces, place.of(manifest.traces), ()))
+    direct = side.run(module, args, options, place.machine, case.machine)
+    real = place.of(manifest.states)
+    effect = preview.get("effect")
+    if effect is None:
+        return [f"no preview: {preview['result'].get('msg')}"], False
+    excused = {remark["path"] for remark in effect.get("incomplete", [])}
+    try:
+        told = check_list(case, place, before, effect)
+        faults.extend(differences(compared(case, told), compared(case, real), excused))
+    except applier.Unfit as unfit:
+        faults.append(str(unfit))
+    faults.extend(claims(case, preview, direct))
+    if effect["complete"] != (not excused):
+        faults.append(f"complete is {effect['complete']} with {effect.get('incomplete')}")
+    if case.ends == "changed" and not case.reason and real == before and not effect["totals"]["times"]:
+        faults.append("the case changes nothing")
+    shutil.rmtree(place.folder)
+    return faults, bool(excused)
+
+
+def attempt(side, number, name, function, *args):
+    try:
+        return name, *function(side, number, *args)
+    except Exception:  # one broken case must not hide the others
+        return name, [traceback.format_exc()], False
+
+
+def sides(asked):
+    """The users who run the cases."""
+    names = ["root", "user"] if os.geteuid() == 0 else ["user"]
+    for name in asked.users.split(",") if asked.users else names:
+        place = os.path.join(os.path.realpath(asked.work), name)
+        try:
+            yield Side(name, place, asked.modbox, asked.python, asked.modules, asked.own)
+        except Unusable as error:
+            print(f"=== {name}: not run: {error}")
+
+
+def work(side, only):
+    """The names and functions of all that one user runs."""
+    for case in [*cases.classic(), *cases.components()]:
+        if side.name in case.users and only in case.name:
+            yield case.name, prove, case
+    for lie in lies.LIES:
+        if only in lie.name:
+            yield f"lie {lie.name}", lies.prove, lie
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for option in ("modbox", "python", "modules", "own", "work"):
+        parser.add_argument(f"--{option}", required=True)
+    parser.add_argument("--users", default="")
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    different = 0
+    for side in sides(asked):
+        count, incomplete = collections.Counter(), 0
+        with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
+            all_ = list(work(side, asked.only))
+            started = [pool.submit(attempt, side, number, *one) for number, one in enumerate(all_)]
+            for future in concurrent.futures.as_completed(started):
+                name, faults, flagged = future.result()
+                incomplete += flagged
+                different += bool(faults)
+                for fault in faults:
+                    print(f"=== {side.name}, {name}: {fault}")
+        for _, function, what in all_:
+            count["lies" if function is lies.prove else "own" if what.own else "cases"] += 1
+        modules = len({what.module for _, function, what in all_ if function is prove and not what.own})
+        print(f"{side.name}: {count['cases']} cases of {modules} modules, {count['own']} of modbox's, {count['lies']} lies, {incomplete} incomplete")
+    print(f"{different} differences")
+    return different > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
