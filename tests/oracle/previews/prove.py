@@ -14,11 +14,16 @@ cases that contain a text given by `--only` are run alone.
 """
 
 import argparse
-import collections
 import concurrent.futures
+import contextlib
+import http.server
+import json
 import os
+import re
 import shutil
 import sys
+import tempfile
+import threading
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,8 +35,9 @@ import lies
 import manifest
 import stand_ins
 import start_tree
-from side import Side, Unusable
+from side import Side, is_reachable
 
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Runs at the same time.
 PARALLEL = 3
 SUCCESS = ("ok", "changed", "skipped")
@@ -78,8 +84,6 @@ class Place:
 
 def compared(case, states):
     """The states without what is another each time."""
-    import re
-
     found = {}
     for path, entry in states.items():
         if case.volatile and re.search(case.volatile, path):
@@ -96,7 +100,7 @@ def differences(expected, real, excused):
             yield f"{path}: told {one}\n        is {other}"
 
 
-def check_list(case, place, before, effect):
+def check_list(place, before, effect):
     """Applies the changes of a preview. Returns what must be there after a real run, and yields no more than one fault."""
     told = {}
     for (name, changes) in place.listed(effect["changes"]).items():
@@ -131,9 +135,10 @@ def prove(side, number, case):
     place = Place(side, number, case)
     faults = []
     module = os.path.join(side.own, case.module + ".wasm") if case.own else os.path.join(side.modules, case.module + ".py")
-    args, options = case.filled(place.tree), [*place.options(), *case.allow]
+    args = case.filled(place.tree, side.server)
+    options = [*(place.options() if case.granted else ()), *case.options(place.tree, side.server)]
     traces, before = place.of(manifest.traces), place.of(manifest.states)
-    preview = side.run(module, args, [*options, "--preview"], place.machine, case.machine)
+    preview = side.run(module, args, [*options, "--preview", *case.preview], place.machine, case.machine)
     if place.of(manifest.traces) != traces:
         faults.extend("a trace: " + text for text in differences(traces, place.of(manifest.traces), ()))
     direct = side.run(module, args, options, place.machine, case.machine)
@@ -143,12 +148,12 @@ def prove(side, number, case):
         return [f"no preview: {preview['result'].get('msg')}"], False
     excused = {remark["path"] for remark in effect.get("incomplete", [])}
     try:
-        told = check_list(case, place, before, effect)
+        told = check_list(place, before, effect)
         faults.extend(differences(compared(case, told), compared(case, real), excused))
     except applier.Unfit as unfit:
         faults.append(str(unfit))
     faults.extend(claims(case, preview, direct))
-    if effect["complete"] != (not excused):
+    if (effect["complete"], bool(excused)) != (not case.flagged, case.flagged):
         faults.append(f"complete is {effect['complete']} with {effect.get('incomplete')}")
     if case.ends == "changed" and not case.reason and real == before and not effect["totals"]["times"]:
         faults.append("the case changes nothing")
@@ -163,21 +168,44 @@ def attempt(side, number, name, function, *args):
         return name, [traceback.format_exc()], False
 
 
+class Served(http.server.BaseHTTPRequestHandler):
+    """A server with one answer."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "7")
+        self.end_headers()
+        self.wfile.write(b"served\n")
+
+    def log_message(self, *_):
+        """Nothing is logged."""
+
+
+def serve():
+    """Starts the server, and returns its `host:port`."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Served)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return "127.0.0.1:%d" % server.server_port
+
+
 def sides(asked):
     """The users who run the cases."""
     names = ["root", "user"] if os.geteuid() == 0 else ["user"]
     for name in asked.users.split(",") if asked.users else names:
-        place = os.path.join(os.path.realpath(asked.work), name)
-        try:
+        with contextlib.ExitStack() as stack:
+            place = os.path.join(os.path.realpath(asked.work), name)
+            if name == "user" and os.geteuid() == 0 and not is_reachable(os.path.dirname(place)):
+                place = stack.enter_context(tempfile.TemporaryDirectory(prefix="previews-"))
             yield Side(name, place, asked.modbox, asked.python, asked.modules, asked.own)
-        except Unusable as error:
-            print(f"=== {name}: not run: {error}")
 
 
 def work(side, only):
     """The names and functions of all that one user runs."""
     for case in [*cases.classic(), *cases.components()]:
-        if side.name in case.users and only in case.name:
+        lacked = [name for name in case.needs if shutil.which(name, path=PATH) is None]
+        if lacked:
+            print(f"{case.name}: not run, for want of {', '.join(lacked)}")
+        elif side.name in case.users and only in case.name:
             yield case.name, prove, case
     for lie in lies.LIES:
         if only in lie.name:
@@ -191,24 +219,29 @@ def main():
     parser.add_argument("--users", default="")
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
-    different = 0
+    server, summary = serve(), {}
     for side in sides(asked):
-        count, incomplete = collections.Counter(), 0
-        with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-            all_ = list(work(side, asked.only))
-            started = [pool.submit(attempt, side, number, *one) for number, one in enumerate(all_)]
-            for future in concurrent.futures.as_completed(started):
-                name, faults, flagged = future.result()
-                incomplete += flagged
-                different += bool(faults)
-                for fault in faults:
-                    print(f"=== {side.name}, {name}: {fault}")
-        for _, function, what in all_:
-            count["lies" if function is lies.prove else "own" if what.own else "cases"] += 1
-        modules = len({what.module for _, function, what in all_ if function is prove and not what.own})
-        print(f"{side.name}: {count['cases']} cases of {modules} modules, {count['own']} of modbox's, {count['lies']} lies, {incomplete} incomplete")
-    print(f"{different} differences")
-    return different > 0
+        side.server = server
+        summary[side.name] = run_all(side, list(work(side, asked.only)))
+    print(json.dumps(summary))
+    return any(numbers["different"] for numbers in summary.values())
+
+
+def run_all(side, all_):
+    """Runs everything of one user, prints the faults, and returns the numbers."""
+    numbers = {"cases": 0, "own": 0, "lies": 0, "incomplete": 0, "different": 0}
+    for _, function, what in all_:
+        numbers["lies" if function is lies.prove else "own" if what.own else "cases"] += 1
+    numbers["modules"] = len({what.module for _, function, what in all_ if function is prove and not what.own})
+    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
+        started = [pool.submit(attempt, side, number, *one) for number, one in enumerate(all_)]
+        for future in concurrent.futures.as_completed(started):
+            name, faults, flagged = future.result()
+            numbers["incomplete"] += flagged
+            numbers["different"] += bool(faults)
+            for fault in faults:
+                print(f"=== {side.name}, {name}: {fault}")
+    return numbers
 
 
 if __name__ == "__main__":

@@ -19,8 +19,14 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 WORKS = "import sys; assert sys.version_info >= (3, 8)"
 
 
-class Unusable(Exception):
-    """A side that this machine cannot have."""
+def by_user(command, user=USER):
+    """A command as an ordinary user runs it."""
+    return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", *command]
+
+
+def is_reachable(folder):
+    """Whether the ordinary user can be in a folder."""
+    return subprocess.run(by_user(["test", "-x", folder]), check=False).returncode == 0
 
 
 class Side:
@@ -31,7 +37,6 @@ class Side:
         # Of the user who runs modbox; none if that is who runs this program.
         self.user = USER if name == "user" and os.geteuid() == 0 else None
         self.modbox, self.python, self.modules, self.own = modbox, python, modules, own
-        self.options = []
         for folder in ("home", "tmp", "cases"):
             os.makedirs(os.path.join(place, folder), exist_ok=True)
         if self.user is not None:
@@ -39,20 +44,18 @@ class Side:
 
     def move_within_reach(self):
         os.chmod(self.place, 0o755)
-        if not self.can([SYSTEM_PYTHON, "-c", f"import os; os.listdir({self.place!r})"]):
-            raise Unusable(f"user {USER} cannot reach {self.place}")
         for folder in ("home", "tmp", "cases"):
             os.chown(os.path.join(self.place, folder), USER, USER)
         self.modbox = self.copied(self.modbox, "modbox")
         self.own = self.copied(self.own, "own")
         package = os.path.dirname(self.modules)
         self.modules = self.copied(self.modules, "ansible/modules")
-        utils = self.copied(os.path.join(package, "module_utils"), "ansible/module_utils")
-        if not self.can([self.python, "-c", WORKS]):
+        for name in ("module_utils", "config", "release.py", "__init__.py"):
+            self.copied(os.path.join(package, name), f"ansible/{name}")
+        if not self.can(["test", "-x", os.path.realpath(self.python)]):
             self.python = SYSTEM_PYTHON
-            self.options = ["--module-utils", utils]
         if not self.can([self.python, "-c", WORKS]):
-            raise Unusable(f"user {USER} has no Python that can run ansible-core's modules")
+            sys.exit(f"user {USER} has no Python that can run ansible-core's modules: {SYSTEM_PYTHON} is none")
 
     def copied(self, path, name):
         to = os.path.join(self.place, name)
@@ -65,7 +68,7 @@ class Side:
     def as_user(self, command):
         if self.user is None:
             return command
-        return ["setpriv", "--reuid", str(self.user), "--regid", str(self.user), "--clear-groups", *command]
+        return by_user(command, self.user)
 
     def can(self, command):
         run = subprocess.run(self.as_user(command), capture_output=True, cwd="/", check=False)
@@ -74,7 +77,7 @@ class Side:
     def run(self, module, args, options, folder="", machine=()):
         """Runs a module, and returns its report."""
         words = [self.modbox, "run", module, "--output", "report", "--interpreter", self.python, "--args", json.dumps(args)]
-        command = stand_ins.prefix(folder, machine) + self.as_user([*words, *self.options, *options])
+        command = stand_ins.prefix(folder, machine) + self.as_user([*words, *options])
         environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "LC_ALL": "C.UTF-8",

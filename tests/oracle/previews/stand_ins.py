@@ -61,7 +61,7 @@ esac
 }
 
 FILES = {
-    "passwd": "root:x:0:0:root:/root:/bin/sh\ndemo:x:4300:4300::/home/demo:/bin/sh\n",
+    "passwd": "root:x:0:0:root:/root:/bin/sh\ndemo:x:4300:4300::/home/demo:/bin/sh\nordinary:x:4242:4242::/:/bin/sh\n",
     "group": "root:x:0:\ndemo:x:4300:\n",
     "shadow": "root:*:19000:0:99999:7:::\ndemo:!:19000::::::\n",
     "gshadow": "root:*::\ndemo:!::\n",

@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 
 OLD = 1_600_000_000
+KEY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python_modules/key.asc")
 
 FILES = {
     "file": ("some text\n", 0o644),
@@ -95,13 +96,23 @@ def pip(tree):
     script = """#!/bin/sh
 case "$*" in
     *freeze*|*list*) cat "${0%/*}/installed" 2>/dev/null; exit 0 ;;
-    *install*) echo demo==1.0 >> "${0%/*}/installed" ;;
+    *install*) echo demo==1.0 >> "${0%/*}/installed"; echo Successfully installed demo-1.0 ;;
 esac
 """
     write(os.path.join(tree, "bin/pip"), script, 0o755)
 
 
-EXTRAS = {"git": git, "pip": pip}
+def outside(tree):
+    """Another name of a file, outside the tree."""
+    os.link(os.path.join(tree, "file"), os.path.join(os.path.dirname(tree), "another name"))
+
+
+def foreign(tree):
+    """A file that belongs to root: see `give`."""
+    write(os.path.join(tree, "dir/foreign"), "of root\n")
+
+
+EXTRAS = {"git": git, "pip": pip, "outside": outside, "foreign": foreign}
 
 
 def make(tree, extra):
@@ -111,6 +122,8 @@ def make(tree, extra):
         write(os.path.join(tree, name), content, mode)
     write(os.path.join(tree, "packed.tar.gz"), archive())
     write(os.path.join(tree, "packed.zip"), zipped())
+    with open(KEY, "rb") as key:
+        write(os.path.join(tree, "key.asc"), key.read())
     write(os.path.join(tree, "binary"), bytes(range(256)) * 12)
     write(os.path.join(os.fsencode(tree), b"odd", b"not\n\xff text"), "odd")
     os.link(os.path.join(tree, "dir/a"), os.path.join(tree, "dir/deep/second name of a"))
@@ -136,9 +149,11 @@ def settle(tree):
 
 
 def give(tree, user):
-    """Gives a tree to a user. The set-group bit, which that clears, is set again."""
+    """Gives a tree to a user, except what is called `foreign`. The set-group bit, which that clears, is set again."""
     for folder, folders, files in os.walk(os.fsencode(tree)):
         for name in folders + files:
+            if name == b"foreign":
+                continue
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
             os.chown(path, user, user, follow_symlinks=False)
