@@ -36,6 +36,8 @@ class Case:
     granted: bool = True
     # Whether the preview must say that it is incomplete.
     flagged: bool = False
+    # What is said instead of a preview, where no exact one can be had.
+    refused: str = ""
     # Programs that a machine may lack.
     needs: tuple = ()
 
@@ -43,6 +45,7 @@ class Case:
     def name(self):
         shown = ", ".join(f"{key}={value}" for key, value in self.args.items())
         how = "" if self.granted else " (by its arguments)"
+        how += f" ({self.extra})" if self.extra else ""
         return f"{self.module}{'.wasm' if self.own else ''}{how} {shown[:90]}"
 
     def filled(self, tree, server):
@@ -156,9 +159,22 @@ def beyond():
     line = {"path": "@/file", "line": "in place", "unsafe_writes": True}
     yield Case("command", {"_raw_params": "echo more >> @/file", "_uses_shell": True}, extra="outside", flagged=True)
     yield Case("lineinfile", {"path": "@/lines", "line": "added"}, extra="outside")
-    yield Case("lineinfile", line, extra="foreign", users=("user",), flagged=True)
-    yield Case("file", {"path": "@/dir/a", "mode": "0600"}, extra="foreign", users=("user",), flagged=True)
-    yield Case("command", {"_raw_params": "mv @/dir @/was", "_uses_shell": True}, extra="foreign", users=("user",), flagged=True)
+    # What belongs to another user: beside a change, and changed itself.
+    theirs = {"extra": "foreign", "users": ("user",)}
+    yield Case("lineinfile", line, **theirs)
+    yield Case("file", {"path": "@/dir/a", "mode": "0600"}, **theirs)
+    for text, ends, flagged in [
+        ("mv @/dir @/was", "changed", False),
+        ("rm @/dir/foreign", "changed", False),
+        ("mv @/dir/foreign @/mine", "changed", True),
+        ("cp -p @/dir/foreign @/copied", "changed", False),
+        ("echo more >> @/dir/foreign", "failed", True),
+        ("chmod 600 @/dir/foreign", "failed", True),
+        ("touch @/foreign-dir/new; rmdir @/foreign-dir", "changed", True),
+    ]:
+        yield Case("command", {"_raw_params": text, "_uses_shell": True}, ends=ends, flagged=flagged, **theirs)
+    refused = "dir/hidden-foreign`: Permission denied"
+    yield Case("file", {"path": "@/dir/a", "mode": "0600"}, extra="hidden", users=("user",), refused=refused)
 
 
 def commands():

@@ -72,13 +72,18 @@ class Place:
             found.update({os.path.join(name, path) if path else name: entry for path, entry in look(place).items()})
         return found
 
-    def listed(self, changes):
-        """Returns the changes of each granted directory, with relative paths."""
+    def links(self):
+        """Returns the sets of names of one file, by whole paths."""
+        groups = ((name, group) for name, place in self.granted for group in manifest.links(place))
+        return {tuple(os.path.join(name, path) for path in group) for name, group in groups}
+
+    def listed(self, changes, excused):
+        """Returns the changes of each granted directory, with relative paths, and whether they are excused."""
         split = {name: [] for name, _ in self.granted}
         for change in changes:
             root = next(name for name in split if change["path"] == name or change["path"].startswith(name + "/"))
             relative = {key: change[key][len(root) + 1:] for key in ("path", "from") if key in change}
-            split[root].append({**change, **relative})
+            split[root].append({**change, **relative, "excused": change.get("from", change["path"]) in excused})
         return split
 
 
@@ -96,14 +101,14 @@ def differences(expected, real, excused):
     """Yields each path whose state is not what the preview told, unless the preview itself says that it cannot tell."""
     for path in sorted({*expected, *real}):
         one, other = expected.get(path), real.get(path)
-        if one != other and path not in excused:
+        if one != other and not any(path == part or path.startswith(part + "/") for part in excused):
             yield f"{path}: told {one}\n        is {other}"
 
 
-def check_list(place, before, effect):
-    """Applies the changes of a preview. Returns what must be there after a real run, and yields no more than one fault."""
+def check_list(place, before, effect, excused):
+    """Applies the changes of a preview. Returns what must be there after a real run."""
     told = {}
-    for (name, changes) in place.listed(effect["changes"]).items():
+    for (name, changes) in place.listed(effect["changes"], excused).items():
         own = {path[len(name) + 1:]: entry for path, entry in before.items() if path == name or path.startswith(name + "/")}
         for path, entry in applier.apply(own, changes).items():
             told[os.path.join(name, path) if path else name] = entry
@@ -113,19 +118,36 @@ def check_list(place, before, effect):
     return told
 
 
-def claims(case, preview, direct):
+def check_links(before, after, changes):
+    """Yields the sets of names of one file that were made or broken without a change of one of the names, or of a folder
+    around it. The report does not tell the sets themselves."""
+    told = [change[key] for change in changes for key in ("path", "from") if key in change]
+    for group in before ^ after:
+        if not any(path == name or path.startswith(name + "/") for path in group for name in told):
+            yield f"names of one file before or after, and no change of them: {group}"
+
+
+def claims(case, preview, direct, is_changed):
     """Yields what the preview says otherwise than the real run, of the module's status and claim."""
     effect, said = preview["effect"], direct["result"].get("changed")
     success = direct["status"] in SUCCESS
     ends = "failed" if not success else "changed" if said else "ok"
     if ends != case.ends:
         yield f"it ends with {ends} and not {case.ends}: {str(direct['result'])[:700]}"
+    if case.flagged:
+        return
+    if effect["changed"] != is_changed:
+        yield f"changed is {effect['changed']}, and of the real run {is_changed}"
     if (preview["status"] in SUCCESS) != success:
         yield f"the preview ends with {preview['status']} and the real run with {direct['status']}: {str(preview['result'])[:700]}"
     claimed = said if success else None
     if effect["claimed"] != claimed:
         yield f"it claims {claimed}, and the preview has {effect['claimed']}"
+    if success and (preview["status"] == "changed") != is_changed:
+        yield f"the status is {preview['status']}, and the real run changed something: {is_changed}"
     claim = effect.get("claim")
+    if claim == "agrees" and said != is_changed and not effect["totals"]["times"]:
+        yield f"the claim {said} is said to agree, and the real run changed something: {is_changed}"
     if case.claim != "agrees" and claim != case.claim or case.claim == "agrees" and claim not in FAIR:
         yield f"the claim is called {claim} and not {case.claim}"
 
@@ -137,22 +159,27 @@ def prove(side, number, case):
     module = os.path.join(side.own, case.module + ".wasm") if case.own else os.path.join(side.modules, case.module + ".py")
     args = case.filled(place.tree, side.server)
     options = [*(place.options() if case.granted else ()), *case.options(place.tree, side.server)]
-    traces, before = place.of(manifest.traces), place.of(manifest.states)
+    traces, before, links = place.of(manifest.traces), place.of(manifest.states), place.links()
     preview = side.run(module, args, [*options, "--preview", *case.preview], place.machine, case.machine)
     if place.of(manifest.traces) != traces:
         faults.extend("a trace: " + text for text in differences(traces, place.of(manifest.traces), ()))
     direct = side.run(module, args, options, place.machine, case.machine)
     real = place.of(manifest.states)
-    effect = preview.get("effect")
+    effect, said = preview.get("effect"), preview["result"].get("msg", "")
     if effect is None:
-        return [f"no preview: {preview['result'].get('msg')}"], False
+        if not case.refused or case.refused not in said:
+            faults.append(f"no preview: {said}")
+        return faults, True
     excused = {remark["path"] for remark in effect.get("incomplete", [])}
+    # What cannot be told of an entry cannot be told where it is moved to.
+    excused |= {change["path"] for change in effect["changes"] if change.get("from") in excused}
     try:
-        told = check_list(place, before, effect)
+        told = check_list(place, before, effect, excused)
         faults.extend(differences(compared(case, told), compared(case, real), excused))
     except applier.Unfit as unfit:
         faults.append(str(unfit))
-    faults.extend(claims(case, preview, direct))
+    faults.extend(check_links(links, place.links(), effect["changes"]))
+    faults.extend(claims(case, preview, direct, real != before))
     if (effect["complete"], bool(excused)) != (not case.flagged, case.flagged):
         faults.append(f"complete is {effect['complete']} with {effect.get('incomplete')}")
     if case.ends == "changed" and not case.reason and real == before and not effect["totals"]["times"]:

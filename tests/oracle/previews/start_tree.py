@@ -108,11 +108,17 @@ def outside(tree):
 
 
 def foreign(tree):
-    """A file that belongs to root: see `give`."""
+    """Entries that belong to root: see `give`."""
     write(os.path.join(tree, "dir/foreign"), "of root\n")
+    os.mkdir(os.path.join(tree, "foreign-dir"))
 
 
-EXTRAS = {"git": git, "pip": pip, "outside": outside, "foreign": foreign}
+def hidden(tree):
+    """A file of root's that others cannot read."""
+    write(os.path.join(tree, "dir/hidden-foreign"), "of root\n", 0o600)
+
+
+EXTRAS = {"git": git, "pip": pip, "outside": outside, "foreign": foreign, "hidden": hidden}
 
 
 def make(tree, extra):
@@ -152,7 +158,7 @@ def give(tree, user):
     """Gives a tree to a user, except what is called `foreign`. The set-group bit, which that clears, is set again."""
     for folder, folders, files in os.walk(os.fsencode(tree)):
         for name in folders + files:
-            if name == b"foreign":
+            if b"foreign" in name:
                 continue
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
