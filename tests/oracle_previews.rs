@@ -16,7 +16,7 @@ use crate::support::{Modbox, TestDir, fixture, module, oracle};
 const PROOF: Duration = Duration::from_secs(900);
 
 /// modbox's own modules that are run.
-const OWN: [&str; 19] = [
+const OWN: [&str; 18] = [
     "archive",
     "assemble",
     "blockinfile",
@@ -29,7 +29,6 @@ const OWN: [&str; 19] = [
     "lineinfile",
     "ping",
     "replace",
-    "setup",
     "slurp",
     "stat",
     "tempfile",

@@ -84,7 +84,6 @@ class Side:
             "HOME": os.path.join(self.place, "home"),
             "TMPDIR": os.path.join(self.place, "tmp"),
             "XDG_CACHE_HOME": os.path.join(self.place, "home/.cache"),
-            "ANSIBLE_ASYNC_DIR": "",
         }
         ran = subprocess.run(
             command, env=environment, cwd=os.path.join(self.place, "home"), capture_output=True, text=True, timeout=PATIENCE, check=False
