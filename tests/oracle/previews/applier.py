@@ -35,8 +35,8 @@ def expect_before(change, states, path):
     if path not in states:
         raise Unfit(f"{change['kind']} `{path}`: there is no such entry")
     expected = dict(states[path])
-    if change["kind"] == "removed" and "sha256" not in change["before"]:
-        # What is removed is not always read.
+    if change["kind"] in ("removed", "renamed") and "sha256" not in change["before"]:
+        # What is taken away is not always read.
         expected.pop("sha256", None)
     if shown(change["before"]) != expected and not change.get("excused"):
         raise Unfit(f"{change['kind']} `{path}`: before it was {states[path]}, and not {shown(change['before'])}")

@@ -15,6 +15,8 @@ import stand_ins
 USER = 4242
 # Seconds for one run on a busy machine.
 PATIENCE = 300
+# The module that makes random edits.
+RANDOM = "random_edits"
 SYSTEM_PYTHON = "/usr/bin/python3"
 WORKS = "import sys; assert sys.version_info >= (3, 8)"
 
@@ -39,6 +41,7 @@ class Side:
         self.modbox, self.python, self.modules, self.own = modbox, python, modules, own
         for folder in ("home", "tmp", "cases"):
             os.makedirs(os.path.join(place, folder), exist_ok=True)
+        self.random_edits = self.copied(os.path.join(os.path.dirname(os.path.abspath(__file__)), RANDOM + ".py"), RANDOM)
         if self.user is not None:
             self.move_within_reach()
 
@@ -64,6 +67,12 @@ class Side:
         else:
             shutil.copy(path, to)
         return to
+
+    def path_of(self, case):
+        """The file of a case's module."""
+        if case.module == RANDOM:
+            return self.random_edits
+        return os.path.join(self.own, case.module + ".wasm") if case.own else os.path.join(self.modules, case.module + ".py")
 
     def as_user(self, command):
         if self.user is None:
