@@ -46,6 +46,9 @@ mod oracle_targets;
 // Plays and lists of tasks are refused only for known reasons.
 mod oracle_corpus;
 
+// Previews tell what real runs do.
+mod oracle_previews;
+
 // Names of modules lead to the same files as with ansible-core.
 mod oracle_names;
 

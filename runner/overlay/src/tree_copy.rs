@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, StatxFlags};
 
-use crate::change::{Change, ChangeKind, EntryType};
+use crate::change::{Change, ChangeKind, Entry, EntryType};
 use crate::change_list::{ChangeList, Incomplete};
 use crate::closed_modes::ClosedModes;
 use crate::entry_flags::{self, FOLDED_CASE};
@@ -39,8 +39,8 @@ pub(crate) struct CopyRecord {
     paths: BTreeMap<Identity, PathBuf>,
     /// Numbers of names outside the tree.
     outside: BTreeMap<FileId, u64>,
-    /// Entries whose owner or attributes could not be copied.
-    inexact: BTreeSet<PathBuf>,
+    /// The real states of entries whose owner or attributes could not be copied.
+    inexact: BTreeMap<PathBuf, Entry>,
 }
 
 impl OldTree for CopyRecord {
@@ -111,11 +111,22 @@ impl TreeCopy {
         let sides = Sides { view: &self.view, old: &self.record, root, closed: Some(&self.closed) };
         let mut list = Comparer::list(sides, &candidates, &self.record.outside, bounds, |_| Ok(Vec::new()))?;
         let touched = list.changes.iter().flat_map(touched);
-        let foreign = touched.filter(|path| self.record.inexact.contains(*path));
+        let foreign = touched.filter(|path| self.record.inexact.contains_key(*path));
         let foreign: BTreeSet<Incomplete> =
             foreign.map(|path| Incomplete::ForeignOwner { path: path.to_owned() }).collect();
         list.incomplete.extend(foreign);
+        self.tell_real_owners(&mut list);
         Ok(list)
+    }
+
+    /// Puts the real owners and attributes into the states of removed entries. Who may write a directory may remove what
+    /// belongs to others, so nothing else says that such an entry could not be copied exactly.
+    fn tell_real_owners(&self, list: &mut ChangeList) {
+        for change in list.changes.iter_mut().filter(|change| matches!(change.kind, ChangeKind::Removed { .. })) {
+            if let (Some(before), Some(real)) = (&mut change.before, self.record.inexact.get(&change.path)) {
+                *before = Entry { digest: before.digest, links: before.links, ..real.clone() };
+            }
+        }
     }
 
     /// Walks the copy and finds where each old entry is now.
@@ -275,7 +286,7 @@ impl<'a> Copier<'a> {
             copy.entry.digest = Some(entry_reader::digest(&self.view, path, &copy)?);
         }
         if file_copy::is_inexact(original, &copy) {
-            self.record.inexact.insert(path.to_owned());
+            self.record.inexact.insert(path.to_owned(), original.entry.clone());
         }
         let (identity, _) = identity(&self.view.look(path)?.ok_or_else(gone)?)?;
         self.record.paths.entry(identity).or_insert_with(|| path.to_owned());
@@ -382,6 +393,21 @@ mod tests {
         let list = copied.changes(ListBounds::default()).unwrap();
         assert_eq!(words(&list), ["modified a/c"]);
         assert_eq!(list.incomplete, [Incomplete::HardLink { path: "a/c".into(), others: 1 }]);
+    }
+
+    #[test]
+    fn a_removed_entry_is_told_with_its_real_owner() {
+        let (directory, real) = fixture();
+        let mut copied = copied(&directory, &real, QUOTA).unwrap();
+        let path = PathBuf::from("a/c");
+        let of_copy = copied.record.entries[&path].entry.clone();
+        let foreign = Entry { uid: of_copy.uid + 1, digest: None, ..of_copy.clone() };
+        copied.record.inexact.insert(path.clone(), foreign.clone());
+        fs::remove_file(place(&copied.view).join(&path)).unwrap();
+        let list = copied.changes(ListBounds::default()).unwrap();
+        assert_eq!(words(&list), ["removed a/c 0"]);
+        assert_eq!(list.changes[0].before, Some(Entry { digest: of_copy.digest, ..foreign }));
+        assert_eq!(list.incomplete, []);
     }
 
     #[test]
