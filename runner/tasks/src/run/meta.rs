@@ -12,13 +12,14 @@ use crate::run::conditions;
 use crate::run::errors;
 use crate::run::handlers;
 use crate::run::iterator::PlayIterator;
+use crate::run::refresh_inventory;
 use crate::run::session::Session;
 
 /// Runs a `meta` task.
 ///
 /// # Errors
 ///
-/// Its condition cannot be evaluated, or a handler flushes handlers.
+/// Its condition cannot be evaluated, a handler flushes handlers, or the inventory cannot be read again.
 pub fn run(
     session: &mut Session<'_>,
     iterator: &mut PlayIterator,
@@ -51,9 +52,8 @@ pub fn run(
             format!("triggered running handlers for {host}")
         }
         "refresh_inventory" => {
-            // What a module may have written since is not the operator's word.
-            session.warn("the inventory is not read again; its hosts stay those of the start of the run");
-            "inventory kept".to_owned()
+            refresh_inventory::run(session, task)?;
+            "inventory successfully refreshed".to_owned()
         }
         "clear_facts" => {
             session.vars.clear_facts();
