@@ -71,11 +71,13 @@ pub fn mark(session: &mut Session<'_>, handler: Arc<Task>) {
     session.play.pending.push(handler);
 }
 
-/// Returns the handlers that a notification means: the last one of that name, and all that listen to it.
+/// Returns the handlers that a notification means: one of that name, and all that listen to it. Of handlers with one name,
+/// the first one in the last list counts.
 fn matching(session: &Session<'_>, notification: &str) -> Vec<Arc<Task>> {
     let mut found: Vec<Arc<Task>> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    for handler in session.play.handlers.iter().rev() {
+    let handlers = || session.play.handlers.iter().rev().flatten();
+    for handler in handlers() {
         if short(session, handler)
             .is_some_and(|short| all_names(handler, &short).iter().any(|name| name == notification))
         {
@@ -83,7 +85,7 @@ fn matching(session: &Session<'_>, notification: &str) -> Vec<Arc<Task>> {
             break;
         }
     }
-    for handler in session.play.handlers.iter().rev() {
+    for handler in handlers() {
         let TaskKind::Handler(topics) = &handler.kind else { continue };
         if !topics.iter().any(|topic| topic == notification) {
             continue;

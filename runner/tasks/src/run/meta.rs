@@ -48,7 +48,7 @@ pub fn run(
                 return Err(Message::new("flush_handlers cannot be used as a handler"));
             }
             handlers::mark_notified(session);
-            iterator.start_handlers(session.play.handlers.clone());
+            iterator.start_handlers(session.play.handlers.concat());
             format!("triggered running handlers for {host}")
         }
         "refresh_inventory" => {
