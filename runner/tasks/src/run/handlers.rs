@@ -66,7 +66,8 @@ pub fn mark(session: &mut Session<'_>, handler: Arc<Task>) {
     if session.play.pending.iter().any(|marked| Arc::ptr_eq(marked, &handler)) {
         return;
     }
-    let name = short(session, &handler).map(|short| names::full(&handler, &short)).unwrap_or_default();
+    let short = names::short(session.engine, &session.play_scope(&handler), &handler);
+    let name = names::full(&handler, &short);
     session.event(Event::Notified { handler: &name });
     session.play.pending.push(handler);
 }
