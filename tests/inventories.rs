@@ -70,6 +70,28 @@ fn a_play_runs_for_the_hosts_that_are_this_machine() {
     assert!(!limited.stdout_text().contains("[one]") && limited.stdout_text().contains("[two]"));
 }
 
+/// A play whose module changes the inventory by a script, and that reads it again.
+fn refreshing(dir: &TestDir, script: &str) -> RunOutput {
+    dir.write("inv/hosts", "one ansible_connection=local\n");
+    dir.write("secret", "hunter2 ansible_connection=local\n");
+    let folder = dir.join("inv").display().to_string();
+    let script = format!("#!/bin/sh\n# WANT_JSON\nset -e\ncd {folder}\n{script}\necho '{{\"changed\": true}}'\n");
+    dir.write("play/library/writer.sh", script);
+    let text = "- hosts: all\n  gather_facts: false\n  tasks:\n  - writer:\n  - meta: refresh_inventory\n";
+    let text = text.to_owned() + &debug("all:!one", "inventory_hostname ~ ' ' ~ said | default('')");
+    play(dir, &text, &["-i", "inv/hosts", "--allow-write", &folder, "--allow-write", &format!("{folder}/hosts")])
+}
+
+#[test]
+fn what_a_module_wrote_into_an_inventory_is_data() {
+    let line = "two ansible_connection=local said=\"{{ 7 * 6 }}\"";
+    let ran = refreshing(&TestDir::new(), &format!("echo '{line}' >> hosts")).exits_with(0);
+    assert!(ran.stdout_text().contains("\"msg\": \"two {{ 7 * 6 }}\""), "{ran}");
+    let ran = refreshing(&TestDir::new(), "ln -sf ../secret hosts").exits_with(1);
+    let told = ran.stdout_text() + &ran.stderr_text();
+    assert!(told.contains("failed to read the inventory") && !told.contains("hunter2"), "{told}");
+}
+
 #[test]
 fn variables_lie_in_the_inventory_and_beside_it() {
     let dir = TestDir::new();

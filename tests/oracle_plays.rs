@@ -6,13 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::support::{Modbox, TestDir, fixture, oracle};
+use crate::support::{Modbox, TestDir, fixture, module, oracle};
 
 /// Time limit for a play in all its modes, on two busy cores.
 const COMPARISON: Duration = Duration::from_secs(900);
-
-/// Time limit for building a component.
-const BUILD: Duration = Duration::from_secs(900);
 
 /// modbox's own modules that the plays use.
 const COMPONENTS: [&str; 16] = [
@@ -41,47 +38,50 @@ const GROUPS: [&[&str]; 3] = [
     &["check_mode", "keywords", "reading_files", "writing_files"],
 ];
 
-/// Builds the components that are not built yet, since a play would otherwise build them in the time of its tasks.
-fn build_components(dir: &TestDir) {
-    for name in COMPONENTS {
-        Modbox::new(dir).with_toolchain().args(["build", name]).patience(BUILD).run().exits_with(0);
-    }
-}
-
-/// Compares the plays of a group.
+/// Compares the plays of a group, with modules of modbox (`component`) or those of Ansible (`classic`).
 #[track_caller]
-fn check(group: usize) {
+fn check(group: usize, prefer: &str) {
     let dir = TestDir::new();
-    build_components(&dir);
+    let library = dir.mkdir("library");
+    for name in COMPONENTS {
+        fs::copy(module(name), library.join(format!("{name}.wasm"))).unwrap();
+    }
     let plays: Vec<PathBuf> = GROUPS[group].iter().map(|name| fixture(&format!("plays/{name}"))).collect();
     let ran = Modbox::of(&oracle::python(), &dir)
         .arg(fixture("oracle/plays/compare.py"))
-        .args(["--modbox", env!("CARGO_BIN_EXE_modbox"), "--work"])
+        .args(["--modbox", env!("CARGO_BIN_EXE_modbox"), "--prefer", prefer, "--work"])
         .arg(dir.mkdir("work"))
         .args(plays)
+        .env("MODBOX_LIBRARY", library)
         .patience(COMPARISON)
         .run();
-    let expect = format!("{} plays, 0 differences\n", 2 * GROUPS[group].len());
+    let expect = format!("{} plays, 0 differences\n", GROUPS[group].len());
     assert_eq!(ran.stdout_text(), expect, "{ran}");
     dir.assert_nothing_left();
 }
 
-#[test]
-#[ignore = "ten minutes, and each difference that it shows is a fault to be mended; run it with `--ignored`"]
-fn blocks_commands_facts_includes_and_roles_do_what_ansibles_do() {
-    check(0);
+/// Compares the plays of each group.
+macro_rules! plays {
+    ($($name:ident: $group:literal),+ $(,)?) => {
+        $(#[test]
+        fn $name() {
+            check($group, "component");
+        })+
+
+        mod with_ansibles_modules {
+            $(#[test]
+            #[ignore = "takes long; run it with `--ignored`"]
+            fn $name() {
+                super::check($group, "classic");
+            })+
+        }
+    };
 }
 
-#[test]
-#[ignore = "ten minutes, and each difference that it shows is a fault to be mended; run it with `--ignored`"]
-fn archives_loops_variables_and_requests_do_what_ansibles_do() {
-    check(1);
-}
-
-#[test]
-#[ignore = "ten minutes, and each difference that it shows is a fault to be mended; run it with `--ignored`"]
-fn files_keywords_and_check_mode_do_what_ansibles_do() {
-    check(2);
+plays! {
+    blocks_commands_facts_includes_and_roles_do_what_ansibles_do: 0,
+    archives_loops_variables_and_requests_do_what_ansibles_do: 1,
+    files_keywords_and_check_mode_do_what_ansibles_do: 2,
 }
 
 #[test]

@@ -5,6 +5,7 @@ use minijinja::{State, Value};
 use crate::call::Call;
 use crate::failure::Outcome;
 use crate::host::Host;
+use crate::made::Made;
 use crate::values::ValueError;
 
 /// A function that filters or tests a value.
@@ -27,6 +28,9 @@ pub struct Plugin {
 /// Prefixes with which templates may name filters and tests.
 pub const PREFIXES: [&str; 3] = ["", "ansible.builtin.", "ansible.legacy."];
 
+/// Filters that return an item of a value.
+const PICKING: [&str; 7] = ["attr", "extract", "first", "last", "max", "min", "random"];
+
 impl Plugin {
     /// Calls it with arguments as the engine passes them.
     ///
@@ -45,7 +49,11 @@ impl Plugin {
         {
             return Ok(undefined.clone());
         }
-        (self.function)(&mut call)
+        let result = (self.function)(&mut call)?;
+        if !PICKING.contains(&self.name) {
+            Made::add(call.state, Made::bytes(&result, args))?;
+        }
+        Ok(result)
     }
 
     /// Calls it as a test, which fails if an argument is undefined.

@@ -79,13 +79,15 @@ fn run(args: SetupArgs, _module: &mut Module) -> Result<Exit, Failure> {
         };
         facts.extend(found.into_iter().map(|(name, value)| (format!("ansible_{name}"), value)));
     }
-    let wanted = |name: &str| {
-        let fits = |pattern: &String| fnmatch(pattern, name) || fnmatch(&format!("ansible_{pattern}"), name);
-        args.filter.is_empty() || args.filter.iter().any(fits)
-    };
-    facts.retain(|name, _| wanted(name));
     let asked: Vec<Value> = args.gather_subset.iter().map(|name| Value::from(name.as_str())).collect();
     facts.insert("gather_subset".to_owned(), asked.into());
     facts.insert("module_setup".to_owned(), true.into());
+    let wanted = |name: &str| {
+        let fits = |pattern: &String| {
+            pattern.is_empty() || fnmatch(pattern, name) || fnmatch(&format!("ansible_{pattern}"), name)
+        };
+        args.filter.is_empty() || args.filter.iter().any(fits)
+    };
+    facts.retain(|name, _| wanted(name));
     Ok(Exit::unchanged().with("ansible_facts", facts))
 }

@@ -69,6 +69,17 @@ impl Group {
 }
 
 impl Inventory {
+    /// Returns the inventory with its variables as data, so that none of them is a template.
+    #[must_use]
+    pub fn into_data(mut self) -> Self {
+        let of_groups = self.groups.values_mut().map(|group| &mut group.vars);
+        let of_hosts = self.hosts.values_mut().map(|host| &mut host.vars);
+        for value in of_groups.chain(of_hosts).flat_map(IndexMap::values_mut) {
+            *value = value.as_data();
+        }
+        self
+    }
+
     /// Returns an inventory without hosts.
     #[must_use]
     pub fn new() -> Self {

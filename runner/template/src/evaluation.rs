@@ -12,7 +12,7 @@ use modbox_yaml::Position;
 
 use crate::files::Files;
 use crate::frame::Frame;
-use crate::limits::{MAX_LEVELS, MAX_OUTPUT, MAX_STEPS, MAX_TEMPLATES};
+use crate::limits::{MAX_LEVELS, MAX_MADE, MAX_OUTPUT, MAX_STEPS, MAX_TEMPLATES};
 use crate::machine::Machine;
 use crate::marker::{Cause, Marker, Run, Stop, Trip};
 use crate::origin::{Origin, Provenance};
@@ -41,6 +41,7 @@ pub(crate) struct Evaluation {
     /// Where the template that runs begins.
     current: Mutex<Option<Position>>,
     output: AtomicU64,
+    made: AtomicU64,
     limit: OnceLock<Arc<Marker>>,
 }
 
@@ -61,6 +62,7 @@ impl Evaluation {
             missing: Mutex::default(),
             current: Mutex::default(),
             output: AtomicU64::new(MAX_OUTPUT),
+            made: AtomicU64::new(MAX_MADE),
             limit: OnceLock::new(),
         })
     }
@@ -72,6 +74,7 @@ impl Evaluation {
         inner.levels.store(self.levels.load(Ordering::Relaxed), Ordering::Relaxed);
         inner.templates.store(self.templates.load(Ordering::Relaxed), Ordering::Relaxed);
         inner.output.store(self.output.load(Ordering::Relaxed), Ordering::Relaxed);
+        inner.made.store(self.made.load(Ordering::Relaxed), Ordering::Relaxed);
         inner
     }
 
@@ -79,6 +82,7 @@ impl Evaluation {
     pub(crate) fn absorb(&self, inner: &Self) {
         self.steps.store(inner.steps.load(Ordering::Relaxed), Ordering::Relaxed);
         self.output.store(inner.output.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.made.store(inner.made.load(Ordering::Relaxed), Ordering::Relaxed);
         if let Some(Stop(limit)) = inner.exceeded() {
             self.limit.get_or_init(|| limit);
         }
@@ -128,13 +132,14 @@ impl Evaluation {
 
     /// Counts bytes or items that are made.
     pub(crate) fn produce(&self, size: usize, at: &Position, line: u32) -> Run<()> {
-        let size = u64::try_from(size).unwrap_or(u64::MAX);
-        let left = self.output.load(Ordering::Relaxed);
-        if size > left {
-            return Err(self.exceed("the template makes too much output", at, line));
-        }
-        self.output.store(left - size, Ordering::Relaxed);
-        Ok(())
+        let spent = spend(&self.output, size);
+        spent.ok_or_else(|| self.exceed("the template makes too much output", at, line))
+    }
+
+    /// Counts bytes of values that are made on the way to the output.
+    pub(crate) fn make(&self, size: usize, at: &Position, line: u32) -> Run<()> {
+        let spent = spend(&self.made, size);
+        spent.ok_or_else(|| self.exceed("the template makes too many values", at, line))
     }
 
     /// Opens a level of nesting.
@@ -208,6 +213,13 @@ impl Evaluation {
         }
         value
     }
+}
+
+/// Takes a size from what is left of a limit, if that is enough.
+fn spend(left: &AtomicU64, size: usize) -> Option<()> {
+    let size = u64::try_from(size).unwrap_or(u64::MAX);
+    left.store(left.load(Ordering::Relaxed).checked_sub(size)?, Ordering::Relaxed);
+    Some(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

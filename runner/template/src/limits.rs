@@ -13,6 +13,9 @@ pub(crate) const MAX_LEVELS: u32 = 400;
 /// How many bytes of text, and how many items of lists, one evaluation may produce.
 pub(crate) const MAX_OUTPUT: u64 = 32 * 1024 * 1024;
 
+/// How many bytes filters, methods, slices and lookups may make in one evaluation, whether they are kept or not.
+pub(crate) const MAX_MADE: u64 = 256 * 1024 * 1024;
+
 /// How many bytes an item of a list or dict counts for.
 pub(crate) const ITEM_SIZE: usize = 8;
 

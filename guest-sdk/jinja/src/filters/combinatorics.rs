@@ -6,14 +6,16 @@ use minijinja::value::Tuple;
 use super::limits::MAX_ITEMS;
 use crate::call::{Call, flag, given, int_argument};
 use crate::failure::{Outcome, failure};
+use crate::made::Made;
 use crate::values::{ValueError, items};
 
 fn columns(call: &Call<'_, '_, '_>) -> Outcome<Vec<Vec<Value>>> {
     Ok(call.positional.iter().map(items).collect::<Result<Vec<_>, _>>()?)
 }
 
-fn tuples(rows: Vec<Vec<Value>>) -> Value {
-    Value::from(rows.into_iter().map(|row| Value::from(Tuple::from(row))).collect::<Vec<_>>())
+fn tuples(call: &mut Call<'_, '_, '_>, rows: Vec<Vec<Value>>) -> Outcome {
+    Made::add_items(call.state, rows.iter().map(Vec::len).sum())?;
+    Ok(Value::from(rows.into_iter().map(|row| Value::from(Tuple::from(row))).collect::<Vec<_>>()))
 }
 
 /// Joins lists item by item, as long as the shortest one.
@@ -24,8 +26,9 @@ pub(super) fn zip(call: &mut Call<'_, '_, '_>) -> Outcome {
     if flag(strict.as_ref()) && columns.iter().any(|column| column.len() != length) {
         return Err(failure("zip() arguments have different lengths"));
     }
+    check(length, columns.len())?;
     let row = |at: usize| columns.iter().map(|column| column[at].clone()).collect();
-    Ok(tuples((0..length).map(row).collect()))
+    tuples(call, (0..length).map(row).collect())
 }
 
 /// Joins lists item by item, as long as the longest one.
@@ -34,8 +37,9 @@ pub(super) fn zip_longest(call: &mut Call<'_, '_, '_>) -> Outcome {
     let fill = fill.unwrap_or_else(|| Value::from(()));
     let columns = columns(call)?;
     let length = columns.iter().map(Vec::len).max().unwrap_or(0);
+    check(length, columns.len())?;
     let row = |at: usize| columns.iter().map(|column| column.get(at).unwrap_or(&fill).clone()).collect();
-    Ok(tuples((0..length).map(row).collect()))
+    tuples(call, (0..length).map(row).collect())
 }
 
 /// Returns all rows with one item of each list.
@@ -55,7 +59,7 @@ pub(super) fn product(call: &mut Call<'_, '_, '_>) -> Outcome {
         };
         rows = rows.iter().flat_map(with).collect();
     }
-    Ok(tuples(rows))
+    tuples(call, rows)
 }
 
 fn check(rows: usize, length: usize) -> Outcome<()> {
@@ -69,13 +73,13 @@ pub(super) fn permutations(call: &mut Call<'_, '_, '_>) -> Outcome {
     let length = given(length).as_ref().map(int_argument).transpose()?;
     let length = length.map_or(Ok(pool.len()), usize::try_from).map_err(|_| failure("r must be non-negative"))?;
     if length > pool.len() {
-        return Ok(tuples(Vec::new()));
+        return tuples(call, Vec::new());
     }
     let count = (0..length).fold(1usize, |count, taken| count.saturating_mul(pool.len() - taken));
     check(count, length)?;
     let (mut rows, mut picked) = (Vec::new(), Vec::new());
-    arrange(&pool, length, &mut picked, &mut rows, |at, picked| !picked.contains(&at));
-    Ok(tuples(rows))
+    arrange(&pool, length, &mut picked, &mut rows);
+    tuples(call, rows)
 }
 
 /// Returns all selections of items.
@@ -84,7 +88,7 @@ pub(super) fn combinations(call: &mut Call<'_, '_, '_>) -> Outcome {
     let pool = items(&value)?;
     let length = usize::try_from(int_argument(&length)?).map_err(|_| failure("r must be non-negative"))?;
     if length > pool.len() {
-        return Ok(tuples(Vec::new()));
+        return tuples(call, Vec::new());
     }
     let shorter = length.min(pool.len() - length);
     let count = (0..shorter).fold(1u128, |count, taken| {
@@ -92,27 +96,34 @@ pub(super) fn combinations(call: &mut Call<'_, '_, '_>) -> Outcome {
         count.saturating_mul(u128::try_from(more).unwrap_or(u128::MAX)) / u128::try_from(divisor).unwrap_or(1)
     });
     check(usize::try_from(count).unwrap_or(usize::MAX), length)?;
-    let (mut rows, mut picked) = (Vec::new(), Vec::new());
-    arrange(&pool, length, &mut picked, &mut rows, |at, picked| picked.last().is_none_or(|last| at > *last));
-    Ok(tuples(rows))
+    tuples(call, selections(&pool, length))
 }
 
-fn arrange(
-    pool: &[Value],
-    length: usize,
-    picked: &mut Vec<usize>,
-    rows: &mut Vec<Vec<Value>>,
-    may: fn(usize, &[usize]) -> bool,
-) {
+/// Adds the arrangements that begin with picked items.
+fn arrange(pool: &[Value], length: usize, picked: &mut Vec<usize>, rows: &mut Vec<Vec<Value>>) {
     if picked.len() == length {
         rows.push(picked.iter().map(|at| pool[*at].clone()).collect());
         return;
     }
     for at in 0..pool.len() {
-        if may(at, picked) {
+        if !picked.contains(&at) {
             picked.push(at);
-            arrange(pool, length, picked, rows, may);
+            arrange(pool, length, picked, rows);
             picked.pop();
         }
+    }
+}
+
+/// Returns the selections of some length, which is at most that of the pool.
+fn selections(pool: &[Value], length: usize) -> Vec<Vec<Value>> {
+    let spare = pool.len() - length;
+    let mut picked: Vec<usize> = (0..length).collect();
+    let mut rows = Vec::new();
+    loop {
+        rows.push(picked.iter().map(|at| pool[*at].clone()).collect());
+        // The last place that can move on, and all after it follow.
+        let Some(place) = (0..length).rev().find(|place| picked[*place] < place + spare) else { return rows };
+        let first = picked[place] + 1;
+        picked.splice(place.., first..first + length - place);
     }
 }

@@ -4,6 +4,7 @@ use minijinja::Value;
 
 use crate::call::{Call, flag, given};
 use crate::failure::{Outcome, failure};
+use crate::made::Made;
 use crate::values::{Table, ValueError, View, Walk, entries, get_item, items, repr, sort, text, type_name, view};
 
 /// Returns a list of dicts with the keys and values of a dict.
@@ -184,6 +185,7 @@ pub(super) fn combine(call: &mut Call<'_, '_, '_>) -> Outcome {
     super::list::flatten_into(&mut dicts, &terms, Some(&Value::from(1)), true, &mut Walk::default())?;
     let Some(mut result) = dicts.pop() else { return Ok(Value::from_pairs(Vec::<(Value, Value)>::new())) };
     let merge = super::merge::Merge::new(flag(recursive.as_ref()), list_merge.as_str());
+    let mut walk = Walk::default();
     for dict in dicts.into_iter().rev() {
         let merge = merge.as_ref().ok_or_else(|| {
             failure(
@@ -194,7 +196,8 @@ pub(super) fn combine(call: &mut Call<'_, '_, '_>) -> Outcome {
         if result.is_undefined() || dict.is_undefined() {
             return Err(ValueError::Undefined.into());
         }
-        result = merge.of(&dict, &result, &mut Walk::default())?;
+        result = merge.of(&dict, &result, &mut walk)?;
     }
+    Made::add_items(call.state, walk.visited())?;
     Ok(result)
 }

@@ -6,6 +6,7 @@ use modbox_python_json::{Value as Json, decode};
 use super::json_writer::{Options, write};
 use crate::call::{Call, flag, given, int_argument, str_argument};
 use crate::failure::{Outcome, failure};
+use crate::made::Made;
 use crate::text::pad;
 use crate::values::{View, from_json as value_of, is_true, items, text, type_name, view};
 
@@ -85,6 +86,7 @@ pub(super) fn from_json(call: &mut Call<'_, '_, '_>) -> Outcome {
     };
     let decoded = decode(json).map_err(|error| failure(error.to_string()))?;
     check_markers(&decoded)?;
+    Made::add_parsed(call.state, json)?;
     Ok(value_of(&decoded))
 }
 

@@ -47,6 +47,7 @@ impl Merge {
         if table.is_empty() || equal(x, y)? {
             return Ok(y.clone());
         }
+        walk.steps(table.len() + patch.len())?;
         for (key, new) in patch.iter() {
             let merged = match table.get(key)? {
                 Some(old) => self.value(old, new, walk)?,
@@ -60,12 +61,12 @@ impl Merge {
     fn value(&self, old: &Value, new: &Value, walk: &mut Walk) -> Outcome {
         match (view(old), view(new)) {
             (View::Dict, View::Dict) if self.recursive => walk.deeper(|walk| self.of(old, new, walk)),
-            (View::List, View::List) => self.list(old, new),
+            (View::List, View::List) => self.list(old, new, walk),
             _ => Ok(new.clone()),
         }
     }
 
-    fn list(&self, old: &Value, new: &Value) -> Outcome {
+    fn list(&self, old: &Value, new: &Value, walk: &mut Walk) -> Outcome {
         let (first, second) = match self.lists {
             Lists::Replace => return Ok(new.clone()),
             Lists::Keep => return Ok(old.clone()),
@@ -74,6 +75,7 @@ impl Merge {
             Lists::AppendNew => (without(old, new)?, items(new)?),
             Lists::PrependNew => (items(new)?, without(old, new)?),
         };
+        walk.steps(first.len() + second.len())?;
         super::limits::list_of(first.into_iter().chain(second).collect())
     }
 }

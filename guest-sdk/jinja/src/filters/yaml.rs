@@ -4,6 +4,7 @@ use minijinja::Value;
 
 use crate::call::{Call, given, int_argument, str_argument};
 use crate::failure::{Outcome, failure};
+use crate::made::Made;
 use crate::values::{View, is_true, text, view};
 use crate::yaml::{Style, dump};
 
@@ -65,8 +66,10 @@ fn scalar_style(value: &Value) -> Outcome<Option<char>> {
     }
 }
 
-fn documents(call: &Call<'_, '_, '_>, value: &Value) -> Outcome<Vec<Value>> {
-    Ok(call.host.yaml(&str_argument("the YAML text", value)?)?)
+fn documents(call: &mut Call<'_, '_, '_>, value: &Value) -> Outcome<Vec<Value>> {
+    let text = str_argument("the YAML text", value)?;
+    Made::add_parsed(call.state, &text)?;
+    Ok(call.host.yaml(&text)?)
 }
 
 /// Reads a YAML document. What is not text stays as it is.

@@ -15,6 +15,7 @@ use self::arguments::Arguments;
 use crate::call::split_named;
 use crate::failure::Outcome;
 use crate::host::Host;
+use crate::made::Made;
 use crate::values::{ValueError, View, type_name, view};
 
 /// Calls a method of a value, for [`minijinja::Environment::set_unknown_method_callback`].
@@ -22,7 +23,7 @@ use crate::values::{ValueError, View, type_name, view};
 /// # Errors
 ///
 /// Python's type has no such method, the arguments do not fit, or the method fails.
-pub fn call_method(_state: &mut State<'_, '_>, host: &dyn Host, value: &Value, name: &str, args: &[Value]) -> Outcome {
+pub fn call_method(state: &mut State<'_, '_>, host: &dyn Host, value: &Value, name: &str, args: &[Value]) -> Outcome {
     let (positional, named) = split_named(args)?;
     let arguments = Arguments { name, positional: &positional, named: &named };
     let found = match view(value) {
@@ -36,5 +37,8 @@ pub fn call_method(_state: &mut State<'_, '_>, host: &dyn Host, value: &Value, n
         View::None | View::Surrogates(_) | View::Other => None,
     };
     let unknown = || format!("'{}' object has no attribute '{name}'", type_name(value));
-    found.ok_or_else(|| Error::new(ErrorKind::UnknownMethod, unknown()))
+    let result = found.ok_or_else(|| Error::new(ErrorKind::UnknownMethod, unknown()))?;
+    let is_passed_on = Made::bytes(&result, std::slice::from_ref(value)) == 0;
+    Made::add(state, if is_passed_on { 0 } else { Made::bytes(&result, args) })?;
+    Ok(result)
 }

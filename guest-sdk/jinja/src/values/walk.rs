@@ -72,6 +72,21 @@ impl Walk {
         Ok(())
     }
 
+    /// Counts visited values.
+    ///
+    /// # Errors
+    ///
+    /// Too many values were visited.
+    pub(crate) fn steps(&mut self, count: usize) -> Result<(), ValueError> {
+        self.steps = self.steps.checked_sub(count).ok_or(ValueError::TooLarge)?;
+        Ok(())
+    }
+
+    /// Returns how many values were visited.
+    pub(crate) fn visited(&self) -> usize {
+        MAX_STEPS - self.steps
+    }
+
     /// Runs a visit one level deeper.
     ///
     /// # Errors

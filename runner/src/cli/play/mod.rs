@@ -24,6 +24,7 @@ mod jsonl;
 mod lookup_host;
 mod machine;
 mod modules;
+mod named_file;
 mod names;
 mod needs;
 mod page;

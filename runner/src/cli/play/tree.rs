@@ -12,11 +12,12 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
-use modbox_policy::{Access, PathGrant, Policy, Shape, normalize};
+use modbox_policy::{Policy, Shape, normalize};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, ResolveFlags};
 
+use crate::cli::play::named_file::NamedFile;
 use crate::cli::play::needs::Needs;
 use crate::cli::play::written::WrittenFiles;
 
@@ -30,8 +31,7 @@ const MAX_NAMES: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct PlayTree {
     roots: Vec<Root>,
-    /// Files that are granted alone.
-    files: Vec<PathBuf>,
+    files: Vec<NamedFile>,
     written: WrittenFiles,
     needs: Needs,
     /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
@@ -73,14 +73,10 @@ impl PlayTree {
     pub(crate) fn open(folders: &[PathBuf], policy: &Policy) -> Self {
         let mut tree = Self { opened: file_time(), ..Self::default() };
         folders.iter().for_each(|folder| tree.add(folder));
-        let is_writable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Write;
-        let writable: Vec<&PathGrant> = policy.paths().iter().filter(|grant| is_writable(grant)).collect();
         for grant in policy.paths() {
             match grant.shape {
                 Shape::Directory => tree.add(&grant.host),
-                // A module could put a link in its place; one that leads out of the directory is not followed.
-                _ if writable.iter().any(|outer| grant.host.starts_with(&outer.host)) => {}
-                _ => tree.files.push(grant.host.clone()),
+                _ => tree.add_file(&grant.host),
             }
         }
         tree
@@ -88,7 +84,7 @@ impl PlayTree {
 
     /// Lets a file be read, and nothing beside it.
     pub(crate) fn add_file(&mut self, file: &Path) {
-        self.files.push(normalize(file));
+        self.files.push(NamedFile::new(normalize(file)));
     }
 
     /// Opens a folder. One that does not exist is left out.
@@ -115,9 +111,10 @@ impl PlayTree {
         Ok((root, if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest }))
     }
 
-    fn is_granted_alone(&self, path: &str) -> bool {
+    /// Returns the path without links of a file that is granted alone, if its name leads where it led at first.
+    fn granted_alone(&self, path: &str) -> Option<&Path> {
         let whole = normalize(Path::new(path));
-        self.files.contains(&whole)
+        self.files.iter().find(|file| file.has_name(&whole))?.path()
     }
 
     /// Returns the grants that the play lacked for files and lookups so far.
@@ -149,14 +146,13 @@ impl PlayTree {
     ///
     /// The path is neither in the play's folders nor granted.
     pub(crate) fn answer(&self, path: &str, question: FileQuestion) -> Result<bool, FileError> {
-        if self.is_granted_alone(path) {
-            let path = Path::new(path);
+        if let Some(real) = self.granted_alone(path) {
             return Ok(match question {
-                FileQuestion::Directory => path.is_dir(),
-                FileQuestion::File => path.is_file(),
-                FileQuestion::Link => path.is_symlink(),
-                FileQuestion::Exists => path.exists(),
-                FileQuestion::LinkExists => path.exists() || path.is_symlink(),
+                FileQuestion::Directory => real.is_dir(),
+                FileQuestion::File => real.is_file(),
+                FileQuestion::Link => Path::new(path).is_symlink(),
+                FileQuestion::Exists => real.exists(),
+                FileQuestion::LinkExists => real.exists() || Path::new(path).is_symlink(),
                 FileQuestion::Mount => false,
             });
         }
@@ -184,16 +180,16 @@ impl PlayTree {
 
     /// Returns a path without links, if it is in the play's folders or granted, and exists.
     pub(crate) fn real_path(&self, path: &str) -> Option<PathBuf> {
-        if self.is_granted_alone(path) {
-            return Path::new(path).canonicalize().ok();
+        if let Some(real) = self.granted_alone(path) {
+            return real.canonicalize().ok();
         }
         let (root, rest) = self.locate(path).ok()?;
         root.dir().canonicalize(rest).ok().map(|rest| root.path.join(rest))
     }
 
     fn look(&self, path: &str) -> Result<Option<FileKind>, FileError> {
-        if self.is_granted_alone(path) {
-            return Ok(Path::new(path).exists().then_some(FileKind::File));
+        if let Some(real) = self.granted_alone(path) {
+            return Ok(real.exists().then_some(FileKind::File));
         }
         let (root, rest) = self.locate(path)?;
         match root.dir().metadata(rest) {
@@ -205,16 +201,15 @@ impl PlayTree {
     }
 
     fn open_file(&self, path: &str) -> Result<cap_std::fs::File, FileError> {
+        if let Some(real) = self.granted_alone(path) {
+            let opened = NamedFile::open(real).map_err(|error| failure(path, &error))?;
+            return Ok(cap_std::fs::File::from_std(opened));
+        }
         // So that a FIFO without a writer does not block.
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-        let opened = if self.is_granted_alone(path) {
-            cap_std::fs::File::open_ambient_with(path, &options, ambient_authority())
-        } else {
-            let (root, rest) = self.locate(path)?;
-            root.dir().open_with(rest, &options)
-        };
-        opened.map_err(|error| failure(path, &error))
+        let (root, rest) = self.locate(path)?;
+        root.dir().open_with(rest, &options).map_err(|error| failure(path, &error))
     }
 }
 
@@ -329,6 +324,8 @@ fn failure(path: &str, error: &std::io::Error) -> FileError {
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    use modbox_policy::{Access, PathGrant};
 
     use super::*;
 

@@ -100,7 +100,7 @@ impl Walk<'_, '_> {
         }
         self.items(&items, 0);
         let handlers = self.session.play.handlers.clone();
-        handlers.iter().for_each(|handler| self.task(handler, 0));
+        handlers.iter().flatten().for_each(|handler| self.task(handler, 0));
         Ok(())
     }
 

@@ -78,6 +78,7 @@ fn folder(files: &dyn PlayFiles, given: &mut GivenInventory, path: &str, depth: 
 /// Reads a file: as YAML if its name can be that of one, and otherwise as INI.
 fn file(files: &dyn PlayFiles, given: &mut GivenInventory, path: &str) -> Result<(), SourceError> {
     let text = files.text(path)?;
+    given.files.push(path.to_owned());
     if text.starts_with("#!") {
         return Err(SourceError::Program { path: path.to_owned() });
     }

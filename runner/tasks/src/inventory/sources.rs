@@ -11,6 +11,8 @@ pub struct GivenInventory {
     pub inventory: Inventory,
     /// The sources, as variables show them.
     pub sources: Vec<String>,
+    /// The files that were read.
+    pub files: Vec<String>,
     /// Folders beside which `group_vars` and `host_vars` lie.
     pub folders: Vec<String>,
     /// What was left out.

@@ -28,8 +28,8 @@ const MAX_DEPTH: usize = 64;
 /// What imports add to the play besides tasks.
 #[derive(Debug, Default)]
 pub struct Additions {
-    /// Handlers of roles.
-    pub handlers: Vec<Arc<Task>>,
+    /// Handlers of roles, a list for each.
+    pub handlers: Vec<Vec<Arc<Task>>>,
     /// Roles, in the order in which their tasks come.
     pub roles: Vec<Arc<Role>>,
 }
@@ -230,7 +230,7 @@ fn role_items(
     if let Some(source) = file("handlers", &node.from.handlers)? {
         let drafts = list::read(loader, &source, &frame, true);
         let own = handlers(loader, drafts, depth, added);
-        added.handlers.extend(own);
+        added.handlers.push(own);
     }
     if node.role.argument_spec.as_ref().is_some_and(|spec| !spec.is_null()) {
         found.push(Item::Task(Arc::new(task::implicit(ImplicitTask::ValidateArguments, &frame))));

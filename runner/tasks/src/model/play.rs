@@ -36,8 +36,8 @@ pub struct Play {
     pub tasks: Vec<Item>,
     /// `post_tasks`.
     pub post_tasks: Vec<Item>,
-    /// `handlers`, and those of roles.
-    pub handlers: Vec<Arc<Task>>,
+    /// The lists of handlers: those of roles, and `handlers`.
+    pub handlers: Vec<Vec<Arc<Task>>>,
     /// Roles of `roles` and of imports, which can export variables.
     pub roles: Vec<Arc<Role>>,
     /// Where the play is written.

@@ -27,7 +27,8 @@ const ACTIONS: [&str; 11] = [
 /// Says whether no task and no handler of a play needs a connection.
 #[must_use]
 pub fn is_play(session: &Session<'_>, items: &[Item]) -> bool {
-    all(items, &|task| is_task(session, task)) && session.play.handlers.iter().all(|task| is_task(session, task))
+    let mut handlers = session.play.handlers.iter().flatten();
+    all(items, &|task| is_task(session, task)) && handlers.all(|task| is_task(session, task))
 }
 
 /// Says whether an action works in the engine alone.

@@ -66,16 +66,19 @@ pub fn mark(session: &mut Session<'_>, handler: Arc<Task>) {
     if session.play.pending.iter().any(|marked| Arc::ptr_eq(marked, &handler)) {
         return;
     }
-    let name = short(session, &handler).map(|short| names::full(&handler, &short)).unwrap_or_default();
+    let short = names::short(session.engine, &session.play_scope(&handler), &handler);
+    let name = names::full(&handler, &short);
     session.event(Event::Notified { handler: &name });
     session.play.pending.push(handler);
 }
 
-/// Returns the handlers that a notification means: the last one of that name, and all that listen to it.
+/// Returns the handlers that a notification means: one of that name, and all that listen to it. Of handlers with one name,
+/// the first one in the last list counts.
 fn matching(session: &Session<'_>, notification: &str) -> Vec<Arc<Task>> {
     let mut found: Vec<Arc<Task>> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    for handler in session.play.handlers.iter().rev() {
+    let handlers = || session.play.handlers.iter().rev().flatten();
+    for handler in handlers() {
         if short(session, handler)
             .is_some_and(|short| all_names(handler, &short).iter().any(|name| name == notification))
         {
@@ -83,7 +86,7 @@ fn matching(session: &Session<'_>, notification: &str) -> Vec<Arc<Task>> {
             break;
         }
     }
-    for handler in session.play.handlers.iter().rev() {
+    for handler in handlers() {
         let TaskKind::Handler(topics) = &handler.kind else { continue };
         if !topics.iter().any(|topic| topic == notification) {
             continue;

@@ -2,7 +2,7 @@
 //!
 //! A run without an inventory knows this host alone, by the name that the operator gives it.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use modbox_inventory::Inventory;
 use modbox_inventory::patterns::{self, Groups};
 use modbox_python_json::{Dict, Value};
@@ -21,6 +21,12 @@ pub struct KnownHosts {
     pub data: IndexMap<String, Dict>,
     /// Whether tasks changed hosts or groups, whose names may then be made from results.
     pub is_changed: bool,
+    /// Groups that tasks added hosts to, by the host.
+    joined: IndexSet<(String, String)>,
+    /// Groups that tasks put others below, and those groups.
+    below: IndexSet<(String, String)>,
+    /// Hosts that a new inventory no longer has, though plays may still run for them.
+    removed: IndexSet<String>,
     /// Whether the operator gave an inventory.
     is_given: bool,
     /// The name of this host.
@@ -34,8 +40,16 @@ impl KnownHosts {
         let own = options.host.clone();
         let given = options.inventory.as_ref().map(|given| given.inventory.clone());
         let is_given = given.is_some();
-        let mut known =
-            Self { inventory: given.unwrap_or_default(), data: IndexMap::new(), is_changed: false, is_given, own };
+        let mut known = Self {
+            inventory: given.unwrap_or_default(),
+            data: IndexMap::new(),
+            is_changed: false,
+            joined: IndexSet::new(),
+            below: IndexSet::new(),
+            removed: IndexSet::new(),
+            is_given,
+            own,
+        };
         for group in options.groups.iter().filter(|group| *group != "all") {
             known.join(&options.host, group);
         }
@@ -108,11 +122,18 @@ impl KnownHosts {
         }
     }
 
-    /// Adds a host to a group. Returns whether it was not in the group. An inventory that is full stays as it is.
+    /// Adds a host to a group. Returns whether it was not in the group. An inventory that is full stays as it is. A host
+    /// that a new inventory no longer has is in the group again when a later one has it.
     pub fn join(&mut self, host: &str, group: &str) -> bool {
-        let new = self.inventory.join(group, host).unwrap_or(false);
         self.is_changed = true;
-        if new {
+        let is_removed = self.removed.contains(host);
+        let new = if is_removed {
+            self.inventory.add_group(group)
+        } else {
+            self.inventory.join(group, host).unwrap_or(false)
+        };
+        if new || is_removed {
+            self.joined.insert((host.to_owned(), group.to_owned()));
             self.inventory.reconcile();
         }
         new
@@ -123,13 +144,36 @@ impl KnownHosts {
         for parent in parents.iter().filter(|parent| *parent != "all") {
             self.inventory.add_group(parent);
             // A circle is left out, as the group is below the other one already.
-            drop(self.inventory.add_child(parent, group));
+            if self.inventory.add_child(parent, group).is_ok() {
+                self.below.insert((parent.clone(), group.to_owned()));
+            }
         }
         self.inventory.reconcile();
     }
 
+    /// Replaces the operator's hosts and groups. Hosts that tasks added stay, and so do the groups that tasks put known
+    /// hosts into. `is_written` says whether a module may have written the new ones.
+    pub fn refresh(&mut self, inventory: Inventory, is_written: bool) {
+        let was_changed = self.is_changed;
+        let (joined, below) = (std::mem::take(&mut self.joined), std::mem::take(&mut self.below));
+        let earlier = std::mem::replace(&mut self.inventory, inventory);
+        let is_gone = |host: &&str| *host != self.own && !self.data.contains_key(*host) && !self.has(host);
+        let known = earlier.host_names().chain(self.removed.iter().map(String::as_str));
+        self.removed = known.filter(is_gone).map(str::to_owned).collect();
+        for (host, group) in joined {
+            self.join(&host, &group);
+        }
+        below.into_iter().for_each(|(parent, group)| self.put_below(&group, &[parent]));
+        self.is_changed = was_changed || is_written;
+    }
+
+    fn has(&self, host: &str) -> bool {
+        self.inventory.host(host).is_some()
+    }
+
     /// Adds a host that a task names. Returns whether that says anything new.
     pub fn add(&mut self, name: &str, groups: &[String], vars: &Dict) -> bool {
+        self.removed.shift_remove(name);
         let mut new = self.join(name, "all");
         for group in groups {
             new |= self.join(name, group);
@@ -215,5 +259,35 @@ mod tests {
         assert!(known.join("x", "g"));
         known.put_below("g", &texts(&["all", "above"]));
         assert_eq!(known.group_names("x"), ["above", "g"]);
+    }
+
+    #[test]
+    fn a_new_inventory_keeps_what_tasks_added() {
+        let inventory = |text: &str| {
+            let mut inventory = Inventory::default();
+            read_ini(&mut inventory, text, &Origin::file("/p/hosts")).unwrap();
+            inventory.reconcile();
+            inventory
+        };
+        let given = GivenInventory { inventory: inventory("one\ntwo\n"), ..GivenInventory::default() };
+        let options = RunOptions { inventory: Some(Arc::new(given)), ..RunOptions::default() };
+        let mut known = KnownHosts::new(&options);
+        assert!(known.add("made", &texts(&["web"]), &Dict::new()));
+        assert!(known.join("one", "odd") && known.join("two", "even"));
+        known.put_below("even", &texts(&["numbers"]));
+        known.refresh(inventory("two\nthree x=\"{{ y }}\"\n").into_data(), true);
+        assert!(known.is_changed);
+        assert_eq!(known.matching(&texts(&["all"])), ["made", "three", "two"]);
+        assert!(known.join("one", "late") && !known.join("one", "late"));
+        assert_eq!(known.matching(&texts(&["odd,late"])), [""; 0]);
+        assert_eq!(known.group_names("two"), ["even", "numbers"]);
+        assert_eq!(known.group_names("made"), ["web"]);
+        let x = known.inventory.host("three").and_then(|host| host.vars.get("x")).unwrap();
+        assert!(!modbox_template::is_template(x));
+        for text in ["two\n", "one\n"] {
+            known.refresh(inventory(text), true);
+        }
+        assert_eq!(known.matching(&texts(&["odd:&late"])), ["one"]);
+        assert_eq!(known.matching(&texts(&["even"])), [""; 0]);
     }
 }

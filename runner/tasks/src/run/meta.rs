@@ -12,13 +12,14 @@ use crate::run::conditions;
 use crate::run::errors;
 use crate::run::handlers;
 use crate::run::iterator::PlayIterator;
+use crate::run::refresh_inventory;
 use crate::run::session::Session;
 
 /// Runs a `meta` task.
 ///
 /// # Errors
 ///
-/// Its condition cannot be evaluated, or a handler flushes handlers.
+/// Its condition cannot be evaluated, a handler flushes handlers, or the inventory cannot be read again.
 pub fn run(
     session: &mut Session<'_>,
     iterator: &mut PlayIterator,
@@ -47,13 +48,12 @@ pub fn run(
                 return Err(Message::new("flush_handlers cannot be used as a handler"));
             }
             handlers::mark_notified(session);
-            iterator.start_handlers(session.play.handlers.clone());
+            iterator.start_handlers(session.play.handlers.concat());
             format!("triggered running handlers for {host}")
         }
         "refresh_inventory" => {
-            // What a module may have written since is not the operator's word.
-            session.warn("the inventory is not read again; its hosts stay those of the start of the run");
-            "inventory kept".to_owned()
+            refresh_inventory::run(session, task)?;
+            "inventory successfully refreshed".to_owned()
         }
         "clear_facts" => {
             session.vars.clear_facts();

@@ -36,6 +36,7 @@ pub mod playbook;
 pub mod prepare;
 pub mod prompt;
 pub mod refresh;
+pub mod refresh_inventory;
 pub mod refusals;
 pub mod result;
 pub mod session;

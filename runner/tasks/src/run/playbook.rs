@@ -316,6 +316,19 @@ mod tests {
     }
 
     #[test]
+    fn of_handlers_of_one_name_the_first_of_the_last_list_runs() {
+        let tasks = "  - debug:\n    changed_when: true\n    notify: [twice, topic, role]\n";
+        let handlers = "  handlers:\n  - {name: twice, debug: {msg: one}}\n  - {name: twice, debug: {msg: two}}\n  - {name: l, \
+                        listen: topic, debug: {msg: three}}\n  - {name: l, listen: topic, debug: {msg: four}}\n";
+        let text = play(tasks) + handlers + "  roles: [r]\n";
+        let of_role = "- {name: twice, debug: {msg: five}}\n- {name: role, debug: {msg: six}}\n";
+        let files = [("roles/r/handlers/main.yml", of_role), ("roles/r/tasks/main.yml", "- debug:\n")];
+        let run = run_with(&text, &files, &RunOptions::default());
+        let ran = ["one", "two", "three", "four", "five", "six"].map(|word| run.text.contains(&format!("\"{word}\"")));
+        assert_eq!(ran, [true, false, true, false, false, true], "{}", run.text);
+    }
+
+    #[test]
     fn an_include_whose_import_is_missing_can_be_rescued() {
         let tasks = "  - block:\n    - include_tasks: more.yml\n    rescue:\n    - debug:\n";
         let run = run_with(&play(tasks), &[("more.yml", "- import_tasks: gone.yml\n")], &RunOptions::default());

@@ -103,8 +103,8 @@ pub struct PlayState {
     pub files_generation: Option<u64>,
     /// Its roles.
     pub roles: Vec<Arc<Role>>,
-    /// Its handlers.
-    pub handlers: Vec<Arc<Task>>,
+    /// Its lists of handlers.
+    pub handlers: Vec<Vec<Arc<Task>>>,
     /// Names and topics that were notified, in order.
     pub notified: Vec<String>,
     /// Handlers that run when a flush reaches them.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use minijinja::value::{Enumerator, Object, Value};
-use modbox_jinja::values::{Key, MutableDict, Table, ValueError, entries, equal, items};
+use modbox_jinja::values::{Key, MutableDict, Table, ValueError, entries, items};
 use modbox_yaml::Source;
 
 use super::nodes;
@@ -18,6 +18,8 @@ pub(crate) struct LazyDict {
     entries: Entries,
     /// Values that were read and are not data.
     read: Mutex<HashMap<Key, Value>>,
+    /// Data by its keys, once a key that is not text was looked for.
+    table: OnceLock<Table>,
     /// The dict with its changes, once there are some.
     changed: OnceLock<Value>,
 }
@@ -38,7 +40,13 @@ pub(crate) enum Entries {
 impl LazyDict {
     pub(crate) fn value(evaluation: &Arc<Evaluation>, entries: Entries) -> Value {
         let evaluation = evaluation.clone();
-        Value::from_object(Self { evaluation, entries, read: Mutex::default(), changed: OnceLock::new() })
+        Value::from_object(Self {
+            evaluation,
+            entries,
+            read: Mutex::default(),
+            table: OnceLock::new(),
+            changed: OnceLock::new(),
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -72,7 +80,8 @@ impl LazyDict {
     /// The key has no hash.
     pub(crate) fn get(&self, key: &Value) -> Result<Option<Value>, ValueError> {
         if let Some(changed) = self.changed.get() {
-            return find(changed, key);
+            Key::new(key.clone())?;
+            return Ok(changed.as_object().and_then(|object| object.get_value(key)));
         }
         if let Entries::Made(table) = &self.entries {
             return Ok(table.get(key)?.cloned());
@@ -83,7 +92,9 @@ impl LazyDict {
         }
         let found = match &self.entries {
             Entries::Source(source) => nodes::get(source, key).map(|value| (self.evaluation.source_value(value), true)),
-            Entries::Data { value, is_plain } => find(value, key)?.map(|value| self.evaluation.wrap(value, *is_plain)),
+            Entries::Data { value, is_plain } => {
+                self.find(value, key)?.map(|value| self.evaluation.wrap(value, *is_plain))
+            }
             Entries::Scope(scope) => {
                 let slot = key.as_str().and_then(|name| scope.get(name));
                 slot.map(|slot| (self.evaluation.slot_value(slot), true))
@@ -95,6 +106,18 @@ impl LazyDict {
             self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(hashed, value.clone());
         }
         Ok(Some(value))
+    }
+
+    /// Returns the value of a key of data. minijinja's dicts have other rules for equal keys than Python, except for text.
+    fn find(&self, data: &Value, key: &Value) -> Result<Option<Value>, ValueError> {
+        if key.as_str().is_some() {
+            return Ok(data.as_object().and_then(|object| object.get_value(key)));
+        }
+        if self.table.get().is_none() {
+            // Another thread cannot be ahead: an evaluation runs on one.
+            let _ = self.table.set(first_of_each(data)?);
+        }
+        Ok(self.table.get().map(|table| table.get(key)).transpose()?.flatten().cloned())
     }
 
     /// Says whether there is a key, without reading its value.
@@ -145,18 +168,15 @@ impl LazyDict {
     }
 }
 
-/// Returns the value of a key of data. minijinja's dicts have other rules for equal keys than Python, except for text.
-fn find(dict: &Value, key: &Value) -> Result<Option<Value>, ValueError> {
-    if key.as_str().is_some() {
-        return Ok(dict.as_object().and_then(|object| object.get_value(key)));
-    }
-    Key::new(key.clone())?;
-    for (known, value) in entries(dict).unwrap_or_default() {
-        if equal(&known, key)? {
-            return Ok(Some(value));
+/// Returns the entries of data, the first one of those whose keys are equal.
+fn first_of_each(data: &Value) -> Result<Table, ValueError> {
+    let mut table = Table::default();
+    for (key, value) in entries(data).unwrap_or_default() {
+        if table.get(&key)?.is_none() {
+            table.insert(key, value)?;
         }
     }
-    Ok(None)
+    Ok(table)
 }
 
 impl fmt::Debug for LazyDict {

@@ -119,7 +119,9 @@ impl Interpreter<'_> {
             View::Str(text) => {
                 let characters: Vec<char> = text.chars().collect();
                 let picked = picked(characters.len(), numbers).into_iter().filter_map(|at| characters.get(at));
-                Ok(Value::from(picked.collect::<String>()))
+                let part: String = picked.collect();
+                self.make(part.len())?;
+                Ok(Value::from(part))
             }
             View::Other if object.downcast_object_ref::<Range>().is_some() => {
                 let sliced = object.downcast_object_ref::<Range>().and_then(|range| range.slice(numbers));
@@ -129,6 +131,7 @@ impl Interpreter<'_> {
                 let items = self.iterate(object)?;
                 let picked = picked(items.len(), numbers).into_iter().filter_map(|at| items.get(at).cloned());
                 let picked: Vec<Value> = picked.collect();
+                self.make(picked.len().saturating_mul(size_of::<Value>()))?;
                 Ok(match object.is_tuple() {
                     true => Value::from(Tuple::from(picked)),
                     false => LazyList::value(self.evaluation, Items::Made(picked)),

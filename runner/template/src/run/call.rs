@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, Value};
+use modbox_jinja::Made;
 use modbox_jinja::values::{self, entries};
 
 use super::interpreter::Interpreter;
@@ -137,6 +138,7 @@ impl Interpreter<'_> {
         let outer = self.evaluation.accept_markers(plugin.accepts_marker_items);
         let result = plugin.function.call(self.state(), &arguments);
         self.evaluation.accept_markers(outer);
+        self.count_made()?;
         if let Some(limit) = self.evaluation.exceeded() {
             return Err(limit);
         }
@@ -189,7 +191,9 @@ impl Interpreter<'_> {
             return self.call_macro(&definition, given);
         }
         if let Some(function) = callee.downcast_object_ref::<Function>() {
-            return self.function(function.0, given);
+            let value = self.function(function.0, given)?;
+            self.make(Made::bytes(&value, &[]))?;
+            return Ok(value);
         }
         if let Some(marker) = given.marker() {
             return Ok(marker);
@@ -245,6 +249,7 @@ impl Interpreter<'_> {
         let arguments = given.passed();
         let host = self.evaluation.machine.host.clone();
         let result = crate::plugins::call_method(self.state(), &*host, &receiver, name, &arguments);
+        self.count_made()?;
         self.settled(result, |interpreter, error| interpreter.raise(detail(&error)).value())
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use minijinja::{State, Value};
+use modbox_jinja::Made;
 use modbox_yaml::Source;
 
 use crate::blocks::Blocks;
@@ -54,6 +55,17 @@ impl<'e> Interpreter<'e> {
     /// Counts bytes or items that are made.
     pub(crate) fn produce(&self, size: usize) -> Run<()> {
         self.evaluation.produce(size, self.source.position(), self.line)
+    }
+
+    /// Counts what filters and methods made since the last time.
+    pub(crate) fn count_made(&mut self) -> Run<()> {
+        let made = Made::take(self.state());
+        self.make(made)
+    }
+
+    /// Counts bytes of values that are made on the way to the output.
+    pub(crate) fn make(&self, size: usize) -> Run<()> {
+        self.evaluation.make(size, self.source.position(), self.line)
     }
 
     /// Counts items of lists and dicts that are made, each as the bytes of a short text.
