@@ -32,7 +32,7 @@ pub(super) fn save(observed: &ObservedLayers, policy: &Policy, path: &Path) -> C
 pub struct AppliedChanges {
     /// The commit.
     pub commit: CommitReport,
-    /// What became of interrupted transactions.
+    /// Notes on interrupted transactions.
     pub notes: Vec<String>,
 }
 
