@@ -17,7 +17,7 @@ const MANY: &str = "
 open('%/tree/file', 'a').write('three\\n')
 os.setxattr('%/tree/file', 'user.test', b'value')
 os.mkdir('%/tree/new'); open('%/tree/new/made', 'w').write('made\\n'); os.chmod('%/tree/new/made', 0o640)
-os.link('%/tree/new/made', '%/tree/new/twin'); os.symlink('made', '%/tree/new/link'); os.chmod('%/tree/new', 0o2750)
+os.link('%/tree/new/made', '%/tree/new/twin'); os.symlink('made', '%/tree/new/link'); os.chmod('%/tree/new', 0o750)
 os.remove('%/tree/link')
 os.rename('%/tree/sub', '%/tree/moved')
 open('%/tree/other', 'a').write('more\\n')
