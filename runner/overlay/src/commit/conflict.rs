@@ -181,3 +181,25 @@ fn walk(dir: impl AsFd, name: &OsStr, path: &Path, depth: usize, summary: &mut B
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clock_that_is_behind_is_a_conflict() {
+        let (now, hour) = (Start::now(), 3_600_000_000_000);
+        for (realtime, offset, is_right) in [
+            (now.realtime, now.offset, true),
+            // The machine was started again an hour later.
+            (now.realtime - hour, now.offset - hour, true),
+            // The clock was set back, or is behind after a start.
+            (now.realtime, now.offset + hour, false),
+            (now.realtime + hour, now.offset - hour, false),
+            (i128::MAX, i128::MIN, false),
+        ] {
+            let checked = Start { realtime, offset }.check_clock(Path::new("/"));
+            assert_eq!(checked.is_ok(), is_right, "{realtime} {offset}");
+        }
+    }
+}

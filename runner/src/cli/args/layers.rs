@@ -15,7 +15,7 @@ pub(crate) struct LayerArgs {
     #[arg(long, requires = "preview")]
     pub(crate) preview_net: bool,
     /// With --preview, save the changes as a new file. `modbox apply` makes exactly these changes, or none.
-    #[arg(long, value_name = "FILE", requires = "preview", conflicts_with_all = ["watch", "background"])]
+    #[arg(long, value_name = "FILE", requires = "preview", conflicts_with_all = ["transaction", "watch", "background"])]
     pub(crate) save: Option<PathBuf>,
     /// Run the module on private views of what it may write, and commit all changes if it succeeds, or none.
     #[arg(long, conflicts_with_all = ["allow_all", "check"])]

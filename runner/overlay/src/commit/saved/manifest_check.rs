@@ -43,7 +43,7 @@ fn overlap(one: &SavedGrant, other: &SavedGrant) -> bool {
 fn check_grant(grant: &SavedGrant) -> Result<(), String> {
     let is_root = grant.path == Path::new("/");
     let below = grant.path.strip_prefix("/").map_err(|_| wrong("path", &grant.path))?;
-    if !is_root && !is_plain(below) || grant.path.as_os_str().as_bytes().ends_with(b"/") && !is_root {
+    if !(is_root || is_plain(below) && !grant.path.as_os_str().as_bytes().ends_with(b"/")) {
         return Err(wrong("path", &grant.path));
     }
     if let Some(name) = &grant.name
