@@ -32,9 +32,10 @@ const COMPONENTS: [&str; 16] = [
 ];
 
 /// The plays of each test. Tests run at the same time.
-const GROUPS: [&[&str]; 3] = [
-    &["blocks", "commands", "facts", "including", "roles_and_handlers"],
+const GROUPS: [&[&str]; 4] = [
+    &["blocks", "facts", "including"],
     &["archives", "loops", "variables", "web"],
+    &["commands", "roles_and_handlers"],
     &["check_mode", "keywords", "reading_files", "writing_files"],
 ];
 
@@ -60,28 +61,32 @@ fn check(group: usize, prefer: &str) {
     dir.assert_nothing_left();
 }
 
-/// Compares the plays of each group.
-macro_rules! plays {
-    ($($name:ident: $group:literal),+ $(,)?) => {
-        $(#[test]
-        fn $name() {
-            check($group, "component");
-        })+
-
-        mod with_ansibles_modules {
-            $(#[test]
-            #[ignore = "takes long; run it with `--ignored`"]
-            fn $name() {
-                super::check($group, "classic");
-            })+
-        }
-    };
+#[test]
+fn blocks_facts_and_includes_do_what_ansibles_do() {
+    check(0, "component");
 }
 
-plays! {
-    blocks_commands_facts_includes_and_roles_do_what_ansibles_do: 0,
-    archives_loops_variables_and_requests_do_what_ansibles_do: 1,
-    files_keywords_and_check_mode_do_what_ansibles_do: 2,
+#[test]
+fn archives_loops_variables_and_requests_do_what_ansibles_do() {
+    check(1, "component");
+}
+
+#[test]
+#[ignore = "takes long; run it with `--ignored`"]
+fn commands_roles_and_handlers_do_what_ansibles_do() {
+    check(2, "component");
+}
+
+#[test]
+#[ignore = "takes long; run it with `--ignored`"]
+fn files_keywords_and_check_mode_do_what_ansibles_do() {
+    check(3, "component");
+}
+
+#[test]
+#[ignore = "takes long; run it with `--ignored`"]
+fn plays_do_the_same_with_ansibles_modules() {
+    (0..GROUPS.len()).for_each(|group| check(group, "classic"));
 }
 
 #[test]
