@@ -48,17 +48,17 @@ mod tests {
     #[test]
     fn grants_lead_into_the_layers() {
         let mut policy = Policy::default();
-        for (host, shape, access) in [
-            ("/srv", Shape::Directory, Access::Write),
-            ("/srv/read", Shape::Directory, Access::Read),
-            ("/etc", Shape::Directory, Access::Read),
-            ("/etc/motd", Shape::Name, Access::Write),
+        for (host, guest, shape, access) in [
+            ("/srv", "/srv", Shape::Directory, Access::Write),
+            ("/srv/read", "/data", Shape::Directory, Access::Read),
+            ("/etc", "/etc", Shape::Directory, Access::Read),
+            ("/etc/motd", "/etc/motd", Shape::Name, Access::Write),
         ] {
             policy
                 .allow_path(PathGrant {
                     host: host.into(),
                     shape,
-                    guest: host.to_owned(),
+                    guest: guest.to_owned(),
                     access,
                     source: String::new(),
                 })

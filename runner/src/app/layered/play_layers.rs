@@ -39,7 +39,7 @@ impl PlayLayers {
     /// This user may not make mounts.
     pub fn enter(limits: &Limits, own: Vec<PathBuf>) -> Result<Self, LayeredError> {
         modbox_kernel::enter_private_mounts().map_err(LayeredError::PlayMounts)?;
-        let plan = plan::of(&Policy::default(), limits, Path::new("/"));
+        let plan = plan::of(&Policy::default(), limits, Path::new(""));
         Ok(Self { layers: Layers::none(), plan, own, start: Start::settled() })
     }
 

@@ -76,7 +76,7 @@ fn paths_of(change: &Change) -> impl Iterator<Item = &Path> {
 
 fn check_payload(payload: &[Payload]) -> Result<(), String> {
     let mut known: HashMap<&Path, EntryType> = HashMap::new();
-    // Directories that are made on the way to an entry, and are no entries themselves.
+    // Directories that are made on the way to an entry. They are not entries themselves.
     let mut on_the_way: HashSet<&Path> = HashSet::new();
     for (index, one) in payload.iter().enumerate() {
         let path = one.path.as_path();
