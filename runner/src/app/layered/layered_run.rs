@@ -56,9 +56,9 @@ impl LayeredMode {
         }
     }
 
-    /// Returns whether changes are committed.
+    /// Returns whether changes can be committed, now or later.
     pub(super) fn commits(&self) -> bool {
-        matches!(self, Self::Transaction(_))
+        matches!(self, Self::Transaction(_) | Self::Preview { save: Some(_), .. })
     }
 
     /// Returns whether the module also runs in its own check mode.
