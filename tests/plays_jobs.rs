@@ -155,13 +155,22 @@ fn a_play_that_is_killed_ends_the_job_that_it_waits_for() {
     let dir = TestDir::new();
     module(&dir, "worker", "sleep 300\necho '{}'");
     write(&dir, "  - worker:\n    async: 600\n    poll: 600\n");
-    let running = Modbox::new(&dir).args(["play", "play.yml"]).spawn();
-    // The play handles signals before it starts the job.
-    assert!(wait_for(PATIENCE, || fs::read_dir(dir.scratch_root()).is_ok_and(|mut all| all.next().is_some())));
-    running.signal(Signal::INT);
-    running.wait().dies_of(Signal::INT);
-    let process = || jobs(&dir).pop().and_then(|id| id.rsplit_once('.').map(|(_, process)| process.to_owned()));
-    let gone = wait_for(PATIENCE, || process().is_none_or(|process| !fs::exists(format!("/proc/{process}")).unwrap()));
-    assert!(gone, "the monitor of the job stays");
+    // A play that handles a signal ends the job. The job's monitor sees the end of one that cannot.
+    for signal in [Signal::INT, Signal::KILL] {
+        let running = Modbox::new(&dir).args(["play", "play.yml"]).spawn();
+        // The play handles signals before it starts the job.
+        assert!(wait_for(PATIENCE, || fs::read_dir(dir.scratch_root()).is_ok_and(|mut all| all.next().is_some())));
+        running.signal(signal);
+        running.wait().dies_of(signal);
+        assert!(wait_for(PATIENCE, || monitors(&dir).is_empty()), "{signal:?}: the monitor of the job stays");
+    }
+    // What a killed play leaves, the next one sweeps.
+    play(&dir, "  - debug:\n", &[]).exits_with(0);
     dir.assert_nothing_left();
+}
+
+/// Returns the processes of the monitors that run jobs of a directory.
+fn monitors(dir: &TestDir) -> Vec<String> {
+    let processes = jobs(dir).into_iter().filter_map(|id| id.rsplit_once('.').map(|(_, process)| process.to_owned()));
+    processes.filter(|process| fs::exists(format!("/proc/{process}")).unwrap()).collect()
 }

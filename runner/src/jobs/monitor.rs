@@ -6,13 +6,16 @@
 //! run's limits.
 
 use std::io::{self, BufReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use modbox_vocabulary::error_chain;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
 
 use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
@@ -101,14 +104,15 @@ pub fn start(program: &Path, order: &JobRequest) -> io::Result<StartedJob> {
 
 /// Runs the monitor of a job: reads an order from `input`, writes to `output` that the job runs, makes the run with `run`,
 /// and writes its result to the job's file. `hang_up` closes the descriptor behind `output`, so that the reader of
-/// `output` does not wait for a job that it does not follow.
+/// `output` does not wait for a job that it does not follow. A job that is followed ends with the process that reads
+/// `output`.
 ///
 /// # Errors
 ///
 /// The job cannot be started, or its file cannot be written.
 pub fn monitor(
     input: impl Read,
-    mut output: impl io::Write,
+    mut output: impl io::Write + AsFd,
     hang_up: impl FnOnce() -> io::Result<()>,
     run: impl FnOnce(&JobRequest) -> Option<FinishedRun>,
 ) -> io::Result<()> {
@@ -119,8 +123,9 @@ pub fn monitor(
     };
     order::send_line(&mut output, &StartReply::Job(id.clone()))?;
     let mut follower = Some(output).filter(|_| order.is_followed);
-    if follower.is_none() {
-        hang_up()?;
+    match &follower {
+        Some(follower) => end_with(follower.as_fd().try_clone_to_owned()?),
+        None => hang_up()?,
     }
     let Some(FinishedRun { summary, end }) = run(&order) else { return Ok(()) };
     // If the user has removed the file, do not write it again.
@@ -129,6 +134,18 @@ pub fn monitor(
         folder.write(&id, &order.module, content).map_err(io::Error::other)?;
     }
     follower.as_mut().map_or(Ok(()), |follower| order::send(follower, &end))
+}
+
+/// Ends this process, as a signal does, when the process that reads from a pipe has ended. That process may be killed
+/// before it knows this one.
+fn end_with(pipe: OwnedFd) {
+    thread::spawn(move || {
+        // Without a wish, the kernel reports the end of the reader alone.
+        let mut polled = [PollFd::new(&pipe, PollFlags::empty())];
+        if rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, None)).is_ok() {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::TERM);
+        }
+    });
 }
 
 fn begin(order: &JobRequest) -> Result<(JobFolder, String), String> {
