@@ -3,8 +3,9 @@
 //! A module that copies a file with its flags (`chattr =e`) reads those of a file on the machine, and sets them for a
 //! file in the room's own file system, which is a tmpfs and has no such flags. The filter refuses to set flags, so the
 //! copy fails, although the flag means nothing there: it belongs to the file system. Where the file is taken back to the
-//! machine, the file system there sets its own. Such a request is answered as done, and nothing is done. Every other
-//! request stays refused: flags against changes, and all flags of files on the machine.
+//! machine, the file system there sets its own. The same is true of a layer, which is an overlay on a tmpfs. Such a
+//! request is answered as done, and nothing is done. Every other request stays refused: flags against changes, and all
+//! flags of files on the machine's disks.
 //!
 //! The answer changes nothing, so it does not matter that the module can exchange the descriptor or the flags meanwhile.
 
@@ -17,6 +18,9 @@ use crate::{flags, memory};
 
 /// `FS_IOC_SETFLAGS`, of programs with 64 and 32 bits. The kernel reads an `int`.
 const SET_FLAGS: [u64; 2] = [0x4008_6602, 0x4004_6602];
+
+/// `OVERLAYFS_SUPER_MAGIC`.
+const OVERLAY: libc::__fsword_t = 0x794c_7630;
 
 /// Flags that file systems set by themselves: `e`, `I`, `h`, `N` of `lsattr`.
 const STORAGE: u32 = 0x0008_0000 | 0x0000_1000 | 0x0004_0000 | 0x1000_0000;
@@ -38,7 +42,8 @@ fn are_set_by_request(report: &ReportedCall) -> Option<bool> {
     let process = Pid::from_raw(i32::try_from(process_of(report.thread)?).ok()?)?;
     let pidfd = rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()?;
     let file = rustix::process::pidfd_getfd(pidfd, low(descriptor), PidfdGetfdFlags::empty()).ok()?;
-    let is_own = rustix::fs::fstatfs(&file).ok()?.f_type == libc::TMPFS_MAGIC;
+    let file_system = rustix::fs::fstatfs(&file).ok()?.f_type;
+    let is_own = [libc::TMPFS_MAGIC, OVERLAY].contains(&file_system);
     Some(is_own && only_storage_differs(flags::read(&file), u32::from_ne_bytes(wanted)))
 }
 

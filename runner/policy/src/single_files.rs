@@ -17,10 +17,10 @@ pub enum SingleFiles {
     StandIns(Vec<StandIn>),
 }
 
-/// A file that stands in for one of the machine.
+/// A file that stands in for one of the machine, or a directory, which the grants name instead of the machine's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandIn {
-    /// The granted file.
+    /// The granted path.
     #[serde(with = "native_path")]
     pub host: PathBuf,
     /// The other one.
@@ -35,6 +35,19 @@ impl SingleFiles {
         match self {
             Self::TakenBack | Self::Dropped => host,
             Self::StandIns(list) => list.iter().find(|one| one.host == host).map_or(host, |one| one.place.as_path()),
+        }
+    }
+
+    /// Returns the machine's path that a path stands for: the path itself, unless it leads into a stand-in.
+    #[must_use]
+    pub fn stands_for(&self, path: PathBuf) -> PathBuf {
+        let Self::StandIns(list) = self else { return path };
+        let innermost =
+            list.iter().filter(|one| path.starts_with(&one.place)).max_by_key(|one| one.place.as_os_str().len());
+        match innermost.map(|one| (one, path.strip_prefix(&one.place))) {
+            Some((one, Ok(rest))) if rest.as_os_str().is_empty() => one.host.clone(),
+            Some((one, Ok(rest))) => one.host.join(rest),
+            _ => path,
         }
     }
 
@@ -55,6 +68,19 @@ mod tests {
         let files = SingleFiles::StandIns(vec![one]);
         assert_eq!(files.place(Path::new("/etc/motd")), Path::new("/scratch/motd"));
         assert_eq!(files.place(Path::new("/etc/hosts")), Path::new("/etc/hosts"));
+        assert_eq!(files.stands_for("/scratch/motd".into()), Path::new("/etc/motd"));
+        assert_eq!(files.stands_for("/scratch/motd2".into()), Path::new("/scratch/motd2"));
         assert!(files.may_be_written_in_place() && !SingleFiles::Dropped.may_be_written_in_place());
+    }
+
+    #[test]
+    fn a_path_in_a_directory_stands_for_one_of_the_machine() {
+        let one = |host: &str, place: &str| StandIn { host: host.into(), place: place.into() };
+        let files = SingleFiles::StandIns(vec![one("/srv", "/run/0"), one("/srv/a", "/run/0/deep")]);
+        for (path, expect) in
+            [("/run/0", "/srv"), ("/run/0/x/y", "/srv/x/y"), ("/run/0/deep/z", "/srv/a/z"), ("/run/1", "/run/1")]
+        {
+            assert_eq!(files.stands_for(path.into()), Path::new(expect));
+        }
     }
 }

@@ -33,8 +33,7 @@ pub(super) fn apply(policy: &mut Policy, layers: &[PlacedLayer], scratch: &Path)
     };
     let replacing: Result<(), Infallible> = policy.replace_hosts(|grant| Ok(inside(&grant.host)));
     let Ok(()) = replacing;
-    let names = layers.iter().filter(|layer| !layer.is_tree);
-    let stand_ins = names.map(|layer| StandIn { host: layer.granted.clone(), place: layer.place.clone() });
+    let stand_ins = layers.iter().map(|layer| StandIn { host: layer.granted.clone(), place: layer.place.clone() });
     policy.set_single_files(SingleFiles::StandIns(stand_ins.collect()));
     replaced
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_policy::{Access, PathGrant, Policy, Shape, SingleFiles};
 use modbox_scratch::RunDir;
 use modbox_vocabulary::InputFile;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
@@ -66,6 +66,8 @@ pub(super) struct Grants {
     pub(super) mounts: Vec<Mount>,
     pub(super) names: Vec<Name>,
     pub(super) memory: Vec<Arc<[u8]>>,
+    /// What stands in for the machine's files.
+    pub(super) stand_ins: SingleFiles,
     /// The preopened directories, in the order in which the guest gets them.
     pub(super) preopens: Vec<NodeId>,
 }
@@ -81,7 +83,8 @@ impl Grants {
     /// Opens the paths that a policy grants, and the guest's `/tmp` in the run's directory.
     pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, UnusableGrant> {
         let (tree, preopens) = (Tree::new(), Vec::new());
-        let mut grants = Self { tree, mounts: Vec::new(), names: Vec::new(), memory: Vec::new(), preopens };
+        let stand_ins = policy.single_files().clone();
+        let mut grants = Self { tree, mounts: Vec::new(), names: Vec::new(), memory: Vec::new(), stand_ins, preopens };
         let mut paths: Vec<&PathGrant> = policy.paths().iter().collect();
         // Outer paths come first, so that they exist when the inner ones are inserted.
         paths.sort_by_key(|grant| names(&grant.guest).count());

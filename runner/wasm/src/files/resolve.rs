@@ -351,17 +351,18 @@ impl FileGuard {
         }
     }
 
-    /// Returns the host path for a path of the guest.
+    /// Returns the machine's path for a path of the guest.
     pub(super) fn host_of(&self, guest: &str) -> PathBuf {
         let (node, rest) = self.grants.tree.innermost(guest);
-        match self.grants.tree.node(node).kind {
+        let opened = match self.grants.tree.node(node).kind {
             Kind::Mount(mount) if self.grants.mounts[mount].share == Share::All => {
                 let host = &self.grants.mounts[mount].host;
                 if rest.is_empty() { host.clone() } else { host.join(rest) }
             }
             Kind::Name(name) => self.grants.names[name].host.clone(),
             _ => guest.into(),
-        }
+        };
+        self.grants.stand_ins.stands_for(opened)
     }
 }
 
