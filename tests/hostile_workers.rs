@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig};
+use modbox::app::{Arguments, LayeredRun, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig};
 use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
@@ -31,18 +31,18 @@ const BOUND: Duration = Duration::from_secs(12);
 
 const MODBOX: &str = env!("CARGO_BIN_EXE_modbox");
 
-struct Attack {
-    dir: TestDir,
+pub(crate) struct Attack {
+    pub(crate) dir: TestDir,
     module: Arc<Module>,
     workers: Workers,
-    policy: Policy,
+    pub(crate) policy: Policy,
     limits: Limits,
     /// Seconds that its commands sleep, by which their processes are recognised.
     sleep: String,
 }
 
 impl Attack {
-    fn new(mode: &str) -> Self {
+    pub(crate) fn new(mode: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let dir = TestDir::new();
         let sleep = format!("36{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -129,37 +129,47 @@ impl Host for OneModule<'_> {
     fn progress(&mut self, _progress: &Progress) {}
 }
 
-#[test]
-fn a_batch_answers_its_jobs_within_their_bounds_whatever_its_workers_send() {
-    for mode in MODES {
-        let attack = Attack::new(mode);
-        let runner = Arc::new(attack.runner(attack.workers.clone()));
+impl Attack {
+    /// Runs two jobs in a batch, and returns their reports.
+    pub(crate) fn batch(&self, layers: Option<LayeredRun>) -> Vec<Value> {
+        let runner = Arc::new(self.runner(self.workers.clone()));
         let setup = Setup {
-            layers: None,
-            module: Arc::clone(&attack.module),
-            policy: attack.policy.clone(),
-            limits: attack.limits,
+            layers,
+            module: Arc::clone(&self.module),
+            policy: self.policy.clone(),
+            limits: self.limits,
             interpreters: Arc::default(),
             audit: None,
         };
-        let mut host = OneModule { attack: &attack, runner: Arc::clone(&runner), setup: Arc::new(setup) };
-        let jobs = attack.dir.write("jobs", "{\"id\": 1, \"module\": \"hello\"}\n{\"id\": 2, \"module\": \"hello\"}\n");
+        let mut host = OneModule { attack: self, runner: Arc::clone(&runner), setup: Arc::new(setup) };
+        let jobs = self.dir.write("jobs", "{\"id\": 1, \"module\": \"hello\"}\n{\"id\": 2, \"module\": \"hello\"}\n");
         let config = BatchConfig {
-            ordered: false,
-            pool: PoolConfig { jobs: 1, runner, workers: attack.workers.clone(), cleanup: Cleanup::default() },
+            ordered: true,
+            pool: PoolConfig { jobs: 1, runner, workers: self.workers.clone(), cleanup: Cleanup::default() },
         };
-        let (started, mut output) = (Instant::now(), Vec::new());
+        let mut output = Vec::new();
         let (stop, _never) = std::io::pipe().unwrap();
         let batch = Batch::new(config, &mut host, &mut output).unwrap();
         let input = fs::File::open(jobs).unwrap();
         batch.run(std::os::fd::AsFd::as_fd(&input), std::os::fd::AsFd::as_fd(&stop)).unwrap();
+        let lines = String::from_utf8(output).unwrap();
+        let reports: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(reports.len(), 2, "{lines}");
+        reports
+    }
+}
+
+#[test]
+fn a_batch_answers_its_jobs_within_their_bounds_whatever_its_workers_send() {
+    for mode in MODES {
+        let attack = Attack::new(mode);
+        let started = Instant::now();
+        let reports = attack.batch(None);
         let elapsed = started.elapsed();
         assert!(elapsed < stretched(2 * BOUND), "{mode} took {elapsed:?}");
         // No command goes on when its job is answered.
         attack.assert_over(mode);
-        let lines = String::from_utf8(output).unwrap();
-        assert_eq!(lines.lines().count(), 2, "{mode}: {lines}");
-        for report in lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        for report in reports {
             let stdout = report["result"]["module_stdout"].as_str().unwrap_or_default().len();
             check(mode, report["status"].as_str().unwrap(), report["limit"]["kind"].as_str(), stdout);
         }

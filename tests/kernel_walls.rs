@@ -49,7 +49,7 @@ impl Walls {
             policy.allow_path(PathGrant { host, shape, guest, access, source }).unwrap();
         }
         // Limits would bind the whole process of the tests.
-        let plan = Plan { limits: None, ..Plan::for_guest(&policy, &Limits::default(), &dir.join("run")) };
+        let plan = Plan { limits: None, ..Plan::for_guest(&policy, &Limits::default(), &dir.join("run"), None) };
         Self { dir, plan }
     }
 

@@ -28,6 +28,7 @@ mod policy;
 // Policy files that trial runs teach.
 mod learn;
 // Previews and transactions: runs on layers over what they may write.
+mod batch_layers;
 mod layers;
 mod previews;
 mod previews_of_plays;

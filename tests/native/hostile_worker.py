@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -56,6 +57,21 @@ elif MODE == "command":
 elif MODE == "output":
     while True:
         channel.sendall(parcel({"Printed": "Stdout"}, b"x" * 60000))
+elif MODE in ("writes", "reads"):
+    # Keeps a file of the layer of each run, and says that the run has ended well.
+    layer = re.search('"(/[^"]*/layer)"', json.dumps(setup)).group(1)
+    zero = {"total": 0}
+    usage = "wall_us cpu_us memory_bytes stdout_bytes stderr_bytes disk_bytes tmp_bytes files descriptors".split()
+    timing = "load_us compile_us instantiate_us run_us".split()
+    ended = {"exit": {"Code": 0}, "stdout": {"total": 2}, "stderr": zero, "limit": None, "usage": dict.fromkeys(usage, 0),
+             "timing": dict.fromkeys(timing, 0), "denials": {"listed": [], "omitted": 0}, "lost": [], "notes": []}
+    kept = []
+    while True:
+        with open(layer + "/file", "a") as file:
+            file.write(str(os.getpid()) + "\n")
+        kept.append(open(layer + "/file", "a" if MODE == "writes" else "r"))
+        channel.sendall(parcel({"Printed": "Stdout"}, b"{}") + parcel({"Ended": ended}))
+        frame()  # the next run
 elif MODE == "length":
     channel.sendall(b"\xff\xff\xff\xff")
 elif MODE == "died":

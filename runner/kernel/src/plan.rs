@@ -191,9 +191,10 @@ const MAX_PORTS: usize = 256;
 const DNS: u16 = 53;
 
 impl Plan {
-    /// Returns the plan for a guest. `directory` is the worker's own: that of the run, or of all its runs.
+    /// Returns the plan for a guest. `directory` is the worker's own: that of the run, or of all its runs. `hub` has a place
+    /// for each layer, if layers are attached later, job by job.
     #[must_use]
-    pub fn for_guest(policy: &Policy, limits: &Limits, directory: &Path) -> Self {
+    pub fn for_guest(policy: &Policy, limits: &Limits, directory: &Path, hub: Option<&Path>) -> Self {
         let rule = |path: &Path, rights| PathRule {
             path: path.to_owned(),
             rights,
@@ -203,11 +204,31 @@ impl Plan {
         let mut paths = vec![rule(directory, Rights::WriteDirectory)];
         paths.extend(directory.parent().map(|root| rule(root, Rights::RemoveDirectories)));
         for grant in policy.paths() {
-            add_grant(&mut paths, grant, policy.single_files().place(&grant.host));
+            let place = policy.single_files().place(&grant.host);
+            match hub.and_then(|hub| place_of_layer(hub, place)) {
+                Some(layer) => paths.extend(layer_rule(grant, layer)),
+                None => add_grant(&mut paths, grant, place),
+            }
         }
         let limits = ProcessLimits::for_guest(policy, limits);
         Self { profile: Profile::Guest, paths, net: NetPlan::of(policy), counted_memory: false, limits: Some(limits) }
     }
+}
+
+/// Returns the directory of a hub at which the layer with a path will be attached.
+fn place_of_layer(hub: &Path, path: &Path) -> Option<PathBuf> {
+    path.strip_prefix(hub).ok()?.components().next().map(|place| hub.join(place))
+}
+
+/// Returns the rule for the place of a layer that a grant leads into. A rule for a path in the layer would be one for the
+/// files of this layer only. Every layer is of a grant for writing, whose rights include those of the others in it.
+fn layer_rule(grant: &PathGrant, place: PathBuf) -> Option<PathRule> {
+    let rights = match (grant.shape, grant.access) {
+        (_, Access::Read) => return None,
+        (Shape::Directory, Access::Write) => Rights::WriteDirectory,
+        (Shape::Name, Access::Write) => Rights::Names,
+    };
+    Some(PathRule { path: place, rights, links: Links::Refuse, absent: Absent::Error })
 }
 
 /// Adds the rules of a grant. `place` is the file that a granted name stands for.
@@ -228,11 +249,12 @@ fn add_grant(paths: &mut Vec<PathRule>, grant: &PathGrant, place: &Path) {
 mod tests {
     use super::*;
 
-    fn planned(shape: Shape, access: Access) -> Vec<(PathBuf, Rights)> {
+    fn planned(host: &str, shape: Shape, access: Access) -> Vec<(PathBuf, Rights)> {
         let mut policy = Policy::default();
-        let grant = PathGrant { host: "/srv/x".into(), shape, guest: "/x".into(), access, source: "test".into() };
+        let grant = PathGrant { host: host.into(), shape, guest: "/x".into(), access, source: "test".into() };
         policy.allow_path(grant).unwrap();
-        let plan = Plan::for_guest(&policy, &Limits::default(), Path::new("/t/root/run"));
+        let plan =
+            Plan::for_guest(&policy, &Limits::default(), Path::new("/t/root/run"), Some(Path::new("/t/root/hub")));
         assert!(!plan.net.any());
         plan.paths.into_iter().map(|rule| (rule.path, rule.rights)).collect()
     }
@@ -246,7 +268,14 @@ mod tests {
             (Shape::Name, Access::Read, vec![("/srv/x".into(), Rights::ReadFile)]),
             (Shape::Name, Access::Write, vec![("/srv/x".into(), Rights::WriteFile), ("/srv".into(), Rights::Names)]),
         ] {
-            assert_eq!(planned(shape, access), [own.to_vec(), expect].concat());
+            assert_eq!(planned("/srv/x", shape, access), [own.to_vec(), expect].concat());
+        }
+        for (shape, access, expect) in [
+            (Shape::Directory, Access::Write, vec![("/t/root/hub/0".into(), Rights::WriteDirectory)]),
+            (Shape::Name, Access::Write, vec![("/t/root/hub/0".into(), Rights::Names)]),
+            (Shape::Name, Access::Read, Vec::new()),
+        ] {
+            assert_eq!(planned("/t/root/hub/0/layer/x", shape, access), [own.to_vec(), expect].concat());
         }
     }
 }

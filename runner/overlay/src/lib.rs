@@ -23,6 +23,7 @@ pub mod error;
 mod file_copy;
 mod file_holes;
 pub mod fits;
+pub mod hub;
 mod layer_contents;
 pub mod layers;
 mod mount;

@@ -141,5 +141,5 @@ pub(super) fn order(program: &WasmProgram, invocation: &Invocation, directory: R
 /// Returns the confinement of a worker under a policy: none if the policy grants everything.
 pub(super) fn confinement(policy: &Policy, directory: PathBuf, is_single: bool) -> Option<ConfinementOrder> {
     let least = policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level);
-    (!policy.allows_everything()).then_some(ConfinementOrder { directory, is_single, least })
+    (!policy.allows_everything()).then_some(ConfinementOrder { directory, hub: None, is_single, least })
 }

@@ -10,7 +10,19 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug)]
 pub(super) struct Wakeups {
     reader: PipeReader,
-    writer: Arc<PipeWriter>,
+    sender: WakeupSender,
+}
+
+/// Sender of wake-ups.
+#[derive(Debug, Clone)]
+pub(super) struct WakeupSender(Arc<PipeWriter>);
+
+impl WakeupSender {
+    /// Wakes the main loop.
+    pub(super) fn wake(&self) {
+        // Fails if the pipe is full: then the main loop wakes anyway.
+        let _ = (&*self.0).write(b"w");
+    }
 }
 
 /// Work in progress.
@@ -24,14 +36,13 @@ pub(super) struct Background<T> {
 /// Wakes the main loop when a thread ends, also by a panic.
 struct Waker {
     is_done: Arc<AtomicBool>,
-    writer: Arc<PipeWriter>,
+    wakeups: WakeupSender,
 }
 
 impl Drop for Waker {
     fn drop(&mut self) {
         self.is_done.store(true, Ordering::Release);
-        // Fails if the pipe is full: then the main loop wakes anyway.
-        let _ = (&*self.writer).write(b"w");
+        self.wakeups.wake();
     }
 }
 
@@ -40,13 +51,18 @@ impl Wakeups {
         let (reader, writer) = io::pipe()?;
         rustix::io::ioctl_fionbio(&reader, true)?;
         rustix::io::ioctl_fionbio(&writer, true)?;
-        Ok(Self { reader, writer: Arc::new(writer) })
+        Ok(Self { reader, sender: WakeupSender(Arc::new(writer)) })
     }
 
     /// Empties the pipe. After this, the caller must check all work in progress.
     pub(super) fn clear(&mut self) {
         let mut chunk = [0; 64];
         while self.reader.read(&mut chunk).is_ok_and(|count| count == chunk.len()) {}
+    }
+
+    /// Returns a sender for a thread that reports more than its end.
+    pub(super) fn sender(&self) -> WakeupSender {
+        self.sender.clone()
     }
 
     /// Starts a thread.
@@ -60,7 +76,7 @@ impl Wakeups {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<Background<T>> {
         let is_done = Arc::new(AtomicBool::new(false));
-        let waker = Waker { is_done: Arc::clone(&is_done), writer: Arc::clone(&self.writer) };
+        let waker = Waker { is_done: Arc::clone(&is_done), wakeups: self.sender() };
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
             let _waker = waker;
             work()
@@ -76,9 +92,20 @@ impl AsFd for Wakeups {
 }
 
 impl<T> Background<T> {
+    /// Returns whether the work is done.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// Waits for the end of the work.
+    pub(super) fn wait(&mut self) {
+        // A panic was reported by its thread.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+
     /// Takes the result, once the work is done; an error is a panic.
     pub(super) fn take(&mut self) -> Option<thread::Result<T>> {
-        if !self.is_done.load(Ordering::Acquire) {
+        if !self.is_done() {
             return None;
         }
         self.thread.take().map(JoinHandle::join)

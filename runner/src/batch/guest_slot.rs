@@ -14,17 +14,12 @@ use modbox_wasm::{CodeFacts, GRACE, GuestEvent, GuestWorker, Instances, RunProgr
 
 use crate::app::{RunError, Runner, WarmSetup, check_confinement};
 use crate::batch::background::Background;
+use crate::batch::pace::Pace;
 use crate::batch::running_command::RunningCommand;
 use crate::batch::setup::Setup;
 use crate::batch::slot_context::SlotContext;
 use crate::batch::slot_worker::SlotWorker;
 use crate::batch::task::{Answer, Task};
-
-/// Maximum number of jobs sent to a worker in advance when its jobs are short.
-const AHEAD: usize = 32;
-
-/// A job that takes less than this is short.
-const SHORT: Duration = Duration::from_millis(2);
 
 /// Slot for guests.
 #[derive(Debug)]
@@ -33,8 +28,7 @@ pub(super) struct GuestSlot {
     /// Jobs that were given to this slot and not answered, oldest first.
     tasks: VecDeque<Task>,
     stage: Stage,
-    /// Smoothed duration of the last jobs.
-    pace: Duration,
+    pace: Pace,
     /// Notes and times of finding the code, for the report of the first job.
     facts: Option<CodeFacts>,
 }
@@ -80,7 +74,7 @@ impl GuestSlot {
     /// The kernel gives no thread.
     pub(super) fn start(setup: Arc<Setup>, context: SlotContext<'_>) -> io::Result<Self> {
         let stage = find_code(&setup, context, false)?;
-        Ok(Self { setup, tasks: VecDeque::new(), stage, pace: Duration::MAX, facts: None })
+        Ok(Self { setup, tasks: VecDeque::new(), stage, pace: Pace::unknown(), facts: None })
     }
 
     /// Returns the number of jobs that are not answered.
@@ -88,15 +82,14 @@ impl GuestSlot {
         self.tasks.len()
     }
 
-    /// Returns whether the slot takes another job now. A worker with short jobs gets several in advance, so that it
-    /// never waits for the next one.
+    /// Returns whether the slot takes another job now.
     pub(super) fn has_room(&self) -> bool {
-        self.tasks.len() < if self.pace < SHORT { AHEAD } else { 1 }
+        self.pace.has_room(self.tasks.len())
     }
 
-    /// Returns for how long the worker has plenty to do: until half of the jobs sent in advance are done.
+    /// Returns for how long the worker has plenty to do.
     pub(super) fn stocked(&self) -> Duration {
-        self.pace.saturating_mul(u32::try_from(self.tasks.len().saturating_sub(AHEAD / 2)).unwrap_or(u32::MAX))
+        self.pace.stocked(self.tasks.len())
     }
 
     /// Gives the slot a job. Returns the answer of a job that cannot be prepared.
@@ -233,7 +226,7 @@ impl GuestSlot {
             self.handle(event, working, context, answers)?;
         }
         if let (Some(since), ended @ 1..) = (since, answers.len() - before) {
-            self.set_pace(since.elapsed(), u32::try_from(ended).unwrap_or(u32::MAX));
+            self.pace.set(since.elapsed(), u32::try_from(ended).unwrap_or(u32::MAX));
         }
         Ok(())
     }
@@ -318,12 +311,6 @@ impl GuestSlot {
     ) {
         answers.extend(self.tasks.pop_front().map(|task| task.conclude(runner, ended)));
         working.progress = self.next_progress();
-    }
-
-    /// Smooths the pace. Answers that arrived together come from jobs that ran one after another.
-    fn set_pace(&mut self, elapsed: Duration, ended: u32) {
-        let took = elapsed / ended;
-        self.pace = if self.pace == Duration::MAX { took } else { (self.pace * 7 + took) / 8 };
     }
 
     fn next_progress(&self) -> Option<RunProgress> {

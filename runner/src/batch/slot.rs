@@ -1,4 +1,4 @@
-//! A place in which jobs run: a worker for guests, or a thread for native modules.
+//! A place in which jobs run: a worker for guests, with a thread if they run on layers, or a thread for native modules.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::app::{LayeredRun, WarmLayers};
 use crate::batch::guest_slot::{GuestSlot, SlotState};
+use crate::batch::layered_slot::LayeredSlot;
 use crate::batch::setup::Setup;
 use crate::batch::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
@@ -23,6 +25,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 enum SlotKind {
     Guest(GuestSlot),
+    Layered(LayeredSlot),
     Thread(ThreadSlot),
 }
 
@@ -33,9 +36,10 @@ impl Slot {
     ///
     /// The kernel gives no thread.
     pub(super) fn start(setup: Arc<Setup>, context: SlotContext<'_>) -> io::Result<Self> {
-        let kind = match setup.module.format() {
-            // Each run on layers needs a worker in its own mounts.
-            Some(_) if setup.layers.is_none() => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
+        let suits = |run: &LayeredRun| WarmLayers::suit(context.runner, &setup.module, &setup.policy, run);
+        let kind = match &setup.layers {
+            Some(run) if suits(run) => SlotKind::Layered(LayeredSlot::start(Arc::clone(&setup), run.clone(), context)?),
+            None if setup.module.format().is_some() => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
             _ => SlotKind::Thread(ThreadSlot::new()),
         };
         Ok(Self { setup, idle_since: Instant::now(), kind })
@@ -45,6 +49,7 @@ impl Slot {
     pub(super) fn load(&self) -> usize {
         match &self.kind {
             SlotKind::Guest(slot) => slot.load(),
+            SlotKind::Layered(slot) => slot.load(),
             SlotKind::Thread(slot) => usize::from(!slot.is_idle()),
         }
     }
@@ -57,6 +62,7 @@ impl Slot {
     pub(super) fn has_room(&self) -> bool {
         match &self.kind {
             SlotKind::Guest(slot) => slot.has_room(),
+            SlotKind::Layered(slot) => slot.has_room(),
             SlotKind::Thread(slot) => slot.is_idle(),
         }
     }
@@ -65,6 +71,7 @@ impl Slot {
     pub(super) fn stocked(&self) -> Duration {
         match &self.kind {
             SlotKind::Guest(slot) => slot.stocked(),
+            SlotKind::Layered(slot) => slot.stocked(),
             SlotKind::Thread(_) => Duration::ZERO,
         }
     }
@@ -73,6 +80,10 @@ impl Slot {
     pub(super) fn give(&mut self, task: Task, context: SlotContext<'_>) -> Option<Answer> {
         match &mut self.kind {
             SlotKind::Guest(slot) => slot.give(task, context.runner),
+            SlotKind::Layered(slot) => {
+                slot.give(task);
+                None
+            }
             SlotKind::Thread(slot) => slot.run(task, context.runner, context.wakeups),
         }
     }
@@ -87,7 +98,7 @@ impl Slot {
     pub(super) fn channel(&self) -> Option<(BorrowedFd<'_>, bool)> {
         match &self.kind {
             SlotKind::Guest(slot) => slot.worker().map(|worker| (worker.as_fd(), worker.wants_to_write())),
-            SlotKind::Thread(_) => None,
+            SlotKind::Layered(_) | SlotKind::Thread(_) => None,
         }
     }
 
@@ -95,7 +106,7 @@ impl Slot {
     pub(super) fn listener(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             SlotKind::Guest(slot) => slot.worker()?.listener(),
-            SlotKind::Thread(_) => None,
+            SlotKind::Layered(_) | SlotKind::Thread(_) => None,
         }
     }
 
@@ -103,7 +114,7 @@ impl Slot {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.kind {
             SlotKind::Guest(slot) => slot.deadline(),
-            SlotKind::Thread(_) => None,
+            SlotKind::Layered(_) | SlotKind::Thread(_) => None,
         }
     }
 
@@ -112,6 +123,7 @@ impl Slot {
         let before = answers.len();
         let state = match &mut self.kind {
             SlotKind::Guest(slot) => slot.look(context, answers),
+            SlotKind::Layered(slot) => slot.look(answers),
             SlotKind::Thread(slot) => {
                 answers.extend(slot.take_answer(&self.setup));
                 SlotState::Open
@@ -127,7 +139,7 @@ impl Slot {
     pub(super) fn end_late(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> VecDeque<Task> {
         match &mut self.kind {
             SlotKind::Guest(slot) => slot.end_late(context, answers),
-            SlotKind::Thread(_) => VecDeque::new(),
+            SlotKind::Layered(_) | SlotKind::Thread(_) => VecDeque::new(),
         }
     }
 }

@@ -9,7 +9,7 @@ use modbox_vocabulary::{Outcome, error_chain};
 use modbox_wasm::GuestOrder;
 
 use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
-use crate::app::{AdmittedRun, Arguments, GuestTask, Report, RunError, RunRequest, Runner};
+use crate::app::{AdmittedRun, Arguments, GuestTask, LayeredRun, Report, RunError, RunRequest, Runner, WarmLayers};
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::Setup;
@@ -117,6 +117,16 @@ impl Task {
             Some(run) => runner.run_admitted_on_layers(&setup.module, *admitted, &request, run),
             None => runner.run_admitted(&setup.module, *admitted, &request),
         };
+        answer(number, &job, audit, report)
+    }
+
+    /// Runs a guest on layers in a warm worker.
+    pub(super) fn run_warm(self, runner: &Runner, layers: &mut WarmLayers, run: &LayeredRun) -> Answer {
+        let Self { number, setup, job, name, admitted, audit, .. } = self;
+        // The arguments are those of `admitted`.
+        let none = Arguments::Complete(modbox_contract::Dict::new());
+        let request = request(&job, &name, &setup, Cow::Owned(none));
+        let report = layers.run(runner, (&setup.module, *admitted), &request, run);
         answer(number, &job, audit, report)
     }
 

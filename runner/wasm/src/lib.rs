@@ -43,5 +43,5 @@ pub use self::loader::Loader;
 pub use self::module::{GuestInput, LoadedModule, RunContext};
 pub use self::worker::{
     AttendError, AttendedRun, ConfinementOrder, GRACE, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory,
-    RunProgress, START_PATIENCE, attend, serve,
+    RunEnd, RunProgress, START_PATIENCE, StartedWorker, attend, attend_run, attend_start, serve,
 };

@@ -7,6 +7,7 @@ use std::path::Path;
 use modbox_kinds::Kind;
 use modbox_overlay::change_list::ChangeList;
 use modbox_overlay::commit::Start;
+use modbox_overlay::error::LayerError;
 use modbox_overlay::layers::{Layer, Layers};
 use modbox_overlay::quota::{Bound, ListBounds};
 use modbox_policy::Policy;
@@ -37,8 +38,32 @@ pub(super) struct LayeredExecution {
     pub(super) report: Report,
     /// The layers with their changes; an error if they cannot be known.
     pub(super) observed: Result<ObservedLayers, LayeredError>,
-    /// Holds the copies of layers.
-    _dir: RunDir,
+    /// Holds the copies of layers; `None` if they are in memory.
+    _dir: Option<RunDir>,
+}
+
+impl LayeredExecution {
+    /// Returns whether a process that should have ended writes a layer, so that its changes are not known.
+    pub(super) fn is_still_written(&self) -> bool {
+        matches!(self.observed, Err(LayeredError::Layer(LayerError::Freeze { .. })))
+    }
+
+    /// Lists what a run has changed. `frozen` says whether its layers are not written any more.
+    pub(super) fn observe(
+        mut report: Report,
+        (layers, start): (Layers, Start),
+        frozen: Result<(), LayeredError>,
+        limits: &Limits,
+        dir: Option<RunDir>,
+    ) -> Self {
+        let observed = frozen.and_then(|()| Ok(layers.changes(ListBounds::default())?));
+        if let Some(hit) = limit(&layers, limits).filter(|_| report.limit.is_none()) {
+            report.stop_at(hit);
+        }
+        report.usage.disk_bytes = report.usage.disk_bytes.max(written(observed.as_deref().unwrap_or_default()));
+        let observed = observed.map(|lists| ObservedLayers { layers, lists, start });
+        Self { report, observed, _dir: dir }
+    }
 }
 
 /// Layers that are not written any more.
@@ -80,7 +105,7 @@ impl Runner {
         };
         let admitted = AdmittedRun { kind, policy, arguments, report };
         let made = || self.run_attached(module, admitted, request, &layers, dir.path());
-        let (mut report, frozen) = match in_room(layers.need_mounts(), made) {
+        let (report, frozen) = match in_room(layers.need_mounts(), made) {
             Ok(ended) => ended,
             Err(error) => {
                 return Err(Box::new(judge::report_failed_start(
@@ -89,13 +114,7 @@ impl Runner {
                 )));
             }
         };
-        let observed = frozen.and_then(|()| Ok(layers.changes(ListBounds::default())?));
-        if let Some(hit) = limit(&layers, request.limits).filter(|_| report.limit.is_none()) {
-            report.stop_at(hit);
-        }
-        report.usage.disk_bytes = report.usage.disk_bytes.max(written(observed.as_deref().unwrap_or_default()));
-        let observed = observed.map(|lists| ObservedLayers { layers, lists, start });
-        Ok(LayeredExecution { report, observed, _dir: dir })
+        Ok(LayeredExecution::observe(report, (layers, start), frozen, request.limits, Some(dir)))
     }
 
     fn make_layers(
@@ -112,9 +131,7 @@ impl Runner {
             policy.require_confinement(WITH_NAMESPACES, "a run on layers");
         }
         let dir = RunDir::create(&self.scratch, DirPurpose::Run, policy.user())?;
-        // Only a commit needs to tell changes of before from changes of the same moment. To wait for the next one takes
-        // milliseconds.
-        let start = if run.mode.commits() { Start::settled() } else { Start::now() };
+        let start = run.start();
         let layers = Layers::open(&plan::of(policy, request.limits, dir.path())).map_err(LayeredError::from)?;
         Ok((dir, layers, start))
     }

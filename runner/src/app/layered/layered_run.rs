@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_overlay::commit::Strength;
+use modbox_overlay::commit::{Start, Strength};
 use modbox_policy::CheckRule;
 
 use crate::app::layered::effect_report::Effect;
@@ -76,6 +76,13 @@ impl LayeredMode {
 }
 
 impl LayeredRun {
+    /// Returns the moment from which changes of others are told from earlier ones. Call it before the layers are made.
+    pub(super) fn start(&self) -> Start {
+        // Only a commit needs to tell changes of before from changes of the same moment. To wait for the next one takes
+        // milliseconds.
+        if self.mode.commits() { Start::settled() } else { Start::now() }
+    }
+
     /// Returns the preview that a policy asks for in place of a module's own check mode; `None` if it asks for none.
     #[must_use]
     pub fn in_place_of_check(rule: CheckRule, shows_all_lines: bool) -> Option<Self> {

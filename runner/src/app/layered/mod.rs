@@ -10,6 +10,7 @@ pub(in crate::app) mod effect_report;
 pub(in crate::app) mod error;
 mod execution;
 mod layered_run;
+mod mount_table;
 mod outside;
 mod placed_layers;
 mod plan;
@@ -19,6 +20,8 @@ mod saved_run;
 mod shown_changes;
 mod transaction;
 mod verdict;
+mod warm_layers;
+mod warm_worker;
 
 use std::borrow::Cow;
 
@@ -40,6 +43,7 @@ pub use self::play_layers::{PlayChanges, PlayLayers};
 pub use self::saved_run::{AppliedChanges, apply_saved};
 use self::shown_changes::{ShownChanges, Shows};
 use self::verdict::CheckObserved;
+pub use self::warm_layers::WarmLayers;
 use crate::app::admission::{Admission, AdmittedRun};
 use crate::app::judge;
 use crate::app::module::Module;
@@ -82,6 +86,20 @@ impl Runner {
         request: &RunRequest<'_>,
         run: &LayeredRun,
     ) -> Report {
+        let mut execute =
+            |admitted: AdmittedRun, request: &RunRequest<'_>| self.execute_on_layers(module, admitted, request, run);
+        self.run_layered(module, admitted, request, run, &mut execute)
+    }
+
+    /// Runs a module once on layers, in the way that is given.
+    fn run_layered(
+        &self,
+        module: &Module,
+        admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+        run: &LayeredRun,
+        execute: Execute<'_>,
+    ) -> Report {
         let recovered = match &run.mode {
             LayeredMode::Transaction(choices) => transaction::recover(choices),
             LayeredMode::Preview { .. } => Ok(Vec::new()),
@@ -90,7 +108,7 @@ impl Runner {
             Ok(notes) => notes,
             Err(error) => return judge::report_failed_start(admitted.report, LayeredError::from(error).into()),
         };
-        match self.observe_both(module, admitted, request, run) {
+        match self.observe_both(module, admitted, request, run, execute) {
             Ok(mut report) => {
                 report.notes.extend(recovered);
                 report
@@ -106,14 +124,15 @@ impl Runner {
         mut admitted: AdmittedRun,
         request: &RunRequest<'_>,
         run: &LayeredRun,
+        execute: Execute<'_>,
     ) -> Result<Report, Box<Report>> {
         let check = match run.mode.compares_check() {
-            true => Some(self.observe_check(module, &admitted.arguments, request, run)?),
+            true => Some(self.observe_check(module, &admitted.arguments, request, run, execute)?),
             false => None,
         };
         set_check_mode(&mut admitted.arguments, false);
         let request = RunRequest { arguments: Cow::Owned(admitted.arguments.clone()), ..*request };
-        let observed = self.observe(module, admitted, &request, run)?;
+        let observed = observe(admitted, &request, run, execute)?;
         Ok(self.judged(module, &request, run, observed, check))
     }
 
@@ -124,6 +143,7 @@ impl Runner {
         arguments: &Arguments,
         request: &RunRequest<'_>,
         run: &LayeredRun,
+        execute: Execute<'_>,
     ) -> Result<CheckObserved, Box<Report>> {
         let mut arguments = arguments.clone();
         set_check_mode(&mut arguments, true);
@@ -132,7 +152,7 @@ impl Runner {
             Admission::Admitted(admitted) => *admitted,
             Admission::Refused { report, .. } => return Err(report),
         };
-        let LayeredExecution { mut report, observed, .. } = self.observe(module, admitted, &request, run)?.execution;
+        let LayeredExecution { mut report, observed, .. } = observe(admitted, &request, run, execute)?.execution;
         let wrote = match observed {
             Ok(observed) => observed.lists.iter().any(ChangeList::is_changed),
             Err(error) => {
@@ -142,24 +162,6 @@ impl Runner {
         };
         let is_skipped = report.result.skipped();
         Ok(CheckObserved { claimed: verdict::claimed(&report).filter(|_| !is_skipped), wrote })
-    }
-
-    fn observe(
-        &self,
-        module: &Module,
-        admitted: AdmittedRun,
-        request: &RunRequest<'_>,
-        run: &LayeredRun,
-    ) -> Result<Observed, Box<Report>> {
-        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
-        let outside = match outside::withhold_outside(&mut policy, run.mode.outside()) {
-            Ok(outside) => outside,
-            Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
-        };
-        let granted = policy.clone();
-        let execution =
-            self.execute_on_layers(module, AdmittedRun { kind, policy, arguments, report }, request, run)?;
-        Ok(Observed { execution, outside, policy: granted })
     }
 
     /// Judges a run: shows its changes, and commits them if it is a transaction that may be committed.
@@ -212,6 +214,26 @@ impl Runner {
         }
         self.config.cleanup.hold(keep).unwrap_or_else(|| CommitReport::of(CommitState::Discarded))
     }
+}
+
+/// Way of executing an admitted run on layers. An error is the report of a run that did not start.
+type Execute<'a> = &'a mut dyn FnMut(AdmittedRun, &RunRequest<'_>) -> Result<LayeredExecution, Box<Report>>;
+
+/// Executes a run without the effects that no layer holds.
+fn observe(
+    admitted: AdmittedRun,
+    request: &RunRequest<'_>,
+    run: &LayeredRun,
+    execute: Execute<'_>,
+) -> Result<Observed, Box<Report>> {
+    let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+    let outside = match outside::withhold_outside(&mut policy, run.mode.outside()) {
+        Ok(outside) => outside,
+        Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
+    };
+    let granted = policy.clone();
+    let execution = execute(AdmittedRun { kind, policy, arguments, report }, request)?;
+    Ok(Observed { execution, outside, policy: granted })
 }
 
 /// A run that was made on layers, with its grants.

@@ -1,4 +1,4 @@
-//! Attends one run in a worker, from the worker's start to the outcome.
+//! Attends runs in a worker, from the worker's start to each outcome, and waits for it meanwhile.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -43,6 +43,26 @@ impl From<WasmError> for AttendError {
     }
 }
 
+/// A worker that has started.
+#[derive(Debug)]
+pub struct StartedWorker {
+    /// Its confinement.
+    pub reached: KernelConfinement,
+    /// How long it took to load the code.
+    pub loading: Timing,
+}
+
+/// How a run ended in a worker that may serve another one.
+#[derive(Debug)]
+pub enum RunEnd {
+    /// The run has ended, and the worker waits for the next one.
+    Ended(Outcome),
+    /// The guest could not be started, and the worker waits for the next run.
+    NotStarted(WasmError),
+    /// The worker has ended or must end: it is late, or was taken over by its guest.
+    Over(Outcome),
+}
+
 /// Attends a worker that was [set up](GuestWorker::set_up) and given one [run](GuestWorker::run), and runs the guest's
 /// commands meanwhile. `least` is the lowest accepted level of confinement; `None` for a worker that is not confined.
 ///
@@ -55,9 +75,36 @@ pub fn attend(
     least: Option<u8>,
     commands: Option<&dyn CommandService>,
 ) -> Result<AttendedRun, AttendError> {
+    let StartedWorker { reached, loading } = attend_start(worker, least)?;
+    let outcome = match attend_run(worker, limits, &reached, commands)? {
+        RunEnd::Ended(outcome) | RunEnd::Over(outcome) => outcome,
+        RunEnd::NotStarted(error) => return Err(error.into()),
+    };
+    Ok(AttendedRun { outcome, reached, loading })
+}
+
+/// Waits until a worker that was [set up](GuestWorker::set_up) is confined. `least` is as for [`attend`].
+///
+/// # Errors
+///
+/// The worker cannot be used.
+pub fn attend_start(worker: &mut GuestWorker, least: Option<u8>) -> Result<StartedWorker, AttendError> {
     let mut start = Start { deadline: Instant::now() + START_PATIENCE, loading: Timing::default() };
     let reached = start.wait(worker, least)?;
-    let loading = start.loading;
+    Ok(StartedWorker { reached, loading: start.loading })
+}
+
+/// Attends a [run](GuestWorker::run) in a worker that has started, and runs the guest's commands meanwhile.
+///
+/// # Errors
+///
+/// The channel fails. Every result of the guest itself is an outcome, also that its worker was lost.
+pub fn attend_run(
+    worker: &mut GuestWorker,
+    limits: &Limits,
+    reached: &KernelConfinement,
+    commands: Option<&dyn CommandService>,
+) -> Result<RunEnd, WasmError> {
     let mut progress = RunProgress::new(limits);
     // A timeout beyond the range of the clock has no effect.
     let deadline = progress.started().checked_add(limits.timeout.saturating_add(GRACE));
@@ -74,20 +121,19 @@ pub fn attend(
         }
     };
     worker.take_refused_calls().for_each(|number| progress.refuse(number));
-    let outcome = match last {
-        Some(GuestEvent::Ended(outcome)) => progress.ended(*outcome, &reached),
-        Some(GuestEvent::NotStarted(error)) => return Err(error.into()),
+    Ok(match last {
+        Some(GuestEvent::Ended(outcome)) => RunEnd::Ended(progress.ended(*outcome, reached)),
+        Some(GuestEvent::NotStarted(error)) => RunEnd::NotStarted(error),
         Some(GuestEvent::Command(..)) | None => {
             worker.kill();
-            progress.late(&reached)
+            RunEnd::Over(progress.late(reached))
         }
         // A worker that breaks the protocol has been taken over by its guest.
         Some(_) => {
             worker.kill_unless_closed();
-            progress.lost(worker.reap(), &reached)
+            RunEnd::Over(progress.lost(worker.reap(), reached))
         }
-    };
-    Ok(AttendedRun { outcome, reached, loading })
+    })
 }
 
 /// Wait for a worker to start.

@@ -51,6 +51,8 @@ pub struct GuestSetup {
 pub struct ConfinementOrder {
     /// The worker's own directory: that of the run, or the one in which all runs make theirs.
     pub directory: PathBuf,
+    /// Directory with a place for each layer, if the layers of each run are attached later.
+    pub hub: Option<PathBuf>,
     /// Whether the worker is for one run. The kernel then counts its processor time; over several runs only the
     /// engine's meter can.
     pub is_single: bool,

@@ -18,7 +18,9 @@ mod progress;
 mod refused_calls;
 mod serve;
 
-pub use self::attend::{AttendError, AttendedRun, GRACE, START_PATIENCE, attend};
+pub use self::attend::{
+    AttendError, AttendedRun, GRACE, RunEnd, START_PATIENCE, StartedWorker, attend, attend_run, attend_start,
+};
 pub use self::client::{GuestEvent, GuestWorker};
 pub use self::messages::{ConfinementOrder, GuestOrder, GuestSetup, RunDirectory};
 pub use self::progress::RunProgress;

@@ -138,7 +138,7 @@ impl GuestProcess {
 }
 
 fn confine(setup: &GuestSetup, order: &ConfinementOrder) -> Result<(KernelConfinement, Option<OwnedFd>), Box<Reply>> {
-    let mut plan = Plan::for_guest(&setup.policy, &setup.limits, &order.directory);
+    let mut plan = Plan::for_guest(&setup.policy, &setup.limits, &order.directory, order.hub.as_deref());
     if let Some(limits) = plan.limits.as_mut().filter(|_| !order.is_single) {
         limits.cpu_time = None;
     }

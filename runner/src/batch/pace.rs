@@ -1,0 +1,37 @@
+//! How long the jobs of a slot take, and how many of them are given to it in advance.
+
+use std::time::Duration;
+
+/// Maximum number of jobs sent to a worker in advance when its jobs are short.
+const AHEAD: usize = 32;
+
+/// A job that takes less than this is short.
+const SHORT: Duration = Duration::from_millis(2);
+
+/// Smoothed duration of the last jobs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace(Duration);
+
+impl Pace {
+    /// Returns the pace of a slot that has run nothing yet.
+    pub(super) fn unknown() -> Self {
+        Self(Duration::MAX)
+    }
+
+    /// Returns whether another job may be given, beside those that wait or run. A worker with short jobs gets several in
+    /// advance, so that it never waits for the next one.
+    pub(super) fn has_room(self, load: usize) -> bool {
+        load < if self.0 < SHORT { AHEAD } else { 1 }
+    }
+
+    /// Returns for how long a worker has plenty to do: until half of the jobs sent in advance are done.
+    pub(super) fn stocked(self, load: usize) -> Duration {
+        self.0.saturating_mul(u32::try_from(load.saturating_sub(AHEAD / 2)).unwrap_or(u32::MAX))
+    }
+
+    /// Smooths the pace. Answers that arrived together come from jobs that ran one after another.
+    pub(super) fn set(&mut self, elapsed: Duration, ended: u32) {
+        let took = elapsed / ended.max(1);
+        self.0 = if self.0 == Duration::MAX { took } else { (self.0 * 7 + took) / 8 };
+    }
+}
