@@ -18,6 +18,7 @@ mod plays;
 mod plays_jobs;
 mod plays_resources;
 mod plays_settings;
+mod plays_terminal;
 // Inventories of plays, and the name `ansible-playbook`.
 mod inventories;
 mod plays_policy;

@@ -2,8 +2,7 @@
 //!
 //! Keys are read as they come, so that Ctrl+C interrupts a question and not the play, and one key can be an answer.
 
-use std::io::{self, IsTerminal, Read, StderrLock, Write};
-use std::os::fd::AsFd;
+use std::io::{self, IsTerminal, StderrLock, Write};
 use std::time::Instant;
 
 use modbox_tasks::run::host::{Prompt, PromptError};
@@ -77,9 +76,8 @@ fn read_answer(prompt: &Prompt, mode: &KeyMode, stderr: &mut StderrLock<'_>) -> 
     loop {
         let left = prompt.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
-        let stdin = io::stdin();
         let ready = rustix::io::retry_on_intr(|| {
-            poll(&mut [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)], left.as_ref())
+            poll(&mut [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::IN)], left.as_ref())
         });
         match ready {
             Ok(0) => return Ok(String::new()),
@@ -87,7 +85,8 @@ fn read_answer(prompt: &Prompt, mode: &KeyMode, stderr: &mut StderrLock<'_>) -> 
             Err(_) => return Err(PromptError::Interrupted),
         }
         let mut key = [0];
-        match stdin.lock().read(&mut key) {
+        // Not `io::stdin()`, which takes all keys that are there into a buffer, where `poll` does not see them.
+        match rustix::io::retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut key)) {
             Ok(1) if !matches!(key[0], INTERRUPT | END) => {}
             _ => return Err(PromptError::Interrupted),
         }

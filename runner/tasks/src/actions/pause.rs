@@ -34,7 +34,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     match seconds {
         Some(seconds) => {
             context.display(&format!("Pausing for {seconds} seconds{hint}"));
-            let interruption = "(ctrl+C then 'C' = continue early, ctrl+C then 'A' = abort)\r";
+            let interruption = "(ctrl+C then 'C' = continue early, ctrl+C then 'A' = abort)";
             let question = if text.is_some() { question } else { interruption.to_owned() };
             if text.is_some() {
                 context.display(interruption);
@@ -128,7 +128,7 @@ fn wait(context: &mut ActionContext<'_>, question: &str, seconds: u64) -> Result
 
 /// Asks whether to go on after an interruption.
 fn decide(context: &mut ActionContext<'_>) -> Result<String, ActionError> {
-    let text = "Press 'C' to continue the play or 'A' to abort \r".to_owned();
+    let text = "Press 'C' to continue the play or 'A' to abort ".to_owned();
     match context.host.prompt(&Prompt { text, private: true, keys: &['a', 'c'], ..Prompt::default() }) {
         Ok(answer) if answer == "c" => Ok(String::new()),
         _ => Err(ActionError::failed("user requested abort!")),
