@@ -109,6 +109,10 @@ fn tasks(source: &str) -> String {
   - set_fact: {{ rendered: "{{{{ lookup('template', 'all.j2') }}}}", read: "{{{{ lookup('file', 'data.json') }}}}" }}
   - generate:
   - include_vars: {{ file: generated.yml, name: included }}
+  - include_role: {{ name: made, vars_from: generated }}
+    vars: {{ fact: of_vars }}
+  - include_role: {{ name: made, defaults_from: generated }}
+    vars: {{ fact: of_defaults }}
   - assert:
       quiet: true
       that:
@@ -116,6 +120,7 @@ fn tasks(source: &str) -> String {
       - derived.pairs.keys() | list == copied | unique | list and derived.chosen == copied
       - derived.nested.deep[0] == copied and derived.back == copied and derived.yaml == copied
       - looped.results | map(attribute='msg') | list == copied[:{SINGLE}]
+      - of_vars == copied and of_defaults == copied
       - included.strings == copied and (read | from_json).strings == copied
       - rendered == copied | join('|') ~ '|' ~ (copied | to_json)
       - conditions.results | rejectattr('failed') | list == []
@@ -130,8 +135,14 @@ fn run(dir: &TestDir, all: &[String], source: &str) -> RunOutput {
     dir.write("library/hostile.sh", format!("#!/bin/sh\n# WANT_JSON\ncat '{folder}/data.json'\n"));
     dir.write(
         "library/generate.sh",
-        format!("#!/bin/sh\n# WANT_JSON\ncat '{folder}/data.json' > '{folder}/generated.yml'\necho '{{}}'\n"),
+        format!(
+            "#!/bin/sh\n# WANT_JSON\ncd '{folder}'\nfor name in . roles/made/vars roles/made/defaults; do\n    cat data.json > \
+             $name/generated.yml\ndone\necho '{{}}'\n"
+        ),
     );
+    dir.write("roles/made/tasks/main.yml", "- set_fact: {'{{ fact }}': '{{ strings }}'}\n");
+    dir.mkdir("roles/made/vars");
+    dir.mkdir("roles/made/defaults");
     dir.write("canary.txt", FILE);
     dir.write("templates/all.j2", "{% for text in copied %}{{ text }}|{% endfor %}{{ r.strings | to_json }}");
     let trusted: Vec<String> = all.iter().map(|text| json!(text).to_string()).collect();

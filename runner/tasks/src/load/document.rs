@@ -27,6 +27,18 @@ pub fn read(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError
     Ok(Some(document.root).filter(|root| !root.is_null()))
 }
 
+/// Reads a file of variables. One that was written since the run began may be made of what a module returned, so nothing in
+/// it is a template.
+///
+/// # Errors
+///
+/// The same as for [`read`].
+pub fn read_variables(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError> {
+    let Some(source) = read(loader, path)? else { return Ok(None) };
+    let is_new = loader.files.is_new(path).map_err(|error| LoadError::new(source.position(), Problem::File(error)))?;
+    Ok(Some(if is_new { source.as_data() } else { source }))
+}
+
 /// Reads a file of YAML. Returns `None` if there is no such file, or if it has no content.
 ///
 /// # Errors

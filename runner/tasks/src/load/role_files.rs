@@ -51,7 +51,7 @@ pub fn read_vars(loader: &Loader<'_>, wanted: &RoleFile<'_>) -> Result<Vec<Sourc
         let files = if loader.files.is_folder(&path) { folder_files(loader, &path, 0)? } else { vec![path] };
         for file in files {
             check_inside(wanted, &file)?;
-            let Some(source) = document::read(loader, &file)? else { continue };
+            let Some(source) = document::read_variables(loader, &file)? else { continue };
             values::map(&source, &format!("{}/main.yml", wanted.kind))?;
             found.push(source);
         }

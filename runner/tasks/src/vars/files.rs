@@ -5,7 +5,7 @@ use std::sync::Arc;
 use modbox_template::Layer;
 use modbox_yaml::{Map, Node, Source};
 
-use crate::error::{LoadError, Problem};
+use crate::error::LoadError;
 use crate::files::FileKind;
 use crate::load::context::Loader;
 use crate::load::{document, values};
@@ -35,14 +35,8 @@ pub fn mappings(source: &Source) -> Result<Vec<&Map>, LoadError> {
 ///
 /// The file cannot be read, is not YAML, or has no mapping.
 pub fn read(loader: &Loader<'_>, path: &str) -> Result<Arc<Layer>, LoadError> {
-    match document::read(loader, path)? {
-        Some(source) => {
-            // What was written since the run began may be made of what a module returned.
-            let is_new =
-                loader.files.is_new(path).map_err(|error| LoadError::new(source.position(), Problem::File(error)))?;
-            let source = if is_new { source.as_data() } else { source };
-            Ok(layer::of_maps(mappings(&source)?))
-        }
+    match document::read_variables(loader, path)? {
+        Some(source) => Ok(layer::of_maps(mappings(&source)?)),
         None => Ok(layer::empty()),
     }
 }
