@@ -80,12 +80,13 @@ impl Hub {
     }
 
     fn attach_layer(&mut self, number: usize, layer: &Layer) -> Result<PathBuf, LayerError> {
-        let unfit = |cause: &str| LayerError::Attach { path: layer.path().to_owned(), cause: io::Error::other(cause) };
+        let unfit =
+            |cause: String| LayerError::Attach { path: layer.path().to_owned(), cause: io::Error::other(cause) };
         if number >= self.places {
-            return Err(unfit("there is no place for it"));
+            return Err(unfit(format!("the run has more layers than its hub has places ({})", self.places)));
         }
         if !layer.needs_mount() {
-            return Err(unfit("it is not in memory"));
+            return Err(unfit("the layer is not in memory".to_owned()));
         }
         self.used = self.used.max(number + 1);
         layer.attach(&self.place(number))

@@ -4,8 +4,8 @@
 //! for guests is a worker process that runs the jobs of one module under one policy, one after the other, each in a
 //! fresh instance; the main loop makes their orders and judges their outcomes. A worker that does not answer in time is
 //! killed and replaced, so that a job that hangs, even in the kernel, affects no other job. Jobs with other grants or
-//! limits run in another worker. A slot for runs on layers has a thread, which makes the layers, and a worker for all its jobs. A
-//! slot for native modules is a thread that launches one after the other.
+//! limits run in another worker. A slot for runs on layers has a thread, which makes the layers, and a worker for all its
+//! jobs. A slot for native modules is a thread that launches one after the other.
 //!
 //! Each line gets exactly one report, whatever happens to its job. Memory does not grow with the number of jobs: lines
 //! are read only while the queue has room.
