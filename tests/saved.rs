@@ -265,3 +265,45 @@ fn a_wrong_use_is_told_before_the_module_starts() {
         assert!(!case.dir.join("saved").exists());
     }
 }
+
+#[test]
+fn commits_of_files_are_audited() {
+    let case = Layered::new(Runs::Self_);
+    saved(&case, "open('%/single', 'w').write('new\\n')");
+    let audit = ["--audit", "%/audit.jsonl"];
+    let lines = || {
+        let text = fs::read_to_string(case.dir.join("audit.jsonl")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let of_line = |line: &Value| {
+        let effect = &line["effect"];
+        json!([line["module"]["name"], line["status"], line["exit"], effect["mode"], effect["state"]])
+    };
+    case.command(&[&APPLY[..], &["--keep-undo"], &audit].concat()).run().exits_with(0);
+    case.command(&[&APPLY[..], &audit].concat()).run().exits_with(8);
+    let run = lines()[0]["effect"]["run"].as_str().unwrap().to_owned();
+    case.dir.write("policy.yaml", format!("audit: {}\n", case.dir.join("audit.jsonl").display()));
+    case.command(&["undo", &run, "--policy", "%/policy.yaml"]).run().exits_with(0);
+    case.command(&["undo", &run, "--policy", "%/policy.yaml"]).run().exits_with(3);
+    let expect = [
+        json!(["modbox apply", "changed", 0, "apply", "committed"]),
+        json!(["modbox apply", "failed", 8, "apply", "conflict"]),
+        json!(["modbox undo", "changed", 0, "undo", "undone"]),
+        json!(["modbox undo", "failed", 3, "undo", "failed"]),
+    ];
+    let found = lines();
+    assert_eq!(found.iter().map(of_line).collect::<Vec<_>>(), expect);
+    assert!(found[1]["error"].as_str().unwrap().contains("single"), "{}", found[1]);
+    assert_eq!(found[2]["effect"]["run"], run.as_str());
+    // Without a line, nothing is changed.
+    let before = case.state();
+    saved_again(&case);
+    case.command(&["apply", "%/saved", "--audit", "%/none/audit.jsonl"]).run().exits_with(2);
+    assert_eq!(case.state(), before);
+}
+
+/// Replaces the saved changes by those of another preview.
+fn saved_again(case: &Layered) {
+    fs::remove_file(case.dir.join("saved")).unwrap();
+    saved(case, "open('%/single', 'w').write('other\\n')");
+}

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use modbox_policy::Policy;
 
-use crate::app::audit::{AuditError, AuditLog, AuditedRun, PendingRecord};
-use crate::app::{Module, Report, RunRequest};
+use crate::app::audit::{AuditError, AuditLog, AuditedCommit, AuditedRun, CommitOutcome, PendingRecord};
+use crate::app::{CommitState, Module, Report, RunRequest};
+use crate::cli::args::{AuditedArgs, GrantArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
+use crate::cli::settings::Settings;
 
 /// The audit log of a command, if the policy names any audit file.
 #[derive(Debug)]
@@ -22,6 +24,14 @@ pub(crate) struct Audit(Option<Arc<AuditLog>>);
 pub(crate) struct PendingAudit(Option<PendingRecord>);
 
 impl Audit {
+    /// Opens the audit files that the policy files and these switches name, for a command that runs no module.
+    pub(crate) fn of_command(context: &Context, args: &AuditedArgs) -> Result<Self, Failure> {
+        let AuditedArgs { policy, audit } = args.clone();
+        let grants = GrantArgs { policy, audit, ..GrantArgs::default() };
+        let settings = Settings::load(&context.environment, &grants, &LimitArgs::default()).or_usage()?;
+        Self::open(&settings.for_every_module().or_usage()?.policy)
+    }
+
     /// Opens the audit files that the policy names.
     pub(crate) fn open(policy: &Policy) -> Result<Self, Failure> {
         AuditLog::open(policy).map(Self).map_err(failure)
@@ -63,6 +73,17 @@ impl Audit {
         }
     }
 
+    /// Reserves the audit line of a commit that no run ends with, so that no commit is made that cannot be audited.
+    pub(crate) fn start_commit<'a>(
+        &self,
+        context: &Context,
+        commit: AuditedCommit<'a>,
+    ) -> Result<PendingCommitAudit<'a>, Failure> {
+        let start = |log: &Arc<AuditLog>| log.start_commit(commit, &context.cleanup);
+        let pending = self.0.as_ref().map(start).transpose().map_err(failure)?;
+        Ok(PendingCommitAudit { pending, commit })
+    }
+
     /// Reserves the audit line of a run, just before the run starts, so that no run starts that cannot be audited.
     pub(crate) fn start(
         &self,
@@ -80,6 +101,32 @@ impl PendingAudit {
     pub(crate) fn finish(self, report: &Report) -> Result<(), Failure> {
         let finish = |pending: PendingRecord| pending.finish(report, Some(ExitStatus::from(report) as u8));
         self.0.map(finish).transpose().map(drop).or_internal()
+    }
+}
+
+/// The reserved audit line of a commit, if commits are audited.
+#[derive(Debug)]
+#[must_use = "the line is written by `finish`"]
+pub(crate) struct PendingCommitAudit<'a> {
+    pending: Option<PendingRecord>,
+    commit: AuditedCommit<'a>,
+}
+
+impl PendingCommitAudit<'_> {
+    /// Writes the line.
+    pub(crate) fn finish(self, outcome: &CommitOutcome, exit: ExitStatus) -> Result<(), Failure> {
+        let finish = |pending: PendingRecord| pending.finish_commit(self.commit, outcome, Some(exit as u8));
+        self.pending.map(finish).transpose().map(drop).or_internal()
+    }
+}
+
+/// Returns what the audit line says of a commit that failed.
+pub(crate) fn failed_commit(failure: &Failure) -> CommitOutcome {
+    CommitOutcome {
+        state: CommitState::Failed.into(),
+        run: None,
+        changed: None,
+        error: Some(error_words(&failure.error)),
     }
 }
 

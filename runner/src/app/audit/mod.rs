@@ -23,8 +23,8 @@ use modbox_policy::{Access, Policy};
 use self::actor::Actor;
 pub use self::file::AuditError;
 use self::file::AuditFile;
-pub use self::record::AuditedRun;
 use self::record::Record;
+pub use self::record::{AuditedCommit, AuditedRun, CommitOutcome};
 use crate::app::report::Report;
 
 /// Audit log of a process, shared by all of its runs and threads.
@@ -87,8 +87,25 @@ impl AuditLog {
     ///
     /// A file without room for the line.
     pub fn start(self: &Arc<Self>, run: &AuditedRun<'_>, cleanup: &Cleanup) -> Result<PendingRecord, AuditError> {
+        self.reserve(Record::new(run, &self.actor), cleanup)
+    }
+
+    /// Checks that there is room for a line, and records the known facts of a commit, as [`AuditLog::start`] does for a run.
+    ///
+    /// # Errors
+    ///
+    /// A file without room for the line.
+    pub fn start_commit(
+        self: &Arc<Self>,
+        commit: AuditedCommit<'_>,
+        cleanup: &Cleanup,
+    ) -> Result<PendingRecord, AuditError> {
+        self.reserve(Record::of_commit(commit, &self.actor), cleanup)
+    }
+
+    fn reserve(self: &Arc<Self>, record: Record, cleanup: &Cleanup) -> Result<PendingRecord, AuditError> {
         self.files.iter().try_for_each(AuditFile::reserve)?;
-        let record = Mutex::new(Some(Record::new(run, &self.actor)));
+        let record = Mutex::new(Some(record));
         let shared = Arc::new(SharedRecord { log: Arc::clone(self), record, started: Instant::now() });
         let undo = {
             let shared = Arc::clone(&shared);
@@ -143,6 +160,20 @@ impl PendingRecord {
             return Ok(());
         }
         self.shared.write(|record| record.complete(report, exit))
+    }
+
+    /// Writes the line of a commit that ended.
+    ///
+    /// # Errors
+    ///
+    /// A file that does not take the line; the others have it.
+    pub fn finish_commit(
+        self,
+        commit: AuditedCommit<'_>,
+        outcome: &CommitOutcome,
+        exit: Option<u8>,
+    ) -> Result<(), AuditError> {
+        self.shared.write(|record| record.complete_commit(commit, outcome, exit))
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::app::audit::actor::Actor;
 use crate::app::audit::arguments::{self, MASKED, shortened};
-use crate::app::layered::EffectReport;
+use crate::app::layered::{CommitReport, CommitState, EffectReport, Remark};
 use crate::app::module::{Module, digest};
 use crate::app::report::{CENSORED, Report, RunUser};
 use crate::app::request::{Arguments, RunRequest};
@@ -85,6 +85,41 @@ fn effect(effect: &EffectReport) -> Value {
     .into()
 }
 
+/// A commit of changes that no run of a module ends with.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditedCommit<'a> {
+    /// Command that commits: `apply`, `undo` or `play`.
+    pub command: &'a str,
+    /// File that the command was given, or the record of the transaction that is taken back.
+    pub path: &'a Path,
+}
+
+/// How a commit ended.
+#[derive(Debug, Clone)]
+pub struct CommitOutcome {
+    /// State, in one word: that of a commit, or `undone`.
+    pub state: &'static str,
+    /// Name of the transaction.
+    pub run: Option<String>,
+    /// Whether files were changed; `None` if the commit failed.
+    pub changed: Option<bool>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+impl From<&CommitReport> for CommitOutcome {
+    fn from(commit: &CommitReport) -> Self {
+        let reasons = commit.reasons.iter().map(|Remark { path, why }| format!("`{path}`: {why}"));
+        let error = reasons.collect::<Vec<_>>().join("; ");
+        Self {
+            state: commit.state.into(),
+            run: commit.run.clone(),
+            changed: (!commit.state.is_failure()).then_some(commit.state == CommitState::Committed),
+            error: (!error.is_empty()).then_some(error),
+        }
+    }
+}
+
 /// Line that is being put together.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -132,6 +167,34 @@ impl Record {
         record.put("notes", Value::Null);
         record.put("result_digest", Value::Null);
         record
+    }
+
+    /// Starts the record of a commit. Until it is completed, it says that the commit was interrupted.
+    pub(super) fn of_commit(commit: AuditedCommit<'_>, actor: &Actor) -> Self {
+        let mut record = Self::not_loaded(commit.path, actor, SystemTime::now());
+        let name = format!("modbox {}", commit.command);
+        record.put("module", module(commit.path, Some(&name), None, None));
+        record.put("effect", [("mode", Value::from(commit.command))].into());
+        record
+    }
+
+    /// Records how a commit ended.
+    pub(super) fn complete_commit(&mut self, commit: AuditedCommit<'_>, outcome: &CommitOutcome, exit: Option<u8>) {
+        let status = match outcome.changed {
+            Some(true) => "changed",
+            Some(false) => "ok",
+            None => "failed",
+        };
+        self.put("status", status.into());
+        self.put("exit", exit.map(u32::from).into());
+        self.put("error", outcome.error.as_deref().map(|error| self.masked(error)).into());
+        let effect = [
+            ("mode", commit.command.into()),
+            ("changed", outcome.changed.unwrap_or_default().into()),
+            ("state", outcome.state.into()),
+            ("run", outcome.run.as_deref().map_or(Value::Null, Value::from)),
+        ];
+        self.put("effect", effect.into());
     }
 
     /// Records how long the run took.

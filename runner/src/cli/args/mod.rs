@@ -46,7 +46,9 @@ pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
-pub(crate) use self::transactions::{ApplyArgs, RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs};
+pub(crate) use self::transactions::{
+    ApplyArgs, AuditedArgs, RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs,
+};
 pub(crate) use self::validate::ValidateArgs;
 
 /// Runs automation modules in a sandbox.

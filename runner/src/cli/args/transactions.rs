@@ -18,6 +18,8 @@ pub(crate) struct ApplyArgs {
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) audited: AuditedArgs,
 }
 
 const APPLY_HELP: &str = "\
@@ -37,6 +39,8 @@ not applied, nothing changed · 9 applied in part · 70 internal error of modbox
 pub(crate) struct UndoArgs {
     /// Name of the transaction, which the run printed. `modbox transactions` lists them.
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) audited: AuditedArgs,
 }
 
 const UNDO_HELP: &str = "\
@@ -92,3 +96,15 @@ A transaction that was killed before its decision is taken back, a later one is 
 does the same before it starts.
 
 Exit status: 0 nothing is left · 9 a transaction cannot be finished; its files are named · 70 internal error of modbox.";
+
+// The switches of a command that changes files and runs no module. No doc comment: clap would show it as the help of the
+// subcommand.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AuditedArgs {
+    /// Append a JSON line to a file. If this fails, nothing is changed. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit: Vec<PathBuf>,
+    /// Use the audit files of a policy file, too. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
+}

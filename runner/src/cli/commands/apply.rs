@@ -9,8 +9,10 @@ use modbox_overlay::commit::saved::SavedChanges;
 use modbox_python_json::{Value, encode};
 use modbox_scratch::ScratchRoot;
 
+use crate::app::audit::{AuditedCommit, CommitOutcome};
 use crate::app::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved};
 use crate::cli::args::ApplyArgs;
+use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::layered;
@@ -22,21 +24,32 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Fai
     let choices = layered::choices(context, args.durable, args.keep_undo).or_usage()?;
     let path = context.environment.absolute(&args.file);
     let saved = read(&path).or_unavailable()?;
+    let audit = Audit::of_command(context, &args.audited)?;
+    let pending = audit.start_commit(context, AuditedCommit { command: "apply", path: &path })?;
     let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
     let applied = context.cleanup.hold(|| apply_saved(&saved, &scratch, &choices));
     let Some(applied) = applied else { return Ok(ExitStatus::Internal) };
-    let AppliedChanges { commit, notes } = applied.or_internal()?;
+    let applied = applied.or_internal();
+    let outcome = applied.as_ref().map_or_else(failed_commit, |applied| CommitOutcome::from(&applied.commit));
+    let status = applied.as_ref().map_or(ExitStatus::Internal, |applied| exit_status(applied.commit.state));
+    let audited = pending.finish(&outcome, status);
+    let AppliedChanges { commit, notes } = applied?;
     notes.iter().for_each(|note| output::print_note(note));
     if args.json {
         output::print_line(&encode(&json(&path, &commit))).or_internal()?;
     } else {
         print(&path, &commit);
     }
-    Ok(match commit.state {
+    audited?;
+    Ok(status)
+}
+
+fn exit_status(state: CommitState) -> ExitStatus {
+    match state {
         CommitState::Unfinished => ExitStatus::Unfinished,
         state if state.is_failure() => ExitStatus::NotCommitted,
         _ => ExitStatus::Success,
-    })
+    }
 }
 
 /// Opens and reads a file that no other user can change: what it says is done with the rights of this user.

@@ -3,7 +3,10 @@
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, CommitError, Conflict, StateDir, Undone};
 
+use crate::app::CommitState;
+use crate::app::audit::{AuditedCommit, CommitOutcome};
 use crate::cli::args::UndoArgs;
+use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
@@ -12,22 +15,46 @@ use crate::cli::state_folder;
 /// Takes back a transaction.
 pub(crate) fn run(context: &Context, args: &UndoArgs) -> Result<ExitStatus, Failure> {
     let folder = state_folder::transactions(&context.environment).or_usage()?;
+    let audit = Audit::of_command(context, &args.audited)?;
+    let record = folder.join(&args.run);
+    let pending = audit.start_commit(context, AuditedCommit { command: "undo", path: &record })?;
     let undo = || commit::undo(&StateDir::open(&folder)?, &args.run, &NoFault);
     let Some(undone) = context.cleanup.hold(undo) else { return Ok(ExitStatus::Internal) };
-    match undone.map_err(failure)? {
-        Undone::Done => {
-            output::print_note(&format!("`{}` is undone", args.run));
-            Ok(ExitStatus::Success)
-        }
+    let undone = undone.map_err(failure);
+    let (outcome, status) = match &undone {
+        Ok(undone) => (outcome(undone, &args.run), exit_status(undone)),
+        Err(failure) => (failed_commit(failure), failure.status),
+    };
+    let audited = pending.finish(&outcome, status);
+    match undone? {
+        Undone::Done => output::print_note(&format!("`{}` is undone", args.run)),
         Undone::Conflict(conflicts) => {
             print_conflicts("nothing was changed, since a file was changed after the transaction", &conflicts);
-            Ok(ExitStatus::NotCommitted)
         }
-        Undone::Unfinished(conflicts) => {
-            print_conflicts("undone in part; `modbox recover` goes on", &conflicts);
-            Ok(ExitStatus::Unfinished)
-        }
+        Undone::Unfinished(conflicts) => print_conflicts("undone in part; `modbox recover` goes on", &conflicts),
     }
+    audited?;
+    Ok(status)
+}
+
+fn exit_status(undone: &Undone) -> ExitStatus {
+    match undone {
+        Undone::Done => ExitStatus::Success,
+        Undone::Conflict(_) => ExitStatus::NotCommitted,
+        Undone::Unfinished(_) => ExitStatus::Unfinished,
+    }
+}
+
+/// Returns what the audit line says.
+fn outcome(undone: &Undone, run: &str) -> CommitOutcome {
+    let (state, conflicts) = match undone {
+        Undone::Done => ("undone", None),
+        Undone::Conflict(conflicts) => (CommitState::Conflict.into(), Some(conflicts)),
+        Undone::Unfinished(conflicts) => (CommitState::Unfinished.into(), Some(conflicts)),
+    };
+    let reason = |Conflict { path, why }: &Conflict| format!("`{}`: {why}", path.display());
+    let error = conflicts.map(|conflicts| conflicts.iter().map(reason).collect::<Vec<_>>().join("; "));
+    CommitOutcome { state, run: Some(run.to_owned()), changed: conflicts.is_none().then_some(true), error }
 }
 
 /// Prints what is not as a transaction expects it.
