@@ -1,6 +1,7 @@
 //! `modbox play --preview` and `--transaction`: a whole play on layers, in which each task sees what earlier ones did.
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
@@ -135,4 +136,87 @@ fn what_a_play_on_layers_cannot_hold_is_refused() {
         let ran = play(&user, &task, &["--preview"]).exits_with(3);
         assert!(ran.stderr_text().contains("only root can do that"), "{ran}");
     }
+}
+
+/// A play with a handler that reaches a service. It notifies another handler, and a third one changes files alone.
+const RESTART: &str = "
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - lineinfile: {path: %/tree/file, line: three}
+      notify: [restart it, files]
+  handlers:
+    - name: restart it
+      module.py: {do: \"socket.socket(socket.AF_UNIX).connect('%/service')\"}
+      notify: after
+    - name: files
+      lineinfile: {path: %/single, line: handled}
+    - name: after
+      lineinfile: {path: %/tree/other, line: after}
+";
+
+/// Runs the play. Returns what the service saw of the file when the handler reached it.
+fn restart(case: &Layered, text: &str, switches: &[&str]) -> (RunOutput, Option<String>) {
+    let service = case.dir.join("service");
+    let _ = fs::remove_file(&service);
+    let listener = UnixListener::bind(&service).unwrap();
+    let policy = "tasks:\n  'restart *': {allow: {write: [%/service]}}\n";
+    case.dir.write("policy.yaml", policy.replace('%', &case.dir.path().display().to_string()));
+    let waiting = listener.try_clone().unwrap();
+    let file = case.dir.join("tree/file");
+    // The handler's connection is the only one, so that what the file has then is what it had at the end of this run.
+    let seen = std::thread::spawn(move || waiting.accept().ok().map(|_| fs::read_to_string(file).unwrap()));
+    let ran = play(case, text, &[&["--policy", "%/policy.yaml"], switches].concat());
+    rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
+    (ran, seen.join().unwrap())
+}
+
+#[test]
+fn handlers_that_reach_out_run_after_the_commit() {
+    let Some(case) = case() else { return };
+    let before = case.state();
+    let (ran, seen) = restart(&case, RESTART, &["--preview", "--output", "jsonl"]);
+    let outside = effect(&ran.exits_with(0))["outside"].clone();
+    assert_eq!(outside, json!([{"kind": "handler", "subject": "restart it", "withheld": true}]));
+    assert_eq!((seen, case.state()), (None, before.clone()));
+
+    let failing = RESTART.replace("  handlers:\n", "    - fail: {msg: x}\n  handlers:\n");
+    let (ran, seen) = restart(&case, &failing, &["--transaction", "--force-handlers"]);
+    ran.exits_with(1);
+    assert_eq!((seen, case.state()), (None, before));
+
+    let (ran, seen) = restart(&case, RESTART, &["--transaction", "--audit", "%/audit.jsonl"]);
+    let ran = ran.exits_with(0);
+    let audited = case.read("audit.jsonl");
+    let commit = audited.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let commit = commit.filter(|line| !line["effect"].is_null()).collect::<Vec<_>>();
+    assert_eq!(commit.len(), 1, "{audited}");
+    assert_eq!(
+        (&commit[0]["module"]["name"], &commit[0]["effect"]["state"]),
+        (&json!("modbox play"), &json!("committed"))
+    );
+    assert_eq!(seen.as_deref(), Some("one\ntwo\nthree\n"), "{ran}");
+    assert_eq!(
+        (case.read("single").as_str(), case.read("tree/other").as_str()),
+        ("single\nhandled\n", "other\nafter\n")
+    );
+    let text = ran.stdout_text();
+    let order =
+        ["RUNNING HANDLER [files]", "committed", "RUNNING HANDLER [restart it]", "RUNNING HANDLER [after]", "RECAP"];
+    let places: Vec<Option<usize>> = order.iter().map(|part| text.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {ran}");
+}
+
+#[test]
+fn a_handler_that_fails_after_the_commit_fails_the_play() {
+    let Some(case) = case() else { return };
+    let failing = RESTART.replace("connect('%/service')", "connect('%/none')");
+    let (ran, seen) = restart(&case, &failing, &["--transaction"]);
+    let ran = ran.exits_with(1);
+    assert_eq!(seen, None, "{ran}");
+    assert_eq!(
+        (case.read("tree/file").as_str(), case.read("tree/other").as_str()),
+        ("one\ntwo\nthree\n", "other\n"),
+        "{ran}"
+    );
 }

@@ -49,7 +49,7 @@ pub use self::listener::{CallListener, ListenerState, ReportedCall};
 pub use self::mount_attributes::set_mount_attributes;
 pub use self::on_host_calls::named_process;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
-pub use self::private_mounts::enter_private_mounts;
+pub use self::private_mounts::PrivateMounts;
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from, start_who_mounts};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
 pub use self::reported::{ReportedCalls, refused_call};

@@ -97,7 +97,7 @@ mod tests {
         let layers = Layers::open(&plan).unwrap();
         let written = || {
             if layers.need_mounts() {
-                modbox_kernel::enter_private_mounts().unwrap();
+                modbox_kernel::PrivateMounts::enter().unwrap();
             }
             let attached = layers.iter().zip(["0", "1"]).map(|(layer, name)| layer.attach(&at(name)).unwrap());
             let attached: Vec<PathBuf> = attached.collect();

@@ -152,7 +152,7 @@ mod tests {
         fs::write(directory.path().join("tree/file"), "old").unwrap();
         fs::write(directory.path().join("single"), "old").unwrap();
         let work = || {
-            modbox_kernel::enter_private_mounts().unwrap();
+            modbox_kernel::PrivateMounts::enter().unwrap();
             let mut hub = Hub::attach(&directory.path().join("hub"), 2).unwrap();
             action(&mut hub, directory.path());
         };

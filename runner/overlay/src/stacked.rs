@@ -92,7 +92,7 @@ mod tests {
         let mut layers = Layers::none();
         let seen = std::thread::scope(|scope| {
             let work = || {
-                modbox_kernel::enter_private_mounts().unwrap();
+                modbox_kernel::PrivateMounts::enter().unwrap();
                 layers.attach_over(&at("tree/inner"), &[], &plan).unwrap();
                 fs::write(at("tree/inner/file"), "new").unwrap();
                 layers.attach_over(&at("tree"), &[at("tree/real")], &plan).unwrap();

@@ -64,7 +64,7 @@ pub use self::grant::PathOption;
 pub use self::layered::{
     AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError,
     LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange, ShownEntry,
-    WarmLayers, apply_saved, in_one_line, recover_transactions, withhold_outside,
+    WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, withhold_outside,
 };
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};

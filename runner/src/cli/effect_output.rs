@@ -38,7 +38,12 @@ pub(crate) fn push_effect(text: &mut String, effect: &EffectReport) {
     }
     for outside in &effect.outside {
         let what = format!("{} {}", outside.kind, outside.subject);
-        let state = if outside.withheld { "withheld; --preview-net gives it" } else { "real, and cannot be undone" };
+        let state = match (outside.kind.as_str(), outside.withheld) {
+            ("handler", true) => "not run; a transaction runs it after the commit",
+            ("handler", false) => "after the commit; what it does cannot be undone",
+            (_, true) => "withheld; --preview-net gives it",
+            (_, false) => "real, and cannot be undone",
+        };
         let _ = writeln!(text, "  outside: {} ({state})", clean_line(&what));
     }
     push_commit(text, effect.mode, &effect.commit);

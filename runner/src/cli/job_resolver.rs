@@ -154,6 +154,16 @@ impl<'a> JobResolver<'a> {
         resolved.map_err(|message| self.audit.job_not_run(&job.module, message))
     }
 
+    /// Returns whether a task's module is granted an effect that no layer holds.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or the grants contradict each other.
+    pub(crate) fn reaches_out(&mut self, job: &Job, found: &FoundModule, names: &TaskNames) -> Result<bool, String> {
+        let module = self.loaded(job, found)?;
+        self.settings.reaches_out(&found.name, module.digest(), names).map_err(|error| error_words(&error))
+    }
+
     /// Returns the policy of a module without specific rules.
     pub(crate) fn policy(&self) -> &Policy {
         &self.policy

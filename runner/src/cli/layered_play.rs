@@ -1,6 +1,7 @@
-//! Runs a whole play on layers: prepares them, and shows or commits what the play has changed.
+//! A whole play on layers: prepares them, and shows or commits what the play has changed.
 //!
-//! The play runs in a thread with mounts of its own, and commits in a thread without them.
+//! The play runs in a thread with mounts of its own. The thread leaves them before it commits, since a commit is made on the
+//! machine's own files.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,120 +9,202 @@ use std::rc::Rc;
 use modbox_policy::Policy;
 use modbox_scratch::ScratchRoot;
 
-use crate::app::{CommitChoices, CommitState, Effect, EffectReport, OutsideEffect, PlayChanges, PlayLayers};
-use crate::app::{recover_transactions, withhold_outside};
+use crate::app::audit::{AuditedCommit, CommitOutcome};
+use crate::app::{
+    CommitChoices, CommitState, Effect, EffectReport, LayeredError, OutsideEffect, PlayChanges, PlayLayers,
+    recover_transactions, withhold_outside,
+};
 use crate::cli::args::{PlayArgs, PlayFormat};
+use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::effect_output::push_effect;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::play::SharedPlayLayers;
 use crate::cli::settings::Settings;
 use crate::cli::{layered, output};
 
-/// What a play on layers needs beside the layers.
-#[derive(Debug)]
-pub(crate) struct PreparedLayers {
+/// A play on layers, shared with the runner of its modules.
+pub(crate) type SharedLayeredPlay<'a> = Rc<LayeredPlay<'a>>;
+
+/// A play on layers.
+pub(crate) struct LayeredPlay<'a> {
+    context: &'a Context,
+    args: &'a PlayArgs,
     effect: Effect,
-    outside: Vec<OutsideEffect>,
     /// The grants of every module.
     policy: Policy,
     choices: Option<CommitChoices>,
+    audit: Audit,
+    progress: RefCell<Progress>,
 }
 
-/// Prepares a play on layers. Returns `None` for a play that changes the machine at once.
-///
-/// # Errors
-///
-/// The grants are wrong, or cannot be withheld; or an interrupted transaction cannot be looked at.
-pub(crate) fn prepare(context: &Context, args: &PlayArgs) -> Result<Option<PreparedLayers>, Failure> {
-    let layers = &args.layers;
-    let effect = match (layers.preview, layers.transaction) {
-        (true, _) => Effect::Preview,
-        (false, true) => Effect::Transaction,
-        (false, false) => return Ok(None),
-    };
-    if args.check {
-        let message = "a preview of a play shows what a real run changes; leave out `--check`";
-        return Err(anyhow::anyhow!(message)).or_usage();
+/// What changes while a play on layers runs.
+struct Progress {
+    state: State,
+    outside: Vec<OutsideEffect>,
+    /// Why the changes of an ended play are not known.
+    failure: Option<Failure>,
+}
+
+/// How far a play on layers is.
+#[derive(Debug)]
+enum State {
+    /// Its tasks change layers.
+    Layered(Box<PlayLayers>),
+    /// Its changes were shown, and committed or discarded.
+    Ended(Ended),
+}
+
+/// How the changes of a play ended.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    commit: CommitState,
+    /// Whether everything was seen, or the operator accepts less.
+    is_accepted: bool,
+}
+
+impl<'a> LayeredPlay<'a> {
+    /// Gives this thread mounts of its own, with layers over what every module may write. Returns `None` for a play that
+    /// changes the machine at once.
+    ///
+    /// # Errors
+    ///
+    /// The grants are wrong, or cannot be withheld; an interrupted transaction cannot be looked at; this user can make no
+    /// layers; or a granted directory can have none.
+    pub(crate) fn enter(context: &'a Context, args: &'a PlayArgs) -> Result<Option<SharedLayeredPlay<'a>>, Failure> {
+        let layers = &args.layers;
+        let effect = match (layers.preview, layers.transaction) {
+            (true, _) => Effect::Preview,
+            (false, true) => Effect::Transaction,
+            (false, false) => return Ok(None),
+        };
+        if args.check {
+            let message = "a preview of a play shows what a real run changes; leave out `--check`";
+            return Err(anyhow::anyhow!(message)).or_usage();
+        }
+        let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+        let merged = settings.for_every_module().or_usage()?;
+        let mut policy = merged.policy;
+        let accepted = layers.preview_net || effect == Effect::Transaction;
+        let outside = withhold_outside(&mut policy, layered::outside(accepted)).or_usage()?;
+        let choices = match effect {
+            Effect::Preview => None,
+            Effect::Transaction => Some(layered::choices(context, layers.durable, layers.keep_undo).or_usage()?),
+        };
+        if let Some(choices) = &choices {
+            recover_transactions(choices).or_internal()?.iter().for_each(|note| output::print_note(note));
+        }
+        let audit = Audit::open(&policy)?;
+        let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
+        let own = scratch.folders().or_internal()?.into_iter().chain(context.environment.cache_dir.clone());
+        let mut layers = PlayLayers::enter(&merged.limits, own.collect()).or_unavailable()?;
+        layers.cover(&policy).or_unavailable()?;
+        let progress = Progress { state: State::Layered(Box::new(layers)), outside, failure: None };
+        let progress = RefCell::new(progress);
+        Ok(Some(Rc::new(Self { context, args, effect, policy, choices, audit, progress })))
     }
-    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let mut policy = settings.for_every_module().or_usage()?.policy;
-    let accepted = layers.preview_net || effect == Effect::Transaction;
-    let outside = withhold_outside(&mut policy, layered::outside(accepted)).or_usage()?;
-    let choices = match effect {
-        Effect::Preview => None,
-        Effect::Transaction => Some(layered::choices(context, layers.durable, layers.keep_undo).or_usage()?),
-    };
-    if let Some(choices) = &choices {
-        recover_transactions(choices).or_internal()?.iter().for_each(|note| output::print_note(note));
+
+    /// Returns whether changes are held by layers, and not yet committed or discarded.
+    pub(crate) fn holds_changes(&self) -> bool {
+        matches!(self.progress.borrow().state, State::Layered(_))
     }
-    Ok(Some(PreparedLayers { effect, outside, policy, choices }))
-}
 
-/// Gives this thread mounts of its own, with layers over what every module may write.
-///
-/// # Errors
-///
-/// This user can make no layers, or a granted directory can have none.
-pub(crate) fn enter(
-    context: &Context,
-    args: &PlayArgs,
-    prepared: Option<&PreparedLayers>,
-) -> Result<Option<SharedPlayLayers>, Failure> {
-    let Some(prepared) = prepared else { return Ok(None) };
-    let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let limits = settings.for_every_module().or_usage()?.limits;
-    let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
-    let own = scratch.folders().or_internal()?.into_iter().chain(context.environment.cache_dir.clone());
-    let mut layers = PlayLayers::enter(&limits, own.collect()).or_unavailable()?;
-    layers.cover(&prepared.policy).or_unavailable()?;
-    Ok(Some(Rc::new(RefCell::new(layers))))
-}
+    /// Makes layers over what a run may write. Returns whether there is a new layer; then directories that were opened
+    /// before show the machine's own files.
+    ///
+    /// # Errors
+    ///
+    /// A directory can have no layer.
+    pub(crate) fn cover(&self, policy: &Policy) -> Result<bool, LayeredError> {
+        match &mut self.progress.borrow_mut().state {
+            State::Layered(layers) => layers.cover(policy),
+            State::Ended(_) => Ok(false),
+        }
+    }
 
-/// Ends a play, and returns what it has changed.
-///
-/// # Errors
-///
-/// The changes cannot be known; they are discarded.
-pub(crate) fn finish(
-    layers: Option<SharedPlayLayers>,
-    status: ExitStatus,
-) -> Result<(ExitStatus, Option<PlayChanges>), Failure> {
-    let Some(layers) = layers.and_then(Rc::into_inner) else { return Ok((status, None)) };
-    let changes = layers.into_inner().finish().or_internal()?;
-    Ok((status, Some(changes)))
-}
+    /// Notes a handler that waits for the commit. A preview commits nothing, so that it does not run.
+    pub(crate) fn await_commit(&self, name: &str) {
+        let withheld = self.effect == Effect::Preview;
+        let effect = OutsideEffect { kind: "handler".to_owned(), subject: name.to_owned(), withheld };
+        self.progress.borrow_mut().outside.push(effect);
+    }
 
-/// Commits the changes of a successful play if it is a transaction, and prints them.
-///
-/// # Errors
-///
-/// Standard output cannot be written.
-pub(crate) fn conclude(
-    context: &Context,
-    args: &PlayArgs,
-    prepared: PreparedLayers,
-    changes: &PlayChanges,
-    status: ExitStatus,
-) -> Result<ExitStatus, Failure> {
-    let PreparedLayers { effect, outside, policy, choices } = prepared;
-    let mut report = changes.effect(effect, outside, args.diff);
-    let accepted = report.complete || args.layers.incomplete_ok;
-    if let Some(choices) = choices
-        && status == ExitStatus::Success
-    {
+    /// Commits the changes of a transaction before the play ends, for handlers that wait. Returns whether they may run.
+    pub(crate) fn commit(&self) -> bool {
+        self.choices.is_some()
+            && self.end(true).unwrap_or_else(|failure| {
+                self.progress.borrow_mut().failure = Some(failure);
+                false
+            })
+    }
+
+    /// Ends the layers of a play, once. Shows the changes, and commits them if the play is a transaction and succeeded.
+    /// Returns whether the machine has the changes now.
+    fn end(&self, succeeded: bool) -> Result<bool, Failure> {
+        let mut progress = self.progress.borrow_mut();
+        let discarded = State::Ended(Ended { commit: CommitState::Discarded, is_accepted: true });
+        let State::Layered(layers) = std::mem::replace(&mut progress.state, discarded) else { return Ok(false) };
+        let changes = layers.finish().or_internal()?;
+        let mut report = changes.effect(self.effect, std::mem::take(&mut progress.outside), self.args.diff);
+        let is_accepted = report.complete || self.args.layers.incomplete_ok;
+        let audited = match self.choices.as_ref().filter(|_| succeeded) {
+            Some(choices) => self.commit_changes(&changes, choices, &mut report, is_accepted)?,
+            None => Ok(()),
+        };
+        let commit = report.commit.state;
+        progress.state = State::Ended(Ended { commit, is_accepted });
+        print(&report, self.args.output)?;
+        audited?;
+        Ok(matches!(commit, CommitState::Committed | CommitState::Nothing))
+    }
+
+    /// Commits the changes of a play, and audits that. Returns whether the end of the commit could be audited.
+    ///
+    /// # Errors
+    ///
+    /// The start of the commit cannot be audited. Then nothing is committed.
+    fn commit_changes(
+        &self,
+        changes: &PlayChanges,
+        choices: &CommitChoices,
+        report: &mut EffectReport,
+        is_accepted: bool,
+    ) -> Result<Result<(), Failure>, Failure> {
+        let path = self.args.files.first().map(|file| self.context.environment.absolute(file)).unwrap_or_default();
+        let pending = self.audit.start_commit(self.context, AuditedCommit { command: "play", path: &path })?;
         report.commit.reasons.clone_from(&report.incomplete);
         report.commit.state = CommitState::Refused;
-        let committed = accepted.then(|| context.cleanup.hold(|| changes.commit(&policy, &choices))).flatten();
+        let commit = || changes.commit(&self.policy, choices);
+        let committed = is_accepted.then(|| self.context.cleanup.hold(commit)).flatten();
         committed.into_iter().for_each(|commit| report.commit = commit);
+        let status = exit_status(ExitStatus::Success, Ended { commit: report.commit.state, is_accepted });
+        Ok(pending.finish(&CommitOutcome::from(&report.commit), status))
     }
-    print(&report, args.output)?;
-    Ok(match (status, report.commit.state) {
+
+    /// Ends the layers of a play if they are still there. Returns the exit status: that of the play, or one that tells that
+    /// its changes were not committed.
+    ///
+    /// # Errors
+    ///
+    /// The changes cannot be known, and are discarded; or standard output cannot be written.
+    pub(crate) fn conclude(&self, status: ExitStatus) -> Result<ExitStatus, Failure> {
+        self.end(status == ExitStatus::Success)?;
+        let mut progress = self.progress.borrow_mut();
+        if let Some(failure) = progress.failure.take() {
+            return Err(failure);
+        }
+        let State::Ended(ended) = progress.state else { return Ok(status) };
+        Ok(exit_status(status, ended))
+    }
+}
+
+/// Returns the exit status of a play, which tells also that its changes were not committed.
+fn exit_status(status: ExitStatus, Ended { commit, is_accepted }: Ended) -> ExitStatus {
+    match (status, commit) {
         (ExitStatus::Success, CommitState::Unfinished) => ExitStatus::Unfinished,
         (ExitStatus::Success, state) if state.is_failure() => ExitStatus::NotCommitted,
-        (ExitStatus::Success, _) if !accepted => ExitStatus::NotCommitted,
+        (ExitStatus::Success, _) if !is_accepted => ExitStatus::NotCommitted,
         (status, _) => status,
-    })
+    }
 }
 
 fn print(report: &EffectReport, format: PlayFormat) -> Result<(), Failure> {

@@ -252,6 +252,6 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         // A reader that went away ends the output, not the play.
         written.unwrap_or_default();
     });
-    let end = run::run(&playbook, &engine, &mut machine, &mut callback, &options, &settings);
+    let end = run::run(std::slice::from_ref(&playbook), &engine, &mut machine, &mut callback, &options, &settings);
     Ok(ExitCode::from(u8::from(end.failed) * 2))
 }

@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn a_thread_without_mounts_of_its_own_is_told() {
         assert_eq!(of_this_thread(), None);
-        let inside = std::thread::spawn(|| modbox_kernel::enter_private_mounts().map(|()| of_this_thread())).join();
+        let inside = std::thread::spawn(|| modbox_kernel::PrivateMounts::enter().map(|_| of_this_thread())).join();
         // Only root can have mounts of its own.
         if let Ok(Ok(thread)) = inside {
             assert!(thread.is_some());

@@ -118,14 +118,18 @@ def check_list(place, before, effect, excused):
     return told
 
 
-def check_links(before, after, changes):
-    """Yields the sets of names of one file that were made or broken without a change of one of the names, or of a folder
-    around it. The report does not tell the sets themselves."""
-    told = [change[key] for change in changes for key in ("path", "from") if key in change]
+def check_links(before, after, effect):
+    """Yields the sets of names of one file that the report does not tell, or tells otherwise."""
+    told = {tuple(sorted(group)) for group in effect.get("links", [])}
+    for group in sorted(told - after):
+        yield f"told as names of one file, and are not: {group}"
+    for group in sorted(after - before - told):
+        yield f"names of one file, and not told: {group}"
+    changed = [change[key] for change in effect["changes"] for key in ("path", "from") if key in change]
     grown = {group for group in before - after if any(set(group) <= set(other) for other in after)}
-    for group in (before ^ after) - grown:
-        if not any(path == name or path.startswith(name + "/") for path in group for name in told):
-            yield f"names of one file before or after, and no change of them: {group}"
+    for group in (before - after) - grown:
+        if not any(path == name or path.startswith(name + "/") for path in group for name in changed):
+            yield f"names of one file before, and no change of them: {group}"
 
 
 def claims(case, preview, direct, is_changed):
@@ -181,7 +185,7 @@ def prove(side, number, case):
         faults.extend(differences(compared(case, told), compared(case, real), excused))
     except applier.Unfit as unfit:
         faults.append(str(unfit))
-    faults.extend(check_links(links, place.links(), effect["changes"]))
+    faults.extend(check_links(links, place.links(), effect))
     faults.extend(claims(case, preview, direct, real != before))
     if (effect["complete"], bool(excused)) != (not case.flagged, case.flagged):
         faults.append(f"complete is {effect['complete']} with {effect.get('incomplete')}")

@@ -42,6 +42,9 @@ pub struct EffectReport {
     /// Number of changes that are not in the list.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut: u64,
+    /// Sets of paths that are names of one file after the run, if a name of the set is among the changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Vec<String>>,
     /// Granted effects that no layer holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideEffect>,
@@ -155,14 +158,14 @@ pub struct ShownEntry {
     pub xattrs: Vec<String>,
 }
 
-/// A granted effect that no layer holds.
+/// A granted effect that no layer holds, or a handler of a play that waits for the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutsideEffect {
-    /// Capability.
+    /// Capability, or `handler`.
     pub kind: String,
-    /// Subject of the grant.
+    /// Subject of the grant, or name of the handler.
     pub subject: String,
-    /// Whether the run had no such grant, so that the effect cannot have happened.
+    /// Whether the run had no such grant, or the handler does not run, so that the effect cannot have happened.
     pub withheld: bool,
 }
 

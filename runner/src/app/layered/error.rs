@@ -23,6 +23,9 @@ pub enum LayeredError {
          play with `--check`"
     )]
     PlayMounts(#[source] io::Error),
+    /// The thread of a play cannot go back to the machine's own mounts.
+    #[error("failed to leave the mounts of the play, so that nothing can be committed")]
+    LeaveMounts(#[source] io::Error),
     /// A directory for a layer cannot be made.
     #[error("failed to make the directory `{}` for a layer", path.display())]
     Directory {

@@ -38,7 +38,7 @@ pub use self::effect_report::{
 pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
 pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
-pub use self::outside::withhold_outside;
+pub use self::outside::{reaches_out, withhold_outside};
 pub use self::play_layers::{PlayChanges, PlayLayers};
 pub use self::saved_run::{AppliedChanges, apply_saved};
 use self::shown_changes::{ShownChanges, Shows};

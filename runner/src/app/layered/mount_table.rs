@@ -40,7 +40,7 @@ mod tests {
     fn mounts_of_a_thread_of_its_own_are_not_the_machines() {
         let directory = tempfile::tempdir().unwrap();
         let attached = || {
-            modbox_kernel::enter_private_mounts()?;
+            modbox_kernel::PrivateMounts::enter()?;
             let tables = (MountTable::now()?, File::open("/proc/thread-self/mountinfo").map(MountTable)?);
             let _hub = Hub::attach(directory.path(), 1).map_err(io::Error::other)?;
             Ok::<_, io::Error>((tables.0.has_changed(), tables.1.has_changed()))

@@ -24,6 +24,13 @@ pub fn withhold_outside(policy: &mut Policy, effects: RealEffects) -> Result<Vec
     Ok(outside)
 }
 
+/// Says whether a policy grants an effect that no layer holds: the network, a socket, a pipe or a device.
+#[must_use]
+pub fn reaches_out(policy: &Policy) -> bool {
+    policy.grants().into_iter().any(|grant| is_outside(grant.capability))
+        || policy.paths().iter().any(|grant| check_special(grant).is_err())
+}
+
 fn is_outside(capability: Capability) -> bool {
     matches!(capability, Capability::Net | Capability::Listen)
 }
@@ -42,7 +49,8 @@ mod tests {
         let outside = withhold_outside(&mut accepted, RealEffects::Accepted).unwrap();
         assert_eq!((outside[0].subject.as_str(), outside[0].withheld), ("example.org:443", false));
         assert_eq!(accepted, policy);
+        assert!(reaches_out(&policy));
         assert!(withhold_outside(&mut policy, RealEffects::Refused).unwrap()[0].withheld);
-        assert!(policy.net().is_empty());
+        assert!(policy.net().is_empty() && !reaches_out(&policy));
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use modbox_kernel::PrivateMounts;
 use modbox_overlay::change_list::ChangeList;
 use modbox_overlay::commit::Start;
 use modbox_overlay::layers::{LayerPlan, Layers};
@@ -23,6 +24,7 @@ use crate::app::layered::{plan, transaction};
 /// Layers of a play that runs.
 #[derive(Debug)]
 pub struct PlayLayers {
+    mounts: PrivateMounts,
     layers: Layers,
     plan: LayerPlan,
     /// Directories of modbox itself, which have no layer.
@@ -38,9 +40,9 @@ impl PlayLayers {
     ///
     /// This user may not make mounts.
     pub fn enter(limits: &Limits, own: Vec<PathBuf>) -> Result<Self, LayeredError> {
-        modbox_kernel::enter_private_mounts().map_err(LayeredError::PlayMounts)?;
+        let mounts = PrivateMounts::enter().map_err(LayeredError::PlayMounts)?;
         let plan = plan::of(&Policy::default(), limits, Path::new(""));
-        Ok(Self { layers: Layers::none(), plan, own, start: Start::settled() })
+        Ok(Self { mounts, layers: Layers::none(), plan, own, start: Start::settled() })
     }
 
     /// Makes layers over all that a policy grants for writing and that no layer holds yet. A single file is held by a layer
@@ -79,14 +81,16 @@ impl PlayLayers {
         self.own.iter().any(|own| path.starts_with(own))
     }
 
-    /// Ends the play, and returns what it has changed. Call it in the thread of the layers.
+    /// Ends the layers, and returns what the play has changed. Call it in the thread of the layers, which sees the machine's
+    /// own files again.
     ///
     /// # Errors
     ///
-    /// A file of a layer is still written, or a layer cannot be read.
+    /// A file of a layer is still written, a layer cannot be read, or the thread cannot leave its mounts.
     pub fn finish(self) -> Result<PlayChanges, LayeredError> {
         self.layers.freeze()?;
         let lists = self.layers.changes(ListBounds::default())?;
+        self.mounts.leave().map_err(LayeredError::LeaveMounts)?;
         Ok(PlayChanges { observed: ObservedLayers { layers: self.layers, lists, start: self.start } })
     }
 }
@@ -108,7 +112,7 @@ impl PlayChanges {
         for (layer, list) in self.observed.layers.iter().zip(&self.observed.lists) {
             shown.add(layer, list, shows);
         }
-        let ShownChanges { totals, changes, cut, incomplete } = shown;
+        let ShownChanges { totals, changes, cut, links, incomplete } = shown;
         EffectReport {
             mode,
             changed: self.observed.lists.iter().any(ChangeList::is_changed),
@@ -120,12 +124,13 @@ impl PlayChanges {
             totals,
             changes,
             cut,
+            links,
             outside,
             commit: CommitReport::of(CommitState::Discarded),
         }
     }
 
-    /// Commits the changes, all or none. Call it in a thread that has no mounts of its own.
+    /// Commits the changes, all or none.
     #[must_use]
     pub fn commit(&self, policy: &Policy, choices: &CommitChoices) -> CommitReport {
         transaction::commit(&self.observed, policy, choices)

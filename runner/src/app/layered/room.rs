@@ -20,7 +20,7 @@ pub(super) fn in_room<T: Send>(needs_mounts: bool, action: impl FnOnce() -> T + 
     thread::scope(|scope| {
         let thread = scope.spawn(move || {
             let _span = span.entered();
-            modbox_kernel::enter_private_mounts().map_err(LayeredError::Mounts)?;
+            modbox_kernel::PrivateMounts::enter().map_err(LayeredError::Mounts)?;
             Ok(action())
         });
         thread.join().map_err(|_| LayeredError::Thread)?

@@ -29,6 +29,7 @@ pub(super) struct ShownChanges {
     pub(super) totals: Totals,
     pub(super) changes: Vec<ShownChange>,
     pub(super) cut: u64,
+    pub(super) links: Vec<Vec<String>>,
     pub(super) incomplete: Vec<Remark>,
 }
 
@@ -53,6 +54,14 @@ impl ShownChanges {
             let shown = self.shown(layer, change, shows);
             self.changes.push(shown);
         }
+        let left = MAX_CHANGES.saturating_sub(self.links.iter().map(Vec::len).sum());
+        let mut listed = 0;
+        let sets = list.links.iter().take_while(|set| {
+            listed += set.len();
+            listed <= left
+        });
+        let all = |set: &Vec<PathBuf>| set.iter().map(|path| absolute(layer.path(), path)).collect();
+        self.links.extend(sets.map(all));
         let left = MAX_REMARKS.saturating_sub(self.incomplete.len());
         self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(layer.path(), part)));
     }

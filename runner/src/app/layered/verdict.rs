@@ -23,7 +23,7 @@ pub(super) fn effect(
     outside: Vec<OutsideEffect>,
     check: Option<CheckObserved>,
 ) -> EffectReport {
-    let ShownChanges { totals, changes, cut, incomplete } = shown;
+    let ShownChanges { totals, changes, cut, links, incomplete } = shown;
     let claimed = claimed(report);
     let is_withheld = outside.iter().any(|effect| effect.withheld);
     let mut incomplete = incomplete;
@@ -48,6 +48,7 @@ pub(super) fn effect(
         totals,
         changes,
         cut,
+        links,
         outside,
         commit: CommitReport::of(CommitState::Discarded),
     }

@@ -66,7 +66,7 @@ impl WarmLayers {
     pub fn enter(runner: &Runner, policy: &Policy, limits: &Limits) -> Result<Self, RunError> {
         let directory = runner.scratch.create(DirPurpose::Run, None)?;
         let mounts = MountTable::now().map_err(LayeredError::Mounts)?;
-        modbox_kernel::enter_private_mounts().map_err(LayeredError::Mounts)?;
+        modbox_kernel::PrivateMounts::enter().map_err(LayeredError::Mounts)?;
         let LayerPlan { trees, names, .. } = plan::of(policy, limits, directory.path());
         // Not at the run's directory itself: its lock, which keeps the sweep from removing what is in it, would be hidden.
         let at = directory.path().join(HUB);

@@ -17,7 +17,7 @@ use modbox_tasks::run::host::HostErrorKind;
 use modbox_tasks::run::listing::{self, Listing};
 use modbox_tasks::run::options::{RunOptions, UserInfo};
 use modbox_tasks::run::play::RunError;
-use modbox_tasks::run::playbook::{RunEnd, run as run_playbook};
+use modbox_tasks::run::playbook::{RunEnd, run as run_playbooks};
 use modbox_template::Engine;
 
 use crate::app::usual_python;
@@ -29,13 +29,12 @@ use crate::cli::deep_stack;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::job_resolver::JobResolver;
-use crate::cli::layered_play;
+use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay};
 use crate::cli::output;
 use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
 use crate::cli::play::inventory::{self, InventorySource};
 use crate::cli::play::{
-    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, SharedPlayLayers, Sink,
-    TaskModules, TaskResources,
+    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources,
 };
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
@@ -48,21 +47,20 @@ const MAX_SPARED: usize = 10;
 
 /// Runs the playbooks, on layers if that is asked for.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
-    let prepared = layered_play::prepare(context, args)?;
     let play = || {
-        let layers = layered_play::enter(context, args, prepared.as_ref())?;
-        let status = run_plays(context, args, layers.clone())?;
-        layered_play::finish(layers, status)
+        let layered = LayeredPlay::enter(context, args)?;
+        let status = run_plays(context, args, layered.clone())?;
+        layered.map_or(Ok(status), |layered| layered.conclude(status))
     };
-    let (status, changes) = deep_stack::run(play).or_internal()??;
-    match (prepared, changes) {
-        (Some(prepared), Some(changes)) => layered_play::conclude(context, args, prepared, &changes, status),
-        _ => Ok(status),
-    }
+    deep_stack::run(play).or_internal()?
 }
 
-/// Runs the playbooks. Layers are those of this thread.
-fn run_plays(context: &Context, args: &PlayArgs, layers: Option<SharedPlayLayers>) -> Result<ExitStatus, Failure> {
+/// Runs the playbooks. A play on layers is one of this thread.
+fn run_plays<'a>(
+    context: &'a Context,
+    args: &'a PlayArgs,
+    layered: Option<SharedLayeredPlay<'a>>,
+) -> Result<ExitStatus, Failure> {
     let mut settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     if args.layers.preview && !args.layers.preview_net {
         settings.withhold_network();
@@ -121,21 +119,14 @@ fn run_plays(context: &Context, args: &PlayArgs, layers: Option<SharedPlayLayers
     let modules = TaskModules::new(context, resolver, sequence, Arc::clone(&tree), args.prefer);
     let trust = ArgumentTrust::new(Arc::clone(&tree), args.strict.then(|| caller_folders(&files, &load)));
     let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust);
-    layers.into_iter().for_each(|layers| host.set_layers(layers));
+    layered.into_iter().for_each(|layered| host.set_layered(layered));
     if args.explain {
         return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
     }
     let mut sink = Sink::new(args.output, args.verbose);
-    let mut status = ExitStatus::Success;
-    for playbook in &playbooks {
-        let ended = run_playbook(playbook, &engine, &mut host, &mut sink, &options, &load);
-        status = exit_status(&ended);
-        if status != ExitStatus::Success {
-            break;
-        }
-    }
+    let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
-    Ok(status)
+    Ok(exit_status(&ended))
 }
 
 /// Explains the playbooks, and runs nothing.

@@ -18,11 +18,12 @@ use modbox_tasks::run::host::{
 };
 
 use crate::cli::context::Context;
+use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::play::argument_trust::ArgumentTrust;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
-use crate::cli::play::modules::{NotRun, SharedPlayLayers, TaskModules, TaskStart};
+use crate::cli::play::modules::{NotRun, TaskModules, TaskStart};
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::play_jobs::PlayJobs;
 use crate::cli::play::private_files::PrivateFiles;
@@ -64,9 +65,9 @@ impl<'a> PlayHost<'a> {
         Self { context, names, tree, modules, resources, jobs, trust, scratch, explained: None }
     }
 
-    /// Makes all runs work on layers.
-    pub(crate) fn set_layers(&mut self, layers: SharedPlayLayers) {
-        self.modules.set_layers(layers);
+    /// Makes all runs work on the layers of a play.
+    pub(crate) fn set_layered(&mut self, layered: SharedLayeredPlay<'a>) {
+        self.modules.set_layered(layered);
     }
 
     /// Makes the host explain runs instead of starting them. Returns where they are listed.
@@ -138,6 +139,14 @@ impl ActionHost for PlayHost<'_> {
                 Ok(ModuleRun { result, report: Value::Null })
             }
         }
+    }
+
+    fn runs_after_commit(&mut self, call: &ModuleCall) -> bool {
+        self.modules.runs_after_commit(self.names, &task_run(call))
+    }
+
+    fn commit(&mut self) -> bool {
+        self.modules.commit()
     }
 
     fn job(&mut self, question: &JobQuestion<'_>) -> Result<JobState, HostError> {

@@ -55,7 +55,7 @@ pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
 pub(crate) use self::host::PlayHost;
 use self::lookup_host::PlayLookups;
 use self::machine::Machine;
-pub(crate) use self::modules::{SharedPlayLayers, TaskModules};
+pub(crate) use self::modules::TaskModules;
 pub(crate) use self::names::ModuleNames;
 pub(crate) use self::resources::TaskResources;
 pub(crate) use self::sink::Sink;

@@ -1,6 +1,5 @@
 //! Runs the modules of tasks, one at a time, in warm processes.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,12 +12,13 @@ use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::Capability;
 
 use crate::app::library::FoundModule;
-use crate::app::{Admission, PlayLayers, PythonConfig, Report};
+use crate::app::{Admission, PythonConfig, Report};
 use crate::batch::{Ended, Job, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
+use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::implied_needs;
 use crate::cli::play::names::{Candidates, ModuleNames};
@@ -56,9 +56,6 @@ pub(crate) enum NotRun {
     Internal(String),
 }
 
-/// Layers that a play shares with the runner of its modules.
-pub(crate) type SharedPlayLayers = Rc<RefCell<PlayLayers>>;
-
 /// Runner of the modules of tasks.
 pub(crate) struct TaskModules<'a> {
     context: &'a Context,
@@ -71,8 +68,8 @@ pub(crate) struct TaskModules<'a> {
     surroundings: Surroundings,
     /// modbox's own modules that were looked for, and the reason if there is no component.
     own: HashMap<String, Result<FoundModule, String>>,
-    /// The layers of the play, if it runs on layers.
-    layers: Option<SharedPlayLayers>,
+    /// The play on layers, if it is one.
+    layered: Option<SharedLayeredPlay<'a>>,
     /// All interpreters, by those that a task names.
     interpreters: HashMap<NamedInterpreters, Arc<BTreeMap<String, String>>>,
 }
@@ -95,14 +92,44 @@ impl<'a> TaskModules<'a> {
             preference,
             surroundings: Surroundings::of_process(context),
             own: HashMap::new(),
-            layers: None,
+            layered: None,
             interpreters: HashMap::new(),
         }
     }
 
-    /// Makes all runs work on layers.
-    pub(crate) fn set_layers(&mut self, layers: SharedPlayLayers) {
-        self.layers = Some(layers);
+    /// Makes all runs work on the layers of a play.
+    pub(crate) fn set_layered(&mut self, layered: SharedLayeredPlay<'a>) {
+        self.layered = Some(layered);
+    }
+
+    /// Returns whether a handler is to run after the commit, as what its module is granted is more than files.
+    pub(crate) fn runs_after_commit(&mut self, names: &ModuleNames<'_>, run: &TaskRun<'_>) -> bool {
+        let Some(layered) = self.layered.clone().filter(|layered| layered.holds_changes()) else {
+            return false;
+        };
+        let Ok(Candidates { own, classic }) = Rc::unwrap_or_clone(names.find(run.name, run.collections)) else {
+            return false;
+        };
+        let own = own.and_then(|own| self.own(&own, classic.is_some()).ok());
+        let job = run.job();
+        self.resolver.begin_round();
+        // Which of the two runs depends on the arguments.
+        let waits =
+            classic.iter().chain(&own).any(|found| self.resolver.reaches_out(&job, found, &run.names).unwrap_or(false));
+        if waits {
+            layered.await_commit(&run.names.name);
+        }
+        waits
+    }
+
+    /// Commits what a play on layers has changed so far. Returns whether handlers that waited for it may run.
+    pub(crate) fn commit(&mut self) -> bool {
+        let Some(layered) = self.layered.clone() else { return true };
+        // A warm process can have files of the layers open.
+        self.sequence.cool();
+        let is_committed = layered.commit();
+        self.tree.reopen();
+        is_committed
     }
 
     /// Returns the policy of a module without rules of its own.
@@ -128,7 +155,7 @@ impl<'a> TaskModules<'a> {
         run: TaskRun<'_>,
         files: &[PrivateFile],
     ) -> Result<TaskStart, NotRun> {
-        if self.layers.is_some() {
+        if self.layered.as_ref().is_some_and(|layered| layered.holds_changes()) {
             let message =
                 "a task with `async` goes on after the play, and its layers end with the play; leave `async` out";
             return Err(NotRun::Refused(message.to_owned()));
@@ -208,8 +235,8 @@ impl<'a> TaskModules<'a> {
 
     /// Makes layers over what a run may write, if the play runs on layers.
     fn cover(&mut self, policy: &Policy) -> Result<(), NotRun> {
-        let Some(layers) = &self.layers else { return Ok(()) };
-        let covered = layers.borrow_mut().cover(policy);
+        let Some(layered) = &self.layered else { return Ok(()) };
+        let covered = layered.cover(policy);
         if covered.map_err(|error| NotRun::Refused(modbox_vocabulary::error_chain(&error)))? {
             // What was opened before shows the machine's own files.
             self.sequence.cool();

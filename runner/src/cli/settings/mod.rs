@@ -20,6 +20,7 @@ use self::files::FileChoice;
 pub(crate) use self::files::{PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
 use crate::app::library::Place;
+use crate::app::reaches_out;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 
@@ -175,6 +176,18 @@ impl Settings {
         Ok(effective)
     }
 
+    /// Returns whether a task's module is granted an effect that no layer holds, also if every run is one without the
+    /// network.
+    ///
+    /// # Errors
+    ///
+    /// As [`Settings::for_module`].
+    pub(crate) fn reaches_out(&self, name: &str, digest: &str, task: &TaskNames) -> anyhow::Result<bool> {
+        let mut sources = self.of_module(name, digest)?;
+        sources.extend(self.of_task(task)?);
+        Ok(reaches_out(&self.granted(sources)?.policy))
+    }
+
     /// Returns whether any module has specific rules.
     pub(crate) fn has_module_rules(&self) -> bool {
         !self.modules.is_empty()
@@ -201,14 +214,18 @@ impl Settings {
     }
 
     fn merged(&self, module_rules: Vec<Rules>) -> anyhow::Result<MergedPolicy> {
-        let mut sources = self.general.clone();
-        sources.extend(module_rules);
-        sources.push(self.switches.clone());
-        let mut merged = merge(&sources).context("the grants contradict each other")?;
+        let mut merged = self.granted(module_rules)?;
         if self.withholds_network {
             merged.policy = merged.policy.without_network();
         }
         Ok(merged)
+    }
+
+    fn granted(&self, module_rules: Vec<Rules>) -> anyhow::Result<MergedPolicy> {
+        let mut sources = self.general.clone();
+        sources.extend(module_rules);
+        sources.push(self.switches.clone());
+        merge(&sources).context("the grants contradict each other")
     }
 }
 

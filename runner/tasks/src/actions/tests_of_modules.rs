@@ -191,7 +191,7 @@ fn task_with(text: &str, options: &RunOptions) -> TaskEnd {
         playbook::read(&loader, "/p/play.yml").unwrap_or_else(|errors| panic!("{errors}"))
     };
     let mut results = Results::default();
-    run::run(&playbook, &engine, &mut host, &mut results, options, &settings);
+    run::run(std::slice::from_ref(&playbook), &engine, &mut host, &mut results, options, &settings);
     TaskEnd { calls: host.calls, result: results.0.pop().unwrap_or_default() }
 }
 

@@ -22,6 +22,18 @@ pub trait ActionHost: ActionNames {
     /// The module cannot be run at all. A module that ran and failed has a result.
     fn run_module(&mut self, call: &ModuleCall) -> Result<ModuleRun, HostError>;
 
+    /// Returns whether a handler is to run after [`ActionHost::commit`]: the changes of the play are held back, and the
+    /// handler may do more than change files. The call has no arguments.
+    fn runs_after_commit(&mut self, _handler: &ModuleCall) -> bool {
+        false
+    }
+
+    /// Makes the changes of a play that succeeded, if they are held back. Returns whether they are made, so that handlers that
+    /// waited run.
+    fn commit(&mut self) -> bool {
+        true
+    }
+
     /// Looks for resources of a provider of libral, or updates one. The call's name is that of the provider or of its type;
     /// its arguments are the resource's `name` and the attributes to set.
     ///

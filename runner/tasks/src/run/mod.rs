@@ -4,6 +4,7 @@
 //! business of the caller, through [`host::ActionHost`].
 
 pub mod act;
+pub mod after_commit;
 pub mod attempt;
 pub mod become_user;
 pub mod conditions;
@@ -24,6 +25,7 @@ pub mod iterator;
 pub mod job;
 pub mod job_folder;
 pub mod known_hosts;
+pub mod late_handlers;
 pub mod listing;
 pub mod looping;
 pub mod meta;

@@ -19,6 +19,7 @@ use crate::run::handlers;
 use crate::run::hosts;
 use crate::run::include::{self, IncludeError};
 use crate::run::iterator::PlayIterator;
+use crate::run::late_handlers;
 use crate::run::names;
 use crate::run::once;
 use crate::run::play_files;
@@ -272,12 +273,17 @@ fn is_like(name: &str, pattern: &str) -> bool {
     found.and_then(|found| found.span(0)) == Some((0, name.len()))
 }
 
-fn run_tasks(session: &mut Session<'_>, iterator: &mut PlayIterator) -> Result<(), RunError> {
+/// Runs the tasks of an iterator to its end.
+///
+/// # Errors
+///
+/// Something in a task is wrong, so that the run ends at once.
+pub fn run_tasks(session: &mut Session<'_>, iterator: &mut PlayIterator) -> Result<(), RunError> {
     while let Some(task) = iterator.next_task() {
         if session.host.is_interrupted() {
             return Err(Message::new("the run was interrupted").into());
         }
-        if task.is_handler() && !handlers::take_mark(session, &task) {
+        if task.is_handler() && (!handlers::take_mark(session, &task) || late_handlers::postpone(session, &task)) {
             continue;
         }
         let flush = matches!(task.kind, TaskKind::Implicit(ImplicitTask::FlushHandlers));

@@ -1,4 +1,4 @@
-//! Running a playbook: its plays in order, until one fails, and the recap.
+//! Running playbooks: their plays in order, until one fails, and the recap of each.
 
 use modbox_template::Engine;
 
@@ -7,13 +7,14 @@ use crate::model::play::Playbook;
 use crate::report::counters::Counters;
 use crate::report::events::{Event, Events};
 use crate::report::message::Message;
+use crate::run::after_commit;
 use crate::run::host::{ActionHost, HostErrorKind};
 use crate::run::options::RunOptions;
 use crate::run::play::{self, PlayEnd, RunError};
 use crate::run::play_files::load_message;
 use crate::run::session::Session;
 
-/// How a playbook ended.
+/// How playbooks ended.
 #[derive(Debug)]
 pub struct RunEnd {
     /// The counters of the recap, by host.
@@ -26,37 +27,61 @@ pub struct RunEnd {
     pub error: Option<RunError>,
 }
 
-/// Runs a playbook.
+/// Runs playbooks, one after the other, until a play fails. They share hosts, variables and counters, as those of one
+/// `ansible-playbook` do.
 pub fn run(
-    playbook: &Playbook,
+    playbooks: &[Playbook],
     engine: &Engine,
     host: &mut dyn ActionHost,
     events: &mut dyn Events,
     options: &RunOptions,
     settings: &LoadSettings,
 ) -> RunEnd {
-    events.event(Event::PlaybookStart { file: &playbook.file });
-    let text = format!("{} plays in {}", playbook.plays.len(), playbook.file);
-    events.event(Event::Verbose { level: 2, text: &text });
-    let Some(first) = playbook.plays.first() else {
+    let Some(first) = playbooks.iter().find_map(|playbook| playbook.plays.first()) else {
+        playbooks.iter().for_each(|playbook| announce(events, playbook));
         return RunEnd { counters: Vec::new(), failed: false, first_failure: None, error: None };
     };
     let mut session = Session::new(engine, host, events, options, settings, first);
-    let limits = options.limit_patterns();
-    if !limits.is_empty() && session.hosts.matching(&limits).is_empty() {
+    for (index, playbook) in playbooks.iter().enumerate() {
+        announce(session.events, playbook);
+        if let Err(error) = run_plays(&mut session, playbook, index + 1 == playbooks.len()) {
+            tell(&mut session, &error);
+            return end(session, true, Some(error));
+        }
+        if session.any_failed() {
+            break;
+        }
+    }
+    let failed = session.any_failed();
+    end(session, failed, None)
+}
+
+/// Tells that a playbook starts.
+fn announce(events: &mut dyn Events, playbook: &Playbook) {
+    events.event(Event::PlaybookStart { file: &playbook.file });
+    let text = format!("{} plays in {}", playbook.plays.len(), playbook.file);
+    events.event(Event::Verbose { level: 2, text: &text });
+}
+
+/// Runs the plays of a playbook, until one fails. After the last playbook, commits what plays have changed, if that is held
+/// back.
+fn run_plays(session: &mut Session<'_>, playbook: &Playbook, is_last: bool) -> Result<(), RunError> {
+    let has_plays = !playbook.plays.is_empty();
+    let limits = session.options.limit_patterns();
+    if has_plays && !limits.is_empty() && session.hosts.matching(&limits).is_empty() {
         let text = "Specified inventory, host pattern and/or --limit leaves us with no hosts to target.";
-        session.event(Event::Error(&Message::new(text)));
-        return end(session, true, Some(Message::new(text).into()));
+        return Err(Message::new(text).into());
     }
     for play in &playbook.plays {
-        match play::run(&mut session, play) {
-            Ok(PlayEnd::Done) => {}
-            Ok(PlayEnd::Failed) => break,
-            Err(error) => {
-                tell(&mut session, &error);
-                return end(session, true, Some(error));
-            }
+        if play::run(session, play)? == PlayEnd::Failed {
+            break;
         }
+    }
+    if is_last {
+        after_commit::run(session)?;
+    }
+    if !has_plays {
+        return Ok(());
     }
     let (counters, custom) = (session.all_counters(), session.custom.clone());
     session.event(Event::Stats { hosts: &counters, custom: &custom });
@@ -64,8 +89,7 @@ pub fn run(
         let text = format!("No matching task \"{name}\" found. Note: --start-at-task can only follow static includes.");
         session.events.event(Event::Error(&Message::new(text)));
     }
-    let failed = session.any_failed();
-    end(session, failed, None)
+    Ok(())
 }
 
 /// Tells why the run ends at once. An error of a file that was included comes with the lines that it is about.
@@ -223,7 +247,7 @@ mod tests {
         let playbook = load(play, others).unwrap_or_else(|errors| panic!("{errors}"));
         let mut text = String::new();
         let mut callback = Callback::new(TextOptions::default(), |_, part: &str| text.push_str(part));
-        let end = run(&playbook, &engine, &mut host, &mut callback, options, &settings);
+        let end = run(std::slice::from_ref(&playbook), &engine, &mut host, &mut callback, options, &settings);
         drop(callback);
         Run { text, end, calls: host.calls }
     }

@@ -68,6 +68,8 @@ pub struct Session<'a> {
     pub start_at: Option<String>,
     /// Tasks of the play that one host runs for all, by their places and how often they were reached.
     pub done_once: HashSet<(String, usize)>,
+    /// Handlers that wait for the commit.
+    pub late: Vec<LateHandlers>,
     /// Whether a play failed on the host.
     pub failed: bool,
     /// What stopped the run first.
@@ -84,6 +86,17 @@ pub struct HostState {
     pub counters: Counters,
     /// Whether a play failed on it, so that no further one runs.
     pub failed: bool,
+}
+
+/// Handlers of a play that wait for the commit.
+#[derive(Debug)]
+pub struct LateHandlers {
+    /// The host that the play ran for.
+    pub host: String,
+    /// The play as it was when the last of them was reached.
+    pub play: PlayState,
+    /// In the order in which they were reached, each once.
+    pub handlers: Vec<Arc<Task>>,
 }
 
 /// The state of a play.
@@ -170,6 +183,7 @@ impl<'a> Session<'a> {
             step: options.step,
             start_at: options.start_at_task.clone(),
             done_once: HashSet::new(),
+            late: Vec::new(),
             failed: false,
             first_failure: Cell::default(),
             next_id: 0,
