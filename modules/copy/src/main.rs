@@ -1,7 +1,7 @@
 //! `copy`: writes contents to a file.
 //!
 //! Parameters: `content` or `src`, `dest`, `force`, `backup`, `checksum`, `follow`; `mode`, `owner`, `group`.
-//! Returns: `dest`, `checksum`, `size`, `md5sum` and `backup_file` when there are any; owner, group and mode of `dest`.
+//! Returns: `dest`, `checksum`, `md5sum`, `size`, `backup_file` when there is one; owner, group and mode of `dest`.
 //! Capabilities: write access to `dest`, read access to `src`; `backup` needs the folder of `dest`.
 //!
 //! Ansible's `copy` transfers files from the controller; here, there is no controller, so `src` is a file of the host.
@@ -20,7 +20,7 @@ modbox_sdk::module! {
     returns = [
         dest: str = "The file that was written.",
         checksum: str = "The SHA-1 of the contents.",
-        md5sum: str if "changed" = "The MD5 of the contents.",
+        md5sum: str = "The MD5 of the contents.",
         size: int = "The length of the contents.",
         backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
@@ -78,6 +78,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         let size = i64::try_from(contents.len()).unwrap_or(i64::MAX);
         let result =
             Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest)).with("size", size);
+        let result = result.with("md5sum", modbox_checksum::md5(&contents));
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
     };
     let old = if dest.exists() { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
@@ -89,8 +90,10 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     if old.as_ref() == Some(&contents) && !replaces_link {
         return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
-    let diff = module.diff_wanted().then(|| diff(&args, &dest, old.as_deref(), &contents));
-    let mut exit = result(true).with("md5sum", modbox_checksum::md5(&contents));
+    // An action plugin makes the difference itself, under the name of its own source.
+    let is_of_action = args.original_basename.is_some();
+    let diff = (module.diff_wanted() && !is_of_action).then(|| diff(&args, &dest, old.as_deref(), &contents));
+    let mut exit = result(true);
     if !module.check_mode() {
         if !dest.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir()) {
             let parent = dest.parent().unwrap_or(&dest).display();

@@ -8,14 +8,18 @@ MOMENTS = {"start", "end", "delta", "atime", "mtime", "ctime", "inode", "dev", "
 # Keys of differences that may be paths of templates, or of their rendered copies.
 HEADERS = {"after_header"}
 # Keys that only one side has.
-LEFT_OUT = {"invocation", "exception", "failed_when_suppressed_exception", "deprecations", "warnings"}
+LEFT_OUT = {"invocation", "exception", "failed_when_suppressed_exception", "deprecations", "warnings", "connection"}
+# A header of one connection, which WASI keeps from components.
+CONNECTION = re.compile(r'\s*"connection": "close",')
 # What the components of `stat` and `find` do not tell of a file: what depends on who asks, what needs the programs `file` and
 # `lsattr`, and a time that WASI lacks.
 NOT_OF_COMPONENTS = {
     "readable", "writeable", "executable", "mimetype", "charset", "attributes", "attr_flags", "version", "ctime",
 }
+# Options that the component of `copy` does not have, so that an invocation does not tell them.
+NOT_OPTIONS = {"directory_mode", "local_follow", "remote_src", "validate"}
 # Temporary files: those of Ansible, of its actions, and of modbox.
-TEMPORARY = re.compile(r"/[^\s'\",]*/(ansible-tmp-[\w.-]+|ansible-local-\w+|modbox-\d+/[^/\s'\":]+|ansible[._]\w{8}|tmp\w{8})(/[^\s'\":,]*)?")
+TEMPORARY = re.compile(r"/[^\s'\",]*/(ansible-tmp-[\w.-]+|ansible-local-\w+|modbox-\d+/[^/\s'\":]+|ansible[._]\w{8}|tmp(?:[0-9a-f]{16}file|\w{8}))(/[^\s'\":,]*)?")
 BACKUP = re.compile(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~")
 HEADER = re.compile(r"^(\+\+\+ after: )/.*/", re.M)
 TIMES = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?")
@@ -28,6 +32,12 @@ PLACE = re.compile(r" at '[^']*:\d+:\d+'(?=\. Conditionals)|: \[Errno \d+\] [^\"
 LINE_OF_FILE = re.compile(r"^(Origin: \S+\.j2):\d+\n\n(?:\d+ .*\n)+", re.M)
 # Ansible shows the error of a task whose result it hides.
 HIDDEN = re.compile(r"^\[ERROR\]: [^\n]*\n(?:(?!\[ERROR\]: |TASK )[^\n]*\n)*?(?=fatal: [^\n]*\"censored\": )", re.M)
+# Some of Ansible's modules return empty differences where none are asked for.
+EMPTY_DIFF = re.compile(
+    r'^\s*"diff": \[\n(?:\s*[{}],?\n|\s*"(?:after|before)": "",?\n|\s*"(?:after|before)_header": "[^"\n]*",?\n)+\s*\],?\n', re.M
+)
+# As `stat` tells the attributes of a file, in several lines.
+ATTRIBUTES = re.compile(r'^\s*"attributes": \[\n(?:\s*"\w+",?\n)*\s*\],?\n', re.M)
 TEMPORARY_NAME = re.compile(r"\b(ansible|pre)\.\w{8}\b")
 
 
@@ -35,7 +45,7 @@ TEMPORARY_NAME = re.compile(r"\b(ansible|pre)\.\w{8}\b")
 OF_RESULT = re.compile(
     r"(\"(?:%s|src|_original_basename|unsafe_writes)\"): (?:\"[^\"]*\"|[\d.]+|true|false|null)" % "|".join(sorted(MOMENTS | HEADERS))
 )
-LINE_LEFT_OUT = re.compile(r"\s+\"(?:%s)\": (?!.*[\[{]$)" % "|".join(sorted(NOT_OF_COMPONENTS - {"ctime"})))
+LINE_LEFT_OUT = re.compile(r"\s+\"(?:%s)\": (?!.*[\[{]$)" % "|".join(sorted(NOT_OF_COMPONENTS | NOT_OPTIONS)))
 
 
 # What is compared of an event.
@@ -126,8 +136,11 @@ def events(found):
 
 def output(found):
     """Lines that a play prints for people."""
-    found = LINE_OF_FILE.sub(r"\1\n", HIDDEN.sub("", found))
-    lines = (line.rstrip() for line in text(HEADER.sub(r"\1", found)).splitlines())
+    for pattern in (HIDDEN, EMPTY_DIFF, ATTRIBUTES, CONNECTION):
+        found = pattern.sub("", found)
+    found = LINE_OF_FILE.sub(r"\1\n", found)
+    # Without the comma at the end, since the last entry may be one that is left out.
+    lines = (line.rstrip().removesuffix(",") for line in text(HEADER.sub(r"\1", found)).splitlines())
     return [OF_RESULT.sub(r"\1: …", line) for line in lines if not LINE_LEFT_OUT.match(line)]
 
 

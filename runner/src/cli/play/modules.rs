@@ -21,7 +21,7 @@ use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::implied_needs;
-use crate::cli::play::names::{Candidates, ModuleNames};
+use crate::cli::play::names::{Candidates, ModuleNames, OwnModule};
 use crate::cli::play::task_job::{JobFile, TaskJob};
 use crate::cli::play::task_run::{NamedInterpreters, TaskRun};
 use crate::cli::play::tree::PlayTree;
@@ -323,15 +323,19 @@ impl<'a> TaskModules<'a> {
         };
         match classic {
             Some(classic) => {
-                let fallback = format!("Ansible's own module ran, not modbox's component `{own}`: {refused}");
+                let fallback = format!("Ansible's own module ran, not modbox's component `{}`: {refused}", own.name());
                 Ok((classic, Some(fallback)))
             }
             None => Err(NotRun::Unknown(refused)),
         }
     }
 
-    /// Returns modbox's own module. Builds it if there is no other module for the name.
-    fn own(&mut self, name: &str, has_other: bool) -> Result<FoundModule, String> {
+    /// Returns the component for a name of ansible-core. Builds modbox's own if there is no other module for the name.
+    fn own(&mut self, own: &OwnModule, has_other: bool) -> Result<FoundModule, String> {
+        let name = match own {
+            OwnModule::Standard(name) => name,
+            OwnModule::Installed(found) => return Ok(found.clone()),
+        };
         if let Some(known) = self.own.get(name) {
             return known.clone();
         }
@@ -341,7 +345,7 @@ impl<'a> TaskModules<'a> {
             None => standard::build_if_stale(self.context, name).map_err(|failure| error_words(&failure.error)),
         };
         let found = component.map(|path| FoundModule::at(path, Path::new(name)));
-        self.own.insert(name.to_owned(), found.clone());
+        self.own.insert(name.clone(), found.clone());
         found
     }
 

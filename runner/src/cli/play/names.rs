@@ -2,7 +2,8 @@
 //!
 //! As in Ansible, `library` folders of the play and of its roles come first. A name of ansible-core that modbox has a component
 //! for leads to both: the component runs if its argument spec accepts the arguments of the task, else Ansible's own
-//! module.
+//! module. A component of that name in a folder of the operator takes the place of modbox's own; one in a `library` folder
+//! is the play's own module, and the only one.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -33,10 +34,29 @@ const LEGACY: &str = "ansible.legacy.";
 /// Modules that a name leads to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
-    /// Name of modbox's own module.
-    pub(crate) own: Option<String>,
+    /// A component for a name of ansible-core.
+    pub(crate) own: Option<OwnModule>,
     /// A module of a library, a collection or ansible-core.
     pub(crate) classic: Option<FoundModule>,
+}
+
+/// A component for a name of ansible-core.
+#[derive(Debug, Clone)]
+pub(crate) enum OwnModule {
+    /// modbox's own module of this name, which may not be built yet.
+    Standard(String),
+    /// A component in a folder of the operator.
+    Installed(FoundModule),
+}
+
+impl OwnModule {
+    /// Returns the name, without a collection.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Standard(name) => name,
+            Self::Installed(found) => &found.name,
+        }
+    }
 }
 
 /// A name, and the collections to search.
@@ -88,7 +108,7 @@ impl<'a> ModuleNames<'a> {
     /// Returns the full name that a name means: that of the collection, or that of ansible-core.
     pub(crate) fn full_name(&self, name: &str, collections: &[String]) -> Option<String> {
         match &*self.find(name, collections) {
-            Ok(Candidates { own: Some(own), .. }) => Some(format!("{BUILTIN}{own}")),
+            Ok(Candidates { own: Some(own), .. }) => Some(format!("{BUILTIN}{}", own.name())),
             Ok(Candidates { classic: Some(found), .. }) if found.name.contains('.') => Some(found.name.clone()),
             Ok(Candidates { classic: Some(found), .. }) => Some(format!("{LEGACY}{}", found.name)),
             _ => self.plugins.renamed(name).map(|action| format!("{BUILTIN}{action}")),
@@ -119,20 +139,38 @@ impl<'a> ModuleNames<'a> {
         let folders = self.libraries.borrow().clone();
         // In place of `./library`: a play does not depend on the working directory.
         library.folders.remove(0);
-        library.folders.insert(0, Place { origin: "`library` of the play and its roles", absent: "none", folders });
+        library.folders.insert(
+            0,
+            Place { origin: "`library` of the play and its roles", absent: "none", folders: folders.clone() },
+        );
+        // A component that the operator has installed under one of modbox's own names.
+        let installed = |name: &str| {
+            standard::name(Path::new(name))?;
+            let found = library.find_by_name(Path::new(name)).ok()?;
+            let Located::File(found) = found else { return None };
+            let is_installed =
+                is_component(&found.path) && !folders.iter().any(|folder| found.path.starts_with(folder));
+            is_installed.then_some(OwnModule::Installed(found))
+        };
+        let core = |name: &str| library.find_name(Path::new(&format!("{BUILTIN}{name}")));
         // A plain name, and one of `ansible.legacy`.
         let found_by = |name: &str| match library.find_by_name(Path::new(name)) {
-            Ok(Located::Own(own)) => candidates(Some(own), library.find_name(Path::new(name))),
-            Ok(Located::File(found)) => Ok(Candidates { own: None, classic: Some(found) }),
+            Ok(Located::Own(own)) => candidates(Some(OwnModule::Standard(own)), library.find_name(Path::new(name))),
+            Ok(Located::File(found)) => match installed(name) {
+                Some(own) => {
+                    // A module's messages name it as the task does.
+                    candidates(Some(own), core(name).map(|found| FoundModule { task_name: name.to_owned(), ..found }))
+                }
+                None => Ok(Candidates { own: None, classic: Some(found) }),
+            },
             Ok(Located::Project(_)) => {
                 Err(format!("`{name}` is a module project; build it, and put it into `library`"))
             }
             Err(error) => Err(modbox_vocabulary::error_chain(&error)),
         };
         if let Some(plain) = name.strip_prefix(BUILTIN) {
-            let own = standard::name(Path::new(plain)).map(str::to_owned);
-            let classic = library.find_name(Path::new(name));
-            return candidates(own, classic);
+            let standard = || standard::name(Path::new(plain)).map(|own| OwnModule::Standard(own.to_owned()));
+            return candidates(installed(plain).or_else(standard), core(plain));
         }
         if let Some(plain) = name.strip_prefix(LEGACY) {
             // A module's messages name it as the action does.
@@ -176,7 +214,12 @@ fn is_core(collection: &str) -> bool {
     matches!(collection, "ansible.builtin" | "ansible.legacy")
 }
 
-fn candidates(own: Option<String>, classic: Result<FoundModule, LookupError>) -> Result<Candidates, String> {
+/// Says whether a file is a component, by its name.
+fn is_component(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "wasm")
+}
+
+fn candidates(own: Option<OwnModule>, classic: Result<FoundModule, LookupError>) -> Result<Candidates, String> {
     match (own, classic) {
         (None, Err(error)) => Err(modbox_vocabulary::error_chain(&error)),
         (own, classic) => Ok(Candidates { own, classic: classic.ok() }),
