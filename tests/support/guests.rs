@@ -84,6 +84,18 @@ pub fn example_program(package: &str, name: &str) -> PathBuf {
     dir.unwrap_or_else(|error| panic!("{error}")).join("debug/examples").join(name)
 }
 
+/// Builds an example of a package beside the running test, with the dependencies that the test has. Returns its path.
+pub fn own_example(package: &str, name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its path");
+    let profile = test.ancestors().nth(2).expect("a test lies in the target directory");
+    let target = profile.parent().expect("a profile lies in the target directory");
+    let mut cargo = cargo();
+    cargo.args(["build", "--locked", "--release", "--target-dir"]).arg(target).current_dir(repository());
+    cargo.args(["--package", package, "--example", name]);
+    tool(&mut cargo, BUILD).unwrap_or_else(|error| panic!("{error}"));
+    profile.join("examples").join(name)
+}
+
 /// Builds the programs of packages for WebAssembly, below a folder.
 fn build_guests(folder: &str, packages: &[String]) -> Prepared {
     let dir = locked(folder, |dir| {

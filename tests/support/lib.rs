@@ -32,7 +32,7 @@ pub use files::tracked;
 pub use follow::follow;
 pub use guests::{
     c_core, component, core_module, example_program, example_provider, guest, module, native_c, native_library,
-    native_modules, small_module,
+    native_modules, own_example, small_module,
 };
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
