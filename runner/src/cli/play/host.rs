@@ -26,7 +26,7 @@ use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::{NotRun, TaskModules, TaskStart};
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::play_jobs::PlayJobs;
-use crate::cli::play::private_files::PrivateFiles;
+use crate::cli::play::private_files::PrivateFolders;
 use crate::cli::play::resources::{ResourceError, TaskResources};
 use crate::cli::play::run_end;
 use crate::cli::play::task_run::TaskRun;
@@ -42,7 +42,7 @@ pub(crate) struct PlayHost<'a> {
     resources: TaskResources<'a>,
     jobs: PlayJobs<'a>,
     trust: ArgumentTrust,
-    scratch: ScratchRoot,
+    folders: PrivateFolders,
     /// The runs that were explained instead of started; `None` to start them.
     explained: Option<ExplainedCalls>,
 }
@@ -61,8 +61,9 @@ impl<'a> PlayHost<'a> {
         trust: ArgumentTrust,
     ) -> Self {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
+        let folders = PrivateFolders::new(scratch);
         let jobs = PlayJobs::new(context, modules.policy().clone());
-        Self { context, names, tree, modules, resources, jobs, trust, scratch, explained: None }
+        Self { context, names, tree, modules, resources, jobs, trust, folders, explained: None }
     }
 
     /// Makes all runs work on the layers of a play.
@@ -113,7 +114,7 @@ impl ActionHost for PlayHost<'_> {
             interpreters::allowed(&options.interpreters, self.modules.policy(), &self.modules.python().search_path)?;
         // A job writes its files itself, since they stay as long as it runs.
         let files = if options.job.is_some() { &[][..] } else { &call.files };
-        let private = PrivateFiles::write(&self.scratch, files, options.become_user.as_deref());
+        let private = self.folders.write(files, options.become_user.as_deref());
         let private = private.map_err(|error| host_error(HostErrorKind::Internal, error.to_string()))?;
         let run = TaskRun {
             args: call.args_with_paths(&private.shown()),
@@ -129,6 +130,7 @@ impl ActionHost for PlayHost<'_> {
         }
         let Some(job) = &options.job else {
             let ran = self.modules.run(self.names, run);
+            self.folders.take_back(private, options.become_user.as_deref());
             self.stay_if_ending();
             return ran.map_err(not_run).and_then(|report| run_end::module_run(report, options));
         };

@@ -20,7 +20,7 @@ use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::job_summary;
-use crate::cli::play::private_files::{self, PrivateFiles};
+use crate::cli::play::private_files::{self, PrivateFolders};
 use crate::cli::play::run_end;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::jobs::order::FinishedRun;
@@ -131,7 +131,7 @@ impl TaskJob {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let files: Vec<PrivateFile> = std::mem::take(&mut self.files).into_iter().map(PrivateFile::from).collect();
         let user = self.policy.user().map(|user| user.name.clone());
-        let private = PrivateFiles::write(&scratch, &files, user.as_deref()).or_internal()?;
+        let private = PrivateFolders::new(scratch).write(&files, user.as_deref()).or_internal()?;
         self.policy.allow_paths(private_files::grants(&private.paths)).or_usage()?;
         // The play granted what the arguments name.
         self.policy.set_designated(Designated::None);
