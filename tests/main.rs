@@ -15,6 +15,8 @@ mod error_words;
 mod wasm_file_errors;
 // Plays and templates: the real program, with modules of the play itself.
 mod plays;
+// Bad input, and what is said of it.
+mod plays_bad_input;
 mod plays_jobs;
 mod plays_resources;
 mod plays_settings;

@@ -1,5 +1,6 @@
 //! `modbox play`: runs the tasks of playbooks on this host.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,10 +76,7 @@ fn run_plays<'a>(
     }
     let lookup = lookup(context, args)?;
     let files: Vec<PathBuf> = args.files.iter().map(|file| context.environment.absolute(file)).collect();
-    if let Some(missing) = files.iter().find(|file| !file.is_file()) {
-        let shown = missing.display();
-        return Err(anyhow::anyhow!("failed to read the playbook `{shown}`: the file does not exist")).or_usage();
-    }
+    files.iter().try_for_each(|file| check_playbook(file)).or_usage()?;
     play::check_settings(&context.environment, &files).or_usage()?;
     args.ansible.check(&user().name).or_usage()?;
     let environment = &context.environment;
@@ -127,6 +125,20 @@ fn run_plays<'a>(
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
     Ok(exit_status(&ended))
+}
+
+/// Says why a path cannot be a playbook.
+fn check_playbook(file: &Path) -> anyhow::Result<()> {
+    let shown = file.display();
+    match file.metadata() {
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(found) if found.is_dir() => anyhow::bail!("failed to read the playbook `{shown}`: it is a directory"),
+        Ok(_) => anyhow::bail!("failed to read the playbook `{shown}`: it is not a regular file"),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            anyhow::bail!("failed to read the playbook `{shown}`: the file does not exist")
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to read the playbook `{shown}`")),
+    }
 }
 
 /// Explains the playbooks, and runs nothing.
