@@ -7,7 +7,7 @@ use crate::keywords::{self, Place};
 use crate::load::arguments;
 use crate::load::context::Loader;
 use crate::load::values;
-use crate::model::task::Args;
+use crate::model::task::{Args, name_text};
 
 /// The action of a task and its arguments.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub fn find(loader: &Loader<'_>, task: &Source, map: &Map, collections: &[String
     }
     let Some(call) = found else { return Err(LoadError::new(task.position(), Problem::NoAction)) };
     if let Some((name, key, _)) = chosen.next().or_else(|| candidates.iter().find(|(name, ..)| *name != call.key)) {
-        let action = call.action.as_text().map_or_else(String::new, |text| text.to_string());
+        let action = name_text(&call.action).unwrap_or_default().to_owned();
         let nearest = keywords::nearest(Place::Task, name);
         return Err(LoadError::new(key.position(), Problem::TwoActions { action, key: name.clone(), nearest }));
     }

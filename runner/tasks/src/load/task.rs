@@ -12,7 +12,7 @@ use crate::load::draft::Draft;
 use crate::load::{templates, values};
 use crate::model::frame::Frame;
 use crate::model::keywords::KeywordValues;
-use crate::model::task::{Task, TaskKind, short_name};
+use crate::model::task::{Task, TaskKind, name_text, short_name};
 use crate::vars::layer;
 
 /// Lookups that `with_` keywords can name.
@@ -182,8 +182,7 @@ fn is_tags(value: &Source) -> bool {
 
 /// Returns where the keywords of a task are looked up: dynamic includes take only some.
 fn place(call: &ActionCall, handler: bool) -> Place {
-    let action = call.action.as_text().map_or("", |text| text);
-    match short_name(action) {
+    match short_name(name_text(&call.action).unwrap_or_default()) {
         "include_tasks" | "include_role" => Place::Include,
         _ if handler => Place::Handler,
         _ => Place::Task,
@@ -195,7 +194,7 @@ fn check_known(loader: &Loader<'_>, call: &ActionCall, collections: &[String]) {
     if modbox_template::is_template(&call.action) {
         return;
     }
-    let Some(name) = call.action.as_text() else { return };
+    let Some(name) = name_text(&call.action) else { return };
     if !loader.names.is_known(name, collections) {
         let name = name.to_string();
         let problem = match loader.names.python_plugin(&name) {

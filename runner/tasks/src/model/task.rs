@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use modbox_template::Layer;
-use modbox_yaml::{Position, Source};
+use modbox_yaml::{Node, Position, Source};
 
 use crate::keywords::{Inheritance, Keyword};
 use crate::model::frame::Frame;
@@ -98,7 +98,7 @@ impl Task {
     /// Returns the text of the action, which is its name unless it is a template.
     #[must_use]
     pub fn action_text(&self) -> &str {
-        self.action.as_text().map_or("", |text| text)
+        name_text(&self.action).unwrap_or_default()
     }
 
     /// Says whether the task repeats for items.
@@ -142,6 +142,15 @@ pub fn is_builtin(action: &str, name: &str) -> bool {
 #[must_use]
 pub fn is_one_of(action: &str, names: &[&str]) -> bool {
     names.contains(&short_name(action))
+}
+
+/// Returns the text of the node that names an action. A key of JSON is no template, and is a name all the same.
+#[must_use]
+pub fn name_text(action: &Source) -> Option<&str> {
+    match action.node() {
+        Node::Text(text) | Node::Unsafe(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// Returns the name of a builtin action without its collection. Other names stay as they are.
