@@ -27,6 +27,10 @@ use crate::cli::play::tree::PlayTree;
 /// Variables that a play may always read.
 const FREE_VARIABLES: [&str; 4] = ["HOME", "USER", "LANG", "PATH"];
 
+/// First line of what a command of a lookup prints. It begins an object that is not JSON, so that no output is taken for the
+/// result of a module: the lookup wants the text.
+const NO_RESULT: &str = "{]";
+
 /// Maximum bytes of the name of the machine; Linux has at most 64.
 const MAX_HOST_NAME: u64 = 1024;
 
@@ -110,7 +114,7 @@ impl LookupHost for PlayLookups {
         self.check_acts()?;
         let folder = quote(command.folder);
         // The folder of the play is not visible to a confined command unless it is granted.
-        let script = format!("#!/bin/sh\ncd {folder} 2>/dev/null\n{}\n", command.line);
+        let script = format!("#!/bin/sh\necho '{NO_RESULT}'\ncd {folder} 2>/dev/null\n{}\n", command.line);
         let file = ModuleFile { path: PathBuf::from("pipe"), bytes: script.into_bytes().into() };
         let module = Module::new(file, Some(Kind::OldStyle));
         let request = RunRequest::new("pipe", Arguments::Complete(Dict::new()), &self.policy, &self.limits);
@@ -120,10 +124,9 @@ impl LookupHost for PlayLookups {
         }
         let result = report.result.as_dict();
         let text = |key: &str| result.get(key).and_then(Value::as_str);
-        let (Some(stdout), Some(Value::Int(status))) = (text("module_stdout"), result.get("rc")) else {
-            return Err(LookupFailure::Failed(
-                text("msg").unwrap_or("the command printed a module's result").to_owned(),
-            ));
+        let stdout = text("module_stdout").and_then(|stdout| stdout.strip_prefix(NO_RESULT)?.strip_prefix('\n'));
+        let (Some(stdout), Some(Value::Int(status))) = (stdout, result.get("rc")) else {
+            return Err(LookupFailure::Failed(text("msg").unwrap_or("the command did not start").to_owned()));
         };
         let status = i32::try_from(*status).unwrap_or(i32::MAX);
         if let (true, Some(advice)) = (status != 0, report.advice().first()) {
