@@ -18,6 +18,7 @@ mod plays;
 // Bad input, and what is said of it.
 mod plays_bad_input;
 mod plays_jobs;
+mod plays_json;
 mod plays_resources;
 mod plays_settings;
 mod plays_terminal;
