@@ -161,7 +161,8 @@ impl Evaluation {
         if self.templates.fetch_add(1, Ordering::Relaxed) >= MAX_TEMPLATES {
             self.templates.fetch_sub(1, Ordering::Relaxed);
             let message = format!("Recursive loop detected in template: {MAX_TEMPLATES} templates render each other");
-            return Err(self.exceed(&message, at, 1));
+            // As in Python, a template that does not use the value may go on.
+            return Err(Stop(self.marker(Cause::Failed, message, at, 1)));
         }
         *lock(&self.current) = Some(at.clone());
         Ok(())

@@ -25,8 +25,5 @@ pub(crate) const MAX_NESTED: u32 = 1000;
 /// How many bytes a text with templates may have.
 pub(crate) const MAX_TEXT: usize = 4 * 1024 * 1024;
 
-/// How many items a range may give.
-pub(crate) const MAX_RANGE: usize = 1_000_000;
-
 /// How many compiled templates an engine keeps.
 pub(crate) const MAX_CACHED: usize = 65_536;

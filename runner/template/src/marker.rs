@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind, State};
+use modbox_jinja::values::{View, items, view};
 use modbox_yaml::Position;
 
 /// Why a marker exists.
@@ -76,6 +77,14 @@ impl Marker {
     /// Returns the marker that a value is.
     pub(crate) fn of(value: &Value) -> Option<Arc<Self>> {
         value.downcast_object::<Self>()
+    }
+
+    /// Returns the first marker that a value is, or that a tuple has in it.
+    pub(crate) fn within(value: &Value) -> Option<Arc<Self>> {
+        match view(value) {
+            View::Tuple => items(value).ok()?.iter().find_map(Self::within),
+            _ => Self::of(value),
+        }
     }
 
     /// Says whether a value is a marker.

@@ -1,9 +1,9 @@
 //! Which names are methods of Python's types. An attribute of such a name is the method, even if a dict has the key.
 
 use minijinja::Value;
-use modbox_jinja::values::{View, view};
+use modbox_jinja::values::{Range, View, view};
 
-use crate::objects::{Cycler, LoopContext, Range};
+use crate::objects::{Cycler, LoopContext};
 
 const STR: &str = "capitalize casefold center count encode endswith expandtabs find format format_map index isalnum \
                    isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper \

@@ -1,10 +1,10 @@
 //! Names of types, as messages and `type_debug` have them.
 
 use minijinja::Value;
-use modbox_jinja::values;
+use modbox_jinja::values::{self, Range, RangeItems};
 
 use crate::marker::{Cause, Marker};
-use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, Module, Namespace, Range, SelfReference};
+use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, Module, Namespace, SelfReference};
 use crate::omit::Omit;
 
 /// Returns Python's name of the type of a value.
@@ -14,7 +14,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
     let is = [
         (Omit::is(value), "_OmitType"),
-        (is::<Range>(value), "range"),
+        (is::<Range>(value) || is::<RangeItems>(value), "range"),
         (is::<Method>(value), "builtin_function_or_method"),
         (is::<Function>(value), "function"),
         (is::<Macro>(value), "Macro"),

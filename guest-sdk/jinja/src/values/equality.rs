@@ -155,7 +155,7 @@ pub fn contains(container: &Value, item: &Value) -> Result<bool, ContainsError> 
         },
         View::Dict => {
             let key = Key::new(item.clone())?;
-            for (other, _) in entries(container).unwrap_or_default() {
+            for other in items(container)? {
                 if Key::new(other)? == key {
                     return Ok(true);
                 }

@@ -4,6 +4,7 @@ use minijinja::Value;
 use modbox_python_json::{Value as Json, repr as json_repr, str_repr};
 
 use super::dates;
+use super::range::RangeItems;
 use super::view::{View, entries, items, view};
 use super::walk::{ValueError, Walk};
 
@@ -48,7 +49,10 @@ fn write(out: &mut String, value: &Value, walk: &mut Walk) -> Result<(), ValueEr
         View::Str(text) => out.push_str(&str_repr(text)),
         View::Surrogates(text) => out.push_str(&json_repr(&Json::Surrogates(text.clone()))),
         View::Bytes(bytes) => write_bytes(out, bytes),
-        View::List => walk.deeper(|walk| write_items(out, value, ('[', ']'), walk))?,
+        View::List => match value.downcast_object_ref::<RangeItems>() {
+            Some(range) => out.push_str(&range.0.to_string()),
+            None => walk.deeper(|walk| write_items(out, value, ('[', ']'), walk))?,
+        },
         View::Tuple => walk.deeper(|walk| write_items(out, value, ('(', ')'), walk))?,
         View::Dict => walk.deeper(|walk| write_entries(out, value, walk))?,
         View::Date(date) => out.push_str(&dates::date_repr(date)),

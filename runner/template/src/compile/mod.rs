@@ -1,12 +1,13 @@
 //! Templates in the form that is run.
 //!
 //! minijinja's parser reads the text. Its tree is translated here into nodes that own their data, so that they can be
-//! kept and shared. Only `statements.rs` and `expressions.rs` know minijinja's tree, which is not a stable interface;
-//! the version is pinned.
+//! kept and shared. Only `statements.rs`, `expressions.rs` and `symbols.rs` know minijinja's tree, which is not a stable
+//! interface; the version is pinned.
 //!
 //! minijinja's own virtual machine is not used: it has other operators than Python, cannot tell that `==` met an undefined
 //! value, and gives text where Ansible gives native values.
 
+mod bare_tests;
 mod expressions;
 mod header;
 mod literal;
@@ -15,6 +16,7 @@ mod names;
 mod parse;
 mod program;
 mod statements;
+mod symbols;
 mod syntax;
 
 pub(crate) use names::Mention;

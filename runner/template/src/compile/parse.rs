@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use minijinja::machinery::{parse, parse_expr};
 use minijinja::syntax::SyntaxConfig;
 
+use super::bare_tests;
 use super::header::options_of;
 use super::mask::mask;
 use super::program::{Expr, Node, Program};
@@ -32,7 +33,7 @@ pub(crate) fn compile(text: &str, form: Form, options: &TemplateOptions) -> Resu
 /// Compiles a text that begins at a byte of a source.
 fn compile_rest(text: &str, start: usize, syntax: &Syntax) -> Result<Program, SyntaxFailure> {
     let text = with_plain_line_ends(text);
-    let masked = mask(&text);
+    let masked = bare_tests::close(mask(&text));
     // With other line ends, offsets are not those of the source.
     let start = matches!(text, Cow::Borrowed(_)).then_some(start);
     let mut translation = Translation::new(&text, start, &masked, syntax);

@@ -17,12 +17,16 @@ pub(crate) struct Program {
     pub(crate) mentions: Vec<Mention>,
     /// Whether it has parts that a run may leave out: branches, loops, and what `and` and `or` may skip.
     pub(crate) has_choices: bool,
+    /// Whether it has blocks, or uses other templates, with which it shares names.
+    pub(crate) shares_names: bool,
 }
 
 /// A part of a template.
 #[derive(Debug)]
 pub(crate) enum Node {
     Text(Value),
+    /// Names that the scope sets later, and that are undefined until then. Only at its beginning.
+    Unset(Vec<Arc<str>>),
     Emit(u32, Expr),
     Set(u32, Target, Expr),
     /// `{% set x %}…{% endset %}`, with filters on [`Expr::Captured`].

@@ -1,5 +1,6 @@
 //! The translation of minijinja's statements.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -10,6 +11,7 @@ use super::literal::Escapes;
 use super::mask::range_of;
 use super::names::Mention;
 use super::program::{Branch, Expr, For, Imported, MacroDefinition, Node, Program, Target};
+use super::symbols::Symbols;
 use super::syntax::{Form, Syntax, SyntaxFailure};
 
 /// A text that is being translated.
@@ -33,6 +35,9 @@ pub(crate) struct Translation<'t> {
     /// How many expressions are open.
     pub(super) nested: u32,
     blocks: IndexMap<Arc<str>, Arc<Vec<Node>>>,
+    /// The names that the open scopes know.
+    scopes: Vec<HashSet<Arc<str>>>,
+    shares_names: bool,
 }
 
 type Translated<T> = Result<T, SyntaxFailure>;
@@ -52,18 +57,35 @@ impl<'t> Translation<'t> {
             has_choices: false,
             nested: 0,
             blocks: IndexMap::new(),
+            scopes: Vec::new(),
+            shares_names: false,
         }
     }
 
     pub(super) fn finish(self, body: Vec<Node>) -> Program {
-        Program { body, blocks: self.blocks, mentions: self.mentions, has_choices: self.has_choices }
+        let Self { blocks, mentions, has_choices, shares_names, .. } = self;
+        Program { body, blocks, mentions, has_choices, shares_names }
     }
 
     pub(super) fn template(&mut self, tree: &Stmt<'_>) -> Translated<Vec<Node>> {
         match tree {
-            Stmt::Template(template) => self.nodes(&template.children),
+            Stmt::Template(template) => self.scoped(Symbols::of(&template.children), &template.children),
             other => Ok(vec![self.node(other)?]),
         }
+    }
+
+    /// Translates nodes of a scope. The names that it sets first are undefined at its beginning.
+    fn scoped(&mut self, symbols: Symbols, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
+        let is_new = |name: &Arc<str>| !self.scopes.iter().any(|outer| outer.contains(name));
+        let unset: Vec<Arc<str>> = symbols.set_first.into_iter().filter(is_new).collect();
+        self.scopes.push(symbols.known);
+        let nodes = self.nodes(statements);
+        self.scopes.pop();
+        let mut nodes = nodes?;
+        if !unset.is_empty() {
+            nodes.insert(0, Node::Unset(unset));
+        }
+        Ok(nodes)
     }
 
     fn nodes(&mut self, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
@@ -71,10 +93,10 @@ impl<'t> Translation<'t> {
     }
 
     /// Translates nodes of a scope of their own, where filters are looked for at once.
-    fn scope(&mut self, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
+    fn scope(&mut self, symbols: Symbols, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
         self.has_choices = true;
         let outer = std::mem::replace(&mut self.is_optional, false);
-        let nodes = self.nodes(statements);
+        let nodes = self.scoped(symbols, statements);
         self.is_optional = outer;
         nodes
     }
@@ -88,6 +110,10 @@ impl<'t> Translation<'t> {
     }
 
     fn node(&mut self, statement: &Stmt<'_>) -> Translated<Node> {
+        self.shares_names |= matches!(
+            statement,
+            Stmt::Block(_) | Stmt::Extends(_) | Stmt::Include(_) | Stmt::Import(_) | Stmt::FromImport(_)
+        );
         match statement {
             Stmt::Template(template) => self.nodes(&template.children).map(Node::Group),
             Stmt::EmitRaw(raw) => Ok(Node::Text(self.raw_text(raw.raw))),
@@ -98,16 +124,19 @@ impl<'t> Translation<'t> {
             }
             Stmt::SetBlock(set) => {
                 let filter = set.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;
-                Ok(Node::Capture(line(set), self.target(&set.target)?, filter, self.scope(&set.body)?))
+                let body = self.scope(Symbols::of(&set.body), &set.body)?;
+                Ok(Node::Capture(line(set), self.target(&set.target)?, filter, body))
             }
             Stmt::FilterBlock(block) => {
                 let filter = self.expression(&block.filter)?;
-                Ok(Node::Filtered(line(block), filter, self.scope(&block.body)?))
+                let mut symbols = Symbols::of(&block.body);
+                symbols.read(&block.filter);
+                Ok(Node::Filtered(line(block), filter, self.scope(symbols, &block.body)?))
             }
             Stmt::IfCond(condition) => Ok(Node::If(line(condition), self.branch(condition)?)),
             Stmt::ForLoop(each) => self.each(each),
             Stmt::WithBlock(with) => self.with(with),
-            Stmt::AutoEscape(block) => self.scope(&block.body).map(Node::Group),
+            Stmt::AutoEscape(block) => self.scope(Symbols::of(&block.body), &block.body).map(Node::Group),
             Stmt::Macro(definition) => self.definition(definition).map(Arc::new).map(Node::Macro),
             Stmt::CallBlock(block) => {
                 let definition = self.definition(&block.macro_decl)?;
@@ -172,28 +201,33 @@ impl<'t> Translation<'t> {
     }
 
     fn each(&mut self, each: &Spanned<ast::ForLoop<'_>>) -> Translated<Node> {
+        let mut symbols = Symbols::default();
+        symbols.parameter(&each.target);
+        symbols.statements(&each.body);
         let node = For {
             iterable: self.expression(&each.iter)?,
             target: self.target(&each.target)?,
             filter: each.filter_expr.as_ref().map(|filter| self.expression(filter)).transpose()?,
             is_recursive: each.recursive,
-            body: self.scope(&each.body)?,
-            otherwise: self.scope(&each.else_body)?,
+            body: self.scope(symbols, &each.body)?,
+            otherwise: self.scope(Symbols::of(&each.else_body), &each.else_body)?,
         };
         Ok(Node::For(line(each), Arc::new(node)))
     }
 
     fn with(&mut self, with: &Spanned<ast::WithBlock<'_>>) -> Translated<Node> {
-        let mut assignments = Vec::new();
+        let (mut assignments, mut symbols) = (Vec::new(), Symbols::default());
         for (target, value) in &with.assignments {
+            symbols.parameter(target);
             assignments.push((self.target(target)?, self.expression(value)?));
         }
-        Ok(Node::With(line(with), assignments, self.scope(&with.body)?))
+        symbols.statements(&with.body);
+        Ok(Node::With(line(with), assignments, self.scope(symbols, &with.body)?))
     }
 
     fn block(&mut self, block: &Spanned<ast::Block<'_>>) -> Translated<Node> {
         let name: Arc<str> = block.name.into();
-        let body = self.scope(&block.body)?;
+        let body = self.scope(Symbols::of(&block.body), &block.body)?;
         self.blocks.insert(name.clone(), Arc::new(body));
         Ok(Node::Block(line(block), name))
     }
@@ -232,7 +266,11 @@ impl<'t> Translation<'t> {
             let default = index.checked_sub(required).and_then(|index| definition.defaults.get(index));
             parameters.push((name, default.map(|default| self.expression(default)).transpose()?));
         }
-        let body = self.scope(&definition.body)?;
+        let mut symbols = Symbols::default();
+        definition.args.iter().for_each(|parameter| symbols.parameter(parameter));
+        definition.defaults.iter().for_each(|default| symbols.read(default));
+        symbols.statements(&definition.body);
+        let body = self.scope(symbols, &definition.body)?;
         let names = std::mem::replace(&mut self.names, outer);
         let reads = |name: &str| names.iter().any(|read| **read == *name);
         let made = MacroDefinition {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use minijinja::Value;
 use modbox_jinja::HostError;
-use modbox_jinja::values::{Moment, Table, View, entries, items, view};
+use modbox_jinja::values::{Moment, Range, Table, View, entries, items, view};
 
 use crate::frame::Frame;
 use crate::lazy::{Entries, LazyDict};
 use crate::marker::{Marker, Run};
-use crate::objects::{Cycler, FunctionKind, Joiner, Namespace, Range};
+use crate::objects::{Cycler, FunctionKind, Joiner, Namespace};
 use crate::run::{Given, Interpreter};
 use crate::types::type_name;
 

@@ -1,9 +1,9 @@
 //! `sequence`: numbers as text.
 
 use minijinja::Value;
+use modbox_jinja::values::MAX_RANGE;
 use modbox_jinja::values::{View, parse_int, view};
 
-use crate::limits::MAX_RANGE;
 use crate::marker::Run;
 use crate::run::{Given, Interpreter};
 

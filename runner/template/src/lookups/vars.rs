@@ -2,11 +2,13 @@
 
 use minijinja::Value;
 
-use crate::marker::{Marker, Run, Stop};
+use crate::marker::Run;
 use crate::run::{Given, Interpreter};
 
 pub(super) fn vars(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<Vec<Value>> {
-    let default = given.named.iter().find(|(name, _)| &**name == "default").map(|(_, value)| value.clone());
+    let default = given.named.iter().find(|(name, _)| &**name == "default").map(|(_, value)| value);
+    // A default of `none` is none for ansible-core.
+    let default = default.filter(|value| !value.is_none());
     let mut found = Vec::new();
     for term in &given.positional {
         let Some(name) = term.as_str() else {
@@ -14,12 +16,9 @@ pub(super) fn vars(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<Vec<
             let message = format!("Variable name must be 'str' not '{type_name}'.");
             return Err(interpreter.raise(message));
         };
-        let value = interpreter.variable(name).or_else(|| default.clone());
-        let value = value.ok_or_else(|| interpreter.missing_variable(name))?;
-        if let Some(marker) = Marker::of(&value) {
-            return Err(Stop(marker));
-        }
-        found.push(value);
+        let value = interpreter.variable(name).or_else(|| default.cloned());
+        // What is missing or fails is so where the item is used.
+        found.push(value.unwrap_or_else(|| interpreter.missing_variable(name).value()));
     }
     Ok(found)
 }

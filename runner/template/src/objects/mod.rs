@@ -10,7 +10,6 @@ mod macros;
 mod method;
 mod module;
 mod namespace;
-mod range;
 
 pub(crate) use cycler::Cycler;
 pub(crate) use function::{Function, FunctionKind};
@@ -20,4 +19,3 @@ pub(crate) use macros::Macro;
 pub(crate) use method::Method;
 pub(crate) use module::{Module, SelfReference};
 pub(crate) use namespace::Namespace;
-pub(crate) use range::{Range, RangeItems};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use minijinja::Value;
 use minijinja::value::Tuple;
-use modbox_jinja::values::{self, Group, View, view};
+use modbox_jinja::values::{self, Group, Range, View, view};
 
 use super::interpreter::Interpreter;
 use crate::lazy::{Items, LazyDict, LazyList};
 use crate::marker::{Marker, Run, Stop};
 use crate::methods::is_method;
-use crate::objects::{Method, Range, SelfReference};
+use crate::objects::{Method, SelfReference};
 use crate::types::type_name;
 
 impl Interpreter<'_> {

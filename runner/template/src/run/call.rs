@@ -7,16 +7,19 @@ use std::sync::Arc;
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, Value};
 use modbox_jinja::Made;
-use modbox_jinja::values::{self, entries};
+use modbox_jinja::values::{self, Range, RangeItems, Table, entries};
 
 use super::interpreter::Interpreter;
 use crate::compile::{Arguments, Call, Expr};
-use crate::lazy::{LazyDict, LazyList};
+use crate::lazy::{Entries, Items, LazyDict, LazyList};
 use crate::machine::Plugin;
 use crate::marker::{Cause, Marker, Run, Stop};
 use crate::methods::changes;
-use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, Range, RangeItems, SelfReference};
+use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, SelfReference};
 use crate::types::type_name;
+
+/// Plugins that compare a container with a value, and so read all of its items whatever the value is.
+const READ_WHOLE: [&str; 7] = ["eq", "ne", "lt", "le", "gt", "ge", "bool"];
 
 /// Evaluated arguments.
 #[derive(Debug, Default)]
@@ -56,6 +59,11 @@ impl Given {
 
 impl Interpreter<'_> {
     pub(crate) fn given(&mut self, arguments: &Arguments, first: Option<Value>) -> Run<Given> {
+        self.given_with(arguments, first, None)
+    }
+
+    /// Evaluates arguments. A call block passes its body as `caller`, after the names that are written.
+    fn given_with(&mut self, arguments: &Arguments, first: Option<Value>, caller: Option<Value>) -> Run<Given> {
         let mut given = Given { positional: first.into_iter().collect(), named: Vec::new() };
         for argument in &arguments.positional {
             given.positional.push(self.expression(argument)?);
@@ -63,6 +71,7 @@ impl Interpreter<'_> {
         for (name, argument) in &arguments.named {
             given.named.push((name.clone(), self.expression(argument)?));
         }
+        given.named.extend(caller.map(|caller| ("caller".into(), caller)));
         if let Some(more) = &arguments.more {
             let more = self.expression(more)?;
             given.positional.extend(self.iterate(&more)?);
@@ -130,6 +139,9 @@ impl Interpreter<'_> {
         if let Some(marker) = given.marker().filter(|_| !plugin.accepts_markers) {
             return Ok(marker);
         }
+        if let Some(marker) = compared_marker(plugin.name.rsplit('.').next().unwrap_or_default(), &given) {
+            return Ok(marker);
+        }
         let mut arguments = given.passed();
         if !plugin.accepts_markers {
             // Jinja's own undefined value, of an `if` without `else`, is empty for filters.
@@ -168,10 +180,7 @@ impl Interpreter<'_> {
     /// Calls what an expression names. A call block passes its body as `caller`.
     pub(crate) fn call_with(&mut self, call: &Call, caller: Option<Value>) -> Run<Value> {
         let callee = self.expression(&call.callee)?;
-        let mut given = self.given(&call.arguments, None)?;
-        if let Some(caller) = caller {
-            given.named.push(("caller".into(), caller));
-        }
+        let given = self.given_with(&call.arguments, None, caller)?;
         let called = self.call(&callee, given);
         if let Some(limit) = self.evaluation.exceeded() {
             return Err(limit);
@@ -245,12 +254,32 @@ impl Interpreter<'_> {
             // The values are not read.
             return Ok(Value::from(dict.keys()));
         }
+        if let ("copy", true) = (&**name, given.positional.is_empty() && given.named.is_empty())
+            && let Some(copied) = self.copied(receiver)?
+        {
+            return Ok(copied);
+        }
         let receiver = changed.unwrap_or_else(|| receiver.clone());
         let arguments = given.passed();
         let host = self.evaluation.machine.host.clone();
         let result = crate::plugins::call_method(self.state(), &*host, &receiver, name, &arguments);
         self.count_made()?;
         self.settled(result, |interpreter, error| interpreter.raise(detail(&error)).value())
+    }
+
+    /// Returns a copy of a lazy container, in which markers may stay.
+    fn copied(&self, receiver: &Value) -> Run<Option<Value>> {
+        if let Some(list) = receiver.downcast_object_ref::<LazyList>() {
+            self.make(list.len().saturating_mul(size_of::<Value>()))?;
+            return Ok(Some(LazyList::value(self.evaluation, Items::Made(list.all()))));
+        }
+        let Some(dict) = receiver.downcast_object_ref::<LazyDict>() else { return Ok(None) };
+        self.make(dict.len().saturating_mul(2 * size_of::<Value>()))?;
+        let mut table = Table::default();
+        for (key, value) in dict.all() {
+            self.checked(table.insert(key, value))?;
+        }
+        Ok(Some(LazyDict::value(self.evaluation, Entries::Made(table))))
     }
 
     fn loop_method(&self, context: &LoopContext, name: &str, arguments: &[Value]) -> Run<Value> {
@@ -268,6 +297,25 @@ impl Interpreter<'_> {
             }
         }
     }
+}
+
+/// Returns the marker that a plugin uses when it compares its arguments.
+fn compared_marker(plugin: &str, given: &Given) -> Option<Value> {
+    if !READ_WHOLE.contains(&plugin) {
+        return None;
+    }
+    // `bool` needs the hash of what it gets.
+    let hashed = given.positional.first().filter(|_| plugin == "bool").and_then(Marker::within);
+    hashed.map(|marker| marker.value()).or_else(|| given.positional.iter().find_map(failing_item))
+}
+
+/// Returns the first item of a lazy container that is a marker.
+fn failing_item(value: &Value) -> Option<Value> {
+    let all = match value.downcast_object_ref::<LazyList>() {
+        Some(list) => list.all(),
+        None => value.downcast_object_ref::<LazyDict>()?.all().into_iter().map(|(_, value)| value).collect(),
+    };
+    all.into_iter().find(Marker::is)
 }
 
 /// Returns the items of a range, which filters take for a list.

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use minijinja::Value;
 use minijinja::value::Tuple;
-use modbox_jinja::values::{self, Table};
+use modbox_jinja::values::{self, Range, Table};
 
 use super::interpreter::Interpreter;
 use crate::compile::{Comparison, Expr};
 use crate::lazy::{Entries, Items, LazyDict, LazyList};
 use crate::marker::{Marker, Run, Stop};
-use crate::objects::Range;
 
 impl Interpreter<'_> {
     /// Evaluates an expression. The value may be a marker.
@@ -93,7 +92,7 @@ impl Interpreter<'_> {
         for (key, value) in entries {
             let key = self.expression(key)?;
             let value = self.expression(value)?;
-            if let Some(marker) = Marker::of(&key) {
+            if let Some(marker) = Marker::within(&key) {
                 return Err(Stop(marker));
             }
             self.checked(table.insert(key, value))?;

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use minijinja::Value;
-use modbox_jinja::values::{View, items, view};
+use modbox_jinja::values::{MAX_RANGE, Range, View, items, view};
 
 use super::interpreter::Interpreter;
 use crate::compile::For;
 use crate::frame::Frame;
 use crate::lazy::{LazyDict, LazyList};
-use crate::limits::MAX_RANGE;
 use crate::marker::{Marker, Run, Stop};
-use crate::objects::{LoopContext, Range};
+use crate::objects::LoopContext;
 
 impl Interpreter<'_> {
     pub(crate) fn each(&mut self, each: &Arc<For>, out: &mut Vec<Value>) -> Run<()> {
@@ -39,12 +38,24 @@ impl Interpreter<'_> {
         if items.is_empty() {
             return self.within(|interpreter| interpreter.nodes(&each.otherwise, out));
         }
-        self.iterations(each, items, depth, out)
+        let context = self.context(each, items, depth);
+        self.iterations(each, &context, iterable.downcast_object_ref::<LazyDict>(), out)
     }
 
-    fn iterations(&mut self, each: &Arc<For>, items: Vec<Value>, depth: usize, out: &mut Vec<Value>) -> Run<()> {
+    fn context(&self, each: &Arc<For>, items: Vec<Value>, depth: usize) -> Arc<LoopContext> {
         let recursion = each.is_recursive.then(|| (each.clone(), self.frame.clone()));
-        let context = Arc::new(LoopContext::new(items, depth, recursion));
+        Arc::new(LoopContext::new(items, depth, recursion))
+    }
+
+    /// Runs the body for each item. A dict whose keys are the items must not grow or shrink meanwhile.
+    fn iterations(
+        &mut self,
+        each: &Arc<For>,
+        context: &Arc<LoopContext>,
+        dict: Option<&LazyDict>,
+        out: &mut Vec<Value>,
+    ) -> Run<()> {
+        let length = dict.map(LazyDict::len);
         let loop_name: Arc<str> = "loop".into();
         for (index, item) in context.items.iter().enumerate() {
             context.go_to(index);
@@ -53,6 +64,9 @@ impl Interpreter<'_> {
                 interpreter.assign(&each.target, item.clone())?;
                 interpreter.nodes(&each.body, out)
             })?;
+            if dict.map(LazyDict::len) != length {
+                return Err(self.raise("dictionary changed size during iteration"));
+            }
         }
         Ok(())
     }

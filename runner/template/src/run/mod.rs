@@ -6,6 +6,7 @@
 mod attribute;
 mod blocks;
 mod call;
+mod equality;
 mod expression;
 mod finalize;
 mod imports;

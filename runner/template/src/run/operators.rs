@@ -4,18 +4,21 @@ use std::cmp::Ordering;
 
 use minijinja::Value;
 use minijinja::value::{Kwargs, Tuple};
-use modbox_jinja::values::{self, Calendar, Duration, Moment, Number, View, view};
+use modbox_jinja::values::{self, Calendar, Duration, Moment, Number, Range, View, view};
 
 use super::interpreter::Interpreter;
 use crate::compile::{Comparison, Operator};
-use crate::lazy::{Items, LazyDict, LazyList};
+use crate::lazy::{Items, LazyList};
 use crate::limits::MAX_OUTPUT;
 use crate::marker::{Marker, Run, Stop};
-use crate::objects::Range;
 use crate::types::type_name;
 
 impl Interpreter<'_> {
     pub(super) fn binary(&mut self, operator: Operator, left: &Value, right: &Value) -> Run<Value> {
+        let is_unused = || Marker::is(right) || right.downcast_object_ref::<Range>().is_some();
+        if let (Operator::Remainder, Some(text), true) = (operator, literal_text(left), is_unused()) {
+            return Ok(Value::from(text));
+        }
         // `'%s' % x` prints the value, and every other operator needs it, too.
         Self::defined(left, right)?;
         if operator == Operator::Concatenate {
@@ -157,47 +160,13 @@ impl Interpreter<'_> {
             Comparison::In | Comparison::NotIn => false,
         })
     }
-
-    fn equals(&self, left: &Value, right: &Value) -> Run<bool> {
-        match (left.downcast_object_ref::<Range>(), right.downcast_object_ref::<Range>()) {
-            (Some(left), Some(right)) => Ok(left.equals(right)),
-            // As Python compares what is the same object, whatever is in it.
-            (None, None) if is_same(left, right) => Ok(true),
-            (None, None) => self.checked(values::equal(left, right)),
-            _ => Ok(false),
-        }
-    }
-
-    fn contains(&self, container: &Value, item: &Value) -> Run<bool> {
-        if let Some(marker) = Marker::of(container) {
-            return Err(Stop(marker));
-        }
-        if let Some(marker) = Marker::of(item) {
-            return match view(container) {
-                View::List | View::Tuple if container.len() == Some(0) => Ok(false),
-                _ => Err(Stop(marker)),
-            };
-        }
-        if let Some(dict) = container.downcast_object_ref::<LazyDict>() {
-            // The values are not read.
-            return self.checked(dict.has_key(item));
-        }
-        if let (Some(range), Some(number)) = (container.downcast_object_ref::<Range>(), item.as_i64()) {
-            let offset = i128::from(number) - i128::from(range.start);
-            let index = offset / i128::from(range.step);
-            let is_item = offset % i128::from(range.step) == 0 && index >= 0;
-            return Ok(is_item && usize::try_from(index).is_ok_and(|index| index < range.len()));
-        }
-        self.checked(values::contains(container, item))
-    }
 }
 
-/// Says whether two values are the same container.
-fn is_same(left: &Value, right: &Value) -> bool {
-    let lists = (left.downcast_object_ref::<LazyList>(), right.downcast_object_ref::<LazyList>());
-    let dicts = (left.downcast_object_ref::<LazyDict>(), right.downcast_object_ref::<LazyDict>());
-    matches!(lists, (Some(left), Some(right)) if std::ptr::eq(left, right))
-        || matches!(dicts, (Some(left), Some(right)) if std::ptr::eq(left, right))
+/// Returns what `%` makes of a text without conversions. Python takes ranges and undefined values for mappings, which need
+/// not be used up.
+fn literal_text(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    (!text.replace("%%", "").contains('%')).then(|| text.replace("%%", "%"))
 }
 
 fn symbol(operator: Operator) -> &'static str {

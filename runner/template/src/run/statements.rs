@@ -1,5 +1,7 @@
 //! Statements.
 
+use std::sync::Arc;
+
 use minijinja::Value;
 
 use super::interpreter::Interpreter;
@@ -32,6 +34,7 @@ impl Interpreter<'_> {
         self.step()?;
         match node {
             Node::Text(text) => out.push(text.clone()),
+            Node::Unset(names) => self.unset(names),
             Node::Emit(line, expression) => {
                 self.line = *line;
                 let value = self.expression(expression)?;
@@ -88,6 +91,13 @@ impl Interpreter<'_> {
             Node::Include { .. } | Node::Import { .. } | Node::From { .. } => return self.other_template(node, out),
         }
         Ok(())
+    }
+
+    /// Makes names undefined that the scope sets later. With other templates the names would be seen there, too.
+    fn unset(&self, names: &[Arc<str>]) {
+        if !self.program.shares_names {
+            names.iter().for_each(|name| self.frame.set(name, self.undefined(format!("'{name}' is undefined"))));
+        }
     }
 
     /// Adds what a node gives. An imported template is what it emitted.
