@@ -62,6 +62,7 @@ fn undefined_values_wait_where_nothing_uses_them() {
         "'a1False'",
     );
     check("{{ lookup('vars', 'zz', default=n) }}", "!No variable named 'zz' was found.");
+    check("{{ l2[::-1] | first }}{{ [] | first | default('-') }}{{ (l2 | first) is defined }}", "'1-False'");
     check("{{ [loop1] | length }}", "1");
     check("{{ loop1 }}", "!Recursive loop detected");
 }

@@ -11,7 +11,12 @@ use crate::values::{Number, ValueError, View, Walk, compare, equal, items, sort 
 /// Returns the first item.
 pub(super) fn first(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value], []) = call.bind(["seq"], [])?;
-    Ok(items(&value)?.into_iter().next().unwrap_or_default())
+    // Other items may fail when they are read.
+    let found = match view(&value) {
+        View::List | View::Tuple => value.try_iter().ok().and_then(|mut all| all.next()),
+        _ => items(&value)?.into_iter().next(),
+    };
+    Ok(found.unwrap_or_default())
 }
 
 /// Returns the last item.
