@@ -189,3 +189,48 @@ fn the_canary_sings_where_text_is_trusted() {
     let events = ran.stdout_text();
     assert!(events.contains(PRODUCT) && events.contains(FILE), "{events}");
 }
+
+#[test]
+fn strict_runs_and_renders_no_file_that_a_task_made() {
+    let dir = TestDir::new();
+    dir.write("templates/part.j2", "part");
+    let folder = dir.path().display().to_string();
+    let make = "- hosts: all\n  gather_facts: false\n  tasks:\n  - make:\n";
+    dir.write(
+        "library/make.sh",
+        format!(
+            "#!/bin/sh\n# WANT_JSON\ncd '{folder}'\necho '- debug: {{msg: \"{{{{ 7919 * 7907 }}}}\"}}' | tee made.yml > /dev/null\n\
+             echo '{{{{ 7919 * 7907 }}}}' | tee made.j2 templates/part.j2 > /dev/null\necho '{{\"changed\": true}}'\n"
+        ),
+    );
+    dir.write("templates/whole.j2", "{% include 'part.j2' %}");
+    for (task, file) in [
+        ("include_tasks: made.yml", "made.yml"),
+        ("template: {src: made.j2, dest: out}", "made.j2"),
+        ("debug: {msg: \"{{ lookup('template', 'made.j2') }}\"}", "made.j2"),
+        ("debug: {msg: \"{{ lookup('template', 'whole.j2') }}\"}", "part.j2"),
+    ] {
+        let text = format!("{make}  - {task}\n");
+        let run = |more: &[&str]| {
+            let _ = std::fs::remove_file(dir.join("made.yml"));
+            let _ = std::fs::remove_file(dir.join("made.j2"));
+            dir.write("play.yml", &text);
+            Modbox::new(&dir).args(["play", "--allow-write", &folder]).args(more).arg("play.yml").run()
+        };
+        // The module behind `template` needs a toolchain, which it does not get here.
+        if !task.starts_with("template") {
+            let usual = run(&[]).exits_with(0).stdout_text();
+            assert!(usual.contains(PRODUCT), "{task}: {usual}");
+        }
+        let strict = run(&["--strict"]);
+        let told = strict.stdout_text() + &strict.stderr_text();
+        for part in [file, "written since the run began", "second `modbox play`"] {
+            assert!(told.contains(part), "{task}: `{part}` is missing: {told}");
+        }
+        assert!(!told.contains(PRODUCT) && !dir.join("out").exists(), "{task}: {told}");
+    }
+    // As data, such a file can be read.
+    dir.write("play.yml", format!("{make}  - debug: {{msg: \"{{{{ lookup('file', 'made.yml') }}}}\"}}\n"));
+    let read = Modbox::new(&dir).args(["play", "--strict", "--allow-write", &folder, "play.yml"]).run().exits_with(0);
+    assert!(read.stdout_text().contains("7919 * 7907"), "{}", read.stdout_text());
+}

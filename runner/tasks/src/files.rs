@@ -56,6 +56,16 @@ pub trait PlayFiles {
         Ok(false)
     }
 
+    /// Reads a file whose text is run as tasks or rendered as a template. The caller may refuse one that was written since
+    /// the run began.
+    ///
+    /// # Errors
+    ///
+    /// As [`PlayFiles::text`], and if the file is refused.
+    fn source_text(&self, path: &str) -> Result<String, FileError> {
+        self.text(path)
+    }
+
     /// Reads a file as UTF-8 text.
     ///
     /// # Errors

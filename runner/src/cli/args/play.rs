@@ -124,7 +124,8 @@ pub(crate) struct PlayArgs {
     /// Which module runs for a name that modbox has a component for.
     #[arg(long, value_enum, default_value = "component", value_name = "KIND", help_heading = "Running")]
     pub(crate) prefer: Preference,
-    /// Grant no path that was made from results of modules, or from text outside of the play's folder.
+    /// Grant no path that was made from results of modules, or from text outside of the play's folder, and use no tasks or
+    /// templates that were written since the run began.
     #[arg(long, help_heading = "Grants")]
     pub(crate) strict: bool,
     /// Search roles in this folder, after `roles` beside the play and before $ANSIBLE_ROLES_PATH. Repeatable.

@@ -89,6 +89,9 @@ fn run_plays<'a>(
     let sources = inventory::sources(environment, &args.inventory);
     let mut tree = PlayTree::open(&folders(&files, &load), policy);
     inventory::open(&mut tree, &sources);
+    if args.strict {
+        tree.refuse_new_sources();
+    }
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), args.explain);

@@ -36,6 +36,8 @@ pub(crate) struct PlayTree {
     needs: Needs,
     /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
     opened: (i64, i64),
+    /// Whether files that were written since then are neither run nor rendered.
+    refuses_new_sources: bool,
 }
 
 #[derive(Debug)]
@@ -80,6 +82,11 @@ impl PlayTree {
             }
         }
         tree
+    }
+
+    /// Refuses to run or render files that a task may have made.
+    pub(crate) fn refuse_new_sources(&mut self) {
+        self.refuses_new_sources = true;
     }
 
     /// Lets a file be read, and nothing beside it.
@@ -256,6 +263,20 @@ impl PlayFiles for PlayTree {
         Ok((metadata.ctime(), metadata.ctime_nsec()) > self.opened)
     }
 
+    fn source_text(&self, path: &str) -> Result<String, FileError> {
+        let text = self.text(path)?;
+        if !self.refuses_new_sources || !self.is_new(path)? {
+            return Ok(text);
+        }
+        Err(FileError::Denied {
+            path: path.to_owned(),
+            reason:
+                "it was written since the run began, and `--strict` runs or renders no text that a task may have made"
+                    .to_owned(),
+            remedy: "use it in a second `modbox play`, or leave out `--strict`".to_owned(),
+        })
+    }
+
     fn link(&self, path: &str) -> Result<Option<String>, FileError> {
         let (root, rest) = self.locate(path)?;
         match root.dir().symlink_metadata(&rest) {
@@ -368,6 +389,12 @@ mod tests {
         assert_eq!((tree.is_new(&shown(&old)), tree.is_new(&shown(&made))), (Ok(false), Ok(true)));
         fs::rename(&old, dir.path().join("moved")).unwrap();
         assert_eq!(tree.is_new(&shown(&dir.path().join("moved"))), Ok(true));
+        assert_eq!(tree.source_text(&shown(&made)).as_deref(), Ok("a"));
+        let mut strict = tree;
+        strict.refuse_new_sources();
+        let refused = strict.source_text(&shown(&made)).unwrap_err().to_string();
+        assert!(refused.contains("written since the run began") && refused.contains("second"), "{refused}");
+        assert_eq!(strict.text(&shown(&made)).as_deref(), Ok("a"), "as data, it can be read");
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn render(
     options: &TemplateOptions,
 ) -> Result<String, ActionError> {
     let files = context.host.files();
-    let text = files.text(source)?;
+    let text = files.source_text(source)?;
     let file = RenderedFile {
         name,
         path: source,

@@ -9,13 +9,17 @@ use crate::load::context::Loader;
 /// The beginning of a file that is encrypted.
 const VAULT_HEADER: &str = "$ANSIBLE_VAULT;";
 
-/// Reads a file of YAML. Returns `None` if the file has no content. Warnings are recorded.
+/// Reads a file of tasks, plays or the like. Returns `None` if the file has no content. Warnings are recorded.
 ///
 /// # Errors
 ///
 /// The file cannot be read, or is not YAML.
 pub fn read(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError> {
-    let text = loader.files.text(path).map_err(|error| LoadError::new(&beginning(path), Problem::File(error)))?;
+    parsed(loader, path, loader.files.source_text(path))
+}
+
+fn parsed(loader: &Loader<'_>, path: &str, text: Result<String, FileError>) -> Result<Option<Source>, LoadError> {
+    let text = text.map_err(|error| LoadError::new(&beginning(path), Problem::File(error)))?;
     if text.starts_with(VAULT_HEADER) {
         return Err(LoadError::new(&beginning(path), Problem::Encrypted));
     }
@@ -34,7 +38,7 @@ pub fn read(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError
 ///
 /// The same as for [`read`].
 pub fn read_variables(loader: &Loader<'_>, path: &str) -> Result<Option<Source>, LoadError> {
-    let Some(source) = read(loader, path)? else { return Ok(None) };
+    let Some(source) = parsed(loader, path, loader.files.text(path))? else { return Ok(None) };
     let is_new = loader.files.is_new(path).map_err(|error| LoadError::new(source.position(), Problem::File(error)))?;
     Ok(Some(if is_new { source.as_data() } else { source }))
 }

@@ -27,7 +27,7 @@ fn render(
 ) -> Result<Value, LookupError> {
     let path = call.find("templates", term)?;
     let path = path.ok_or_else(|| failed(format!("the template file {term} could not be found for the lookup")))?;
-    let text = call.files.text(&path).map_err(of_file)?;
+    let text = call.files.source_text(&path).map_err(of_file)?;
     let details = call.files.details(&path).map_err(of_file)?;
     let file = RenderedFile {
         name: term,

@@ -44,7 +44,7 @@ impl TemplateFiles for TemplateSearch {
             let path = paths::join(folder, &name);
             match self.files.kind(&path) {
                 Ok(Some(FileKind::File)) => {
-                    let text = self.files.text(&path).map_err(|error| error.to_string())?;
+                    let text = self.files.source_text(&path).map_err(|error| error.to_string())?;
                     return Ok(Some(template_file(&text, &path)));
                 }
                 Ok(_) | Err(FileError::NotFound { .. }) => {}
