@@ -43,7 +43,7 @@ fn mistakes_in_tasks_of_json_name_the_action() {
         (json!({"no_such_module": {}}), "no_such_module"),
         (json!({"ping": {}, "debug": {}}), "ping"),
         (json!({"include_tasks": "x.json", "delay": 1}), "delay"),
-        // A key is no template, not even one that names an action.
+        // A key is not a template, not even one that names an action.
         (json!({"{{ 'ping' }}": {}}), "{{ 'ping' }}"),
     ] {
         dir.write("play.json", playbook(task.clone()).to_string());

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind};
 
-use super::number::Number;
-
 /// How many items a range may give.
 pub const MAX_RANGE: usize = 1_000_000;
 
@@ -36,19 +34,6 @@ impl Range {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Says whether a value equals an item. Only numbers do.
-    #[must_use]
-    pub fn has(&self, value: &Value) -> bool {
-        let number = match Number::of(value) {
-            Some(Number::Int(number)) => number,
-            Some(Number::Float(number)) if number.fract() == 0.0 && number.abs() < 1e18 => number as i128,
-            _ => return false,
-        };
-        let (offset, step) = (number.saturating_sub(i128::from(self.start)), i128::from(self.step));
-        let (index, rest) = (offset / step, offset % step);
-        rest == 0 && usize::try_from(index).is_ok_and(|index| index < self.len())
     }
 
     /// Returns an item.
@@ -102,7 +87,7 @@ impl Object for Range {
     }
 
     fn is_true(self: &Arc<Self>) -> bool {
-        self.len() > 0
+        !self.is_empty()
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,33 +116,5 @@ impl Object for RangeItems {
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
         Some(self.0.len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::values::text;
-
-    #[test]
-    fn has_the_numbers_that_python_finds() {
-        let range = Range { start: 1, stop: 9, step: 3 };
-        for found in [Value::from(1), Value::from(7), Value::from(4.0), Value::from(true)] {
-            assert!(range.has(&found), "{found:?}");
-        }
-        for missing in
-            [Value::from(2), Value::from(10), Value::from(-2), Value::from(4.5), Value::from("4"), Value::from(())]
-        {
-            assert!(!range.has(&missing), "{missing:?}");
-        }
-        let down = Range { start: 3, stop: 0, step: -1 };
-        assert!(down.has(&Value::from(1)) && !down.has(&Value::from(0)) && !down.has(&Value::from(4)));
-    }
-
-    #[test]
-    fn the_text_for_filters_is_that_of_the_range() {
-        let items = |step| Value::from_object(RangeItems(Arc::new(Range { start: 0, stop: 5, step })));
-        assert_eq!(text(&items(1)).unwrap(), "range(0, 5)");
-        assert_eq!(text(&items(2)).unwrap(), "range(0, 5, 2)");
     }
 }

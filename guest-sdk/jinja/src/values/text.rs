@@ -133,6 +133,14 @@ mod tests {
     }
 
     #[test]
+    fn filters_get_the_text_of_a_range() {
+        use crate::values::Range;
+        let items = |step| Value::from_object(RangeItems(Range { start: 0, stop: 5, step }.into()));
+        assert_eq!(text(&items(1)).unwrap(), "range(0, 5)");
+        assert_eq!(text(&items(2)).unwrap(), "range(0, 5, 2)");
+    }
+
+    #[test]
     fn shared_values_do_not_write_forever() {
         let wide = (0..60).fold(Value::from("x"), |inner, _| Value::from(vec![inner.clone(), inner]));
         assert_eq!(repr(&wide), Err(ValueError::TooLarge));

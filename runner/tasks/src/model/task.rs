@@ -144,7 +144,7 @@ pub fn is_one_of(action: &str, names: &[&str]) -> bool {
     names.contains(&short_name(action))
 }
 
-/// Returns the text of the node that names an action. A key of JSON is no template, and is a name all the same.
+/// Returns the text of the node that names an action. A key of JSON is not a template, and is a name all the same.
 #[must_use]
 pub fn name_text(action: &Source) -> Option<&str> {
     match action.node() {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use minijinja::Value;
-use modbox_jinja::values::{self, Key, Range, View, entries, view};
+use modbox_jinja::values::{self, Key, Number, Range, View, entries, view, whole_number};
 
 use super::interpreter::Interpreter;
 use crate::lazy::{LazyDict, LazyList};
@@ -89,7 +89,7 @@ impl Interpreter<'_> {
             return Err(Stop(marker));
         }
         if let Some(range) = range {
-            return Ok(range.has(item));
+            return Ok(has(range, item));
         }
         if let Some(dict) = container.downcast_object_ref::<LazyDict>() {
             // The values are not read.
@@ -121,5 +121,37 @@ fn pairs(dict: &Value) -> Vec<(Value, Value)> {
     match dict.downcast_object_ref::<LazyDict>() {
         Some(dict) => dict.all(),
         None => entries(dict).unwrap_or_default(),
+    }
+}
+
+/// Says whether a value equals an item of a range. Only numbers do.
+fn has(range: &Range, value: &Value) -> bool {
+    let whole = match Number::of(value) {
+        Some(Number::Float(number)) if number.fract() == 0.0 => whole_number(number),
+        Some(Number::Int(_)) => Some(value.clone()),
+        _ => None,
+    };
+    let Some(Number::Int(number)) = whole.as_ref().and_then(Number::of) else { return false };
+    let (offset, step) = (number.saturating_sub(i128::from(range.start)), i128::from(range.step));
+    let (index, rest) = (offset / step, offset % step);
+    rest == 0 && usize::try_from(index).is_ok_and(|index| index < range.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_the_numbers_that_python_finds() {
+        let range = Range { start: 1, stop: 9, step: 3 };
+        for found in [Value::from(1), Value::from(7), Value::from(4.0), Value::from(true)] {
+            assert!(has(&range, &found), "{found:?}");
+        }
+        let missing = [Value::from(2), Value::from(10), Value::from(-2), Value::from(4.5), Value::from("4")];
+        for missing in missing.into_iter().chain([Value::from(()), Value::from(f64::NAN)]) {
+            assert!(!has(&range, &missing), "{missing:?}");
+        }
+        let down = Range { start: 3, stop: 0, step: -1 };
+        assert!(has(&down, &Value::from(1)) && !has(&down, &Value::from(0)) && !has(&down, &Value::from(4)));
     }
 }
