@@ -137,7 +137,7 @@ impl Interpreter<'_> {
         match Marker::of(value) {
             Some(marker) => Err(Stop(marker)),
             None => match value.downcast_object_ref::<Range>() {
-                Some(range) => Ok(range.len() > 0),
+                Some(range) => Ok(!range.is_empty()),
                 None => Ok(values::is_true(value)),
             },
         }
