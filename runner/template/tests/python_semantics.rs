@@ -83,7 +83,7 @@ fn statements_follow_python() {
     check("{% for i in d %}{{ d.update({'a': 1}) }}{{ i }}{% endfor %}", "'ka'");
     check(
         "{% macro m() %}{{ kwargs.keys() | list }}{% endmacro %}{% call m(r=1, **{'z': 2}) %}{% endcall %}",
-        "\"['r', 'caller', 'z']\"",
+        "['r', 'caller', 'z']",
     );
     check("{{ a is defined + 2 }} {{ nope is not defined - 1 }}", "'3 0'");
 }
