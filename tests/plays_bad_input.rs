@@ -15,7 +15,7 @@ fn play(dir: &TestDir, rest: &str) -> RunOutput {
 }
 
 #[test]
-fn what_is_no_play_is_refused_before_anything_runs() {
+fn invalid_plays_are_refused_before_anything_runs() {
     let dir = TestDir::new();
     dir.write("more.yml", "- debug: {msg: \"{{ 'a' | nofilter }}\"}\n");
     for (rest, place, expect) in [
@@ -25,7 +25,7 @@ fn what_is_no_play_is_refused_before_anything_runs() {
         ("  tasks:\nFIRST\n    - debug: {msg: \"{{ x y }}\"}\n", "play.yml:5:20", "failed to parse the template"),
         ("  tasks:\nFIRST\n    - debug: {msg: \"{{ x | nofilter }}\"}\n", "play.yml:5:20", "nofilter"),
         ("  tasks:\nFIRST\n    - debug: {msg: \"{{ lookup('nowhere') }}\"}\n", "play.yml:5:20", "lookup `nowhere`"),
-        ("  tasks:\nFIRST\n    - import_tasks: more.yml\n", "more.yml:1:15", "nofilter"),
+        ("  tasks:\nFIRST\n    - import_tasks: more.yml\n", "more.yml:1:16", "nofilter"),
         ("  tasks:\nFIRST\n  roles: [/etc]\n", "play.yml:5:11", "it is outside of the play's folders"),
         ("\ttasks: []\n", "play.yml:3:1", "replace the tab by spaces"),
     ] {
@@ -37,7 +37,7 @@ fn what_is_no_play_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_playbook_that_is_no_file_of_plays_is_named_with_the_cause() {
+fn an_invalid_playbook_is_named_with_the_cause() {
     let dir = TestDir::new();
     dir.write("text.yml", "hello\n");
     dir.write("map.yml", "{a: b}\n");
@@ -70,7 +70,14 @@ fn what_grows_without_bound_ends_at_a_limit_that_is_named() {
     for (rest, expect) in [
         (message("{{ 'a' * 1000000000 }}"), "the template makes too much output"),
         (message("{% for i in range(1000000000) %}{% endfor %}"), "a range has more than 1000000 items"),
-        (message("{% for i in range(999999) %}{% for j in range(999999) %}{% endfor %}{% endfor %}"), "the template runs for too long"),
+        (
+            message("{% for i in range(999999) %}{% for j in range(999999) %}{% endfor %}{% endfor %}"),
+            "the template runs for too long",
+        ),
+        (
+            message("{% for i in range(999999) %}{% set x = range(999999) | sum %}{% endfor %}"),
+            "the template runs for too long",
+        ),
         (variables("bomb.yml"), "aliases make the tree larger than"),
         (variables("big.yml"), "the file is larger than"),
     ] {

@@ -12,10 +12,11 @@ use modbox_yaml::Position;
 
 use crate::files::Files;
 use crate::frame::Frame;
-use crate::limits::{MAX_LEVELS, MAX_MADE, MAX_OUTPUT, MAX_STEPS, MAX_TEMPLATES};
+use crate::limits::{MAX_LEVELS, MAX_MADE, MAX_OUTPUT, MAX_STEPS, MAX_TEMPLATES, MAX_TIME};
 use crate::machine::Machine;
 use crate::marker::{Cause, Marker, Run, Stop, Trip};
 use crate::origin::{Origin, Provenance};
+use crate::processor_time::ProcessorTime;
 use crate::scope::Scope;
 
 /// The state of an evaluation.
@@ -34,6 +35,7 @@ pub(crate) struct Evaluation {
     /// Scopes that macros hold.
     frames: Mutex<Vec<Arc<Frame>>>,
     steps: AtomicU64,
+    time: ProcessorTime,
     levels: AtomicU32,
     templates: AtomicU32,
     /// The key that other code last looked for in a dict that does not have it.
@@ -47,6 +49,10 @@ pub(crate) struct Evaluation {
 
 impl Evaluation {
     pub(crate) fn new(machine: Arc<Machine>, scope: Scope, files: Option<Files>) -> Arc<Self> {
+        Self::timed(machine, scope, files, ProcessorTime::start())
+    }
+
+    fn timed(machine: Arc<Machine>, scope: Scope, files: Option<Files>, time: ProcessorTime) -> Arc<Self> {
         Arc::new(Self {
             machine,
             scope,
@@ -57,6 +63,7 @@ impl Evaluation {
             provenance: Mutex::default(),
             frames: Mutex::default(),
             steps: AtomicU64::new(MAX_STEPS),
+            time,
             levels: AtomicU32::new(0),
             templates: AtomicU32::new(0),
             missing: Mutex::default(),
@@ -69,7 +76,7 @@ impl Evaluation {
 
     /// Makes the evaluation of a file that a lookup of this one renders, which may do what is left of the limits.
     pub(crate) fn nested(&self, scope: Scope, files: Files) -> Arc<Self> {
-        let inner = Self::new(self.machine.clone(), scope, Some(files));
+        let inner = Self::timed(self.machine.clone(), scope, Some(files), self.time.shared());
         inner.steps.store(self.steps.load(Ordering::Relaxed), Ordering::Relaxed);
         inner.levels.store(self.levels.load(Ordering::Relaxed), Ordering::Relaxed);
         inner.templates.store(self.templates.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -123,7 +130,7 @@ impl Evaluation {
 
     /// Counts a step.
     pub(crate) fn step(&self, at: &Position, line: u32) -> Run<()> {
-        if self.steps.load(Ordering::Relaxed) == 0 {
+        if self.steps.load(Ordering::Relaxed) == 0 || self.time.is_over(MAX_TIME) {
             return Err(self.exceed("the template runs for too long", at, line));
         }
         self.steps.fetch_sub(1, Ordering::Relaxed);

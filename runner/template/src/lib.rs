@@ -61,6 +61,7 @@ mod omit;
 mod options;
 mod origin;
 mod plugins;
+mod processor_time;
 mod result;
 mod run;
 mod scope;

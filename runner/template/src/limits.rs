@@ -1,7 +1,12 @@
 //! Limits of an evaluation. Templates come from people who write plays, and values from hosts; both may be hostile.
 
+use std::time::Duration;
+
 /// How many nodes of templates one evaluation may run.
 pub(crate) const MAX_STEPS: u64 = 10_000_000;
+
+/// How much processor time one evaluation may take: filters work on long values in one step.
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// How many templates may render each other. Deeper nesting is a loop in practice.
 pub(crate) const MAX_TEMPLATES: u32 = 50;

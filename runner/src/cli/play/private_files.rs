@@ -122,6 +122,7 @@ pub(crate) fn grants(paths: &[PathBuf]) -> impl Iterator<Item = PathGrant> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the files are the test's own")]
 mod tests {
     use std::fs;
     use std::path::Path;

@@ -58,6 +58,7 @@ impl Interpreter<'_> {
         let length = dict.map(LazyDict::len);
         let loop_name: Arc<str> = "loop".into();
         for (index, item) in context.items.iter().enumerate() {
+            self.step()?;
             context.go_to(index);
             self.within(|interpreter| {
                 interpreter.frame.set(&loop_name, Value::from_dyn_object(context.clone()));
