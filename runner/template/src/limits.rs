@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(crate) const MAX_STEPS: u64 = 10_000_000;
 
 /// How much processor time one evaluation may take: filters work on long values in one step.
-pub(crate) const MAX_TIME: Duration = Duration::from_secs(10);
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// How many templates may render each other. Deeper nesting is a loop in practice.
 pub(crate) const MAX_TEMPLATES: u32 = 50;

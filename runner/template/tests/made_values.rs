@@ -37,7 +37,10 @@ fn what_is_made_in_a_loop_is_bounded() {
     ];
     for (first, expression) in cases {
         let error = keep(100_000, first, expression).unwrap_err();
-        assert!(error.contains("the template makes too"), "{expression}: {error}");
+        // On a slow machine, the processor time may end first.
+        let is_bounded =
+            ["the template makes too", "the template runs for too long"].iter().any(|end| error.contains(end));
+        assert!(is_bounded, "{expression}: {error}");
     }
 }
 
