@@ -20,8 +20,20 @@ pub(crate) struct Plugin {
     pub(crate) name: Cow<'static, str>,
     /// Whether an argument may be a marker.
     pub(crate) accepts_markers: bool,
-    /// Whether an item of an argument may be a marker.
-    pub(crate) accepts_marker_items: bool,
+    pub(crate) marker_items: MarkerItems,
+}
+
+/// What a plugin does with the items of its arguments, which may be markers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MarkerItems {
+    /// It reads some: a marker among them is used.
+    Read,
+    /// It compares its arguments, and so reads all of their items whatever they are.
+    Compared,
+    /// It needs the hash of its first argument, and so reads all that is in it.
+    Hashed,
+    /// It passes them on.
+    Accepted,
 }
 
 /// The shared parts.

@@ -7,12 +7,15 @@ use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 use modbox_jinja::{Host, PREFIXES, checks, filters as shared};
 
-use crate::machine::Plugin;
+use crate::machine::{MarkerItems, Plugin};
 use crate::marker::{Marker, Stop};
 use crate::settling;
 
 /// Filters whose arguments may hold undefined items.
 const LAZY_FILTERS: [&str; 7] = ["map", "reject", "rejectattr", "select", "selectattr", "to_nice_yaml", "to_yaml"];
+
+/// Tests that compare a container with a value.
+const COMPARING_TESTS: [&str; 6] = ["eq", "ge", "gt", "le", "lt", "ne"];
 
 /// Filters or tests by their names.
 pub(crate) type Plugins = HashMap<String, Plugin>;
@@ -47,7 +50,7 @@ fn plugins(
             function: Value::from_function(call),
             name: full_name(plugin.name).into(),
             accepts_markers: false,
-            accepts_marker_items: LAZY_FILTERS.contains(&plugin.name),
+            marker_items: marker_items(plugin.name),
         };
         plugins.extend(plugin.names().map(|name| (name, made.clone())));
     }
@@ -57,11 +60,20 @@ fn plugins(
             function: settling::function(*settle),
             name: format!("ansible.builtin.{name}").into(),
             accepts_markers: true,
-            accepts_marker_items: false,
+            marker_items: MarkerItems::Read,
         };
         plugins.extend(PREFIXES.map(|prefix| (format!("{prefix}{name}"), made.clone())));
     }
     plugins
+}
+
+fn marker_items(name: &str) -> MarkerItems {
+    match name {
+        "bool" => MarkerItems::Hashed,
+        name if COMPARING_TESTS.contains(&name) => MarkerItems::Compared,
+        name if LAZY_FILTERS.contains(&name) => MarkerItems::Accepted,
+        _ => MarkerItems::Read,
+    }
 }
 
 /// Returns the environment in which filters find each other, as `map('default', 1)` needs.

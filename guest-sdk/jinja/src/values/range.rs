@@ -16,7 +16,7 @@ pub struct Range {
     pub start: i64,
     /// The integer before which it ends.
     pub stop: i64,
-    /// What is added each time, which is not 0.
+    /// The difference between an item and the next, never 0.
     pub step: i64,
 }
 
@@ -30,7 +30,7 @@ impl Range {
         usize::try_from(count).unwrap_or(usize::MAX)
     }
 
-    /// Says whether there is no item.
+    /// Says whether the range is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

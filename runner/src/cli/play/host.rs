@@ -130,7 +130,7 @@ impl ActionHost for PlayHost<'_> {
         }
         let Some(job) = &options.job else {
             let ran = self.modules.run(self.names, run);
-            self.folders.take_back(private, options.become_user.as_deref());
+            self.folders.take_back(private);
             self.stay_if_ending();
             return ran.map_err(not_run).and_then(|report| run_end::module_run(report, options));
         };

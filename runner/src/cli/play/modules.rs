@@ -330,7 +330,7 @@ impl<'a> TaskModules<'a> {
         }
     }
 
-    /// Returns the component for a name of ansible-core. Builds modbox's own if there is no other module for the name.
+    /// Returns the component for a name of ansible-core. If nothing else bears that name, modbox's own module is built first.
     fn own(&mut self, own: &OwnModule, has_other: bool) -> Result<FoundModule, String> {
         let name = match own {
             OwnModule::Standard(name) => name,

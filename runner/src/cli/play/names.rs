@@ -14,7 +14,7 @@ use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::model::task::is_one_of;
 
-use crate::app::library::{FoundModule, Located, LookupError, Place};
+use crate::app::library::{FoundModule, Library, Located, LookupError, Place};
 use crate::cli::context::Context;
 use crate::cli::find::Lookup;
 use crate::cli::play::action_groups::ActionGroups;
@@ -135,46 +135,18 @@ impl<'a> ModuleNames<'a> {
     }
 
     fn search(&self, name: &str, collections: &[String]) -> Found {
-        let mut library = self.lookup.library(self.context);
-        let folders = self.libraries.borrow().clone();
-        // In place of `./library`: a play does not depend on the working directory.
-        library.folders.remove(0);
-        library.folders.insert(
-            0,
-            Place { origin: "`library` of the play and its roles", absent: "none", folders: folders.clone() },
-        );
-        // A component that the operator has installed under one of modbox's own names.
-        let installed = |name: &str| {
-            standard::name(Path::new(name))?;
-            let found = library.find_by_name(Path::new(name)).ok()?;
-            let Located::File(found) = found else { return None };
-            let is_installed =
-                is_component(&found.path) && !folders.iter().any(|folder| found.path.starts_with(folder));
-            is_installed.then_some(OwnModule::Installed(found))
-        };
-        let core = |name: &str| library.find_name(Path::new(&format!("{BUILTIN}{name}")));
-        // A plain name, and one of `ansible.legacy`.
-        let found_by = |name: &str| match library.find_by_name(Path::new(name)) {
-            Ok(Located::Own(own)) => candidates(Some(OwnModule::Standard(own)), library.find_name(Path::new(name))),
-            Ok(Located::File(found)) => match installed(name) {
-                Some(own) => {
-                    // A module's messages name it as the task does.
-                    candidates(Some(own), core(name).map(|found| FoundModule { task_name: name.to_owned(), ..found }))
-                }
-                None => Ok(Candidates { own: None, classic: Some(found) }),
-            },
-            Ok(Located::Project(_)) => {
-                Err(format!("`{name}` is a module project; build it, and put it into `library`"))
-            }
-            Err(error) => Err(modbox_vocabulary::error_chain(&error)),
-        };
+        let library = self.library();
         if let Some(plain) = name.strip_prefix(BUILTIN) {
             let standard = || standard::name(Path::new(plain)).map(|own| OwnModule::Standard(own.to_owned()));
-            return candidates(installed(plain).or_else(standard), core(plain));
+            let own = match library.find_by_name(Path::new(plain)) {
+                Ok(Located::File(found)) if self.is_installed(plain, &found.path) => Some(OwnModule::Installed(found)),
+                _ => standard(),
+            };
+            return candidates(own, core_module(&library, plain));
         }
         if let Some(plain) = name.strip_prefix(LEGACY) {
             // A module's messages name it as the action does.
-            return found_by(plain).map(|mut found| {
+            return self.search_plain(&library, plain).map(|mut found| {
                 found.classic.iter_mut().for_each(|module| name.clone_into(&mut module.task_name));
                 found
             });
@@ -187,8 +159,47 @@ impl<'a> ModuleNames<'a> {
                 return Ok(Candidates { own: None, classic: Some(found) });
             }
         }
-        found_by(name)
+        self.search_plain(&library, name)
     }
+
+    /// Returns the places of modules. The play's own folders stand in place of `./library`: a play does not depend on the
+    /// working directory.
+    fn library(&self) -> Library<'_> {
+        let mut library = self.lookup.library(self.context);
+        let folders = self.libraries.borrow().clone();
+        library.folders[0] = Place { origin: "`library` of the play and its roles", absent: "none", folders };
+        library
+    }
+
+    /// Returns what a name without a collection leads to.
+    fn search_plain(&self, library: &Library<'_>, name: &str) -> Found {
+        match library.find_by_name(Path::new(name)) {
+            Ok(Located::Own(own)) => candidates(Some(OwnModule::Standard(own)), library.find_name(Path::new(name))),
+            Ok(Located::Project(_)) => {
+                Err(format!("`{name}` is a module project; build it, and put it into `library`"))
+            }
+            Ok(Located::File(found)) if self.is_installed(name, &found.path) => {
+                // A module's messages name it as the task does.
+                let classic =
+                    core_module(library, name).map(|module| FoundModule { task_name: name.to_owned(), ..module });
+                candidates(Some(OwnModule::Installed(found)), classic)
+            }
+            Ok(Located::File(found)) => Ok(Candidates { own: None, classic: Some(found) }),
+            Err(error) => Err(modbox_vocabulary::error_chain(&error)),
+        }
+    }
+
+    /// Says whether a file is a component that the operator has installed under one of modbox's own names.
+    fn is_installed(&self, name: &str, path: &Path) -> bool {
+        standard::name(Path::new(name)).is_some()
+            && is_component(path)
+            && !self.libraries.borrow().iter().any(|folder| path.starts_with(folder))
+    }
+}
+
+/// Finds ansible-core's module of a name.
+fn core_module(library: &Library<'_>, name: &str) -> Result<FoundModule, LookupError> {
+    library.find_name(Path::new(&format!("{BUILTIN}{name}")))
 }
 
 impl ActionNames for ModuleNames<'_> {

@@ -14,11 +14,11 @@ use modbox_scratch::{DirPurpose, Scratch, ScratchRoot};
 use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::error_chain;
 
-/// Directories that no run uses, by the users that runs become.
+/// Directories that no run uses, by the uid of the user that runs become.
 #[derive(Debug)]
 pub(crate) struct PrivateFolders {
     root: ScratchRoot,
-    idle: HashMap<Option<String>, Scratch>,
+    idle: HashMap<Option<u32>, Scratch>,
 }
 
 /// Files that an action made for a run. They are removed, with their directory, when this is dropped.
@@ -26,6 +26,8 @@ pub(crate) struct PrivateFolders {
 pub(crate) struct PrivateFiles {
     /// Their paths, in the order of the files.
     pub(crate) paths: Vec<PathBuf>,
+    /// The uid of the user that the run becomes.
+    owner: Option<u32>,
     folder: Option<Scratch>,
 }
 
@@ -53,31 +55,33 @@ impl PrivateFolders {
         if files.is_empty() {
             return Ok(PrivateFiles::default());
         }
-        if let Some(idle) = self.idle.remove(&become_user.map(str::to_owned))
-            && let Ok(written) = write_all(idle, files, become_user.is_some())
+        let user = become_user.map(find_user).transpose().map_err(|error| PrivateFileError(error.to_string()))?;
+        let user = user.flatten();
+        let owner = user.as_ref().map(|user| user.uid);
+        if let Some(idle) = self.idle.remove(&owner)
+            && let Ok(written) = write_all(idle, files, owner)
         {
             return Ok(written);
         }
-        let user = become_user.map(find_user).transpose().map_err(|error| PrivateFileError(error.to_string()))?;
-        let scratch = self.root.create(DirPurpose::Run, user.flatten().as_ref());
+        let scratch = self.root.create(DirPurpose::Run, user.as_ref());
         let scratch = scratch.map_err(|error| PrivateFileError(error_chain(&error)))?;
-        write_all(scratch, files, become_user.is_some()).map_err(|error| PrivateFileError(error.to_string()))
+        write_all(scratch, files, owner).map_err(|error| PrivateFileError(error.to_string()))
     }
 
     /// Removes the files of a run that ended. Their directory is kept if nothing else is in it.
-    pub(crate) fn take_back(&mut self, files: PrivateFiles, become_user: Option<&str>) {
+    pub(crate) fn take_back(&mut self, files: PrivateFiles) {
         if let Some(folder) = files.folder
             && is_emptied(&folder, &files.paths).unwrap_or_default()
         {
-            self.idle.insert(become_user.map(str::to_owned), folder);
+            self.idle.insert(files.owner, folder);
         }
     }
 }
 
 /// Writes files into an empty directory.
-fn write_all(scratch: Scratch, files: &[PrivateFile], is_of_user: bool) -> io::Result<PrivateFiles> {
+fn write_all(scratch: Scratch, files: &[PrivateFile], owner: Option<u32>) -> io::Result<PrivateFiles> {
     let folder = Dir::open_ambient_dir(scratch.path(), ambient_authority())?;
-    let readable = if is_of_user { 0o444 } else { 0 };
+    let readable = if owner.is_some() { 0o444 } else { 0 };
     let mut paths = Vec::new();
     for (number, file) in files.iter().enumerate() {
         // Several files of a run may have one name.
@@ -87,7 +91,7 @@ fn write_all(scratch: Scratch, files: &[PrivateFile], is_of_user: bool) -> io::R
         folder.open_with(&name, &options)?.write_all(&file.content)?;
         paths.push(scratch.path().join(name));
     }
-    Ok(PrivateFiles { paths, folder: Some(scratch) })
+    Ok(PrivateFiles { paths, owner, folder: Some(scratch) })
 }
 
 /// Removes files from their directory, and returns whether it is empty then. A module may have moved them away.
@@ -148,7 +152,7 @@ mod tests {
         let paths = first.paths.clone();
         // Ansible's modules may move a file to where it belongs.
         fs::rename(&paths[1], directory.path().join("moved")).unwrap();
-        folders.take_back(first, None);
+        folders.take_back(first);
         assert!(!paths[0].exists());
         let second = folders.write(&[file("three")], None).unwrap();
         assert_eq!((second.paths.as_slice(), fs::read_to_string(&paths[0]).unwrap().as_str()), (&paths[..1], "three"));
@@ -172,11 +176,11 @@ mod tests {
             let first = folders.write(&[file("one")], None).unwrap();
             let path = first.paths[0].clone();
             leave(&path).unwrap();
-            folders.take_back(first, None);
+            folders.take_back(first);
             assert!(!path.parent().unwrap().exists());
             let second = folders.write(&[file("two")], None).unwrap();
             assert_ne!(second.paths[0], path);
-            folders.take_back(second, None);
+            folders.take_back(second);
         }
     }
 }

@@ -1,8 +1,7 @@
 //! `sequence`: numbers as text.
 
 use minijinja::Value;
-use modbox_jinja::values::MAX_RANGE;
-use modbox_jinja::values::{View, parse_int, view};
+use modbox_jinja::values::{MAX_RANGE, View, parse_int, view};
 
 use crate::marker::Run;
 use crate::run::{Given, Interpreter};

@@ -17,7 +17,7 @@ pub(super) fn vars(interpreter: &mut Interpreter<'_>, given: &Given) -> Run<Vec<
             return Err(interpreter.raise(message));
         };
         let value = interpreter.variable(name).or_else(|| default.cloned());
-        // What is missing or fails is so where the item is used.
+        // A missing variable is an error only where its item is used.
         found.push(value.unwrap_or_else(|| interpreter.missing_variable(name).value()));
     }
     Ok(found)

@@ -12,14 +12,11 @@ use modbox_jinja::values::{self, Range, RangeItems, Table, entries};
 use super::interpreter::Interpreter;
 use crate::compile::{Arguments, Call, Expr};
 use crate::lazy::{Entries, Items, LazyDict, LazyList};
-use crate::machine::Plugin;
+use crate::machine::{MarkerItems, Plugin};
 use crate::marker::{Cause, Marker, Run, Stop};
 use crate::methods::changes;
 use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, SelfReference};
 use crate::types::type_name;
-
-/// Plugins that compare a container with a value, and so read all of its items whatever the value is.
-const READ_WHOLE: [&str; 7] = ["eq", "ne", "lt", "le", "gt", "ge", "bool"];
 
 /// Evaluated arguments.
 #[derive(Debug, Default)]
@@ -139,7 +136,7 @@ impl Interpreter<'_> {
         if let Some(marker) = given.marker().filter(|_| !plugin.accepts_markers) {
             return Ok(marker);
         }
-        if let Some(marker) = compared_marker(plugin.name.rsplit('.').next().unwrap_or_default(), &given) {
+        if let Some(marker) = used_marker(plugin.marker_items, &given) {
             return Ok(marker);
         }
         let mut arguments = given.passed();
@@ -147,7 +144,7 @@ impl Interpreter<'_> {
             // Jinja's own undefined value, of an `if` without `else`, is empty for filters.
             arguments.iter_mut().filter(|value| value.is_undefined()).for_each(|value| *value = Value::from(""));
         }
-        let outer = self.evaluation.accept_markers(plugin.accepts_marker_items);
+        let outer = self.evaluation.accept_markers(plugin.marker_items == MarkerItems::Accepted);
         let result = plugin.function.call(self.state(), &arguments);
         self.evaluation.accept_markers(outer);
         self.count_made()?;
@@ -299,13 +296,13 @@ impl Interpreter<'_> {
     }
 }
 
-/// Returns the marker that a plugin uses when it compares its arguments.
-fn compared_marker(plugin: &str, given: &Given) -> Option<Value> {
-    if !READ_WHOLE.contains(&plugin) {
-        return None;
-    }
-    // `bool` needs the hash of what it gets.
-    let hashed = given.positional.first().filter(|_| plugin == "bool").and_then(Marker::within);
+/// Returns a marker among the items of arguments, if a plugin uses it before it looks at them.
+fn used_marker(marker_items: MarkerItems, given: &Given) -> Option<Value> {
+    let hashed = match marker_items {
+        MarkerItems::Read | MarkerItems::Accepted => return None,
+        MarkerItems::Compared => None,
+        MarkerItems::Hashed => given.positional.first().and_then(Marker::within),
+    };
     hashed.map(|marker| marker.value()).or_else(|| given.positional.iter().find_map(failing_item))
 }
 

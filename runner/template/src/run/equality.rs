@@ -15,7 +15,7 @@ use crate::marker::{Marker, Run, Stop};
 impl Interpreter<'_> {
     pub(super) fn equals(&self, left: &Value, right: &Value) -> Run<bool> {
         self.step()?;
-        // As Python compares what is the same object, whatever is in it.
+        // Python takes an object for equal to itself without a look at its items.
         if is_same(left, right) {
             return Ok(true);
         }
