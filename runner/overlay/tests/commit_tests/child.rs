@@ -17,6 +17,8 @@ pub(crate) enum Work {
     Commit,
     CommitDurably,
     CommitKept,
+    /// A durable commit. The power is lost in place of SIGKILL.
+    LosePower,
     Recover,
     Undo,
 }
@@ -52,10 +54,14 @@ fn child() {
         kill_process(getpid(), Signal::KILL).unwrap();
         Ok(())
     };
-    let fault = At::new(at, &kill);
+    let lose_power = |call| {
+        crate::power::lose(&world.base);
+        kill(call)
+    };
+    let fault = At::new(at, if work == "LosePower" { &lose_power } else { &kill });
     match work {
         "Commit" => drop(world.commit(&fault)),
-        "CommitDurably" => drop(world.commit_with(&fault, Strength::Power, false)),
+        "CommitDurably" | "LosePower" => drop(world.commit_with(&fault, Strength::Power, false)),
         "CommitKept" => drop(world.commit_with(&fault, Strength::Process, true)),
         "Recover" => drop(recover(&world.state(), &fault)),
         "Undo" => drop(undo(&world.state(), &world.records()[0], &fault)),

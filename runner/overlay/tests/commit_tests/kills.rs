@@ -11,14 +11,14 @@ use crate::world::{At, Picture, World};
 
 /// What has come of the trees.
 #[derive(Default)]
-struct Tally {
-    old: AtomicUsize,
-    new: AtomicUsize,
+pub(crate) struct Tally {
+    pub(crate) old: AtomicUsize,
+    pub(crate) new: AtomicUsize,
     recoveries: AtomicUsize,
 }
 
 /// Returns the number of calls of a commit.
-fn calls(strength: Strength, keep_undo: bool) -> usize {
+pub(crate) fn calls(strength: Strength, keep_undo: bool) -> usize {
     let world = World::changed();
     let count = At::new(usize::MAX, &|_| Ok(()));
     let done = world.commit_with(&count, strength, keep_undo).unwrap();
@@ -26,7 +26,7 @@ fn calls(strength: Strength, keep_undo: bool) -> usize {
     count.count.get()
 }
 
-fn check(world: &World, old: &Picture, new: &Picture, tally: &Tally, point: &str) {
+pub(crate) fn check(world: &World, old: &Picture, new: &Picture, tally: &Tally, point: &str) {
     for recovered in world.recover() {
         let result = recovered.result.unwrap_or_else(|error| panic!("{point}: {error}"));
         assert!(matches!(result, Recovery::Forward | Recovery::Back), "{point}: {result:?}");

@@ -9,6 +9,7 @@ mod edits;
 mod faults;
 mod journals;
 mod kills;
+mod power;
 mod published;
 mod saved;
 mod tree_difference;

@@ -57,7 +57,12 @@ impl World {
         // In memory if that can be had: thousands of trees are made.
         let memory = Path::new("/dev/shm");
         let owned = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
-        let base = owned.path().to_path_buf();
+        let planted = Self::planted(owned.path().to_path_buf());
+        Self { _owned: Some(owned), ..planted }
+    }
+
+    /// Fills an empty directory.
+    fn planted(base: PathBuf) -> Self {
         plant(&base.join("real"));
         std::fs::create_dir(base.join("etc")).unwrap();
         write(&base.join("etc/hosts"), "localhost\n");
@@ -65,7 +70,7 @@ impl World {
         copy_tree(&base.join("real"), &base.join("view"));
         std::fs::create_dir(base.join("stage")).unwrap();
         copy_tree(&base.join("etc/hosts"), &base.join("stage/0"));
-        Self { base, start, _owned: Some(owned) }
+        Self { base, start, _owned: None }
     }
 
     /// Opens the directory of another process's test.
@@ -76,6 +81,14 @@ impl World {
     /// Returns a tree with all kinds of change in its view.
     pub(crate) fn changed() -> Self {
         let world = Self::new();
+        change_all(&world.base);
+        world
+    }
+
+    /// Makes a directory with a tree, and with all kinds of change in its view.
+    pub(crate) fn changed_in(base: PathBuf) -> Self {
+        std::fs::create_dir(&base).unwrap();
+        let world = Self::planted(base);
         change_all(&world.base);
         world
     }
