@@ -50,6 +50,13 @@ impl ContentReader {
         }
     }
 
+    /// Adds the digest to a removed file that is small. A large one is not read: nothing is compared with it.
+    pub(crate) fn fill_removed(&mut self, root: Option<&TreeRoot>, path: &Path, found: &mut FoundEntry) {
+        if found.entry.size <= SHOWN.min(self.bytes) {
+            self.fill(root, path, found);
+        }
+    }
+
     /// Adds the digests to an old and a new file. The old one is not read if it is large and has another length.
     pub(crate) fn fill_both(&mut self, before: Place<'_>, after: Place<'_>) {
         let (old, new) = (&before.2.entry, &after.2.entry);

@@ -96,6 +96,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::change::{Entry, EntryType};
     use crate::change_list::Incomplete;
     use crate::entry_reader;
     use crate::mount::OverlayMount;
@@ -185,6 +186,18 @@ mod tests {
         ];
         assert_eq!(words(&list), expected);
         assert!(list.is_whole() && list.is_changed() && list.links.is_empty());
+        // What was renamed with its content is no new content.
+        assert_eq!(list.totals.bytes, ["other", "new"].concat().len() as u64);
+        let is_unread = |old: &Entry| old.entry_type == EntryType::File && old.digest.is_none();
+        assert!(!list.changes.iter().filter_map(|change| change.before.as_ref()).any(is_unread), "{list:?}");
+    }
+
+    #[test]
+    fn a_large_file_that_was_removed_is_not_read() {
+        let Some(fixture) = Fixture::new() else { return };
+        fs::remove_file(fixture.view().join("a/c")).unwrap();
+        let list = fixture.changes_within(ListBounds { read_bytes: 0, ..ListBounds::default() });
+        assert!(list.is_whole(), "{list:?}");
     }
 
     #[test]

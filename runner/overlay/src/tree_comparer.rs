@@ -213,8 +213,14 @@ impl<O: OldTree> Comparer<'_, O> {
             self.removed.extend(before.map(|before| (old.clone(), before)));
         }
         let wanted: BTreeSet<u64> = self.findings.created.iter().filter_map(|lone| lone.inode).collect();
-        for (path, found) in std::mem::take(&mut self.removed) {
+        for (path, mut found) in std::mem::take(&mut self.removed) {
             let (mut below, mut renamed) = (0, Vec::new());
+            let old = self.sides.old.content();
+            if wanted.contains(&found.id.1) {
+                self.content.fill(old, &path, &mut found);
+            } else {
+                self.content.fill_removed(old, &path, &mut found);
+            }
             if found.entry.entry_type == EntryType::Directory {
                 (below, renamed) = self.below(&path, &wanted);
             }
@@ -243,10 +249,11 @@ impl<O: OldTree> Comparer<'_, O> {
                     return (count, found);
                 }
                 count += 1;
-                let Some(before) = self.before(&path) else { continue };
+                let Some(mut before) = self.before(&path) else { continue };
                 if before.entry.entry_type == EntryType::Directory {
                     pending.push(path);
                 } else if wanted.contains(&before.id.1) {
+                    self.content.fill(self.sides.old.content(), &path, &mut before);
                     found.push(LoneEntry { path, inode: Some(before.id.1), entry: before.entry });
                 }
             }
