@@ -7,11 +7,8 @@
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags};
-use rustix::time::ClockId;
-use serde::{Deserialize, Serialize};
 
 use crate::change::{Entry, EntryType};
 
@@ -23,66 +20,6 @@ use super::plan::{Reason, Refusal};
 
 /// Largest step of a clock that times of files are made with, in nanoseconds.
 const TICK: i128 = 10_000_000;
-
-/// Setting back of the clock that counts, in nanoseconds.
-const SET_BACK: i128 = 1_000_000;
-
-/// Moment in which a layer was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Start {
-    /// Time of the clock that the kernel gives files, in nanoseconds since the epoch.
-    pub realtime: i128,
-    /// Time of day less the time since the machine was started, in nanoseconds. It changes when the clock is set.
-    pub offset: i128,
-}
-
-impl Start {
-    /// Returns this moment.
-    #[must_use]
-    pub fn now() -> Self {
-        Self { realtime: clock(ClockId::RealtimeCoarse), offset: offset() }
-    }
-
-    /// Waits for the next moment that is later than all times of files, and returns it. Changes before it are then told
-    /// from changes after it. This takes up to two ticks of the clock, some milliseconds.
-    #[must_use]
-    pub fn settled() -> Self {
-        let before = clock(ClockId::Realtime);
-        // Ends also if the clock is set back.
-        for _ in 0..100 {
-            if clock(ClockId::RealtimeCoarse) > before {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Self::now()
-    }
-
-    /// Checks that the clock was not set back since. A machine that was started again has a larger offset, unless its
-    /// clock is behind.
-    pub(super) fn check_clock(&self, path: &Path) -> Result<(), Failure> {
-        let is_behind = clock(ClockId::RealtimeCoarse) < self.realtime;
-        let is_set_back = offset() < self.offset.saturating_sub(SET_BACK);
-        if is_behind || is_set_back { Err(Failure::conflict(path, Why::Clock)) } else { Ok(()) }
-    }
-}
-
-fn clock(id: ClockId) -> i128 {
-    let time = rustix::time::clock_gettime(id);
-    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
-}
-
-/// Reads both clocks at once, as far as that goes: the closest of some readings counts.
-fn offset() -> i128 {
-    let read = |_| {
-        let before = clock(ClockId::Boottime);
-        let realtime = clock(ClockId::Realtime);
-        let after = clock(ClockId::Boottime);
-        (after - before, realtime - i128::midpoint(before, after))
-    };
-    (0..4).map(read).min().map_or(0, |(_, offset)| offset)
-}
 
 /// Checks that a name is free.
 pub(super) fn check_free(dir: impl AsFd, name: &OsStr, path: &Path) -> Result<(), Failure> {
@@ -180,26 +117,4 @@ fn walk(dir: impl AsFd, name: &OsStr, path: &Path, depth: usize, summary: &mut B
         walk(&opened, &below, &below_path, depth - 1, summary)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_clock_that_is_behind_is_a_conflict() {
-        let (now, hour) = (Start::now(), 3_600_000_000_000);
-        for (realtime, offset, is_right) in [
-            (now.realtime, now.offset, true),
-            // The machine was started again an hour later.
-            (now.realtime - hour, now.offset - hour, true),
-            // The clock was set back, or is behind after a start.
-            (now.realtime, now.offset + hour, false),
-            (now.realtime + hour, now.offset - hour, false),
-            (i128::MAX, i128::MIN, false),
-        ] {
-            let checked = Start { realtime, offset }.check_clock(Path::new("/"));
-            assert_eq!(checked.is_ok(), is_right, "{realtime} {offset}");
-        }
-    }
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::change::{Change, Entry, EntryType};
 
 use super::attributes::Attributes;
-use super::conflict::{self, Start};
+use super::conflict;
 use super::directories::Directories;
 use super::disk_calls::DiskCalls;
 use super::failure::{Context, Failure, Why};
@@ -20,6 +20,7 @@ use super::inode::{self, Inode};
 use super::journal::{Below, Operation, OperationKind};
 use super::payload_copy::{PayloadCopy, Source, Target, keep_label};
 use super::plan::{Action, Owners, Reason, Refusal, Step, temporary};
+use super::start::Start;
 
 /// Granted directory or name with its changes.
 pub struct Granted<'a> {

@@ -9,7 +9,7 @@ use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, Digest, Entry};
-use crate::commit::conflict::Start;
+use crate::commit::start::Start;
 use crate::optional_path;
 
 /// Changes of all granted directories and names.
