@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::support::{TestDir, fixture, oracle, sample};
 
 /// Number of generated pairs: as many as take a few seconds, and of all.
-const PAIRS: (usize, usize) = (5000, 60_000);
+const PAIRS: (usize, usize) = (2500, 60_000);
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
