@@ -186,7 +186,7 @@ mod tests {
         ];
         assert_eq!(words(&list), expected);
         assert!(list.is_whole() && list.is_changed() && list.links.is_empty());
-        // What was renamed with its content is no new content.
+        // A file that was renamed with its content does not count as new bytes.
         assert_eq!(list.totals.bytes, ["other", "new"].concat().len() as u64);
         let is_unread = |old: &Entry| old.entry_type == EntryType::File && old.digest.is_none();
         assert!(!list.changes.iter().filter_map(|change| change.before.as_ref()).any(is_unread), "{list:?}");
