@@ -29,12 +29,17 @@ pub(super) fn process_of(thread: u32) -> Option<u32> {
 
 /// Returns the path that a call names, absolute and normalized.
 pub(super) fn path_of(report: &ReportedCall, directory: Option<usize>, path: usize) -> Option<PathBuf> {
+    named_path(report, directory, path).map(|path| normalize(&path))
+}
+
+/// Returns the path that a call names, absolute, with its links and its `..`.
+pub(super) fn named_path(report: &ReportedCall, directory: Option<usize>, path: usize) -> Option<PathBuf> {
     let path = text(report.thread, *report.arguments.get(path)?)?;
     if path.is_empty() {
         return None;
     }
     if path.starts_with('/') {
-        return Some(normalize(Path::new(&path)));
+        return Some(path.into());
     }
     let directory = directory.and_then(|index| report.arguments.get(index)).map(|fd| low(*fd));
     let link = match directory {
@@ -42,7 +47,7 @@ pub(super) fn path_of(report: &ReportedCall, directory: Option<usize>, path: usi
         _ => format!("/proc/{}/cwd", report.thread),
     };
     let around = std::fs::read_link(link).ok()?;
-    around.is_absolute().then(|| normalize(&around.join(path)))
+    around.is_absolute().then(|| around.join(path))
 }
 
 /// Returns an argument that the kernel reads as an `int`.

@@ -121,6 +121,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         survivors,
         in_force,
         lost: taken.lost,
+        refused_renames: tree.refused_renames(),
         refused: tree.refused(),
     };
     Ok((reply, Some(tree)))

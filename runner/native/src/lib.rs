@@ -99,6 +99,7 @@ mod places;
 mod private_space;
 mod program;
 mod protocol;
+mod renames;
 mod reported_calls;
 mod room;
 mod root;

@@ -27,7 +27,7 @@ use crate::attribute_calls::{self, AttributeCall};
 use crate::call_arguments::{Address, address_of, low, path_of, process_of, transport_of};
 use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
 use crate::room::Room;
-use crate::{base, charges, denials, locks, storage_flags};
+use crate::{base, charges, denials, locks, renames, storage_flags};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -46,6 +46,8 @@ pub(super) struct Observer {
     /// Directories with single-name write grants. Other files created there are found at the end.
     stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
+    /// Whether a directory of an overlay may have been renamed.
+    renamed_directory: bool,
     /// Processes and threads that were started since they were last counted.
     started: u64,
     /// Bytes of memory that belongs to no process, of the whole run.
@@ -75,6 +77,7 @@ impl Observer {
             kernel,
             stages,
             refused: BTreeSet::new(),
+            renamed_directory: false,
             started: 0,
             allocated: 0,
         }
@@ -106,6 +109,9 @@ impl Observer {
         }
         if effect.is_none() && !self.kernel.namespaces && self.makes_attribute_call(report) {
             return;
+        }
+        if let Some(CallEffect::Rename { from, .. }) = effect {
+            self.renamed_directory = self.renamed_directory || renames::may_be_of_overlay(report, *from);
         }
         let locked = effect.and_then(|effect| self.refused_lock(report, effect));
         let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
@@ -165,6 +171,11 @@ impl Observer {
         }
         let Some(named) = modbox_kernel::named_process(report) else { return false };
         named == report.thread || Some(named) == process_of(report.thread)
+    }
+
+    /// Returns whether the module may have renamed a directory of an overlay.
+    pub(super) fn saw_renamed_directory(&self) -> bool {
+        self.renamed_directory
     }
 
     /// Records a file that the module created and that is not kept.

@@ -275,6 +275,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         timing: Timing::default(),
         denials: DenialLog::default(),
         lost: Vec::new(),
+        refused_renames: true,
         confinement: Confinement::default(),
         notes: Vec::new(),
     };
@@ -282,7 +283,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
         Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
-        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, lost, refused, .. }) => {
+        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, lost, refused, refused_renames, .. }) => {
             match end {
                 // A module that ends at the moment of its timeout has ended by itself.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
@@ -308,6 +309,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             outcome.notes.clone_from(&in_force.notes);
             outcome.notes.extend(KernelConfinement::from(in_force).notes());
             outcome.lost = lost;
+            outcome.refused_renames = refused_renames;
             outcome.denials = refused.into();
         }
         None if timed_out => outcome.limit = Some(wall),

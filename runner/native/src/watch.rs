@@ -222,6 +222,12 @@ impl Tree {
         self.resources.refused()
     }
 
+    /// Returns whether the module may have renamed a directory of an overlay. Call it before [`Self::refused`].
+    pub(super) fn refused_renames(&self) -> bool {
+        // Without reports, nothing is known of renames.
+        self.resources.observer.as_ref().is_none_or(Observer::saw_renamed_directory)
+    }
+
     /// Watches the tree until it ends, exceeds a limit, or the host asks for its end or is gone.
     pub(super) fn watch(&mut self, control: &File, spec: &Spec) -> End {
         let mut interval = FIRST_LOOK;

@@ -96,6 +96,7 @@ fn report_outcome(
         hints,
         confinement: outcome.confinement,
         lost: outcome.lost,
+        refused_renames: outcome.refused_renames,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),

@@ -135,6 +135,9 @@ pub struct Report {
     /// The captured stderr, without the module's log lines. The limit of output bounds it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// Whether the file system may have refused to rename a directory.
+    #[serde(skip)]
+    pub refused_renames: bool,
     /// What a real run would be refused, for a run in check mode.
     #[serde(skip)]
     pub obstacles: Vec<String>,

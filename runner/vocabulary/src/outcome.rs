@@ -25,6 +25,8 @@ pub struct Outcome {
     pub denials: DenialLog,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
+    /// Whether the file system may have refused to rename a directory, with `EXDEV`. Overlays of ordinary users do.
+    pub refused_renames: bool,
     /// The confinement of the run. A worker does not send it: the monitor knows it since the worker was confined.
     #[serde(skip)]
     pub confinement: Confinement,

@@ -135,6 +135,7 @@ impl LoadedModule {
         denials.extend(network.denials());
         let (exit, usage, notes) = (end.exit, end.usage, ledger.notes());
         let lost = [ledger.lost(), unreached::find(policy, run_dir)].concat();
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost, confinement, notes })
+        let refused_renames = ledger.refused_renames();
+        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost, refused_renames, confinement, notes })
     }
 }

@@ -2,7 +2,7 @@
 //! the guest, so it can be read even if the guest's thread does not return.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +44,7 @@ pub(crate) struct Ledger {
     denials: Mutex<DenialLog>,
     notes: Mutex<Vec<String>>,
     lost: Mutex<Vec<LostChange>>,
+    refused_renames: AtomicBool,
 }
 
 /// A permit for one open descriptor; returned to the ledger when it is dropped.
@@ -79,6 +80,7 @@ impl Ledger {
             denials: Mutex::default(),
             notes: Mutex::default(),
             lost: Mutex::default(),
+            refused_renames: AtomicBool::new(false),
         }
     }
 
@@ -181,6 +183,16 @@ impl Ledger {
     /// Returns the changes of commands that did not reach the machine.
     pub(crate) fn lost(&self) -> Vec<LostChange> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records that a rename or a link was refused as one between file systems.
+    pub(super) fn note_refused_rename(&self) {
+        self.refused_renames.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether one was.
+    pub(crate) fn refused_renames(&self) -> bool {
+        self.refused_renames.load(Ordering::Relaxed)
     }
 
     /// Fills in the run's use of files, bytes and descriptors.

@@ -27,7 +27,7 @@ impl GuardView<'_> {
                 from.and(to)?;
                 let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
                 let renamed = finish_now(self.stock().rename_at(from, old.path.clone(), to, new.path.clone()));
-                renamed.map_err(|error| self.refused(&new, act, self.refused(&old, act, across_devices(error))))
+                renamed.map_err(|error| self.refused(&new, act, self.refused(&old, act, self.across_devices(error))))
             }
             (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act),
             (Target::Temporary(file), Target::Beside(beside)) => self.rename_temporary(&file, &beside, act),
@@ -112,8 +112,20 @@ impl GuardView<'_> {
         let linked = finish_now(self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()));
         linked.map_err(|error| {
             self.guard.ledger.give_file();
-            self.refused(new, act, self.refused(old, act, across_devices(error)))
+            self.refused(new, act, self.refused(old, act, self.across_devices(error)))
         })
+    }
+
+    /// Returns the error of an operation on two paths. wasmtime-wasi 48 does not know `EXDEV` and calls it an
+    /// input/output error, so the guest would not copy instead. A disk that does fail fails the guest's copy, too.
+    fn across_devices(&self, error: FsError) -> FsError {
+        match error.downcast_ref() {
+            Some(ErrorCode::Io | ErrorCode::CrossDevice) => {
+                self.guard.ledger.note_refused_rename();
+                ErrorCode::CrossDevice.into()
+            }
+            _ => error,
+        }
     }
 
     /// Returns the error for two paths that cannot be combined. A read-only path is reported first, as everywhere.
@@ -136,14 +148,5 @@ impl GuardView<'_> {
             }
         }
         if act.name == Operation::LinkAt { ErrorCode::NotPermitted.into() } else { ErrorCode::CrossDevice.into() }
-    }
-}
-
-/// Returns the error of an operation on two paths. wasmtime-wasi 48 does not know `EXDEV` and calls it an input/output
-/// error, so the guest would not copy instead. A disk that does fail fails the guest's copy, too.
-fn across_devices(error: FsError) -> FsError {
-    match error.downcast_ref() {
-        Some(ErrorCode::Io) => ErrorCode::CrossDevice.into(),
-        _ => error,
     }
 }
