@@ -33,7 +33,7 @@ const CRATES: [(&str, &[&str]); 20] = [
     ("worker", &["channel", "kernel"]),
     ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
-    ("overlay", &["channel", "cleanup", "kernel", "vocabulary"]),
+    ("overlay", &["channel", "cleanup", "kernel", "vocabulary", "worker"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
     ("yaml", &["argument-spec", "python-json"]),
     ("inventory", &["python-re", "yaml"]),

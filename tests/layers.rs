@@ -71,6 +71,25 @@ impl Layered {
         Self { dir, runs }
     }
 
+    /// Makes the tree one of which an ordinary user has an overlay: without second names, and too large to be copied in a
+    /// moment.
+    pub(crate) fn make_large(&self) {
+        fs::remove_file(self.dir.join("tree/linked")).unwrap();
+        let large = self.dir.join("tree/sub/large");
+        fs::File::create(&large).unwrap().set_len(5 << 20).unwrap();
+        if self.runs == Runs::User {
+            own(&large);
+        }
+    }
+
+    /// Returns whether the user of the runs can have namespaces.
+    pub(crate) fn has_namespaces(&self) -> bool {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-current-user", "--mount", "true"]);
+        let mut command = if self.runs == Runs::User { as_user(command) } else { command };
+        command.status().is_ok_and(|status| status.success())
+    }
+
     /// Prepares a run with these switches. `%` in a switch stands for the directory of the test.
     pub(crate) fn command(&self, words: &[&str]) -> Modbox {
         let words = words.iter().map(|word| word.replace('%', &self.dir.path().display().to_string()));

@@ -48,6 +48,15 @@ const AS_USER: [(&str, u64); 5] = [("cases", 60), ("modules", 20), ("own", 60), 
 
 #[test]
 fn a_preview_tells_what_a_real_run_does_and_leaves_no_trace() {
+    prove(&[], &[("root", AS_ROOT), ("user", AS_USER)]);
+}
+
+#[test]
+fn so_does_a_preview_of_an_ordinary_user_on_overlays() {
+    prove(&["--users", "user", "--plain"], &[("user", AS_USER)]);
+}
+
+fn prove(options: &[&str], sides: &[(&str, [(&str, u64); 5])]) {
     let dir = TestDir::new();
     // The ordinary user of runs that root starts must be able to reach it.
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -68,16 +77,17 @@ fn a_preview_tells_what_a_real_run_does_and_leaves_no_trace() {
         .arg("--work")
         .arg(dir.mkdir("work"))
         .args(["--seed", &sample::seed().to_string(), "--parts", &parts.to_string()])
+        .args(options)
         .patience(PROOF)
         .run();
     let text = ran.stdout_text();
     let summary: Value = text.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
     let is_root = rustix::process::geteuid().is_root();
-    let sides = [("root", AS_ROOT), ("user", AS_USER)];
-    for (side, least) in sides.into_iter().filter(|(side, _)| is_root || *side == "user") {
-        let numbers = &summary[side];
+    for (side, least) in sides.iter().filter(|(side, _)| is_root || *side == "user") {
+        let numbers = &summary[*side];
         assert_eq!(numbers["different"], 0, "{side}: {text}{ran}");
-        for (name, least) in least.map(|(name, all)| (name, if name == "lies" { all } else { all / parts as u64 })) {
+        for (name, all) in *least {
+            let least = if name == "lies" { all } else { all / parts as u64 };
             assert!(numbers[name].as_u64() >= Some(least), "{side}: fewer {name} than {least}: {text}{ran}");
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::layers::{Layered, Runs, changes, runners};
-use crate::support::module;
+use crate::support::{guest, module};
 
 /// Changes of every kind.
 const MANY: &str = "
@@ -54,6 +54,53 @@ fn a_guest_is_previewed_like_a_native_module() {
         let again = case.command(&words).run().exits_with(0);
         assert_eq!((&again.json()["changed"], &again.json()["diff"]), (&json!(false), &Value::Null));
         case.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_user_has_an_overlay_where_a_copy_takes_long() {
+    for runs in runners() {
+        let case = Layered::new(runs);
+        let view = "line = [line.split() for line in open('/proc/self/mountinfo') if line.split()[4] == '%/tree'][0]
+say({'changed': False, 'overlay': line[3] == '/' and 'overlay' in line[6:]})";
+        let is_overlay = |switches: &[&str]| {
+            let ran = case.run(view, &[&["--preview"], switches].concat()).exits_with(0);
+            ran.json()["overlay"].as_bool().unwrap()
+        };
+        let is_root = runs == Runs::Self_ && rustix::process::geteuid().is_root();
+        assert_eq!(is_overlay(&[]), is_root, "small, with a second name");
+        case.make_large();
+        assert!(is_overlay(&[]) || !case.has_namespaces());
+        // A run that is not repeated renames directories on a copy.
+        assert_eq!(is_overlay(&["--preview-net", "--allow-net", "*:9+any"]), is_root);
+    }
+}
+
+#[test]
+fn an_old_directory_is_renamed_in_every_view() {
+    let many = "
+os.mkdir('%/tree/new'); os.rename('%/tree/new', '%/tree/fresh')
+os.chdir('%/tree'); os.rename('sub', 'fresh/moved')";
+    for runs in runners() {
+        for is_large in [false, true] {
+            let case = Layered::new(runs);
+            if is_large {
+                case.make_large();
+            }
+            let before = case.state();
+            let effect = case.effect(many, &["--preview"], 0);
+            let expect = ["created tree/fresh", "renamed tree/fresh/moved"];
+            assert_eq!(changes(&case, &effect), expect, "{runs:?} {is_large}: {effect}");
+            let drive = guest("drive").display().to_string();
+            let ops = r#"{"ops": [["rename", "%/tree/sub", "%/tree/moved"]]}"#;
+            let words = ["run", &drive, "--allow-write", "%/tree", "--preview", "--output", "report", "--args", ops];
+            let of_guest = case.command(&words).run().exits_with(0).json()["effect"].clone();
+            assert_eq!(changes(&case, &of_guest), ["renamed tree/moved"], "{runs:?} {is_large}: {of_guest}");
+            assert_eq!((&effect["complete"], case.state()), (&json!(true), before), "{runs:?} {is_large}");
+            let effect = case.effect(many, &["--transaction"], 0);
+            assert_eq!(effect["commit"]["state"], "committed", "{runs:?} {is_large}: {effect}");
+            assert_eq!(case.read("tree/fresh/moved/inner"), "inner\n");
+        }
     }
 }
 

@@ -34,6 +34,7 @@ mod resolver;
 mod rlimits;
 mod seccomp;
 mod system;
+mod user_mounts;
 
 use std::os::fd::OwnedFd;
 
@@ -50,10 +51,11 @@ pub use self::mount_attributes::set_mount_attributes;
 pub use self::on_host_calls::named_process;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::private_mounts::PrivateMounts;
-pub use self::process::{close_descriptors_from, fork, hide_descriptors_from, start_who_mounts};
+pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
 pub use self::reported::{ReportedCalls, refused_call};
 pub use self::rlimits::ProcessLimits;
+pub use self::user_mounts::{enter_user_mounts, join_user_mounts};
 
 /// The result of confining a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,43 +26,6 @@ pub fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
-/// Starts a fork of this process in a user namespace and a mount namespace of its own, in which it may mount. It does
-/// `work` and ends. It is the same user and group there, and no other exists. If its identity is refused, it only ends.
-///
-/// # Errors
-///
-/// This process has more than one thread, or the kernel or the machine's configuration refuses the namespaces.
-#[expect(unsafe_code, reason = "no safe wrapper makes a child in namespaces")]
-pub fn start_who_mounts(work: impl FnOnce()) -> io::Result<Pid> {
-    if system::threads()? != 1 {
-        return Err(io::Error::other("a process with several threads is not forked"));
-    }
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let flags = libc::c_long::from(libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::SIGCHLD);
-    let zero = std::ptr::null::<()>();
-    // SAFETY: without a new stack and without shared memory, clone is fork: the child continues here with a copy of
-    // everything. This process has one thread, so no other holds a lock of the C library or of the allocator.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) };
-    if pid == 0 {
-        // A panic must not return into the parent's work either.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            if take_identity(user, group).is_ok() {
-                work();
-            }
-        }));
-        end_fork();
-    }
-    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
-    pid.ok_or_else(io::Error::last_os_error)
-}
-
-/// Maps this user and group into the user namespace of this process.
-fn take_identity(user: u32, group: u32) -> io::Result<()> {
-    std::fs::write("/proc/self/setgroups", "deny")?;
-    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
-    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))
-}
-
 /// Ends this process at once, because a forked child must not return into its parent's work.
 #[expect(unsafe_code, reason = "std's exit runs what was registered by the parent")]
 pub(super) fn end_fork() -> ! {

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::process::Pid;
+
 use crate::error::LayerError;
 use crate::layers::{Content, Layer, Layers};
 use crate::overlay_view::OverlayView;
@@ -18,12 +20,12 @@ impl Layer {
         !matches!(self.content, Content::Stage(_))
     }
 
-    /// Returns whether the layer has a path only after it was attached.
+    /// Returns whether the layer has a path only after this process attached it to its own mounts.
     #[must_use]
     pub fn needs_mount(&self) -> bool {
         let is_memory = |place: &PrivatePlace| matches!(place, PrivatePlace::Memory(_));
         match &self.content {
-            Content::Overlay(_) => true,
+            Content::Overlay(content) => matches!(content.overlay, OverlayView::Own(_)),
             Content::Copy { place, .. } => is_memory(place),
             Content::Stage(stage) => is_memory(stage.place()),
         }
@@ -41,7 +43,8 @@ impl Layer {
     }
 
     /// Returns the path that takes the place of the granted one. A layer in memory is attached to the empty directory `at`
-    /// first, in the mount namespace of this thread; [`Self::freeze`] must then be called in that namespace, too.
+    /// first, in the mount namespace of this thread; [`Self::freeze`] must then be called in that namespace, too. A user's
+    /// overlay is attached in the namespaces of [`Layers::mounts_of`].
     ///
     /// # Errors
     ///
@@ -50,8 +53,7 @@ impl Layer {
         let attached = match &self.content {
             Content::Overlay(content) => match &content.overlay {
                 OverlayView::Own(mount) => mount.attach(at).map(|()| at.to_owned()),
-                // It is mounted in the namespaces of another process, so it has no path here.
-                OverlayView::Kept(_) => return Err(too_large(&self.path)),
+                OverlayView::Kept(overlay) => overlay.attach(at).map(|()| at.to_owned()),
             },
             Content::Copy { place, .. } => place.attach(at),
             Content::Stage(stage) => stage.place().attach(at).map(|directory| directory.join(stage.name())),
@@ -60,16 +62,23 @@ impl Layer {
     }
 }
 
-fn too_large(path: &Path) -> LayerError {
-    let reason = "it is too large for a copy, and only root can attach another view".to_owned();
-    LayerError::Unfit { path: path.to_owned(), reason, remedy: "grant less of it, or raise `--max-disk`" }
-}
-
 impl Layers {
     /// Returns whether a layer has a path only after it was attached.
     #[must_use]
     pub fn need_mounts(&self) -> bool {
         self.iter().any(Layer::needs_mount)
+    }
+
+    /// Returns the process whose namespaces the processes of the run must join to reach the layers, if there is one.
+    #[must_use]
+    pub fn mounts_of(&self) -> Option<Pid> {
+        self.iter().find_map(|layer| match &layer.content {
+            Content::Overlay(content) => match &content.overlay {
+                OverlayView::Kept(overlay) => Some(overlay.process()),
+                OverlayView::Own(_) => None,
+            },
+            Content::Copy { .. } | Content::Stage(_) => None,
+        })
     }
 }
 
@@ -92,8 +101,8 @@ mod tests {
         }
         fs::write(at("file"), "old").unwrap();
         let quota = Quota { bytes: 1 << 20, files: 100 };
-        let plan =
-            LayerPlan { trees: vec![at("tree")], names: vec![at("file")], quota, scratch: at("scratch"), own: vec![] };
+        let (trees, names, scratch) = (vec![at("tree")], vec![at("file")], at("scratch"));
+        let plan = LayerPlan { trees, names, quota, scratch, ..LayerPlan::default() };
         let layers = Layers::open(&plan).unwrap();
         let written = || {
             if layers.need_mounts() {

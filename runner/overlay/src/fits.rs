@@ -125,15 +125,16 @@ const QUICK_BYTES: u64 = 4 << 20;
 /// Returns the view of a directory for an ordinary user.
 ///
 /// A copy is exact for every tree, and takes time and space for all of it. A user's overlay takes none, and is exact if
-/// each entry is the user's own with one name. It does not rename the directories below: a rename fails with `EXDEV`, as
-/// between file systems, and most programs then copy. A link to an old file can have another number than the file, as a
-/// module sees it; in the list of changes they are one file. So a copy is made of a tree that is copied in a moment or that has
-/// something an overlay does not hold, and an overlay over any other tree. What is neither fit for an overlay nor within
-/// the quota of a copy is refused when it is copied.
-pub(crate) fn view_of_user(survey: TreeSurvey, quota: Quota) -> View {
+/// each entry is the user's own with one name, but for renames: the kernel refuses to rename the directories below, or
+/// from one overlay to another, with `EXDEV`. No trace of that stays in the overlay. So a tree with directories, or beside
+/// another one, has an overlay only if the run can be repeated on copies. A copy is also made of a tree that is copied in a
+/// moment or that has something an overlay does not hold. What is neither fit for an overlay nor within the quota of a
+/// copy is refused when it is copied.
+pub(crate) fn view_of_user(survey: TreeSurvey, quota: Quota, can_refuse_renames: bool) -> View {
     let is_within = survey.entries <= quota.files && survey.bytes <= quota.bytes;
     let is_quick = is_within && survey.entries <= QUICK_ENTRIES && survey.bytes <= QUICK_BYTES;
-    if survey.is_exact && !is_quick { View::Overlay } else { View::Copy }
+    let is_exact = survey.is_exact && (can_refuse_renames || !survey.has_directories);
+    if is_exact && !is_quick { View::Overlay } else { View::Copy }
 }
 
 fn kernel_files(path: &Path) -> Result<View, LayerError> {
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_user_has_an_overlay_where_a_copy_is_slow_or_too_large() {
-        let small = TreeSurvey { is_exact: true, has_directories: true, entries: 200, bytes: 1 << 20 };
+        let small = TreeSurvey { is_exact: true, has_directories: false, entries: 200, bytes: 1 << 20 };
         let quota = Quota { bytes: 64 << 20, files: 1000 };
         let cases = [
             (small, quota, View::Copy),
@@ -201,7 +202,10 @@ mod tests {
             (TreeSurvey { is_exact: false, ..small }, Quota { files: 100, ..quota }, View::Copy),
         ];
         for (survey, quota, expected) in cases {
-            assert_eq!(view_of_user(survey, quota), expected, "{survey:?} {quota:?}");
+            assert_eq!(view_of_user(survey, quota, false), expected, "{survey:?} {quota:?}");
+            let deep = TreeSurvey { has_directories: true, ..survey };
+            assert_eq!(view_of_user(deep, quota, true), expected, "{deep:?} {quota:?}");
+            assert_eq!(view_of_user(deep, quota, false), View::Copy, "{deep:?} {quota:?}");
         }
     }
 

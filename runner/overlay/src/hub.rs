@@ -164,7 +164,8 @@ mod tests {
     fn open(directory: &Path) -> Layers {
         let quota = Quota { bytes: 1 << 20, files: 100 };
         let (trees, names) = (vec![directory.join("tree")], vec![directory.join("single")]);
-        Layers::open(&LayerPlan { trees, names, quota, scratch: directory.join("hub"), own: vec![] }).unwrap()
+        let scratch = directory.join("hub");
+        Layers::open(&LayerPlan { trees, names, quota, scratch, ..LayerPlan::default() }).unwrap()
     }
 
     #[test]

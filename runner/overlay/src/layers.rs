@@ -6,13 +6,16 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use modbox_worker::Workers;
 
 use crate::change_list::ChangeList;
 use crate::closed_modes::ClosedModes;
 use crate::entry_reader::{self, FoundEntry};
 use crate::error::LayerError;
 use crate::fits::{self, View};
-use crate::mount::OverlayMount;
+use crate::mount::{OverlayMount, StepError};
 use crate::name_stage::NameStage;
 use crate::overlay_changes::{self, FrozenOverlay};
 use crate::overlay_marks::OverlayMarks;
@@ -24,6 +27,7 @@ use crate::tree_copy::TreeCopy;
 use crate::tree_facts;
 use crate::tree_root::TreeRoot;
 use crate::tree_survey;
+use crate::user_mounts::UserMounts;
 use crate::user_overlay::UserOverlay;
 
 /// What a run needs layers for.
@@ -39,6 +43,11 @@ pub struct LayerPlan {
     pub scratch: PathBuf,
     /// Places of modbox's own: state, cache, audit. No grant may hold one.
     pub own: Vec<PathBuf>,
+    /// Source of the process for overlays of an ordinary user; without it, such a user has copies.
+    pub workers: Option<Workers>,
+    /// Whether the run is repeated on copies if a rename was refused that an overlay of an ordinary user does not make:
+    /// of a directory below it, or from one overlay to another.
+    pub is_repeatable: bool,
 }
 
 /// Layer over one granted directory or name.
@@ -76,7 +85,6 @@ pub(crate) struct OverlayContent {
     root: FoundEntry,
     /// Entries that were opened to be read.
     closed: ClosedModes,
-    renames_directories: bool,
 }
 
 impl OverlayContent {
@@ -95,31 +103,29 @@ impl OverlayContent {
 }
 
 impl Layer {
-    pub(crate) fn over_tree(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
+    /// Makes a layer over a directory. `mounts` is the process for a user's overlays, if one was started.
+    pub(crate) fn over_tree(
+        path: &Path,
+        plan: &LayerPlan,
+        mounts: &mut Option<Arc<UserMounts>>,
+    ) -> Result<Self, LayerError> {
         let real = TreeRoot::open(path).map_err(|cause| LayerError::Open { path: path.to_owned(), cause })?;
         let compare = |cause| LayerError::Compare { path: path.to_owned(), cause };
         let facts = tree_facts::collect(&real, &own_places(plan)).map_err(compare)?;
         let made = match fits::view_of(&facts)? {
-            View::Overlay => {
-                Some((OverlayMount::new(&real, plan.quota, OverlayMarks::Trusted).map(OverlayView::Own), true))
-            }
-            _ => {
-                let survey = tree_survey::survey(&real).map_err(compare)?;
-                let is_overlay = fits::view_of_user(survey, plan.quota) == View::Overlay;
-                let make = || UserOverlay::new(&facts.path, &real, plan.quota).map(OverlayView::Kept);
-                is_overlay.then(|| (make(), !survey.has_directories))
-            }
+            View::Overlay => Some(OverlayMount::new(&real, plan.quota, OverlayMarks::Trusted).map(OverlayView::Own)),
+            _ => user_overlay(&facts.path, &real, plan, mounts).map_err(compare)?,
         };
         match made {
-            Some((Ok(overlay), renames_directories)) => {
+            Some(Ok(overlay)) => {
                 let root = entry_reader::read(overlay.view(), Path::new("")).map_err(compare)?;
                 let root = root.ok_or_else(|| compare(io::ErrorKind::NotFound.into()))?;
                 let closed = ClosedModes::default();
-                let content = OverlayContent { overlay, real, root, closed, renames_directories };
+                let content = OverlayContent { overlay, real, root, closed };
                 return Ok(Self { path: path.to_owned(), content: Content::Overlay(Box::new(content)) });
             }
             // A copy is exact, too.
-            Some((Err((step, error)), _)) => {
+            Some(Err((step, error))) => {
                 tracing::debug!(path = %path.display(), step, %error, "no overlay; copying");
             }
             None => {}
@@ -166,17 +172,6 @@ impl Layer {
         }
     }
 
-    /// Returns whether a module can rename the directories that were there before. An overlay of an ordinary user refuses
-    /// that with `EXDEV`, as between file systems. Most programs then copy; of a module that fails instead, a direct run
-    /// could have succeeded.
-    #[must_use]
-    pub fn renames_directories(&self) -> bool {
-        match &self.content {
-            Content::Overlay(content) => content.renames_directories,
-            Content::Copy { .. } | Content::Stage(_) => true,
-        }
-    }
-
     /// Returns a path of that directory, which is valid in this process while the layer exists.
     #[must_use]
     pub fn place(&self) -> PathBuf {
@@ -220,6 +215,31 @@ impl Layer {
     }
 }
 
+/// Makes an overlay of an ordinary user. Returns `None` where a copy is better.
+fn user_overlay(
+    path: &Path,
+    real: &TreeRoot,
+    plan: &LayerPlan,
+    mounts: &mut Option<Arc<UserMounts>>,
+) -> io::Result<Option<Result<OverlayView, StepError>>> {
+    let Some(workers) = &plan.workers else { return Ok(None) };
+    if plan.trees.len() > 1 && !plan.is_repeatable {
+        return Ok(None);
+    }
+    if fits::view_of_user(tree_survey::survey(real)?, plan.quota, plan.is_repeatable) != View::Overlay {
+        return Ok(None);
+    }
+    let mut make = || {
+        let process = match mounts {
+            Some(process) => Arc::clone(process),
+            None => Arc::clone(mounts.insert(Arc::new(UserMounts::start(workers)?))),
+        };
+        UserOverlay::new(process, path, real, plan.quota)
+    };
+    let failed = |cause| ("make an overlay in namespaces", cause);
+    Ok(Some(make().map(OverlayView::Kept).map_err(failed)))
+}
+
 /// Returns the places that no grant may hold. Root does not need the scratch directory for layers, but others do.
 fn own_places(plan: &LayerPlan) -> Vec<PathBuf> {
     plan.own.iter().chain([&plan.scratch]).filter(|place| place.is_absolute()).cloned().collect()
@@ -244,7 +264,8 @@ impl Layers {
     /// No exact view of a grant is possible, or one grant is inside another.
     pub fn open(plan: &LayerPlan) -> Result<Self, LayerError> {
         refuse_overlaps(plan)?;
-        let trees = plan.trees.iter().map(|path| Layer::over_tree(path, plan));
+        let mut mounts = None;
+        let trees = plan.trees.iter().map(|path| Layer::over_tree(path, plan, &mut mounts));
         let names = plan.names.iter().map(|path| Layer::over_name(path, plan));
         Ok(Self { layers: trees.chain(names).collect::<Result<_, _>>()? })
     }
@@ -312,7 +333,7 @@ mod tests {
             names: vec![directory.join("file")],
             quota: Quota { bytes: 8 << 20, files: 100 },
             scratch: directory.join("scratch"),
-            own: Vec::new(),
+            ..LayerPlan::default()
         }
     }
 

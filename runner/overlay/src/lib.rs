@@ -46,4 +46,5 @@ mod tree_root;
 mod tree_survey;
 #[cfg(test)]
 mod tree_tests;
+pub mod user_mounts;
 mod user_overlay;

@@ -29,7 +29,7 @@ impl OverlayView {
     pub(crate) fn view(&self) -> &TreeRoot {
         match self {
             Self::Own(mount) => &mount.view,
-            Self::Kept(overlay) => &overlay.view,
+            Self::Kept(overlay) => overlay.view(),
         }
     }
 
@@ -37,7 +37,7 @@ impl OverlayView {
     pub(crate) fn upper(&self) -> &TreeRoot {
         match self {
             Self::Own(mount) => &mount.upper,
-            Self::Kept(overlay) => &overlay.upper,
+            Self::Kept(overlay) => overlay.upper(),
         }
     }
 
@@ -45,7 +45,7 @@ impl OverlayView {
     pub(crate) fn work(&self) -> &TreeRoot {
         match self {
             Self::Own(mount) => &mount.work,
-            Self::Kept(overlay) => &overlay.work,
+            Self::Kept(overlay) => overlay.work(),
         }
     }
 
@@ -53,7 +53,7 @@ impl OverlayView {
     pub(crate) fn reached(&self) -> Option<Bound> {
         match self {
             Self::Own(mount) => mount.reached(),
-            Self::Kept(overlay) => Bound::reached(&overlay.upper),
+            Self::Kept(overlay) => Bound::reached(overlay.upper()),
         }
     }
 
@@ -84,21 +84,21 @@ impl OverlayView {
 
 /// Opens what was written and is closed to its owner, the directories before what is in them.
 fn open_closed(overlay: &UserOverlay, closed: &ClosedModes) -> io::Result<()> {
-    let stat = rustix::fs::fstat(&overlay.upper)?;
-    match closed.open_as(&overlay.view, (stat.st_dev, stat.st_ino)) {
+    let stat = rustix::fs::fstat(overlay.upper())?;
+    match closed.open_as(overlay.view(), (stat.st_dev, stat.st_ino)) {
         // It was frozen before.
         Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
         opened => opened?,
     }
     let mut pending = vec![PathBuf::new()];
     while let Some(directory) = pending.pop() {
-        for name in overlay.upper.names(&directory)? {
+        for name in overlay.upper().names(&directory)? {
             let path = directory.join(name);
-            let stat = rustix::fs::statat(&overlay.upper, &path, AtFlags::SYMLINK_NOFOLLOW)?;
+            let stat = rustix::fs::statat(overlay.upper(), &path, AtFlags::SYMLINK_NOFOLLOW)?;
             if scan::is_whiteout(&stat) {
                 continue;
             }
-            if let Some(entry) = overlay.view.look(Path::new(&path))? {
+            if let Some(entry) = overlay.view().look(Path::new(&path))? {
                 closed.open_as(entry, (stat.st_dev, stat.st_ino))?;
             }
             if FileType::from_raw_mode(stat.st_mode).is_dir() {

@@ -31,7 +31,7 @@ impl Layers {
     ///
     /// The kernel makes no overlay of the directory, or another file system is mounted in it.
     pub fn attach_over(&mut self, directory: &Path, kept: &[PathBuf], plan: &LayerPlan) -> Result<(), LayerError> {
-        let layer = Layer::over_tree(directory, plan)?;
+        let layer = Layer::over_tree(directory, plan, &mut None)?;
         let Some(mount) = own_mount(&layer) else {
             let reason = "the kernel makes no overlay of it".to_owned();
             let remedy = "run each module by itself with `modbox run --preview`";

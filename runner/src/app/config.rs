@@ -11,6 +11,7 @@ use modbox_worker::Workers;
 use crate::app::python::PythonConfig;
 
 /// Configuration of a [`Runner`](crate::app::Runner).
+#[derive(Clone)]
 pub struct RunnerConfig {
     /// Cache of compiled code; without one, every run compiles.
     pub cache: Option<CompileCache>,

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use modbox_policy::Policy;
 use modbox_scratch::ScratchRoot;
 use modbox_wasm::{CodeSource, Compiler, Loader};
+use rustix::process::Pid;
 
 use crate::app::config::RunnerConfig;
 
@@ -40,6 +41,12 @@ impl Runner {
             code.on_compile(move || callback());
         }
         Self { config, code, engine: OnceLock::new(), scratch }
+    }
+
+    /// Returns a runner whose workers join the namespaces of a process.
+    pub(super) fn with_mounts_of(&self, process: Pid) -> Self {
+        let workers = self.config.workers.as_ref().map(|workers| workers.with_mounts_of(process));
+        Self::new(RunnerConfig { workers, ..self.config.clone() })
     }
 
     /// Returns the whole environment, with the variables of the user whose run it is.

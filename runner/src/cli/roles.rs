@@ -28,6 +28,7 @@ pub(crate) fn worker() -> ExitCode {
             modbox_worker::die_with_monitor(monitor).and_then(|()| modbox_wasm::serve(socket))
         }
         Ok(Some((Role::Launcher, _))) => modbox_native::launcher::serve(socket),
+        Ok(Some((Role::Mounts, _))) => modbox_overlay::user_mounts::serve(&socket),
         Ok(None) => Ok(()),
         Err(error) => Err(error),
     };

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use crate::role::{ASSIGNMENTS, Assignment, Role};
+use crate::role::{ASSIGNMENTS, Assignment, MountsOf, Role};
 use crate::thread_mounts;
 
 /// Takes the socket from standard input, and leaves this process without a terminal: it has a session of its own, so
@@ -33,12 +33,14 @@ pub fn take_socket() -> io::Result<UnixStream> {
 ///
 /// # Errors
 ///
-/// Standard input is not a socket of a monitor, or this process cannot have the mounts of the monitor's thread.
+/// Standard input is not a socket of a monitor, or this process cannot have the mounts that it is to have.
 pub fn receive_role(socket: &UnixStream) -> io::Result<Option<(Role, u32)>> {
     let assignment = ASSIGNMENTS.receive::<Assignment>(socket)?;
     let Some(Assignment { role, monitor, mounts_of }) = assignment else { return Ok(None) };
-    if let Some(thread) = mounts_of {
-        thread_mounts::enter(monitor, thread)?;
+    match mounts_of {
+        Some(MountsOf::Thread(thread)) => thread_mounts::enter(monitor, thread)?,
+        Some(MountsOf::Process(process)) => modbox_kernel::join_user_mounts(process)?,
+        None => {}
     }
     Ok(Some((role, monitor)))
 }

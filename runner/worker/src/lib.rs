@@ -1,8 +1,8 @@
 //! Worker processes: how the monitor starts one, gives it a role, waits for it and kills it.
 //!
 //! The process that the user starts is the monitor. It keeps its authority and never runs untrusted code. A worker does
-//! one job: it runs guests, or launches a native module. It gets its orders over one socket, which is its standard
-//! input, and it has no other descriptor of the monitor's.
+//! one job: it runs guests, launches a native module, or keeps mounts for others. It gets its orders over one socket,
+//! which is its standard input, and it has no other descriptor of the monitor's.
 //!
 //! A worker is a fork of the monitor if the monitor forks it at its very start, before it reads anything; see
 //! [`WorkerProcess::fork`]. That saves the time of starting the program. Otherwise a worker is the modbox program

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::program::WORD;
-use crate::role::{ASSIGNMENTS, Assignment, Role};
+use crate::role::{ASSIGNMENTS, Assignment, MountsOf, Role};
 use crate::spawn_lock::exclude_spawns;
 use crate::thread_mounts;
 
@@ -105,13 +105,17 @@ impl WorkerProcess {
         Self { child: Mutex::new(Child { pid, status: None }), pid, socket, is_forked: false }
     }
 
-    /// Gives the worker its role, and the mounts of this thread.
+    /// Gives the worker its role, and the mounts of a process or else of this thread.
     ///
     /// # Errors
     ///
     /// The worker has ended.
-    pub(crate) fn assign(&self, role: Role) -> io::Result<()> {
-        let mounts_of = if self.is_forked { thread_mounts::of_this_thread() } else { None };
+    pub(crate) fn assign(&self, role: Role, mounts_of: Option<Pid>) -> io::Result<()> {
+        let mounts_of = match mounts_of {
+            Some(process) => Some(MountsOf::Process(process.as_raw_nonzero().get().unsigned_abs())),
+            None if self.is_forked => thread_mounts::of_this_thread().map(MountsOf::Thread),
+            None => None,
+        };
         ASSIGNMENTS.send(&self.socket, &Assignment { role, monitor: std::process::id(), mounts_of })
     }
 

@@ -13,6 +13,8 @@ pub enum Role {
     Guest,
     /// Launches one native module and watches its processes.
     Launcher,
+    /// Makes and keeps the overlays of an ordinary user, in namespaces of its own.
+    Mounts,
 }
 
 /// First message to a worker.
@@ -21,6 +23,15 @@ pub(crate) struct Assignment {
     pub(crate) role: Role,
     /// Process id of the monitor.
     pub(crate) monitor: u32,
-    /// Thread of the monitor whose mounts the worker gets, if that thread has its own.
-    pub(crate) mounts_of: Option<u32>,
+    /// Owner of the mounts that the worker gets, if they are not those of the monitor.
+    pub(crate) mounts_of: Option<MountsOf>,
+}
+
+/// Owner of mounts.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum MountsOf {
+    /// A thread of the monitor.
+    Thread(u32),
+    /// A process of the same user, in namespaces of its own.
+    Process(u32),
 }

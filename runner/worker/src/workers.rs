@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::process::Pid;
+
 use crate::process::WorkerProcess;
 use crate::role::Role;
 
@@ -12,13 +14,15 @@ use crate::role::Role;
 pub struct Workers {
     program: PathBuf,
     early: Arc<Mutex<Option<WorkerProcess>>>,
+    /// Process whose namespaces the workers join.
+    mounts_of: Option<Pid>,
 }
 
 impl Workers {
     /// Returns a source that starts the modbox program at `program` for each worker.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
-        Self { program, early: Arc::default() }
+        Self { program, early: Arc::default(), mounts_of: None }
     }
 
     /// Returns this source with a process that was forked before, to be used for the first worker.
@@ -31,7 +35,14 @@ impl Workers {
     /// another user.
     #[must_use]
     pub fn without_early(&self) -> Self {
-        Self::new(self.program.clone())
+        Self { early: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns this source for workers that join the namespaces of a process, which has the role
+    /// [`Role::Mounts`] and does not end before they have started.
+    #[must_use]
+    pub fn with_mounts_of(&self, process: Pid) -> Self {
+        Self { mounts_of: Some(process), ..self.clone() }
     }
 
     /// Returns the modbox program.
@@ -48,12 +59,12 @@ impl Workers {
     pub fn start(&self, role: Role) -> io::Result<WorkerProcess> {
         let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(worker) = early
-            && worker.assign(role).is_ok()
+            && worker.assign(role, self.mounts_of).is_ok()
         {
             return Ok(worker);
         }
         let worker = WorkerProcess::spawn(&self.program)?;
-        worker.assign(role)?;
+        worker.assign(role, self.mounts_of)?;
         Ok(worker)
     }
 }

@@ -9,7 +9,8 @@ the tree before; the outcome must be what the real run leaves, except for paths 
 and its claim must be the same, and a claim must not be called wrong, except for known ones. Then modules that lie are run: what they
 do must be named.
 
-As root, all is done as root and as an ordinary user. Each difference is printed; the exit status is 1 if there is one. The names of
+As root, all is done as root and as an ordinary user, who has copies of the small trees. With `--plain`, the trees are such that an
+ordinary user has overlays of them. Each difference is printed; the exit status is 1 if there is one. The names of
 cases that contain a text given by `--only` are run alone.
 """
 
@@ -55,7 +56,7 @@ class Place:
         # Each granted directory: what it is called by the module, and where it is.
         self.granted = [(self.tree, self.tree)]
         self.granted += [(stand_ins.PLACES[name], os.path.join(self.machine, name)) for name in case.machine]
-        start_tree.make(self.tree, case.extra)
+        start_tree.make(self.tree, case.extra, side.plain)
         if case.machine:
             stand_ins.make(self.machine, case.machine)
         if side.user is not None:
@@ -241,7 +242,7 @@ def sides(asked):
             place = os.path.join(os.path.realpath(asked.work), name)
             if name == "user" and os.geteuid() == 0 and not is_reachable(os.path.dirname(place)):
                 place = stack.enter_context(tempfile.TemporaryDirectory(prefix="previews-"))
-            yield Side(name, place, asked.modbox, asked.python, asked.modules, asked.own)
+            yield Side(name, place, asked.modbox, asked.python, asked.modules, asked.own, asked.plain)
 
 
 def work(side, asked, seeds):
@@ -265,6 +266,7 @@ def main():
         parser.add_argument(f"--{option}", required=True)
     parser.add_argument("--users", default="")
     parser.add_argument("--only", default="")
+    parser.add_argument("--plain", action="store_true", help="trees of which an ordinary user has overlays")
     parser.add_argument("--seed", type=int, default=0, help="of the first random edits")
     parser.add_argument("--random", type=int, default=10, help="how many random edits are tried")
     parser.add_argument("--parts", type=int, default=1, help="run one of so many parts of the cases, which --seed chooses")

@@ -34,8 +34,8 @@ def is_reachable(folder):
 class Side:
     """One user with all that its runs need."""
 
-    def __init__(self, name, place, modbox, python, modules, own):
-        self.name, self.place = name, place
+    def __init__(self, name, place, modbox, python, modules, own, plain=False):
+        self.name, self.place, self.plain = name, place, plain
         # Of the user who runs modbox; none if that is who runs this program.
         self.user = USER if name == "user" and os.geteuid() == 0 else None
         self.modbox, self.python, self.modules, self.own = modbox, python, modules, own

@@ -118,10 +118,18 @@ def hidden(tree):
     write(os.path.join(tree, "dir/hidden-foreign"), "of root\n", 0o600)
 
 
+def make_plain(tree):
+    """Makes the tree one of which an ordinary user has an overlay: no second names, and more than is copied in a moment."""
+    os.unlink(os.path.join(tree, "dir/deep/second name of a"))
+    os.unlink(os.path.join(tree, "linked lines"))
+    with open(os.path.join(tree, "odd", "large"), "wb") as file:
+        file.truncate(5 << 20)
+
+
 EXTRAS = {"git": git, "pip": pip, "outside": outside, "foreign": foreign, "hidden": hidden}
 
 
-def make(tree, extra):
+def make(tree, extra, plain=False):
     """Makes the tree."""
     os.makedirs(tree)
     for name, (content, mode) in FILES.items():
@@ -141,6 +149,8 @@ def make(tree, extra):
     os.setxattr(os.path.join(tree, "dir"), "user.x", b"of a folder")
     for name, mode in (("dir", 0o750), ("dir/deep", 0o700), ("odd", 0o1777), ("repos", 0o2755)):
         os.chmod(os.path.join(tree, name), mode)
+    if plain:
+        make_plain(tree)
     if extra:
         EXTRAS[extra](tree)
     settle(tree)

@@ -8,13 +8,13 @@ use modbox_kinds::Kind;
 use modbox_overlay::change_list::ChangeList;
 use modbox_overlay::commit::Start;
 use modbox_overlay::error::LayerError;
-use modbox_overlay::layers::{Layer, Layers};
+use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{Bound, ListBounds};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{LimitHit, LimitKind, Limits};
 
-use crate::app::admission::AdmittedRun;
+use crate::app::admission::{Admission, AdmittedRun};
 use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::layered::effect_report::Remark;
@@ -30,6 +30,15 @@ use crate::app::runner::Runner;
 
 /// Level of confinement with mount namespaces, without which a native module sees the machine's own paths.
 const WITH_NAMESPACES: u8 = 3;
+
+/// Views that a run may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Views {
+    /// Those that fit.
+    Any,
+    /// No overlays of an ordinary user.
+    CopiesForUsers,
+}
 
 /// A run that was made on layers.
 #[derive(Debug)]
@@ -98,13 +107,41 @@ impl Runner {
         request: &RunRequest<'_>,
         run: &LayeredRun,
     ) -> Result<LayeredExecution, Box<Report>> {
+        let (kind, policy, arguments) = (admitted.kind, admitted.policy.clone(), admitted.arguments.clone());
+        let (execution, can_repeat) = self.execute_once(module, admitted, request, run, Views::Any)?;
+        if !can_repeat || !execution.report.refused_renames {
+            return Ok(execution);
+        }
+        // An overlay of an ordinary user may have refused a rename that a direct run makes. A copy makes it.
+        drop(execution);
+        tracing::info!("a directory may have been renamed; repeating the run on copies");
+        let report = match self.admit(module, request) {
+            Admission::Admitted(again) => again.report,
+            Admission::Refused { report, .. } => return Err(report),
+        };
+        let admitted = AdmittedRun { kind, policy, arguments, report };
+        Ok(self.execute_once(module, admitted, request, run, Views::CopiesForUsers)?.0)
+    }
+
+    /// Makes an admitted run on layers, once. Also returns whether it can be repeated because a layer refuses renames.
+    fn execute_once(
+        &self,
+        module: &Module,
+        admitted: AdmittedRun,
+        request: &RunRequest<'_>,
+        run: &LayeredRun,
+        views: Views,
+    ) -> Result<(LayeredExecution, bool), Box<Report>> {
         let AdmittedRun { kind, mut policy, arguments, report } = admitted;
-        let (dir, layers, start) = match self.make_layers(kind, &mut policy, request, run) {
+        let (dir, layers, start) = match self.make_layers(kind, &mut policy, request, run, views) {
             Ok(made) => made,
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error))),
         };
+        let can_repeat = layers.mounts_of().is_some() && plan::is_repeatable(&policy);
         let admitted = AdmittedRun { kind, policy, arguments, report };
-        let made = || self.run_attached(module, admitted, request, &layers, dir.path());
+        let joined = layers.mounts_of().map(|process| self.with_mounts_of(process));
+        let runner = joined.as_ref().unwrap_or(self);
+        let made = || runner.run_attached(module, admitted, request, &layers, dir.path());
         let (report, frozen) = match in_room(layers.need_mounts(), made) {
             Ok(ended) => ended,
             Err(error) => {
@@ -114,7 +151,8 @@ impl Runner {
                 )));
             }
         };
-        Ok(LayeredExecution::observe(report, (layers, start), frozen, request.limits, Some(dir)))
+        let execution = LayeredExecution::observe(report, (layers, start), frozen, request.limits, Some(dir));
+        Ok((execution, can_repeat))
     }
 
     fn make_layers(
@@ -123,6 +161,7 @@ impl Runner {
         policy: &mut Policy,
         request: &RunRequest<'_>,
         run: &LayeredRun,
+        views: Views,
     ) -> Result<(RunDir, Layers, Start), RunError> {
         if policy.allows_everything() {
             return Err(LayeredError::Everything.into());
@@ -132,7 +171,11 @@ impl Runner {
         }
         let dir = RunDir::create(&self.scratch, DirPurpose::Run, policy.user())?;
         let start = run.start();
-        let layers = Layers::open(&plan::of(policy, request.limits, dir.path())).map_err(LayeredError::from)?;
+        let has_overlays = views == Views::Any && plan::needs_one_owner(policy, kind);
+        let workers = self.config.workers.clone().filter(|_| has_overlays);
+        let is_repeatable = plan::is_repeatable(policy);
+        let plan = LayerPlan { workers, is_repeatable, ..plan::of(policy, request.limits, dir.path()) };
+        let layers = Layers::open(&plan).map_err(LayeredError::from)?;
         Ok((dir, layers, start))
     }
 

@@ -4,11 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_kinds::Kind;
 use modbox_native::base;
 use modbox_overlay::layers::LayerPlan;
 use modbox_overlay::quota::Quota;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
+
+use crate::app::layered::outside::reaches_out;
 
 /// Entries that a copy of a directory may have, beside those that the module makes.
 const COPIED_ENTRIES: u64 = 20_000;
@@ -35,7 +38,27 @@ pub(super) fn of(policy: &Policy, limits: &Limits, scratch: &Path) -> LayerPlan 
         quota,
         scratch: scratch.to_owned(),
         own: policy.audit().to_vec(),
+        ..LayerPlan::default()
     }
+}
+
+/// Returns whether a run can be made twice: nothing that it does leaves its layers. The renames of a guest's commands are
+/// not reported.
+pub(super) fn is_repeatable(policy: &Policy) -> bool {
+    !reaches_out(policy) && !policy.allows_commands()
+}
+
+/// Returns whether a run sees and does the same in a user namespace that has this user and group alone. A native module
+/// is in such a namespace in any case. A guest would see no other owners outside of its layers, and could give no file to
+/// another group.
+pub(super) fn needs_one_owner(policy: &Policy, kind: Kind) -> bool {
+    let grants = policy.paths();
+    let is_in_layer = |path: &Path| {
+        let mut layered = grants.iter().filter(|grant| is_layered(grant));
+        layered.any(|grant| path == grant.host || grant.shape == Shape::Directory && path.starts_with(&grant.host))
+    };
+    policy.own().is_empty()
+        && (!kind.is_wasm() || grants.iter().all(|grant| is_in_layer(&grant.host) || base::is_device(&grant.host)))
 }
 
 /// Returns whether the run may write a file of the machine by a grant. Devices of every module hold nothing.

@@ -1,0 +1,48 @@
+//! The user and mount namespaces in which an ordinary user may mount: a process enters new ones, and others join it.
+//!
+//! What is mounted in them is visible nowhere else and ends with the last process in them. This file mounts nothing.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd as _;
+
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, LinkNameSpaceType, UnshareFlags, move_into_link_name_space, set_capabilities,
+};
+
+/// Gives this process a user namespace and a mount namespace of its own, in which it may mount. It is the same user and
+/// group there, and no other exists.
+///
+/// # Errors
+///
+/// This process has more than one thread, or the kernel or the machine's configuration refuses the namespaces.
+#[expect(unsafe_code, reason = "unshare takes away what other code may rely on, depending on its flags")]
+pub fn enter_user_mounts() -> io::Result<()> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    // SAFETY: a new mount namespace unshares the root and the working directory too, which only code of this thread
+    // would change; the kernel refuses a new user namespace to a process with other threads. No descriptor and no memory
+    // is unshared.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))
+}
+
+/// Gives this process the user namespace and the mount namespace of a process that called [`enter_user_mounts`]. It gets
+/// none of the rights that its user has there: it is to do what it could do without the namespaces.
+///
+/// # Errors
+///
+/// The process has ended, or this process has more than one thread or another user.
+pub fn join_user_mounts(process: u32) -> io::Result<()> {
+    let open = |kind: &str| {
+        let path = format!("/proc/{process}/ns/{kind}");
+        rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+    };
+    let (user, mounts) = (open("user")?, open("mnt")?);
+    move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
+    move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
+    let none = CapabilitySet::empty();
+    Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
+}
