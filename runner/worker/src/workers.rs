@@ -3,11 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::process::Pid;
 
 use crate::process::WorkerProcess;
 use crate::role::Role;
+
+/// How long the end of a killed process takes at most.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Source of worker processes. Clones share the process that was forked early.
 #[derive(Debug, Clone)]
@@ -59,12 +63,44 @@ impl Workers {
     pub fn start(&self, role: Role) -> io::Result<WorkerProcess> {
         let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(worker) = early
-            && worker.assign(role, self.mounts_of).is_ok()
+            && let Ok(worker) = self.assigned(worker, role)
         {
             return Ok(worker);
         }
-        let worker = WorkerProcess::spawn(&self.program)?;
-        worker.assign(role, self.mounts_of)?;
-        Ok(worker)
+        self.assigned(WorkerProcess::spawn(&self.program)?, role)
+    }
+
+    /// Gives a worker its role. A process that cannot get one is removed, so that no dead child stays in the table of
+    /// processes.
+    fn assigned(&self, worker: WorkerProcess, role: Role) -> io::Result<WorkerProcess> {
+        match worker.assign(role, self.mounts_of) {
+            Ok(()) => Ok(worker),
+            Err(error) => {
+                worker.kill();
+                let _ = worker.wait(PATIENCE);
+                Err(error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+    use rustix::process::WaitOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_takes_no_role_leaves_no_child() {
+        let workers = Workers::new("/bin/true".into());
+        // It can end before or after it is given the role.
+        for _ in 0..50 {
+            if let Ok(worker) = workers.start(Role::Mounts) {
+                assert!(worker.wait(PATIENCE).is_some());
+            }
+        }
+        let child = rustix::process::wait(WaitOptions::NOHANG);
+        assert_eq!(child.map(|ended| ended.map(|(pid, _)| pid)), Err(Errno::CHILD));
     }
 }
