@@ -48,7 +48,7 @@ pub enum LayerError {
         remedy: &'static str,
     },
     /// Files of a grant cannot be copied.
-    #[error("failed to copy `{}`: {cause}; grant less, or raise the quota of files and bytes", path.display())]
+    #[error("failed to copy `{}`: {cause}; {}", path.display(), copy_remedy(cause))]
     Copy {
         /// The file or directory.
         path: PathBuf,
@@ -75,4 +75,15 @@ pub enum LayerError {
         /// The kernel's error.
         cause: io::Error,
     },
+}
+
+/// Returns what to do about a grant that cannot be copied.
+fn copy_remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "grant only what this user may read, or run modbox as a user who may read it all"
+        }
+        io::ErrorKind::QuotaExceeded | io::ErrorKind::StorageFull => "grant less, or raise --max-disk or --max-files",
+        _ => "grant less, or run it without a preview or a transaction",
+    }
 }

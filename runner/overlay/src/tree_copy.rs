@@ -254,7 +254,8 @@ impl<'a> Copier<'a> {
             rustix::fs::linkat(&self.view, &*first, &self.view, path, AtFlags::empty())?;
             *rest = rest.saturating_sub(1);
         } else {
-            let full = || io::Error::new(io::ErrorKind::QuotaExceeded, "it is larger than the quota of the layer");
+            let full =
+                || io::Error::new(io::ErrorKind::QuotaExceeded, "with it, the copy is larger than a layer may be");
             let blocks = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
             let bytes = if is_directory { 0 } else { found.entry.size.min(blocks) };
             self.quota.bytes = self.quota.bytes.checked_sub(bytes).ok_or_else(full)?;
@@ -381,7 +382,10 @@ mod tests {
     fn a_tree_beyond_the_quota_is_refused_by_name() {
         let (directory, real) = fixture();
         let error = copied(&directory, &real, Quota { bytes: 64 << 20, files: 3 }).unwrap_err().to_string();
-        assert!(error.contains("larger than the quota") && error.contains("/tree/"), "{error}");
+        assert!(
+            error.contains("larger than a layer may be; grant less, or raise --max-disk") && error.contains("/tree/"),
+            "{error}"
+        );
     }
 
     #[test]
