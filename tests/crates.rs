@@ -19,7 +19,7 @@ const TASKS: [&str; 10] = [
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 20] = [
+const CRATES: [(&str, &[&str]); 21] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -29,6 +29,7 @@ const CRATES: [(&str, &[&str]); 20] = [
     ("policy", &["vocabulary"]),
     ("scratch", &["cleanup", "vocabulary"]),
     ("store", &["cleanup", "vocabulary"]),
+    ("fleet", &["cleanup", "contract", "store"]),
     ("kernel", &["policy", "vocabulary"]),
     ("worker", &["channel", "kernel"]),
     ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
@@ -47,6 +48,7 @@ const CRATES: [(&str, &[&str]); 20] = [
             "channel",
             "cleanup",
             "contract",
+            "fleet",
             "kernel",
             "jinja",
             "kinds",
@@ -69,7 +71,7 @@ const CRATES: [(&str, &[&str]); 20] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 15] = [
+const WITHOUT_ENGINE: [&str; 16] = [
     "vocabulary",
     "channel",
     "cleanup",
@@ -78,6 +80,7 @@ const WITHOUT_ENGINE: [&str; 15] = [
     "policy",
     "scratch",
     "store",
+    "fleet",
     "kernel",
     "overlay",
     "providers",

@@ -25,6 +25,7 @@
 //! | `policy` | what a run may reach | `vocabulary` |
 //! | `scratch` | what a run leaves on the disk, and its removal | `cleanup` |
 //! | `store` | results kept between runs: authenticated entries, locks, eviction | `cleanup` |
+//! | `fleet` | tasks that a controller sends, and the modules kept for them | `contract`, `store` |
 //! | `kernel` | what the Linux kernel lets a process do | `policy` |
 //! | `worker` | how worker processes are started, watched and ended | `channel`, `kernel` |
 //! | `yaml` | text that people wrote, which alone can be a template; pure | nothing |

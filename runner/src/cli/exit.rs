@@ -31,6 +31,8 @@ pub(crate) enum ExitStatus {
     Unfinished = 9,
     /// An internal error of modbox.
     Internal = 70,
+    /// A task needs a module, or a newer modbox.
+    Need = modbox_fleet::need::NEED_STATUS as isize,
 }
 
 impl From<ExitStatus> for ExitCode {

@@ -3,6 +3,7 @@
 use modbox_contract::ModuleResult;
 
 use crate::app::{CENSORED, Report};
+use crate::cli::exit::Failure;
 use crate::jobs::RunSummary;
 
 /// Returns the summary of a run. Under `is_hidden`, the result is censored.
@@ -20,6 +21,15 @@ pub(crate) fn of_report(mut report: Report, is_hidden: bool) -> RunSummary {
         command: report.module.path,
         kept_files: report.kept_files,
     }
+}
+
+/// Returns the summary of a run, which says if its audit line could not be written.
+pub(crate) fn of_audited(report: Report, is_hidden: bool, audited: Result<(), Failure>) -> RunSummary {
+    let mut summary = of_report(report, is_hidden);
+    if let Err(failure) = audited {
+        summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
+    }
+    summary
 }
 
 /// Returns the summary of a run that did not start.

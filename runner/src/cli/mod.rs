@@ -1,6 +1,7 @@
 //! The command-line program. Only this module reads the command line and the environment, prints, and decides the exit
 //! status.
 
+mod ansible_call;
 mod ansible_form;
 mod args;
 mod audit;
@@ -19,6 +20,7 @@ mod effect_output;
 mod environment;
 mod exit;
 mod find;
+mod fleet_folder;
 mod html;
 mod job_folder;
 mod job_resolver;
@@ -34,6 +36,7 @@ mod playbook_program;
 mod resource_output;
 mod roles;
 mod runner;
+mod sent_module;
 mod settings;
 mod signals;
 mod standard;
@@ -137,6 +140,7 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
         }
         Command::Batch(args) => commands::batch::run(context, &args),
         Command::Play(args) => commands::play::run(context, &args),
+        Command::Task(args) => commands::task::run(context, &args),
         Command::Template(args) => deep_stack::run(|| commands::template::run(context, &args)).or_internal()?,
         Command::Status(args) => commands::job::status(context, &args),
         Command::Jobs(args) => commands::job::list(context, &args),

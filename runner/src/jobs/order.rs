@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use modbox_contract::Release;
 use serde::de::DeserializeOwned;
@@ -45,6 +46,15 @@ pub enum JobWork {
     },
     /// The run of a module for a task of a play, as JSON.
     Task(String),
+    /// `modbox task --async`.
+    Sent {
+        /// The digest of the module.
+        module: String,
+        /// The module's arguments as JSON.
+        args: String,
+        /// Time limit of the run.
+        limit: Duration,
+    },
 }
 
 /// Summary of a finished run.

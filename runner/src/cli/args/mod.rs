@@ -17,6 +17,7 @@ mod providers;
 mod python;
 mod resource;
 mod rules;
+mod task;
 mod transactions;
 mod validate;
 
@@ -46,6 +47,7 @@ pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
+pub(crate) use self::task::TaskArgs;
 pub(crate) use self::transactions::{
     ApplyArgs, AuditedArgs, RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs,
 };
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Batch(Late<BatchArgs>),
     /// Run the tasks of playbooks on this host.
     Play(Late<PlayArgs>),
+    /// Run a task that a controller sends on standard input.
+    Task(Late<TaskArgs>),
     /// Render a template, as the tasks of a play do.
     Template(Late<TemplateArgs>),
     /// List the modules that have a name.

@@ -10,8 +10,8 @@ use crate::app::{clear_descriptions, clear_python_cache};
 use crate::cli::args::CacheCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
 use crate::cli::runner::cache_of_user;
+use crate::cli::{fleet_folder, output};
 
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {
@@ -26,10 +26,11 @@ pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatu
             let described =
                 context.environment.cache_dir.as_ref().map_or(Ok(0), |dir| clear_descriptions(&dir.join("providers")));
             let built = context.environment.cache_dir.as_ref().map_or(Ok(0), |dir| clear_shared_output(dir));
+            let sent = fleet_folder::clear(&context.environment).or_internal()?;
             let built = built.context("failed to remove the compiled crates of projects").or_internal()?;
             report(
                 &cache,
-                cache.store().clear().or_internal()? + python.or_internal()? + described.or_internal()? + built,
+                cache.store().clear().or_internal()? + python.or_internal()? + described.or_internal()? + built + sent,
             )
         }
         CacheCommand::Prune { max_size } => report(&cache, cache.store().prune(*max_size).or_internal()?),

@@ -11,17 +11,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::CommandFactory;
-use modbox_contract::{Dict, ModuleResult, Value, args};
+use modbox_contract::{Dict, Value, args};
 
-use crate::app::{Arguments, Module, Report, RunRequest};
-use crate::cli::args::{AnsiballzForm, Cli, GrantArgs, LimitArgs, LookupArgs};
-use crate::cli::audit::Audit;
+use crate::app::Module;
+use crate::cli::ansible_call::{self, AnsibleCall, AnsweredRun};
+use crate::cli::args::Cli;
+use crate::cli::bounded;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::runner::{cache_of_user, runner};
-use crate::cli::settings::{self, Settings};
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::runner::cache_of_user;
 use crate::cli::task_args::MAX_ARGS;
-use crate::cli::{bounded, output};
 
 /// Prefix that Ansible adds to the file name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";
@@ -61,50 +60,16 @@ fn is_subcommand(word: &OsString) -> bool {
 
 /// Runs the module and prints one line of JSON, also for a failure.
 pub(crate) fn run(context: &Context, invocation: &Invocation) -> Result<ExitStatus, Failure> {
-    let (line, status) = match run_file(context, invocation) {
-        Ok((report, audited)) => {
-            let status = audited.map_or_else(
-                |failure| {
-                    output::print_error(&failure.error);
-                    failure.status
-                },
-                |()| ExitStatus::from(&report),
-            );
-            (report.result.to_json(), status)
-        }
-        Err(failure) => {
-            let result = ModuleResult::runner_failure(&error_words(&failure.error), None);
-            (result.to_json(), failure.status)
-        }
-    };
-    if !context.cleanup.is_ending() {
-        output::print_line(&line).or_internal()?;
-    }
-    Ok(status)
+    ansible_call::answer(context, run_file(context, invocation))
 }
 
-/// Runs the module. Returns the report, and the error if the audit line could not be written.
-fn run_file(context: &Context, invocation: &Invocation) -> Result<(Report, Result<(), Failure>), Failure> {
+fn run_file(context: &Context, invocation: &Invocation) -> Result<AnsweredRun, Failure> {
     refuse_option(invocation).or_usage()?;
-    let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     let args = read_args(&invocation.args_file).or_usage()?;
-    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
-    let opened = Module::open(&invocation.file, None, cache_of_user(context).as_ref(), &context.cleanup);
-    let module = audit.loaded(&invocation.file, opened.or_unavailable())?;
+    let open = || Module::open(&invocation.file, None, cache_of_user(context).as_ref(), &context.cleanup);
     let name = name(&args, &invocation.file);
-    let effective = settings.for_module(&name, module.digest()).or_usage()?;
-    audit.check(&effective.policy)?;
-    let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
-    let request = RunRequest {
-        interpreters: &interpreters,
-        ..RunRequest::new(&name, Arguments::Complete(args), &effective.policy, &effective.limits)
-    };
-    let pending = audit.start(context, &module, &request)?;
-    let python =
-        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
-    let report = runner(context, None, python).run(&module, &request);
-    let audited = pending.finish(&report);
-    Ok((report, audited))
+    let call = AnsibleCall { path: &invocation.file, name: &name, args, limit: None };
+    ansible_call::run(context, call, || open().or_unavailable())
 }
 
 fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {

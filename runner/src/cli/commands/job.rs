@@ -19,7 +19,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::play::{TaskJob, TaskJobEnd};
 use crate::cli::settings::Settings;
-use crate::cli::{job_folder, job_summary, output, perform};
+use crate::cli::{job_folder, job_summary, output, perform, sent_module};
 use crate::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
 use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
 
@@ -34,7 +34,7 @@ pub(crate) fn ids(context: &Context, args: &JobFolderArgs) -> Option<Vec<String>
 }
 
 /// Returns the folder of jobs, from the switch, the variable or the default.
-fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
+pub(crate) fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
     job_folder::job_folder(args.async_dir.as_deref(), environment)
 }
 
@@ -103,6 +103,8 @@ fn perform(context: &Context, work: &JobWork) -> Result<FinishedRun, Failure> {
             perform_command(context, command, args).map(|summary| FinishedRun { summary, end: String::new() })
         }
         JobWork::Task(task) => TaskJob::decode(task).or_internal()?.perform(context),
+        JobWork::Sent { module, args, limit } => sent_module::perform(context, module, args, *limit)
+            .map(|summary| FinishedRun { summary, end: String::new() }),
     }
 }
 
@@ -116,11 +118,7 @@ fn perform_command(context: &Context, command: &[OsString], args: &str) -> Resul
         return Err(anyhow::anyhow!("the arguments of the job are not a dict")).or_internal();
     };
     let (report, audited) = perform::perform(context, &run, task, None)?;
-    let mut summary = job_summary::of_report(report, run.no_log);
-    if let Err(failure) = audited {
-        summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
-    }
-    Ok(summary)
+    Ok(job_summary::of_audited(report, run.no_log, audited))
 }
 
 /// Prints the status of a job, as `async_status` does, or removes the job's file.

@@ -20,6 +20,7 @@ pub(crate) mod policy;
 pub(crate) mod recover;
 pub(crate) mod resource;
 pub(crate) mod run;
+pub(crate) mod task;
 pub(crate) mod template;
 pub(crate) mod test;
 pub(crate) mod transactions;

@@ -1,0 +1,95 @@
+//! A run that Ansible asks for: arguments are complete, grants come from policy files only, and the answer is one line of
+//! JSON on standard output, also for a failure.
+
+use std::path::Path;
+use std::time::Duration;
+
+use modbox_contract::{Dict, ModuleResult};
+use modbox_vocabulary::Limits;
+
+use crate::app::{Arguments, Module, Report, RunRequest};
+use crate::cli::args::{AnsiballzForm, GrantArgs, LimitArgs, LookupArgs};
+use crate::cli::audit::Audit;
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::output;
+use crate::cli::runner::runner;
+use crate::cli::settings::{self, Settings};
+
+/// What Ansible asks for.
+#[derive(Debug)]
+pub(crate) struct AnsibleCall<'a> {
+    /// The module's file, or its name if it has none.
+    pub(crate) path: &'a Path,
+    /// Name of the module for policies, reports and the audit log.
+    pub(crate) name: &'a str,
+    /// Arguments with their reserved keys.
+    pub(crate) args: Dict,
+    /// Time limit, instead of the default one. A policy may set a shorter one.
+    pub(crate) limit: Option<Duration>,
+}
+
+/// The report of a run, and the error if the audit line could not be written.
+pub(crate) type AnsweredRun = (Report, Result<(), Failure>);
+
+/// Runs the module that `open` returns.
+///
+/// # Errors
+///
+/// A policy file is wrong, the module cannot be loaded, or the run cannot be audited.
+pub(crate) fn run(
+    context: &Context,
+    call: AnsibleCall<'_>,
+    open: impl FnOnce() -> Result<Module, Failure>,
+) -> Result<AnsweredRun, Failure> {
+    let AnsibleCall { path, name, args, limit } = call;
+    let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
+    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
+    let module = audit.loaded(path, open())?;
+    let mut effective = settings.for_module(name, module.digest()).or_usage()?;
+    audit.check(&effective.policy)?;
+    if let Some(limit) = limit {
+        // The limit of a policy stays, and one that no policy sets is replaced.
+        let timeout = effective.limits.timeout;
+        effective.limits.timeout = if timeout == Limits::default().timeout { limit } else { limit.min(timeout) };
+    }
+    let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
+    let request = RunRequest {
+        interpreters: &interpreters,
+        ..RunRequest::new(name, Arguments::Complete(args), &effective.policy, &effective.limits)
+    };
+    let pending = audit.start(context, &module, &request)?;
+    let python =
+        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
+    let report = runner(context, None, python).run(&module, &request);
+    let audited = pending.finish(&report);
+    Ok((report, audited))
+}
+
+/// Prints the result of a run, or why there was none, as one line of JSON.
+///
+/// # Errors
+///
+/// Standard output cannot be written.
+pub(crate) fn answer(context: &Context, ran: Result<AnsweredRun, Failure>) -> Result<ExitStatus, Failure> {
+    let (line, status) = match ran {
+        Ok((report, audited)) => {
+            let status = audited.map_or_else(
+                |failure| {
+                    output::print_error(&failure.error);
+                    failure.status
+                },
+                |()| ExitStatus::from(&report),
+            );
+            (report.result.to_json(), status)
+        }
+        Err(failure) => {
+            let result = ModuleResult::runner_failure(&error_words(&failure.error), None);
+            (result.to_json(), failure.status)
+        }
+    };
+    if !context.cleanup.is_ending() {
+        output::print_line(&line).or_internal()?;
+    }
+    Ok(status)
+}

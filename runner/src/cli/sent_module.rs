@@ -1,0 +1,54 @@
+//! Runs the modules that controllers have sent, for `modbox task` and for its jobs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use modbox_contract::{Dict, Value, decode};
+use modbox_fleet::module_digest::ModuleDigest;
+
+use crate::app::{Module, ModuleFile};
+use crate::cli::ansible_call::{self, AnsibleCall, AnsweredRun};
+use crate::cli::context::Context;
+use crate::cli::exit::{Failure, OrExit};
+use crate::cli::{fleet_folder, job_summary};
+use crate::jobs::RunSummary;
+
+/// Returns the bytes of a module, if it is kept.
+pub(crate) fn kept(context: &Context, module: ModuleDigest) -> Result<Option<Vec<u8>>, Failure> {
+    fleet_folder::get(&context.environment, module).context("failed to read the modules that are kept").or_internal()
+}
+
+/// Returns the name of a task's module, for policies and reports.
+pub(crate) fn name(module: ModuleDigest, args: &Dict) -> String {
+    args.get("_ansible_module_name").and_then(Value::as_str).map_or_else(|| module.to_string(), str::to_owned)
+}
+
+/// Runs a module that is kept. `limit` replaces the default time limit.
+///
+/// # Errors
+///
+/// As [`ansible_call::run`].
+pub(crate) fn run(
+    context: &Context,
+    module: ModuleDigest,
+    bytes: Vec<u8>,
+    args: Dict,
+    limit: Option<Duration>,
+) -> Result<AnsweredRun, Failure> {
+    let name = name(module, &args);
+    let path = Path::new(&name);
+    let file = ModuleFile { path: path.to_owned(), bytes: bytes.into() };
+    ansible_call::run(context, AnsibleCall { path, name: &name, args, limit }, || Ok(Module::new(file, None)))
+}
+
+/// Runs the task of a job.
+pub(crate) fn perform(context: &Context, module: &str, args: &str, limit: Duration) -> Result<RunSummary, Failure> {
+    let module: ModuleDigest = module.parse().or_internal()?;
+    let Ok(Value::Dict(args)) = decode(args) else {
+        return Err(anyhow::anyhow!("the arguments of the job are not a dict")).or_internal();
+    };
+    let bytes = kept(context, module)?.context("the module of the job is not kept any more; run the task again");
+    let (report, audited) = run(context, module, bytes.or_unavailable()?, args, Some(limit))?;
+    Ok(job_summary::of_audited(report, false, audited))
+}
