@@ -19,10 +19,11 @@ const TASKS: [&str; 10] = [
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 21] = [
+const CRATES: [(&str, &[&str]); 22] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
+    ("collection", &["python-json"]),
     ("contract", &["python-json", "vocabulary"]),
     ("providers", &["contract"]),
     ("kinds", &["contract", "providers", "python-json", "vocabulary"]),
@@ -47,6 +48,7 @@ const CRATES: [(&str, &[&str]); 21] = [
             "authoring",
             "channel",
             "cleanup",
+            "collection",
             "contract",
             "fleet",
             "kernel",
@@ -71,10 +73,11 @@ const CRATES: [(&str, &[&str]); 21] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 16] = [
+const WITHOUT_ENGINE: [&str; 17] = [
     "vocabulary",
     "channel",
     "cleanup",
+    "collection",
     "contract",
     "kinds",
     "policy",

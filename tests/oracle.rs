@@ -28,6 +28,8 @@ mod oracle_playbook;
 mod modules;
 // New-style PowerShell modules get the same input as from ansible-core.
 mod powershell;
+// Collections of components, installed and used by Ansible.
+mod oracle_collection;
 // The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
 // ansible-core's own integration targets in the form of scripts, with modbox as `ansible-playbook`.

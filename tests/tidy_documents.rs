@@ -166,7 +166,10 @@ fn modbox_helps() -> String {
     for command in subcommands() {
         helps += &help("modbox", &[command, "--help"]);
     }
-    helps + &help("modbox", &["cache", "prune", "--help"]) + &help("modbox", &["policy", "suggest", "--help"])
+    for command in [["cache", "prune"], ["collection", "build"], ["policy", "suggest"]] {
+        helps += &help("modbox", &[command[0], command[1], "--help"]);
+    }
+    helps
 }
 
 /// Checks that a relative link leads to a file, and to a heading of it.

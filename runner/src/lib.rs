@@ -19,6 +19,7 @@
 //! | `vocabulary` | grants, denials, limits, invocations, outcomes; no I/O | nothing |
 //! | `channel` | frames, messages and descriptors between processes | nothing |
 //! | `cleanup` | what a signal must undo | nothing |
+//! | `collection` | collections of Ansible made of components; pure | nothing |
 //! | `contract` | what crosses the boundary to a module; pure | `vocabulary` |
 //! | `providers` | what a provider of libral says, is asked and prints; pure | `contract` |
 //! | `kinds` | what sort of module some bytes are, and how it is started; pure | `contract`, `providers` |

@@ -29,8 +29,14 @@ const PACKAGES: [&str; 7] = [
     "python-debian==1.1.1",
 ];
 
-/// Older releases whose contracts modbox supports, and their packages.
-const OLDER: [(&str, &str); 2] = [(EARLIER, "ansible-core==2.14.18"), (LEGACY, "ansible==2.9.27")];
+/// Older releases: those whose contracts modbox supports, and those that run its collections. With their packages.
+const OLDER: [(&str, &str); 5] = [
+    (EARLIER, "ansible-core==2.14.18"),
+    (LEGACY, "ansible==2.9.27"),
+    ("2.16.19", "ansible-core==2.16.19"),
+    ("2.17.14", "ansible-core==2.17.14"),
+    ("2.18.19", "ansible-core==2.18.19"),
+];
 
 /// A release that is still widely used.
 pub const EARLIER: &str = "2.14.18";
@@ -231,22 +237,26 @@ fn clean(command: &mut Command) -> &mut Command {
 /// Prepares `ansible` or `ansible-playbook` (`adhoc`, `playbook`) in a test's directory, untouched by the user's
 /// configuration.
 pub fn ansible(dir: &TestDir, command: &str) -> Command {
-    started(dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
+    ansible_of(VERSION, dir, command)
+}
+
+/// Prepares a program of a release like [`ansible`].
+pub fn ansible_of(version: &str, dir: &TestDir, command: &str) -> Command {
+    started(&python_of(version), dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
 }
 
 /// Prepares `ansible-playbook` like [`ansible`], but faster for plays of many tasks: the imports of modules are loaded
 /// once for all tasks.
 pub fn forking_playbook(dir: &TestDir) -> Command {
     let script = fixture("oracle/forking_python.py");
-    started(dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
+    started(&python(), dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
 }
 
 /// Prepares a Python command that runs Ansible.
-fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
-    let python = python();
+fn started(python: &Path, dir: &TestDir, args: &[&OsStr]) -> Command {
     // Without this file, Ansible would search for another one; it accepts only this extension.
     let config = dir.write("home/ansible.cfg", "");
-    let mut ansible = Command::new(&python);
+    let mut ansible = Command::new(python);
     ansible
         .args(args)
         .env_clear()
@@ -261,7 +271,7 @@ fn started(dir: &TestDir, args: &[&OsStr]) -> Command {
         .env("ANSIBLE_LOCAL_TEMP", dir.join("home/local-tmp"))
         .env("ANSIBLE_REMOTE_TEMP", dir.join("home/remote-tmp"))
         .env("ANSIBLE_ASYNC_DIR", dir.join("home/async"))
-        .env("ANSIBLE_PYTHON_INTERPRETER", &python)
+        .env("ANSIBLE_PYTHON_INTERPRETER", python)
         .env("ANSIBLE_NOCOLOR", "1")
         .env("ANSIBLE_LOCALHOST_WARNING", "false")
         .env("ANSIBLE_INVENTORY_UNPARSED_WARNING", "false")

@@ -160,6 +160,7 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
         Command::Build(args) => commands::build::run(context, &args),
         Command::Test(args) => commands::test::run(context, &args),
         Command::New(args) => commands::new::run(context, &args),
+        Command::Collection(args) => commands::collection::run(context, &args.command),
         Command::Policy(args) => {
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
             commands::policy::run(context, &args.command, &show.map(argument_order).unwrap_or_default())

@@ -3,6 +3,7 @@
 
 mod ansible_switches;
 mod audit;
+mod collection;
 mod doctor;
 mod help;
 mod internal;
@@ -30,6 +31,7 @@ use modbox_kinds::Kind;
 use modbox_policy::{parse_count, parse_duration, parse_size};
 
 pub(crate) use self::audit::AuditArgs;
+pub(crate) use self::collection::{CollectionArgs, CollectionBuildArgs, CollectionCommand};
 pub(crate) use self::doctor::DoctorArgs;
 use self::help::{
     AFTER_HELP, BATCH_HELP, BUILD_HELP, CACHE_HELP, COMPLETIONS_HELP, DOC_HELP, INSPECT_HELP, MAN_HELP, NEW_HELP,
@@ -105,6 +107,8 @@ pub(crate) enum Command {
     Test(Late<TestArgs>),
     /// Create a module project.
     New(Late<NewArgs>),
+    /// Make a collection of Ansible from component modules.
+    Collection(Late<CollectionArgs>),
     /// Show, check or suggest the policy.
     Policy(Late<PolicyArgs>),
     /// Check what runs need of this machine.

@@ -6,6 +6,7 @@ pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod cache;
+pub(crate) mod collection;
 pub(crate) mod doc;
 pub(crate) mod doctor;
 pub(crate) mod file;

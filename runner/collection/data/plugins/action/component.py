@@ -1,0 +1,142 @@
+"""Runs the component modules of collections by modbox on the host.
+
+The host gets the digest of the component and the arguments, on the standard input of `modbox task`. If it lacks the
+component, it says so, gets it, and is asked again. So a task takes one round trip, and needs no Python on the host.
+
+Variables:
+    modbox_executable: the program on the host (default: modbox)
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shlex
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+CONTRACT = 1
+# Exit status of a shell that cannot start or find the program.
+NOT_STARTED, NOT_FOUND = 126, 127
+# What is shown of output that is no answer.
+SHOWN = 2000
+
+
+class Component:
+    """A component of a collection, by the name of its module."""
+
+    def __init__(self, name):
+        collection, dot, self.module = name.rpartition(".")
+        if collection.count(".") != 1:
+            raise AnsibleActionFail(f"{name!r} is not the full name of a module in a collection")
+        try:
+            package = importlib.import_module(f"ansible_collections.{collection}")
+            self.folder = os.path.join(package.__path__[0], "components")
+            with open(os.path.join(self.folder, "index.json"), encoding="utf-8") as file:
+                self.digest = json.load(file)[self.module]
+        except (ImportError, OSError, ValueError, KeyError) as error:
+            raise AnsibleActionFail(
+                f"the collection {collection} has no component {self.module!r}: {error}; install the collection again"
+            )
+
+    def compressed(self):
+        with open(os.path.join(self.folder, f"{self.module}.wasm.gz"), "rb") as file:
+            return file.read()
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    _supports_async = True
+    _supports_diff = True
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        self.variables = task_vars or {}
+        name = self.module_name()
+        component = Component(name)
+        args = dict(self._task.args)
+        self._update_module_args(name, args, self.variables)
+        args["_ansible_module_name"] = name
+        self.executable = self.variable("modbox_executable") or "modbox"
+        envelope = json.dumps({"contract": CONTRACT, "module": component.digest, "args": args}, default=str)
+        envelope = envelope.encode("utf-8", "surrogateescape")
+        words = self.words_for_jobs()
+        try:
+            answer = self.ask(words, envelope)
+            if answer.get("modbox_need") == "module":
+                stored = self.ask(["--store", component.digest], component.compressed())
+                if stored.get("modbox_stored") != component.digest:
+                    return {**result, **stored, "failed": True}
+                answer = self.ask(words, envelope)
+        finally:
+            if self._connection._shell.tmpdir:
+                self._remove_tmp_path(self._connection._shell.tmpdir, force=True)
+        if "modbox_need" in answer:
+            raise AnsibleActionFail(
+                f"modbox on the host lacks what the task needs ({answer['modbox_need']}): install a newer one there"
+            )
+        result.update(answer)
+        return result
+
+    def module_name(self):
+        """Returns the full name of the task's module. Some releases resolve a task's action to this plugin."""
+        find = self._shared_loader_obj.module_loader.find_plugin_with_context
+        found = find(self._task.action, collection_list=self._task.collections)
+        return found.resolved_fqcn or self._task.action
+
+    def variable(self, name):
+        """Returns the text of a variable, and an empty one if it is not set."""
+        value = self.variables.get(name) or ""
+        value = self._templar.template(value) if value else value
+        if not isinstance(value, str):
+            raise AnsibleActionFail(f"the variable {name} must be a text")
+        return value
+
+    def words_for_jobs(self):
+        """Returns the words that make a job of an asynchronous task. `async_status` reads what modbox writes."""
+        if not self._task.async_val:
+            return []
+        # As the action plugin async_status does, which expands `~` without HOME.
+        folder = self._remote_expand_user(self.get_shell_option("async_dir", default="~/.ansible_async"))
+        return ["--async", f"{self._task.async_val}s", "--async-dir", folder]
+
+    def ask(self, words, data):
+        """Runs `modbox task`, and returns the object that it prints."""
+        return self.execute(" ".join(map(shlex.quote, [self.executable, "task", *words])), data)
+
+    def execute(self, command, data):
+        """Runs a command with data as its standard input, and returns the object in its last line of JSON."""
+        command = f"{self._compute_environment_string()} {command}".strip()
+        become = self._connection.become
+        # ansible-core before 2.19 has no attribute for this.
+        takes_input = not become or getattr(become, "pipelining", become.name != "su")
+        if self._connection.has_pipelining and takes_input:
+            ran = self._low_level_execute_command(command, in_data=data)
+        else:
+            ran = self._low_level_execute_command(f"{command} < {shlex.quote(self.transfer(data))}")
+        for line in reversed(ran["stdout"].splitlines()):
+            # A host may print a banner before, and some close the connection with a word.
+            if line.startswith("{"):
+                try:
+                    return json.loads(line)
+                except ValueError:
+                    break
+        if ran["rc"] in (NOT_FOUND, NOT_STARTED):
+            raise AnsibleActionFail(
+                f"the program {self.executable!r} cannot be started on the host: install modbox there, or change the "
+                "variable modbox_executable"
+            )
+        shown = (ran["stderr"] or ran["stdout"])[-SHOWN:]
+        raise AnsibleActionFail(f"modbox on the host printed no result, with exit status {ran['rc']}: {shown}")
+
+    def transfer(self, data):
+        """Writes data to a file on the host, for connections that send no input to programs, and for `su`."""
+        if not self._connection._shell.tmpdir:
+            self._make_tmp_path()
+        folder = self._connection._shell.tmpdir
+        path = self._connection._shell.join_path(folder, "input")
+        self._transfer_data(path, data)
+        self._fixup_perms2((folder, path))
+        return path

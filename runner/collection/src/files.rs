@@ -1,0 +1,208 @@
+//! The files of a collection.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use flate2::{Compression, GzBuilder};
+use modbox_python_json::{Dict, Value, encode};
+use sha2::{Digest, Sha256};
+
+use crate::manual::Manual;
+use crate::name::{CollectionName, Version, is_part};
+
+/// The action plugin that runs components, in modbox's own collection.
+const ACTION: &str = include_str!("../data/plugins/action/component.py");
+
+/// Oldest ansible-core that the action plugin is compared with.
+const REQUIRES_ANSIBLE: &str = ">=2.16.0";
+
+/// A module of a collection.
+#[derive(Debug, Clone)]
+pub struct CollectionModule {
+    /// Name, without the collection.
+    pub name: String,
+    /// The component.
+    pub component: Vec<u8>,
+    /// Its manual.
+    pub manual: Manual,
+}
+
+/// A collection of component modules.
+#[derive(Debug, Clone)]
+pub struct Collection {
+    /// Name.
+    pub name: CollectionName,
+    /// Version.
+    pub version: Version,
+    /// One sentence.
+    pub description: String,
+    /// The modules.
+    pub modules: Vec<CollectionModule>,
+    /// Version of modbox that made it.
+    pub made_by: String,
+}
+
+/// Why modules are not a collection.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectionError {
+    /// A name that Ansible does not take.
+    #[error(
+        "`{0}` cannot be the name of a module in a collection: write lowercase letters, digits and `_`, a letter first"
+    )]
+    ModuleName(String),
+    /// Two modules with one name.
+    #[error("two modules have the name `{0}`")]
+    Twice(String),
+    /// No module.
+    #[error("a collection needs a module")]
+    Empty,
+    /// The bytes cannot be compressed or put together.
+    #[error("failed to put the collection together")]
+    Write(#[from] io::Error),
+}
+
+/// Files by their paths.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+impl Collection {
+    /// Returns the dependencies, by the names of collections.
+    #[must_use]
+    pub fn dependencies(&self) -> Dict {
+        match self.name == CollectionName::own() {
+            true => Dict::new(),
+            // The action plugin of a later major version may want another form of components.
+            false => Dict::from_iter([(CollectionName::own().to_string(), Value::from(">=0.1.0,<1.0.0"))]),
+        }
+    }
+
+    /// Returns all files but the two that list the others.
+    ///
+    /// # Errors
+    ///
+    /// A name is not one or occurs twice, or there is no module.
+    pub fn files(&self) -> Result<Files, CollectionError> {
+        self.check_names()?;
+        let mut files = Files::new();
+        let mut digests = Dict::new();
+        for module in &self.modules {
+            let digest = Sha256::digest(&module.component).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            digests.insert(module.name.clone(), format!("sha256:{digest}").into());
+            files.insert(format!("plugins/modules/{}.py", module.name), module.manual.to_python().into_bytes());
+            files.insert(format!("components/{}.wasm.gz", module.name), compressed(&module.component)?);
+        }
+        files.insert("components/index.json".to_owned(), line(&Value::Dict(digests)));
+        files.insert("meta/runtime.yml".to_owned(), line(&self.runtime()));
+        files.insert("README.md".to_owned(), self.readme().into_bytes());
+        if self.name == CollectionName::own() {
+            files.insert("plugins/action/component.py".to_owned(), ACTION.as_bytes().to_vec());
+        }
+        Ok(files)
+    }
+
+    fn check_names(&self) -> Result<(), CollectionError> {
+        let mut names: Vec<&str> = self.modules.iter().map(|module| module.name.as_str()).collect();
+        if names.is_empty() {
+            return Err(CollectionError::Empty);
+        }
+        if let Some(wrong) = names.iter().find(|name| !is_part(name)) {
+            return Err(CollectionError::ModuleName(wrong.chars().take(80).collect()));
+        }
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(CollectionError::Twice(pair[0].to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what leads names of modules to the action plugin. JSON is YAML, too.
+    fn runtime(&self) -> Value {
+        let plugin = format!("{}.component", CollectionName::own());
+        let mut names: Vec<&str> = self.modules.iter().map(|module| module.name.as_str()).collect();
+        names.sort_unstable();
+        let routes: Dict = names
+            .iter()
+            .map(|name| ((*name).to_owned(), Value::from([("action_plugin", Value::from(plugin.as_str()))])))
+            .collect();
+        [
+            ("requires_ansible", Value::from(REQUIRES_ANSIBLE)),
+            ("action_groups", Value::from([("all", Value::from(names))])),
+            ("plugin_routing", Value::from([("modules", Value::Dict(routes))])),
+        ]
+        .into()
+    }
+
+    fn readme(&self) -> String {
+        let mut text = format!(
+            "# {}\n\n{}\n\nModules for Ansible that run in the sandbox of modbox: one file for every architecture. Hosts need modbox; the \
+             modules are sent to them when they are first used.\n\nMade by modbox {}.\n\n| module | SHA-256 |\n|---|---|\n",
+            self.name, self.description, self.made_by
+        );
+        for module in &self.modules {
+            let digest = Sha256::digest(&module.component).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            text.push_str(&format!("| `{}.{}` | `{digest}` |\n", self.name, module.name));
+        }
+        text
+    }
+}
+
+/// Returns bytes compressed by gzip, without a time and a name.
+fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzBuilder::new().write(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+pub(crate) fn line(value: &Value) -> Vec<u8> {
+    let mut text = encode(value);
+    text.push('\n');
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collection(namespace: &str, modules: &[&str]) -> Collection {
+        let module = |name: &&str| CollectionModule {
+            name: (*name).to_owned(),
+            component: name.as_bytes().to_vec(),
+            manual: Manual::default(),
+        };
+        Collection {
+            name: CollectionName::new(namespace, namespace).unwrap(),
+            version: "1.0.0".parse().unwrap(),
+            description: "Modules.".to_owned(),
+            modules: modules.iter().map(module).collect(),
+            made_by: "0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_module_has_a_manual_a_component_and_a_route() {
+        let files = collection("acme", &["one", "two"]).files().unwrap();
+        let names: Vec<&str> = files.keys().map(String::as_str).collect();
+        let expect = [
+            "README.md",
+            "components/index.json",
+            "components/one.wasm.gz",
+            "components/two.wasm.gz",
+            "meta/runtime.yml",
+            "plugins/modules/one.py",
+            "plugins/modules/two.py",
+        ];
+        assert_eq!(names, expect);
+        let runtime = String::from_utf8(files["meta/runtime.yml"].clone()).unwrap();
+        assert!(runtime.contains(r#""two": {"action_plugin": "modbox.modbox.component"}"#), "{runtime}");
+        assert!(collection("modbox", &["one"]).files().unwrap().contains_key("plugins/action/component.py"));
+    }
+
+    #[test]
+    fn wrong_names_are_refused() {
+        for (modules, expect) in
+            [(&["One"][..], "`One`"), (&["../x"], "`../x`"), (&["a", "a"], "two modules"), (&[], "needs a module")]
+        {
+            let error = collection("acme", modules).files().unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `modbox collection build`: makes a collection of Ansible from component modules.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use modbox_collection::files::{Collection, CollectionModule};
+use modbox_collection::manual::Manual;
+use modbox_collection::name::CollectionName;
+use modbox_python_json::Value;
+
+use crate::app::{WasmInfo, ansible_documentation, locate};
+use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::find::Lookup;
+use crate::cli::output;
+
+/// Maximum number of files of a folder that are looked at.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Makes the collection, and prints the path of its archive.
+pub(crate) fn run(context: &Context, command: &CollectionCommand) -> Result<ExitStatus, Failure> {
+    let CollectionCommand::Build(args) = command;
+    let name = CollectionName::new(&args.namespace, &args.name).or_usage()?;
+    let version = args.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")).parse().or_usage()?;
+    let lookup = Lookup::new(context, &args.lookup)?;
+    let mut modules = Vec::new();
+    for path in components(context, &lookup, args)? {
+        let read = module(&path).with_context(|| format!("failed to put `{}` into a collection", path.display()));
+        modules.push(read.or_unavailable()?);
+    }
+    modules.sort_by(|one: &CollectionModule, other| one.name.cmp(&other.name));
+    let description = args.description.clone();
+    let collection = Collection { name, version, description, modules, made_by: env!("CARGO_PKG_VERSION").to_owned() };
+    let archive = collection.archive().or_unavailable()?;
+    let path = context.environment.absolute(&args.output).join(collection.archive_name());
+    write(&path, &archive).or_unavailable()?;
+    output::print_name(&path.display().to_string()).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the components that the arguments name. Builds those of projects.
+fn components(context: &Context, lookup: &Lookup, args: &CollectionBuildArgs) -> Result<Vec<PathBuf>, Failure> {
+    let own: Vec<PathBuf> = match args.modules.is_empty() {
+        true => modbox_authoring::standard_names().into_iter().map(PathBuf::from).collect(),
+        false => Vec::new(),
+    };
+    let mut found = Vec::new();
+    for module in args.modules.iter().chain(&own) {
+        let folder = context.environment.absolute(module);
+        match folder.is_dir() && !folder.join("Cargo.toml").is_file() {
+            true => found.extend(in_folder(&folder).or_unavailable()?),
+            false => found.push(lookup.find_or_build(context, module)?.path),
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the components in a folder, and of the projects in it.
+fn in_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let shown = folder.display();
+    let entries = folder.read_dir().with_context(|| format!("failed to read the folder `{shown}`"))?;
+    let files = entries.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path()));
+    let mut components: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm")).collect();
+    components.sort();
+    if components.is_empty() {
+        bail!("the folder `{shown}` has no components; build them first (`modbox build`), or name their projects");
+    }
+    Ok(components)
+}
+
+/// Reads a component with its manual.
+fn module(path: &Path) -> anyhow::Result<CollectionModule> {
+    let file = locate::read(path)?;
+    let component = modbox_kinds::skip_shebang(&file.bytes).to_vec();
+    let metadata = WasmInfo::parse(&component)?.metadata()?;
+    let metadata = metadata.context("it is a component without a manual; make it with the SDK")?;
+    let manual = manual(&ansible_documentation(&metadata))?;
+    Ok(CollectionModule { name: metadata.name, component, manual })
+}
+
+/// Returns the texts of a manual. The examples are commands, and so comments in a file of tasks.
+fn manual(documentation: &Value) -> anyhow::Result<Manual> {
+    let keys = documentation.as_dict().context("a manual has keys")?;
+    let yaml = |key: &str| match keys.get(key) {
+        Some(value) => serde_saphyr::to_string(value).context("failed to write the manual as YAML"),
+        None => Ok(String::new()),
+    };
+    let examples = keys.get("EXAMPLES").and_then(Value::as_str).unwrap_or_default();
+    let examples =
+        examples.lines().map(|line| format!("# {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n");
+    Ok(Manual { documentation: yaml("DOCUMENTATION")?, examples, returns: yaml("RETURN")? })
+}
+
+/// Writes a file completely and renames it into place.
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let failed = || format!("failed to write `{}`", path.display());
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(folder).with_context(failed)?;
+    let mut file = tempfile::Builder::new().prefix(".modbox-collection-").tempfile_in(folder).with_context(failed)?;
+    std::io::Write::write_all(&mut file, bytes).with_context(failed)?;
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(permissions).with_context(failed)?;
+    file.persist(path).map_err(|error| error.error).with_context(failed)?;
+    Ok(())
+}
