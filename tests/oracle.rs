@@ -30,6 +30,8 @@ mod modules;
 mod powershell;
 // Collections of components, installed and used by Ansible.
 mod oracle_collection;
+// Hosts that lack modbox get it from the controller.
+mod oracle_fleet;
 // The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
 // ansible-core's own integration targets in the form of scripts, with modbox as `ansible-playbook`.

@@ -13,14 +13,14 @@ use crate::support::{Modbox, TestDir, modbox, module, oracle};
 const MODULES: [&str; 4] = ["copy", "lineinfile", "ping", "stat"];
 
 /// Builds modbox's own collection of some modules.
-fn build(dir: &TestDir, folder: &str, switches: &[&str]) -> PathBuf {
+pub(crate) fn build(dir: &TestDir, folder: &str, switches: &[&str]) -> PathBuf {
     let components = MODULES.map(module);
     let ran = Modbox::new(dir).args(["collection", "build", "--output"]).arg(dir.join(folder)).args(switches);
     PathBuf::from(components.iter().fold(ran, Modbox::arg).run().exits_with(0).stdout_text().trim_end())
 }
 
 /// Prepares a program of a release that finds the collections of the test, and keeps what it makes in the test's directory.
-fn ansible(version: &str, dir: &TestDir, program: &str) -> Command {
+pub(crate) fn ansible(version: &str, dir: &TestDir, program: &str) -> Command {
     let mut command = oracle::ansible_of(version, dir, program);
     command.env("ANSIBLE_COLLECTIONS_PATH", dir.join("collections")).env("XDG_CACHE_HOME", dir.join("home/.cache"));
     command
@@ -35,13 +35,13 @@ fn text(command: &mut Command) -> String {
     out.into_owned()
 }
 
-fn install(version: &str, dir: &TestDir, archives: &[PathBuf]) {
+pub(crate) fn install(version: &str, dir: &TestDir, archives: &[PathBuf]) {
     let folder = dir.join("collections");
     text(ansible(version, dir, "galaxy").args(["collection", "install", "--offline", "-p"]).arg(folder).args(archives));
 }
 
 /// Runs tasks with the installed collections, and returns the registered results.
-fn play(version: &str, dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
+pub(crate) fn play(version: &str, dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
     let text = oracle::play_by(ansible(version, dir, "playbook"), dir, tasks, options);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

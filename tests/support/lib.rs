@@ -21,6 +21,7 @@ pub mod oracle;
 pub mod sample;
 pub mod server;
 pub mod sessions;
+mod ssh_host;
 mod test_dir;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ pub use guests::{
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
 use serde_json::Value;
+pub use ssh_host::SshHost;
 pub use test_dir::TestDir;
 
 /// Returns the root of the repository.

@@ -10,8 +10,12 @@ use sha2::{Digest, Sha256};
 use crate::manual::Manual;
 use crate::name::{CollectionName, Version, is_part};
 
-/// The action plugin that runs components, in modbox's own collection.
-const ACTION: &str = include_str!("../data/plugins/action/component.py");
+/// The plugins of modbox's own collection: the action plugin that runs components, and its parts.
+const PLUGINS: [(&str, &str); 3] = [
+    ("plugins/action/component.py", include_str!("../data/plugins/action/component.py")),
+    ("plugins/plugin_utils/runners.py", include_str!("../data/plugins/plugin_utils/runners.py")),
+    ("plugins/plugin_utils/target.py", include_str!("../data/plugins/plugin_utils/target.py")),
+];
 
 /// Oldest ansible-core that the action plugin is compared with.
 const REQUIRES_ANSIBLE: &str = ">=2.16.0";
@@ -94,7 +98,7 @@ impl Collection {
         files.insert("meta/runtime.yml".to_owned(), line(&self.runtime()));
         files.insert("README.md".to_owned(), self.readme().into_bytes());
         if self.name == CollectionName::own() {
-            files.insert("plugins/action/component.py".to_owned(), ACTION.as_bytes().to_vec());
+            files.extend(PLUGINS.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())));
         }
         Ok(files)
     }
@@ -133,8 +137,8 @@ impl Collection {
 
     fn readme(&self) -> String {
         let mut text = format!(
-            "# {}\n\n{}\n\nModules for Ansible that run in the sandbox of modbox: one file for every architecture. Hosts need modbox; the \
-             modules are sent to them when they are first used.\n\nMade by modbox {}.\n\n| module | SHA-256 |\n|---|---|\n",
+            "# {}\n\n{}\n\nModules for Ansible that run in the sandbox of modbox: one file for every architecture. They are sent to \
+             hosts when they are first used, and so is modbox to hosts that lack it.\n\nMade by modbox {}.\n\n| module | SHA-256 |\n|---|---|\n",
             self.name, self.description, self.made_by
         );
         for module in &self.modules {

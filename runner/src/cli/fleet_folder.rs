@@ -7,7 +7,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use modbox_cleanup::Cleanup;
 use modbox_fleet::module_digest::ModuleDigest;
 use modbox_fleet::modules::KeptModules;
@@ -17,6 +17,9 @@ use crate::cli::environment::Environment;
 
 /// Name of the folder below the cache folder.
 const NAME: &str = "fleet";
+
+/// Names of folders below the cache folder that the action plugin writes, on hosts and on the controller.
+const COPIES: [&str; 2] = ["runners", "shipments"];
 
 /// Folder of a user whose home cannot be written.
 const SHARED: &str = "/var/tmp";
@@ -53,7 +56,8 @@ pub(crate) fn put(environment: &Environment, bytes: &[u8], cleanup: &Cleanup) ->
     bail!("failed to keep the module: {}; make room in one of these folders", causes.join("; "))
 }
 
-/// Removes the modules of this user. Returns the number of removed files.
+/// Removes the modules of this user, and the copies of modbox that controllers have sent or that were made to be sent.
+/// Returns the number of removed files.
 ///
 /// # Errors
 ///
@@ -62,6 +66,16 @@ pub(crate) fn clear(environment: &Environment) -> anyhow::Result<u64> {
     let mut removed = 0;
     for folder in candidates(environment).into_iter().filter(|folder| folder.is_dir()) {
         removed += KeptModules::open(folder)?.clear()?;
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    let below_cache = environment.cache_dir.iter().flat_map(|cache| COPIES.map(|name| cache.join(name)));
+    let shared = Path::new(SHARED).join(format!("modbox-runners-{uid}"));
+    for folder in below_cache.chain([shared]).filter(|folder| folder.is_dir() && is_of(folder, uid)) {
+        for entry in folder.read_dir().with_context(|| format!("failed to read `{}`", folder.display()))?.flatten() {
+            let path = entry.path();
+            std::fs::remove_file(&path).with_context(|| format!("failed to remove `{}`", path.display()))?;
+            removed += 1;
+        }
     }
     Ok(removed)
 }

@@ -1,10 +1,13 @@
 """Runs the component modules of collections by modbox on the host.
 
 The host gets the digest of the component and the arguments, on the standard input of `modbox task`. If it lacks the
-component, it says so, gets it, and is asked again. So a task takes one round trip, and needs no Python on the host.
+component or modbox, it says so, gets it, and is asked again. So a task takes one round trip, and needs no Python on the
+host.
 
 Variables:
-    modbox_executable: the program on the host (default: modbox)
+    modbox_executable: the program on the host. Without it, that is `modbox` in PATH, else a copy that the controller sends.
+    modbox_runner_dir: a folder on the controller with copies; `plugin_utils/runners.py` has all places.
+    modbox_remote_dir: the folder on the host for copies; `plugin_utils/target.py` has the default ones.
 """
 
 from __future__ import annotations
@@ -17,11 +20,22 @@ import shlex
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.modbox.modbox.plugins.plugin_utils import runners, target
+
 CONTRACT = 1
 # Exit status of a shell that cannot start or find the program.
 NOT_STARTED, NOT_FOUND = 126, 127
 # What is shown of output that is no answer.
 SHOWN = 2000
+# Why a host does not take a copy of modbox, by the words of `target`.
+REFUSALS = {
+    "folder": "the folder cannot be made, or another user can open it",
+    "full": "it cannot be unpacked or written; the disk may be full",
+    "unchecked": "the host has no program for SHA-256: install sha256sum, shasum or openssl",
+    "damaged": "it has another digest than the one that was sent",
+    "start": "it does not start there: the folder may be mounted noexec, or the program may need a newer C library than "
+    "the host's",
+}
 
 
 class Component:
@@ -59,7 +73,10 @@ class ActionModule(ActionBase):
         args = dict(self._task.args)
         self._update_module_args(name, args, self.variables)
         args["_ansible_module_name"] = name
-        self.executable = self.variable("modbox_executable") or "modbox"
+        self.executable = self.variable("modbox_executable")
+        self.remote_dir = self.variable("modbox_remote_dir")
+        self.program = "modbox"
+        self.runners = {} if self.executable else runners.find(self.variable("modbox_runner_dir"))
         envelope = json.dumps({"contract": CONTRACT, "module": component.digest, "args": args}, default=str)
         envelope = envelope.encode("utf-8", "surrogateescape")
         words = self.words_for_jobs()
@@ -103,8 +120,48 @@ class ActionModule(ActionBase):
         return ["--async", f"{self._task.async_val}s", "--async-dir", folder]
 
     def ask(self, words, data):
-        """Runs `modbox task`, and returns the object that it prints."""
-        return self.execute(" ".join(map(shlex.quote, [self.executable, "task", *words])), data)
+        """Runs `modbox task`, and returns the object that it prints. Sends modbox to a host that lacks it."""
+        words = ["task", *words]
+        if self.executable:
+            return self.execute(" ".join(map(shlex.quote, [self.executable, *words])), data)
+        answer = self.start(words, data)
+        if answer.get("modbox_need") == "runner" and "unpack" not in answer:
+            # The one that is installed there does not know this contract.
+            self.program = ""
+            answer = self.start(words, data)
+        if answer.get("modbox_need") == "runner" and "unpack" in answer:
+            self.send_runner(answer)
+            answer = self.start(words, data)
+        return answer
+
+    def start(self, words, data):
+        digests = {machine: runner.digest for machine, runner in self.runners.items()}
+        return self.execute(target.start(self.program, self.remote_dir, digests, words), data)
+
+    def send_runner(self, answer):
+        """Puts modbox into the first place on the host that takes it."""
+        system, machine, unpack = (str(answer.get(key)) for key in ("system", "machine", "unpack"))
+        runner = self.runners.get(machine) if system == "Linux" else None
+        if not runner:
+            places = ", ".join(runners.folders(self.variable("modbox_runner_dir")))
+            raise AnsibleActionFail(
+                f"the host has no modbox in PATH, and the controller has none for {system} on {machine} to send: install "
+                "modbox on the host and name it with the variable modbox_executable, or put "
+                f"{runners.file_name(machine)} into one of these folders of the controller: {places}"
+            )
+        data = runner.compressed() if unpack == "gzip" else runner.plain()
+        refusals = []
+        for place in target.PLACES:
+            stored = self.execute(target.ship(place, self.remote_dir, runner.digest, unpack), data)
+            if stored.get("modbox_stored") == runner.digest:
+                return
+            why = stored.get("modbox_refused")
+            if why != "none":
+                refusals.append(f"{place}: {REFUSALS.get(why, why)} {self.errors}".strip())
+        raise AnsibleActionFail(
+            f"the host does not keep {runner.path}, sent from the controller: {'; '.join(refusals)}. Name another folder "
+            "of the host with the variable modbox_remote_dir, or install modbox there"
+        )
 
     def execute(self, command, data):
         """Runs a command with data as its standard input, and returns the object in its last line of JSON."""
@@ -116,6 +173,7 @@ class ActionModule(ActionBase):
             ran = self._low_level_execute_command(command, in_data=data)
         else:
             ran = self._low_level_execute_command(f"{command} < {shlex.quote(self.transfer(data))}")
+        self.errors = ran["stderr"].strip()[-SHOWN:]
         for line in reversed(ran["stdout"].splitlines()):
             # A host may print a banner before, and some close the connection with a word.
             if line.startswith("{"):
@@ -123,12 +181,12 @@ class ActionModule(ActionBase):
                     return json.loads(line)
                 except ValueError:
                     break
-        if ran["rc"] in (NOT_FOUND, NOT_STARTED):
+        if self.executable and ran["rc"] in (NOT_FOUND, NOT_STARTED):
             raise AnsibleActionFail(
                 f"the program {self.executable!r} cannot be started on the host: install modbox there, or change the "
                 "variable modbox_executable"
             )
-        shown = (ran["stderr"] or ran["stdout"])[-SHOWN:]
+        shown = self.errors or ran["stdout"][-SHOWN:]
         raise AnsibleActionFail(f"modbox on the host printed no result, with exit status {ran['rc']}: {shown}")
 
     def transfer(self, data):
