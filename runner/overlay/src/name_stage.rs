@@ -183,7 +183,7 @@ mod tests {
         assert!(stage(directory.path()).unwrap_err().to_string().contains("not a regular file"));
         fs::remove_dir(directory.path().join("file")).unwrap();
         fs::write(directory.path().join("file"), vec![1; 2 << 20]).unwrap();
-        assert!(stage(directory.path()).unwrap_err().to_string().contains("quota"));
+        assert!(stage(directory.path()).unwrap_err().to_string().contains("raise --max-disk"));
     }
 
     #[test]
