@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use crate::oracle_collection::{ansible, build, install, play};
-use crate::support::{SshHost, TestDir, modbox, oracle};
+use crate::oracle_collection::{RELEASES, ansible, build, install, play};
+use crate::support::{SshHost, TestDir, modbox, oracle, sample};
 
 const ARCH: &str = std::env::consts::ARCH;
 
@@ -182,11 +182,9 @@ fn check_ssh(version: &str) {
 }
 
 #[test]
-fn a_host_over_ssh_gets_modbox_from_ansible_2_16() {
-    check_ssh("2.16.19");
-}
-
-#[test]
-fn a_host_over_ssh_gets_modbox_from_ansible_2_19() {
-    check_ssh(oracle::VERSION);
+fn a_host_over_ssh_gets_modbox() {
+    // An ordinary run takes the newest release: the copy is sent by the same words in all of them.
+    for version in sample::sample(RELEASES[..2].to_vec(), 1) {
+        check_ssh(version);
+    }
 }
