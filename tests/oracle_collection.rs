@@ -77,7 +77,7 @@ fn check_manuals(version: &str, dir: &TestDir) {
     let manual = text(ansible(version, dir, "doc").args(["--json", "modbox.modbox.lineinfile"]));
     let manual: Value = serde_json::from_str(&manual).unwrap();
     assert_eq!(manual["modbox.modbox.lineinfile"]["doc"]["options"]["path"]["required"], true, "{manual}");
-    assert_eq!(programs(&folder), [PathBuf::new(); 0]);
+    assert_eq!(programs(&folder), Vec::<PathBuf>::new());
 }
 
 /// Returns the files below a folder that are programs of an architecture.
