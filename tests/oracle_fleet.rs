@@ -168,7 +168,7 @@ fn check_ssh(version: &str) {
     let owners = host.shell("cd /srv; stat -c '%u %a' */.cache/modbox/runners */.cache/modbox/runners/*");
     assert_eq!(owners, "64998 700\n0 700\n64998 700\n0 700\n");
 
-    // A home that is full, or mounted noexec: what is sent is kept elsewhere.
+    // If the home is full or mounted noexec, modbox and components are kept elsewhere.
     host.shell("rm -rf /srv/root/.cache; mount -o remount,noexec /srv");
     let again = play(version, &dir, &tasks[2..3], &options);
     assert_eq!(again[0]["changed"], false, "{}", again[0]);

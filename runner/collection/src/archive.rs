@@ -5,10 +5,9 @@ use std::io;
 
 use flate2::{Compression, GzBuilder};
 use modbox_python_json::{Dict, Value};
-use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header, HeaderMode};
 
-use crate::files::{Collection, CollectionError, Files, line};
+use crate::files::{Collection, CollectionError, Files, line, sha256};
 
 /// Format of both lists (ansible-core 2.19, `ansible.galaxy.collection`).
 const FORMAT: i64 = 1;
@@ -85,7 +84,7 @@ fn file_list(files: &Files) -> Value {
 
 /// Returns the entry of a file, or of a folder.
 fn entry(path: &str, bytes: Option<&[u8]>) -> Value {
-    let digest = bytes.map(|bytes| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    let digest = bytes.map(sha256);
     let kind = if bytes.is_some() { "file" } else { "dir" };
     let text = |text: Option<String>| text.map_or(Value::Null, Value::from);
     let mut keys = Dict::new();

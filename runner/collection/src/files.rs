@@ -83,13 +83,13 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// A name is not one or occurs twice, or there is no module.
+    /// There is no module, or a module's name is invalid or occurs twice.
     pub fn files(&self) -> Result<Files, CollectionError> {
         self.check_names()?;
         let mut files = Files::new();
         let mut digests = Dict::new();
         for module in &self.modules {
-            let digest = Sha256::digest(&module.component).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            let digest = sha256(&module.component);
             digests.insert(module.name.clone(), format!("sha256:{digest}").into());
             files.insert(format!("plugins/modules/{}.py", module.name), module.manual.to_python().into_bytes());
             files.insert(format!("components/{}.wasm.gz", module.name), compressed(&module.component)?);
@@ -142,7 +142,7 @@ impl Collection {
             self.name, self.description, self.made_by
         );
         for module in &self.modules {
-            let digest = Sha256::digest(&module.component).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            let digest = sha256(&module.component);
             text.push_str(&format!("| `{}.{}` | `{digest}` |\n", self.name, module.name));
         }
         text
@@ -156,6 +156,12 @@ fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
+/// Returns the SHA-256 of bytes in hex.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a value as one line of JSON.
 pub(crate) fn line(value: &Value) -> Vec<u8> {
     let mut text = encode(value);
     text.push('\n');

@@ -43,7 +43,7 @@ impl CollectionName {
     ///
     /// # Errors
     ///
-    /// A part of it is not one.
+    /// A part of the name is invalid.
     pub fn new(namespace: &str, name: &str) -> Result<Self, NameError> {
         for part in [namespace, name] {
             if !is_part(part) {
@@ -82,40 +82,25 @@ pub fn is_part(text: &str) -> bool {
         && !RESERVED.contains(&text)
 }
 
+/// Maximum length of a version in bytes: it is a part of a file's name.
+const MAX_VERSION: usize = 64;
+
 /// A semantic version, which Ansible requires of collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version(String);
+pub struct Version(semver::Version);
 
 impl FromStr for Version {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = || NameError::Version(text.chars().take(80).collect());
-        let core = text.split_once(['-', '+']).map_or(text, |(core, _)| core);
-        let numbers: Vec<&str> = core.split('.').collect();
-        let is_number = |part: &&str| {
-            !part.is_empty()
-                && part.len() < 10
-                && part.bytes().all(|byte| byte.is_ascii_digit())
-                && (part.len() == 1 || !part.starts_with('0'))
-        };
-        let rest = &text[core.len()..];
-        let is_rest = |byte: u8| byte.is_ascii_alphanumeric() || b".-+".contains(&byte);
-        if numbers.len() != 3
-            || !numbers.iter().all(is_number)
-            || rest.len() == 1
-            || !rest.bytes().all(is_rest)
-            || text.len() > 64
-        {
-            return Err(invalid());
-        }
-        Ok(Self(text.to_owned()))
+        let parsed = Some(text).filter(|text| text.len() <= MAX_VERSION).and_then(|text| text.parse().ok());
+        parsed.map(Self).ok_or_else(|| NameError::Version(text.chars().take(80).collect()))
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 

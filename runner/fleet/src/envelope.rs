@@ -21,7 +21,7 @@ pub struct Envelope {
     pub args: Dict,
 }
 
-/// Why there is no task in some bytes.
+/// Error of an invalid task.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EnvelopeError {
     /// Not a JSON object.

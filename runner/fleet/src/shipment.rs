@@ -1,6 +1,6 @@
 //! A module as a controller sends it: its bytes, compressed by gzip or as they are.
 //!
-//! The sender may be mistaken or hostile: what is unpacked has a limit, and the digest is compared.
+//! The sender may be mistaken or hostile, so the unpacked bytes have a limit, and their digest is compared.
 
 use std::io::{self, Read};
 

@@ -1,6 +1,6 @@
 //! The user and mount namespaces in which an ordinary user may mount: a process enters new ones, and others join it.
 //!
-//! What is mounted in them is visible nowhere else and ends with the last process in them. This file mounts nothing.
+//! Mounts in these namespaces are visible nowhere else, and end with the last process there. This file mounts nothing.
 
 use std::fs;
 use std::io;

@@ -1,15 +1,13 @@
 //! The form of a component that an unmodified Ansible runs: a file that begins with a `#!` line, and its manual for
 //! `ansible-doc` beside it.
 
-use std::fs::Permissions;
-use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 use crate::app::{WasmInfo, ansible_documentation, locate};
+use crate::cli::whole_file;
 
 /// Longest `#!` line that every kernel reads.
 const MAX_LINE: usize = 127;
@@ -25,12 +23,12 @@ pub(crate) fn install(component: &Path, name: &str, folder: &Path, program: &Pat
     let info = WasmInfo::parse(&component.bytes)?;
     std::fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
     let module = folder.join(format!("{name}.wasm"));
-    put(&module, 0o755, &[&line, &component.bytes])?;
+    whole_file::write(&module, 0o755, &[&line, &component.bytes])?;
     // A component without metadata has no manual.
     if let Some(metadata) = info.metadata()? {
         let text =
             serde_saphyr::to_string(&ansible_documentation(&metadata)).context("failed to write the manual as YAML")?;
-        put(
+        whole_file::write(
             &folder.join(format!("{name}.yml")),
             0o644,
             &[b"# Written by `modbox build --ansible`.\n", text.as_bytes()],
@@ -55,24 +53,6 @@ fn interpreter_line(program: &Path) -> anyhow::Result<Vec<u8>> {
         bail!("failed to write a `#!` line: the path `{shown}` is longer than the kernel reads; set `--interpreter`");
     }
     Ok(line)
-}
-
-/// Writes a file completely and renames it into place.
-fn put(path: &Path, mode: u32, parts: &[&[u8]]) -> anyhow::Result<()> {
-    let failed = || format!("failed to write `{}`", path.display());
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".modbox-build-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .with_context(failed)?;
-    for part in parts {
-        file.write_all(part).with_context(failed)?;
-    }
-    // Regardless of the umask.
-    file.as_file().set_permissions(Permissions::from_mode(mode)).with_context(failed)?;
-    file.persist(path).map_err(|error| error.error).with_context(failed)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod state_folder;
 mod surroundings;
 mod task_args;
 mod usage_tips;
+mod whole_file;
 
 use std::ffi::OsString;
 use std::io;

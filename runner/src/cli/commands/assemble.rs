@@ -1,11 +1,7 @@
 //! `modbox assemble`: writes a Python module and all its imports as one file.
 
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::Context as _;
 use modbox_kinds::Kind;
 
 use crate::app::{Module, locate};
@@ -13,8 +9,8 @@ use crate::cli::args::{AnsiballzForm, AssembleArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
-use crate::cli::output;
 use crate::cli::runner::runner;
+use crate::cli::{output, whole_file};
 
 /// Permissions of the file: readable and executable by all users.
 const MODE: u32 = 0o755;
@@ -32,18 +28,7 @@ pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, 
     if args.output == Path::new("-") {
         output::print_bytes(text.as_bytes()).or_internal()?;
     } else {
-        let failed = || format!("failed to write `{}`", args.output.display());
-        write(&args.output, text.as_bytes()).with_context(failed).or_usage()?;
+        whole_file::write(&args.output, MODE, &[text.as_bytes()]).or_usage()?;
     }
     Ok(ExitStatus::Success)
-}
-
-/// Writes a file atomically.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(MODE))?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

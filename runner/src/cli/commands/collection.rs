@@ -13,10 +13,14 @@ use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
-use crate::cli::output;
+use crate::cli::output::print_name;
+use crate::cli::whole_file;
 
-/// Maximum number of files of a folder that are looked at.
+/// Maximum number of files of a folder.
 const MAX_ENTRIES: usize = 10_000;
+
+/// Permissions of the archive.
+const MODE: u32 = 0o644;
 
 /// Makes the collection, and prints the path of its archive.
 pub(crate) fn run(context: &Context, command: &CollectionCommand) -> Result<ExitStatus, Failure> {
@@ -33,9 +37,11 @@ pub(crate) fn run(context: &Context, command: &CollectionCommand) -> Result<Exit
     let description = args.description.clone();
     let collection = Collection { name, version, description, modules, made_by: env!("CARGO_PKG_VERSION").to_owned() };
     let archive = collection.archive().or_unavailable()?;
-    let path = context.environment.absolute(&args.output).join(collection.archive_name());
-    write(&path, &archive).or_unavailable()?;
-    output::print_name(&path.display().to_string()).or_internal()?;
+    let output = context.environment.absolute(&args.output);
+    let path = output.join(collection.archive_name());
+    let made = std::fs::create_dir_all(&output).with_context(|| format!("failed to make `{}`", output.display()));
+    made.and_then(|()| whole_file::write(&path, MODE, &[&archive])).or_unavailable()?;
+    print_name(&path.display().to_string()).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
@@ -56,13 +62,18 @@ fn components(context: &Context, lookup: &Lookup, args: &CollectionBuildArgs) ->
     Ok(found)
 }
 
-/// Returns the components in a folder, and of the projects in it.
+/// Returns the components in a folder.
 fn in_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = folder.display();
-    let entries = folder.read_dir().with_context(|| format!("failed to read the folder `{shown}`"))?;
-    let files = entries.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path()));
-    let mut components: Vec<PathBuf> =
-        files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm")).collect();
+    let failed = || format!("failed to read the folder `{shown}`");
+    let mut components = Vec::new();
+    for (number, entry) in folder.read_dir().with_context(failed)?.enumerate() {
+        if number == MAX_ENTRIES {
+            bail!("the folder `{shown}` has more than {MAX_ENTRIES} files; name the components");
+        }
+        let file = entry.with_context(failed)?.path();
+        components.extend(Some(file).filter(|file| file.extension().is_some_and(|extension| extension == "wasm")));
+    }
     components.sort();
     if components.is_empty() {
         bail!("the folder `{shown}` has no components; build them first (`modbox build`), or name their projects");
@@ -91,17 +102,4 @@ fn manual(documentation: &Value) -> anyhow::Result<Manual> {
     let examples =
         examples.lines().map(|line| format!("# {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n");
     Ok(Manual { documentation: yaml("DOCUMENTATION")?, examples, returns: yaml("RETURN")? })
-}
-
-/// Writes a file completely and renames it into place.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let failed = || format!("failed to write `{}`", path.display());
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(folder).with_context(failed)?;
-    let mut file = tempfile::Builder::new().prefix(".modbox-collection-").tempfile_in(folder).with_context(failed)?;
-    std::io::Write::write_all(&mut file, bytes).with_context(failed)?;
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(permissions).with_context(failed)?;
-    file.persist(path).map_err(|error| error.error).with_context(failed)?;
-    Ok(())
 }

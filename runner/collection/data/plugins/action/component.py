@@ -25,7 +25,7 @@ from ansible_collections.modbox.modbox.plugins.plugin_utils import runners, targ
 CONTRACT = 1
 # Exit status of a shell that cannot start or find the program.
 NOT_STARTED, NOT_FOUND = 126, 127
-# What is shown of output that is no answer.
+# Length of invalid output that a message shows.
 SHOWN = 2000
 # Why a host does not take a copy of modbox, by the words of `target`.
 REFUSALS = {

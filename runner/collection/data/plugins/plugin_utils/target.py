@@ -58,8 +58,8 @@ enter() {
 }
 """
 
-# Starts `PROGRAM WORDS` or, if there is no such program, the copy whose digest is known for the host's machine. The copy is
-# started through a descriptor, so that it runs in the working directory that the shell had.
+# Starts `PROGRAM WORDS`. Without that program, starts the copy with the digest for the host's machine, through a descriptor:
+# the working directory stays that of the connection.
 _START = (
     _COMMON
     + r"""
