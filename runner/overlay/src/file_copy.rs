@@ -84,14 +84,15 @@ fn copy_content(from: &TreeRoot, to: &TreeRoot, path: &Path, stat: &Stat) -> io:
 
 /// Copies the parts of a file that have blocks.
 fn copy_data(source: &OwnedFd, copy: OwnedFd, size: u64) -> io::Result<()> {
-    let (mut copy, mut buffer, mut position) = (File::from(copy), vec![0; BUFFER], 0);
+    let room = usize::try_from(size).unwrap_or(BUFFER).min(BUFFER);
+    let (mut copy, mut buffer, mut position) = (File::from(copy), vec![0; room], 0);
     while position < size {
         let Some((start, end)) = next_data(source, position, size)? else { break };
         rustix::fs::seek(source.as_fd(), SeekFrom::Start(start))?;
         rustix::fs::seek(copy.as_fd(), SeekFrom::Start(start))?;
         position = start;
         while position < end {
-            let wanted = usize::try_from(end - position).unwrap_or(BUFFER).min(BUFFER);
+            let wanted = usize::try_from(end - position).unwrap_or(room).min(room);
             let read = rustix::io::retry_on_intr(|| rustix::io::read(source, &mut buffer[..wanted]))?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());

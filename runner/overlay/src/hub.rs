@@ -8,10 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
-use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
 use crate::error::LayerError;
+pub use crate::hub_removal::Removed;
+use crate::hub_removal::Remover;
 use crate::layers::{Layer, Layers};
 use crate::mount::{PrivateSpace, StepError};
 use crate::quota::Quota;
@@ -30,15 +31,7 @@ pub struct Hub {
     places: usize,
     /// Number of places that may have a layer.
     used: usize,
-}
-
-/// Whether descriptors of removed layers are left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removed {
-    /// No process has a descriptor or a mapping in a layer.
-    Whole,
-    /// A process keeps one. It has no path any more, and Landlock refuses to open anything by it.
-    Kept,
+    remover: Remover,
 }
 
 impl Hub {
@@ -60,7 +53,8 @@ impl Hub {
         // A directory that is replaced would be the place of a later layer.
         space.freeze().map_err(|cause| failed(("make the places read-only", cause)))?;
         space.attach(at).map_err(|cause| failed(("attach the places", cause)))?;
-        Ok(Self { path: at.to_owned(), places, used: 0 })
+        let remover = Remover::start().map_err(|cause| failed(("start the thread that unmounts layers", cause)))?;
+        Ok(Self { path: at.to_owned(), places, used: 0, remover })
     }
 
     /// Returns the directory with the places.
@@ -70,7 +64,7 @@ impl Hub {
     }
 
     /// Attaches the layers of a run, and returns the paths that take the places of the granted ones. Call it in the mount
-    /// namespace of the hub, after the layers of the former run were removed.
+    /// namespace of the hub, after [`Self::finish_removal`] for the layers of the former run.
     ///
     /// # Errors
     ///
@@ -85,6 +79,9 @@ impl Hub {
         if number >= self.places {
             return Err(unfit(format!("the run has more layers than its hub has places ({})", self.places)));
         }
+        if self.remover.is_busy() {
+            return Err(unfit("the layers of the former run are not removed".to_owned()));
+        }
         if !layer.needs_mount() {
             return Err(unfit("the layer is not in memory".to_owned()));
         }
@@ -92,28 +89,25 @@ impl Hub {
         layer.attach(&self.place(number))
     }
 
-    /// Removes the layers. Call it in the mount namespace of the hub, and drop the [`Layers`] before.
+    /// Begins to remove the layers that were attached. Drop the [`Layers`] before.
+    ///
+    /// # Errors
+    ///
+    /// The thread for it has ended.
+    pub fn begin_removal(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.used) {
+            0 => Ok(()),
+            used => self.remover.begin((0..used).map(|number| self.place(number)).collect()),
+        }
+    }
+
+    /// Waits until the layers are removed. Returns at once if none were attached.
     ///
     /// # Errors
     ///
     /// A layer stays attached.
-    pub fn remove_layers(&mut self) -> io::Result<Removed> {
-        let mut removed = Removed::Whole;
-        for number in (0..self.used).rev() {
-            let place = self.place(number);
-            match unmount(&place, UnmountFlags::NOFOLLOW) {
-                Ok(()) => {}
-                Err(Errno::BUSY) => {
-                    unmount(&place, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?;
-                    removed = Removed::Kept;
-                }
-                // A layer that could not be attached.
-                Err(Errno::INVAL) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            self.used = number;
-        }
-        Ok(removed)
+    pub fn finish_removal(&mut self) -> io::Result<Removed> {
+        self.remover.finish()
     }
 
     fn place(&self, number: usize) -> PathBuf {
@@ -123,6 +117,9 @@ impl Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
+        if let Err(error) = self.remover.finish() {
+            tracing::debug!(%error, "layers stay in their places");
+        }
         // With the layers that are left in it. Fails in another mount namespace, where nothing is attached.
         if let Err(errno) = unmount(&self.path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH) {
             tracing::debug!(%errno, path = %self.path.display(), "failed to remove the places of layers");
@@ -134,6 +131,8 @@ impl Drop for Hub {
 #[expect(clippy::disallowed_methods, reason = "the tests wrote the files themselves")]
 mod tests {
     use std::fs::{self, File};
+
+    use rustix::io::Errno;
 
     use super::*;
     use crate::layers::LayerPlan;
@@ -183,7 +182,11 @@ mod tests {
                 let lists = layers.changes(ListBounds::default()).unwrap();
                 assert_eq!(lists.iter().map(words).collect::<Vec<_>>(), [["modified file"], ["modified "]]);
                 drop(layers);
-                assert_eq!(hub.remove_layers().unwrap(), Removed::Whole);
+                hub.begin_removal().unwrap();
+                let early = hub.attach_layers(&open(directory)).unwrap_err().to_string();
+                assert!(early.contains("not removed"), "{early}");
+                hub.begin_removal().unwrap();
+                assert_eq!(hub.finish_removal().unwrap(), Removed::Whole);
                 assert!(!places[0].join("file").exists() && !places[1].exists());
                 former = places;
             }
@@ -197,7 +200,11 @@ mod tests {
             let places = hub.attach_layers(&layers).unwrap();
             let kept = File::open(&places[0]).unwrap();
             drop(layers);
-            assert_eq!(hub.remove_layers().unwrap(), Removed::Kept);
+            hub.begin_removal().unwrap();
+            // Also by a run that attaches nothing.
+            hub.begin_removal().unwrap();
+            assert_eq!(hub.finish_removal().unwrap(), Removed::Kept);
+            assert_eq!(hub.finish_removal().unwrap(), Removed::Whole);
             let layers = open(directory);
             fs::write(hub.attach_layers(&layers).unwrap()[0].join("later"), "x").unwrap();
             let later = rustix::fs::accessat(&kept, "later", rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty());

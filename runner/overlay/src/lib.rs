@@ -24,6 +24,7 @@ mod file_copy;
 mod file_holes;
 pub mod fits;
 pub mod hub;
+mod hub_removal;
 mod layer_contents;
 pub mod layers;
 mod mount;

@@ -1,8 +1,9 @@
 //! Runs of guests on layers, one after the other in a warm worker: each run has new layers, in the same places.
 //!
 //! The thread of the runs has mounts of its own, in which the layers are attached below a hub; the worker has the same
-//! mounts. After a run, its layers are frozen, listed, committed or discarded, and removed. A worker that keeps a
-//! descriptor of them has been taken over by its guest, and ends. Only root can make such mounts.
+//! mounts. After a run, its layers are frozen, listed, committed or discarded, and removed, before the worker runs the next
+//! guest. A worker that keeps a descriptor of them has been taken over by its guest, and ends. Only root can make such
+//! mounts.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -98,9 +99,8 @@ impl WarmLayers {
             executed
         };
         let mut report = runner.run_layered(module, admitted, request, run, &mut execute);
-        let removed = self.hub.remove_layers();
-        if !matches!(removed, Ok(Removed::Whole)) {
-            tracing::warn!(?removed, "a worker keeps files of its last run; it is ended");
+        if let Err(error) = self.hub.begin_removal() {
+            tracing::warn!(%error, "failed to remove the layers of a run");
             self.worker = None;
         }
         if !is_frozen {
@@ -146,6 +146,7 @@ impl WarmLayers {
         let plan = plan::of(policy, limits, self.hub.path());
         let start = run.start();
         let layers = Layers::open(&plan)?;
+        self.finish_removal();
         let places = self.hub.attach_layers(&layers)?;
         let placed = |(layer, place): (&Layer, PathBuf)| PlacedLayer {
             granted: layer.path().to_owned(),
@@ -154,6 +155,15 @@ impl WarmLayers {
         };
         let placed = layers.iter().zip(places).map(placed).collect();
         Ok((layers, start, placed))
+    }
+
+    /// Waits for the removal of the last run's layers, and ends a worker that keeps files of them.
+    fn finish_removal(&mut self) {
+        let removed = self.hub.finish_removal();
+        if !matches!(removed, Ok(Removed::Whole)) {
+            tracing::warn!(?removed, "a worker keeps files of its last run; it is ended");
+            self.worker = None;
+        }
     }
 
     /// Runs a guest in the worker, or in a new one if that is confined to other places.
