@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::change::{Change, ChangeKind, Entry, EntryType};
 use crate::change_list::{ChangeList, Incomplete};
+use crate::equal_files;
 
 /// An entry that exists only before or only after.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(crate) struct Findings {
     pub(crate) created: Vec<LoneEntry>,
     /// Entries that exist only before, without those below them.
     pub(crate) removed: Vec<RemovedEntry>,
+    /// Whether renamed files are also found by what they are, as no number shows them.
+    pub(crate) finds_equal: bool,
     /// Names of each file that has several, after.
     pub(crate) links: Vec<Vec<PathBuf>>,
     /// Parts that could not be seen.
@@ -60,6 +63,10 @@ impl Findings {
     /// Returns the list, with at most `bound` changes.
     pub(crate) fn into_list(mut self, bound: usize) -> ChangeList {
         self.recognise_renames();
+        // The files of a removed directory are not read, and one of them may be meant.
+        if self.finds_equal && self.removed.iter().all(|removed| removed.below == 0) {
+            self.join_equal();
+        }
         let mut changes = self.changes;
         changes.extend(self.created.into_iter().map(|lone| Change {
             path: lone.path,
@@ -114,12 +121,36 @@ impl Findings {
             let kind = ChangeKind::Renamed { from: source.path };
             self.changes.push(Change { path: lone.path, kind, before: Some(source.entry), after: Some(lone.entry) });
         }
-        let mut index = 0;
-        self.removed.retain(|_| {
-            index += 1;
-            !gone.contains(&(index - 1))
-        });
+        remove_indexes(&mut self.removed, &gone);
     }
+
+    /// Joins files that disappeared in one place and appeared in another as they were.
+    fn join_equal(&mut self) {
+        let (mut gone, mut come) = (BTreeSet::new(), BTreeSet::new());
+        let old = self.removed.iter().map(|removed| &removed.lone.entry);
+        let new = self.created.iter().map(|created| &created.entry);
+        for (old, new) in equal_files::renamed(old, new) {
+            let (source, target) = (&self.removed[old].lone, &self.created[new]);
+            self.changes.push(Change {
+                path: target.path.clone(),
+                kind: ChangeKind::Renamed { from: source.path.clone() },
+                before: Some(source.entry.clone()),
+                after: Some(target.entry.clone()),
+            });
+            gone.insert(old);
+            come.insert(new);
+        }
+        remove_indexes(&mut self.removed, &gone);
+        remove_indexes(&mut self.created, &come);
+    }
+}
+
+fn remove_indexes<T>(items: &mut Vec<T>, indexes: &BTreeSet<usize>) {
+    let mut index = 0;
+    items.retain(|_| {
+        index += 1;
+        !indexes.contains(&(index - 1))
+    });
 }
 
 /// Returns the sets of names in which a change is.

@@ -19,6 +19,7 @@ mod copied_attributes;
 mod entry_bound;
 mod entry_flags;
 mod entry_reader;
+mod equal_files;
 pub mod error;
 mod file_copy;
 mod file_holes;

@@ -40,6 +40,11 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
+    /// Returns whether a renamed file has another number than before, as in an ordinary user's overlay.
+    pub(crate) fn has_new_numbers(&self) -> bool {
+        !self.identities.is_empty()
+    }
+
     /// Returns the old path of the entry at a new path, or `None` if the entry there is new.
     pub(crate) fn old_of(&self, path: &Path) -> Option<PathBuf> {
         if let Some(directory) = self.directories.get(path) {

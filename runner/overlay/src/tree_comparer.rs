@@ -67,7 +67,7 @@ impl<O: OldTree> Comparer<'_, O> {
             sides,
             candidates,
             outside,
-            findings: Findings::default(),
+            findings: Findings { finds_equal: candidates.has_new_numbers(), ..Findings::default() },
             content: ContentReader::new(bounds.read_bytes),
             bound: EntryBound::new(bounds.entries),
             names: BTreeMap::new(),

@@ -32,11 +32,12 @@ use modbox_overlay::{change, change_list};
 const USER: u32 = 4242;
 
 /// The tests, by their names.
-const TESTS: [(&str, fn()); 9] = [
+const TESTS: [(&str, fn()); 10] = [
     ("what is listed makes a copy equal to a direct edit", what_is_listed_makes_a_copy_equal_to_a_direct_edit),
     ("it does so in a tree with directories", what_is_listed_makes_a_copy_equal_in_a_tree_with_directories),
     ("a tree that an overlay does not hold is copied", a_tree_that_an_overlay_does_not_hold_is_copied),
     ("new directories are renamed", new_directories_are_renamed),
+    ("a renamed file is told where it is certain", a_renamed_file_is_told_where_it_is_certain),
     ("a rename of an old directory is refused without a trace", a_rename_of_an_old_directory_is_refused),
     ("what a module closes is compared all the same", what_a_module_closes_is_compared_all_the_same),
     ("a writer prevents the freeze", a_writer_prevents_the_freeze_and_a_frozen_overlay_is_read_only),
@@ -237,10 +238,62 @@ fn new_directories_are_renamed() {
     fs::rename(layer.place().join("a"), layer.place().join("new/a")).unwrap();
     fs::rename(layer.place().join("new"), layer.place().join("other")).unwrap();
     layers.freeze().unwrap();
-    assert_eq!(
-        words(&layer.changes(ListBounds::default()).unwrap()),
-        ["removed a 0", "created other", "created other/a"]
-    );
+    assert_eq!(words(&layer.changes(ListBounds::default()).unwrap()), ["created other", "renamed a other/a"]);
+}
+
+fn a_renamed_file_is_told_where_it_is_certain() {
+    type Run = fn(&Path);
+    let cases: [(Run, &[&str]); 6] = [
+        (|root| fs::rename(root.join("a"), root.join("new")).unwrap(), &["renamed a new"]),
+        // Equal in all but the name, in both places.
+        (
+            |root| {
+                fs::rename(root.join("twin"), root.join("new")).unwrap();
+                fs::rename(root.join("same"), root.join("newer")).unwrap();
+            },
+            &["created new", "created newer", "removed same 0", "removed twin 0"],
+        ),
+        (|root| fs::rename(root.join("empty"), root.join("new")).unwrap(), &["removed empty 0", "created new"]),
+        // Written after it was renamed.
+        (
+            |root| {
+                fs::rename(root.join("b"), root.join("new")).unwrap();
+                fs::write(root.join("new"), "other").unwrap();
+            },
+            &["removed b 0", "created new"],
+        ),
+        // The same bytes at another time.
+        (
+            |root| {
+                fs::write(root.join("new"), "b").unwrap();
+                fs::remove_file(root.join("b")).unwrap();
+            },
+            &["removed b 0", "created new"],
+        ),
+        // Another file at its place: then the origin is not removed.
+        (
+            |root| {
+                fs::rename(root.join("b"), root.join("new")).unwrap();
+                fs::write(root.join("b"), "other").unwrap();
+            },
+            &["modified b", "created new"],
+        ),
+    ];
+    for (run, expected) in cases {
+        let directory = fixture();
+        let at = |name: &str| directory.path().join("tree").join(name);
+        fs::write(at("empty"), "").unwrap();
+        let time = fs::metadata(at("a")).unwrap().modified().unwrap();
+        for name in ["twin", "same"] {
+            fs::write(at(name), "twins").unwrap();
+            writer(&at(name)).set_modified(time).unwrap();
+        }
+        let layers = layers(&directory);
+        let layer = overlay(&layers);
+        run(&layer.place());
+        layers.freeze().unwrap();
+        assert_eq!(words(&layer.changes(ListBounds::default()).unwrap()), expected);
+    }
 }
 
 fn what_a_module_closes_is_compared_all_the_same() {
