@@ -82,6 +82,18 @@ impl Layered {
         }
     }
 
+    /// Returns whether a user without rights runs modbox.
+    pub(crate) fn is_users(&self) -> bool {
+        self.runs == Runs::User
+    }
+
+    /// Gives something in the directory of the test to the user of the runs.
+    pub(crate) fn give(&self, name: &str) {
+        if self.is_users() {
+            own(&self.dir.join(name));
+        }
+    }
+
     /// Returns whether the user of the runs can have namespaces.
     pub(crate) fn has_namespaces(&self) -> bool {
         let mut command = Command::new("unshare");

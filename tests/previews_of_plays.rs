@@ -1,11 +1,12 @@
 //! `modbox play --preview` and `--transaction`: a whole play on layers, in which each task sees what earlier ones did.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
-use crate::layers::{Layered, Runs};
+use crate::layers::{Layered, Runs, runners};
 use crate::support::{RunOutput, module};
 
 /// A play that builds on its own changes: a module of Python, one of modbox, lookups, a handler.
@@ -39,9 +40,14 @@ fn play(case: &Layered, text: &str, switches: &[&str]) -> RunOutput {
     ran
 }
 
+/// Returns a case for each user who can make layers for a play: root, and users who may have namespaces.
+fn cases() -> impl Iterator<Item = Layered> {
+    let is_root = rustix::process::geteuid().is_root();
+    runners().into_iter().map(Layered::new).filter(move |case| is_root && !case.is_users() || case.has_namespaces())
+}
+
 fn case() -> Option<Layered> {
-    // Only root can make layers for a play.
-    rustix::process::geteuid().is_root().then(|| Layered::new(Runs::Self_))
+    cases().next()
 }
 
 /// Returns the last event, which is about the changes.
@@ -53,41 +59,43 @@ fn effect(ran: &RunOutput) -> Value {
 
 #[test]
 fn a_play_is_previewed_as_a_whole() {
-    let Some(case) = case() else { return };
-    let before = case.state();
-    let ran = play(&case, PLAY, &["--preview", "--output", "jsonl"]).exits_with(0);
-    let effect = effect(&ran);
-    let totals = &effect["totals"];
-    assert_eq!(
-        (&totals["created"], &totals["removed"], &totals["modified"]),
-        (&json!(2), &json!(1), &json!(1)),
-        "{ran}"
-    );
-    assert!(effect["changes"].to_string().contains("+handled"), "{ran}");
-    assert_eq!(case.state(), before);
-    let human = play(&case, PLAY, &["--preview"]).exits_with(0);
-    assert!(human.stdout_text().contains("nothing was changed"), "{human}");
-    assert_eq!(case.state(), before);
+    for case in cases() {
+        let before = case.state();
+        let ran = play(&case, PLAY, &["--preview", "--output", "jsonl"]).exits_with(0);
+        let effect = effect(&ran);
+        let totals = &effect["totals"];
+        assert_eq!(
+            (&totals["created"], &totals["removed"], &totals["modified"]),
+            (&json!(2), &json!(1), &json!(1)),
+            "{ran}"
+        );
+        assert!(effect["changes"].to_string().contains("+handled"), "{ran}");
+        assert_eq!(case.state(), before);
+        let human = play(&case, PLAY, &["--preview"]).exits_with(0);
+        assert!(human.stdout_text().contains("nothing was changed"), "{human}");
+        assert_eq!(case.state(), before);
+    }
 }
 
 #[test]
 fn a_play_is_committed_as_a_whole_or_not_at_all() {
-    let Some(case) = case() else { return };
-    let before = case.state();
     let failing =
         format!("{PLAY}    - name: other\n      fail: {{msg: x}}\n").replace("notify: wrote", "notify: [wrote, other]");
-    play(&case, &failing, &["--transaction"]).exits_with(1);
-    assert_eq!(case.state(), before);
-    play(&case, PLAY, &["--transaction", "--keep-undo"]).exits_with(0);
-    assert_eq!(
-        (case.read("tree/new/made").as_str(), case.read("single").as_str()),
-        ("one\ntwo\n", "single\nhandled\n")
-    );
-    assert!(!case.dir.join("tree/file").exists());
-    let listed = case.command(&["transactions", "--json"]).run().exits_with(0).json();
-    case.command(&["undo", listed["run"].as_str().unwrap()]).run().exits_with(0);
-    assert!(case.dir.join("tree/file").exists() && !case.dir.join("tree/new").exists());
-    assert_eq!(case.read("single"), "single\n");
+    for case in cases() {
+        let before = case.state();
+        play(&case, &failing, &["--transaction"]).exits_with(1);
+        assert_eq!(case.state(), before);
+        play(&case, PLAY, &["--transaction", "--keep-undo"]).exits_with(0);
+        assert_eq!(
+            (case.read("tree/new/made").as_str(), case.read("single").as_str()),
+            ("one\ntwo\n", "single\nhandled\n")
+        );
+        assert!(!case.dir.join("tree/file").exists());
+        let listed = case.command(&["transactions", "--json"]).run().exits_with(0).json();
+        case.command(&["undo", listed["run"].as_str().unwrap()]).run().exits_with(0);
+        assert!(case.dir.join("tree/file").exists() && !case.dir.join("tree/new").exists());
+        assert_eq!(case.read("single"), "single\n");
+    }
 }
 
 #[test]
@@ -132,9 +140,65 @@ fn what_a_play_on_layers_cannot_hold_is_refused() {
         let ran = play(&case, &job, &["--preview"]);
         assert!(!ran.status.success() && ran.stdout_text().contains("leave `async` out"), "{ran}");
         assert_eq!(case.state(), before);
-        let user = Layered::new(Runs::User);
-        let ran = play(&user, &task, &["--preview"]).exits_with(3);
-        assert!(ran.stderr_text().contains("only root can do that"), "{ran}");
+    }
+}
+
+/// Renames and links are what an overlay of an ordinary user does otherwise than its directory.
+#[test]
+fn a_users_play_renames_directories_and_keeps_links() {
+    let text = "
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - module.py: {do: \"os.rename('%/tree/sub', '%/tree/moved')\"}
+    - module.py: {do: \"open('%/tree/linked', 'a').write('more\\\\n')\"}
+    - assert: {that: \"lookup('file', '%/tree/other') == 'other\\\\nmore'\"}
+    - lineinfile: {path: %/tree/moved/inner, line: two}
+";
+    for case in cases() {
+        let before = case.state();
+        let ran = play(&case, text, &["--preview", "--output", "jsonl"]).exits_with(0);
+        let effect = effect(&ran);
+        assert_eq!((&effect["complete"], &effect["totals"]["renamed"]), (&json!(true), &json!(1)), "{ran}");
+        assert_eq!(case.state(), before);
+        play(&case, text, &["--transaction"]).exits_with(0);
+        assert_eq!(
+            (case.read("tree/moved/inner").as_str(), case.read("tree/other").as_str()),
+            ("inner\ntwo\n", "other\nmore\n")
+        );
+        assert!(!case.dir.join("tree/sub").exists());
+    }
+}
+
+/// What an ordinary user's layers do not show as it is.
+#[test]
+fn a_users_play_refuses_what_it_could_not_show() {
+    let Some(case) = cases().find(Layered::is_users) else { return };
+    let task = |module: &str| {
+        let name = module.split(':').next().unwrap();
+        format!("    - name: of {name}\n      {module}\n")
+    };
+    let play_of = |tasks: &str| format!("- hosts: localhost\n  gather_facts: false\n  tasks:\n{tasks}");
+    let policy = "tasks:\n  'of stat*': {allow: {write: [%/more]}}\n";
+    case.dir.write("policy.yaml", policy.replace('%', &case.dir.path().display().to_string()));
+    case.dir.write("more/file", "");
+    case.dir.write("more/second", "");
+    fs::hard_link(case.dir.join("more/second"), case.dir.join("more/third")).unwrap();
+    case.give("more");
+    case.dir.write("theirs/file", "");
+    let before = case.state();
+    let single = task("lineinfile: {path: %/single, line: x}");
+    for (tasks, switches, status, said) in [
+        (single.clone(), &["--allow-write", "%/theirs"][..], 3, "belongs to another user"),
+        (task("lineinfile: {path: %/theirs/file, line: x}"), &[], 4, "belongs to another user"),
+        (task("lineinfile: {path: %/more/second, line: x}"), &[], 4, "has several names"),
+        (single.clone() + &task("stat: {path: /etc/passwd}"), &[], 4, "would not see their owners"),
+        (single + &task("stat: {path: %/more/file}"), &["--policy", "%/policy.yaml"], 4, "with `--allow-write`"),
+        (task("stat: {path: %/more/file}"), &["--policy", "%/policy.yaml"], 0, "nothing was changed"),
+    ] {
+        let ran = play(&case, &play_of(&tasks), &[switches, &["--preview"]].concat()).exits_with(status);
+        assert!(format!("{}{}", ran.stdout_text(), ran.stderr_text()).contains(said), "{said}: {ran}");
+        assert_eq!(case.state(), before, "{said}");
     }
 }
 
@@ -160,6 +224,7 @@ fn restart(case: &Layered, text: &str, switches: &[&str]) -> (RunOutput, Option<
     let service = case.dir.join("service");
     let _ = fs::remove_file(&service);
     let listener = UnixListener::bind(&service).unwrap();
+    fs::set_permissions(&service, fs::Permissions::from_mode(0o777)).unwrap();
     let policy = "tasks:\n  'restart *': {allow: {write: [%/service]}}\n";
     case.dir.write("policy.yaml", policy.replace('%', &case.dir.path().display().to_string()));
     let waiting = listener.try_clone().unwrap();
@@ -173,19 +238,24 @@ fn restart(case: &Layered, text: &str, switches: &[&str]) -> (RunOutput, Option<
 
 #[test]
 fn handlers_that_reach_out_run_after_the_commit() {
-    let Some(case) = case() else { return };
+    for case in cases() {
+        assert_order_of_handlers(&case);
+    }
+}
+
+fn assert_order_of_handlers(case: &Layered) {
     let before = case.state();
-    let (ran, seen) = restart(&case, RESTART, &["--preview", "--output", "jsonl"]);
+    let (ran, seen) = restart(case, RESTART, &["--preview", "--output", "jsonl"]);
     let outside = effect(&ran.exits_with(0))["outside"].clone();
     assert_eq!(outside, json!([{"kind": "handler", "subject": "restart it", "withheld": true}]));
     assert_eq!((seen, case.state()), (None, before.clone()));
 
     let failing = RESTART.replace("  handlers:\n", "    - fail: {msg: x}\n  handlers:\n");
-    let (ran, seen) = restart(&case, &failing, &["--transaction", "--force-handlers"]);
+    let (ran, seen) = restart(case, &failing, &["--transaction", "--force-handlers"]);
     ran.exits_with(1);
     assert_eq!((seen, case.state()), (None, before));
 
-    let (ran, seen) = restart(&case, RESTART, &["--transaction", "--audit", "%/audit.jsonl"]);
+    let (ran, seen) = restart(case, RESTART, &["--transaction", "--audit", "%/audit.jsonl"]);
     let ran = ran.exits_with(0);
     let audited = case.read("audit.jsonl");
     let commit = audited.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -55,7 +55,7 @@ pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
 pub use self::reported::{ReportedCalls, refused_call};
 pub use self::rlimits::ProcessLimits;
-pub use self::user_mounts::{enter_user_mounts, join_user_mounts};
+pub use self::user_mounts::{enter_user_mounts, join_user_mounts, keep_mount_rights, with_all_rights};
 
 /// The result of confining a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,8 @@ use std::os::fd::AsFd as _;
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, LinkNameSpaceType, UnshareFlags, move_into_link_name_space, set_capabilities,
+    CapabilitySet, CapabilitySets, LinkNameSpaceType, UnshareFlags, capabilities, move_into_link_name_space,
+    set_capabilities,
 };
 
 /// Gives this process a user namespace and a mount namespace of its own, in which it may mount. It is the same user and
@@ -27,6 +28,31 @@ pub fn enter_user_mounts() -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))
+}
+
+/// Leaves in use, of the rights of [`enter_user_mounts`], only those by which this thread and the threads that it starts make
+/// and leave mounts. With the others, it would read files whose mode refuses their owner. [`with_all_rights`] takes them up.
+///
+/// # Errors
+///
+/// This thread has no such rights.
+pub fn keep_mount_rights() -> io::Result<()> {
+    let effective = CapabilitySet::SYS_ADMIN | CapabilitySet::SYS_CHROOT;
+    Ok(set_capabilities(None, CapabilitySets { effective, ..capabilities(None)? })?)
+}
+
+/// Does something with all rights that this thread has in its user namespace. An overlay has the rights of the one who mounts
+/// it, and its own directory is closed to all who have fewer.
+///
+/// # Errors
+///
+/// The kernel does not change the rights.
+pub fn with_all_rights<T>(action: impl FnOnce() -> T) -> io::Result<T> {
+    let before = capabilities(None)?;
+    set_capabilities(None, CapabilitySets { effective: before.permitted, ..before })?;
+    let done = action();
+    set_capabilities(None, before)?;
+    Ok(done)
 }
 
 /// Gives this process the user namespace and the mount namespace of a process that called [`enter_user_mounts`]. It gets

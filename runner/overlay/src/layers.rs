@@ -15,7 +15,7 @@ use crate::closed_modes::ClosedModes;
 use crate::entry_reader::{self, FoundEntry};
 use crate::error::LayerError;
 use crate::fits::{self, View};
-use crate::mount::{OverlayMount, StepError};
+use crate::mount::{OverlayMount, RealMount, StepError};
 use crate::name_stage::NameStage;
 use crate::overlay_changes::{self, FrozenOverlay};
 use crate::overlay_marks::OverlayMarks;
@@ -70,6 +70,8 @@ pub(crate) enum Content {
         real: TreeRoot,
         /// The place.
         place: PrivatePlace,
+        /// Its mount over the real directory, if it has one.
+        mount: Option<RealMount>,
     },
     /// A copy of one name.
     Stage(NameStage),
@@ -88,6 +90,13 @@ pub(crate) struct OverlayContent {
 }
 
 impl OverlayContent {
+    /// Reads the root of an overlay that was not written yet.
+    pub(crate) fn new(overlay: OverlayView, real: TreeRoot) -> io::Result<Self> {
+        let root = entry_reader::read(overlay.view(), Path::new(""))?;
+        let root = root.ok_or(io::ErrorKind::NotFound)?;
+        Ok(Self { overlay, real, root, closed: ClosedModes::default() })
+    }
+
     fn changes(&self, bounds: ListBounds) -> io::Result<ChangeList> {
         let frozen = FrozenOverlay {
             view: self.overlay.view(),
@@ -118,10 +127,7 @@ impl Layer {
         };
         match made {
             Some(Ok(overlay)) => {
-                let root = entry_reader::read(overlay.view(), Path::new("")).map_err(compare)?;
-                let root = root.ok_or_else(|| compare(io::ErrorKind::NotFound.into()))?;
-                let closed = ClosedModes::default();
-                let content = OverlayContent { overlay, real, root, closed };
+                let content = OverlayContent::new(overlay, real).map_err(compare)?;
                 return Ok(Self { path: path.to_owned(), content: Content::Overlay(Box::new(content)) });
             }
             // A copy is exact, too.
@@ -133,7 +139,7 @@ impl Layer {
         let failed = |(step, cause)| LayerError::Mount { path: path.to_owned(), step, cause };
         let (place, view) = PrivatePlace::new(plan.quota, &plan.scratch).map_err(failed)?;
         let copy = TreeCopy::new(&real, view, plan.quota, path)?;
-        Ok(Self { path: path.to_owned(), content: Content::Copy { copy, real, place } })
+        Ok(Self { path: path.to_owned(), content: Content::Copy { copy, real, place, mount: None } })
     }
 
     fn over_name(path: &Path, plan: &LayerPlan) -> Result<Self, LayerError> {
@@ -187,7 +193,9 @@ impl Layer {
     pub fn freeze(&self) -> Result<(), LayerError> {
         let frozen = match &self.content {
             Content::Overlay(content) => content.overlay.freeze(&content.closed),
-            Content::Copy { place, .. } => place.freeze(),
+            Content::Copy { place, mount, .. } => {
+                mount.as_ref().map_or(Ok(()), RealMount::freeze).and_then(|()| place.freeze())
+            }
             Content::Stage(stage) => stage.freeze(),
         };
         frozen.map_err(|cause| LayerError::Freeze { path: self.path.clone(), cause })

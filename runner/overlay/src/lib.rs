@@ -50,3 +50,4 @@ mod tree_survey;
 mod tree_tests;
 pub mod user_mounts;
 mod user_overlay;
+pub mod user_stacked;

@@ -93,6 +93,8 @@ pub(crate) struct OverlayMount {
     pub(crate) upper: TreeRoot,
     /// The overlay's own directory, with its index of files that have several names.
     pub(crate) work: TreeRoot,
+    /// How the upper directory is marked.
+    pub(crate) marks: OverlayMarks,
     /// The mount. It ends with this descriptor.
     mount: OwnedFd,
     /// Holds the upper directory.
@@ -129,7 +131,7 @@ impl OverlayMount {
         if marks == OverlayMarks::Trusted && !matches!(work.look(Path::new("index")), Ok(Some(_))) {
             return Err(("keep the names of files together", io::ErrorKind::Unsupported.into()));
         }
-        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work, mount, space })
+        Ok(Self { view: TreeRoot::new(view), upper: TreeRoot::new(upper), work, marks, mount, space })
     }
 
     /// Makes the view read-only for every holder of a descriptor, so that it can be read.
@@ -152,7 +154,7 @@ impl OverlayMount {
     }
 }
 
-/// A real directory that is attached nowhere, to be put on top of a layer around it.
+/// A directory of this thread's mounts by a mount of its own, without what is mounted below it.
 #[derive(Debug)]
 pub(crate) struct RealMount(OwnedFd);
 
@@ -161,6 +163,25 @@ impl RealMount {
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
         Ok(Self(open_tree(CWD, path, flags)?))
+    }
+
+    /// Takes an open directory of the mount namespace of this thread, as one that a layer is made of.
+    pub(crate) fn of_layer(directory: &TreeRoot) -> io::Result<Self> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        let mount = open_tree(directory, c"", flags)?;
+        set_mount_attributes(&mount, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV, false)?;
+        Ok(Self(mount))
+    }
+
+    /// Opens the directory.
+    pub(crate) fn root(&self) -> io::Result<TreeRoot> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(TreeRoot::new(rustix::fs::openat(&self.0, ".", flags, Mode::empty())?))
+    }
+
+    /// Makes it read-only, as [`OverlayMount::freeze`] does. The directory stays writable by other mounts.
+    pub(crate) fn freeze(&self) -> io::Result<()> {
+        freeze(self.0.as_fd())
     }
 
     /// Attaches it.

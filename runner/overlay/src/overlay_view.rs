@@ -18,9 +18,9 @@ use crate::user_overlay::UserOverlay;
 /// An overlay.
 #[derive(Debug)]
 pub(crate) enum OverlayView {
-    /// Root's.
+    /// One of this process: root's, or that of a user who may mount in this namespace.
     Own(OverlayMount),
-    /// An ordinary user's.
+    /// One of an ordinary user, in another process.
     Kept(UserOverlay),
 }
 
@@ -60,7 +60,7 @@ impl OverlayView {
     /// Returns how the upper directory is marked.
     pub(crate) fn marks(&self) -> OverlayMarks {
         match self {
-            Self::Own(_) => OverlayMarks::Trusted,
+            Self::Own(mount) => mount.marks,
             Self::Kept(_) => OverlayMarks::User,
         }
     }
@@ -72,39 +72,39 @@ impl OverlayView {
     ///
     /// A file stays open for writing.
     pub(crate) fn freeze(&self, closed: &ClosedModes) -> io::Result<()> {
+        if self.marks() == OverlayMarks::User {
+            self.open_closed(closed)?;
+        }
         match self {
             Self::Own(mount) => mount.freeze(),
-            Self::Kept(overlay) => {
-                open_closed(overlay, closed)?;
-                overlay.freeze()
-            }
+            Self::Kept(overlay) => overlay.freeze(),
         }
     }
-}
 
-/// Opens what was written and is closed to its owner, the directories before what is in them.
-fn open_closed(overlay: &UserOverlay, closed: &ClosedModes) -> io::Result<()> {
-    let stat = rustix::fs::fstat(overlay.upper())?;
-    match closed.open_as(overlay.view(), (stat.st_dev, stat.st_ino)) {
-        // It was frozen before.
-        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
-        opened => opened?,
-    }
-    let mut pending = vec![PathBuf::new()];
-    while let Some(directory) = pending.pop() {
-        for name in overlay.upper().names(&directory)? {
-            let path = directory.join(name);
-            let stat = rustix::fs::statat(overlay.upper(), &path, AtFlags::SYMLINK_NOFOLLOW)?;
-            if scan::is_whiteout(&stat) {
-                continue;
-            }
-            if let Some(entry) = overlay.view().look(Path::new(&path))? {
-                closed.open_as(entry, (stat.st_dev, stat.st_ino))?;
-            }
-            if FileType::from_raw_mode(stat.st_mode).is_dir() {
-                pending.push(path);
+    /// Opens what was written and is closed to its owner, the directories before what is in them.
+    fn open_closed(&self, closed: &ClosedModes) -> io::Result<()> {
+        let stat = rustix::fs::fstat(self.upper())?;
+        match closed.open_as(self.view(), (stat.st_dev, stat.st_ino)) {
+            // It was frozen before.
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
+            opened => opened?,
+        }
+        let mut pending = vec![PathBuf::new()];
+        while let Some(directory) = pending.pop() {
+            for name in self.upper().names(&directory)? {
+                let path = directory.join(name);
+                let stat = rustix::fs::statat(self.upper(), &path, AtFlags::SYMLINK_NOFOLLOW)?;
+                if scan::is_whiteout(&stat) {
+                    continue;
+                }
+                if let Some(entry) = self.view().look(Path::new(&path))? {
+                    closed.open_as(entry, (stat.st_dev, stat.st_ino))?;
+                }
+                if FileType::from_raw_mode(stat.st_mode).is_dir() {
+                    pending.push(path);
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }

@@ -31,8 +31,13 @@ impl Layers {
     ///
     /// The kernel makes no overlay of the directory, or another file system is mounted in it.
     pub fn attach_over(&mut self, directory: &Path, kept: &[PathBuf], plan: &LayerPlan) -> Result<(), LayerError> {
-        let layer = Layer::over_tree(directory, plan, &mut None)?;
-        let Some(mount) = own_mount(&layer) else {
+        self.attach_layer(Layer::over_tree(directory, plan, &mut None)?, kept)
+    }
+
+    /// Attaches a layer over its directory, below the layers that are inside of it.
+    pub(crate) fn attach_layer(&mut self, layer: Layer, kept: &[PathBuf]) -> Result<(), LayerError> {
+        let directory = layer.path.as_path();
+        let Some(mount) = LayerMount::of(&layer) else {
             let reason = "the kernel makes no overlay of it".to_owned();
             let remedy = "run each module by itself with `modbox run --preview`";
             return Err(LayerError::Unfit { path: directory.to_owned(), reason, remedy });
@@ -47,7 +52,7 @@ impl Layers {
             mount.attach(path).map_err(|cause| failed(path, cause))?;
         }
         for inner in self.layers.iter().filter(|inner| inner.path.starts_with(directory)) {
-            if let Some(mount) = own_mount(inner) {
+            if let Some(mount) = LayerMount::of(inner) {
                 mount.attach(&inner.path).map_err(|cause| failed(&inner.path, cause))?;
             }
         }
@@ -56,14 +61,29 @@ impl Layers {
     }
 }
 
-/// Returns the mount of an overlay of this process.
-fn own_mount(layer: &Layer) -> Option<&OverlayMount> {
-    match &layer.content {
-        Content::Overlay(content) => match &content.overlay {
-            OverlayView::Own(mount) => Some(mount),
-            OverlayView::Kept(_) => None,
-        },
-        Content::Copy { .. } | Content::Stage(_) => None,
+/// The mount of a layer of this process.
+enum LayerMount<'a> {
+    Overlay(&'a OverlayMount),
+    Copy(&'a RealMount),
+}
+
+impl<'a> LayerMount<'a> {
+    fn of(layer: &'a Layer) -> Option<Self> {
+        match &layer.content {
+            Content::Overlay(content) => match &content.overlay {
+                OverlayView::Own(mount) => Some(Self::Overlay(mount)),
+                OverlayView::Kept(_) => None,
+            },
+            Content::Copy { mount, .. } => mount.as_ref().map(Self::Copy),
+            Content::Stage(_) => None,
+        }
+    }
+
+    fn attach(&self, at: &Path) -> std::io::Result<()> {
+        match self {
+            Self::Overlay(mount) => mount.attach(at),
+            Self::Copy(mount) => mount.attach(at),
+        }
     }
 }
 

@@ -98,6 +98,11 @@ impl TreeCopy {
         Copier::new(from, view, quota, path).copy(Some(name))
     }
 
+    /// Returns an entry whose owner or attributes this user could not give to its copy.
+    pub(crate) fn inexact(&self) -> Option<&Path> {
+        self.record.inexact.keys().next().map(PathBuf::as_path)
+    }
+
     /// Returns the changes of a copy that is not written any more.
     ///
     /// # Errors

@@ -91,7 +91,7 @@ fn place(directory: impl AsFd) -> PathBuf {
 
 /// Returns whether a user's overlay holds an entry as it is: it is the user's and the user's group's, has one name, and
 /// no extended attribute but those of users. The overlay's own marks are not plain.
-fn is_plain(stat: &Stat, place: &Path) -> io::Result<bool> {
+pub(crate) fn is_plain(stat: &Stat, place: &Path) -> io::Result<bool> {
     let is_own =
         stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_gid == rustix::process::getegid().as_raw();
     let is_directory = FileType::from_raw_mode(stat.st_mode).is_dir();

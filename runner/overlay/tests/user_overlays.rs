@@ -3,6 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "the tests have no other harness")]
 
+#[path = "user_overlays/attached_layers.rs"]
+mod attached_layers;
 #[path = "../src/tree_tests.rs"]
 #[allow(dead_code, reason = "the tests of the crate use all of it")]
 mod tree_tests;
@@ -32,7 +34,7 @@ use modbox_overlay::{change, change_list};
 const USER: u32 = 4242;
 
 /// The tests, by their names.
-const TESTS: [(&str, fn()); 10] = [
+const TESTS: [(&str, fn()); 12] = [
     ("what is listed makes a copy equal to a direct edit", what_is_listed_makes_a_copy_equal_to_a_direct_edit),
     ("it does so in a tree with directories", what_is_listed_makes_a_copy_equal_in_a_tree_with_directories),
     ("a tree that an overlay does not hold is copied", a_tree_that_an_overlay_does_not_hold_is_copied),
@@ -43,6 +45,9 @@ const TESTS: [(&str, fn()); 10] = [
     ("a writer prevents the freeze", a_writer_prevents_the_freeze_and_a_frozen_overlay_is_read_only),
     ("a commit publishes what was written and no mark", a_commit_publishes_what_was_written_and_no_mark),
     ("an overlay ends with its process and at its quota", an_overlay_ends_with_its_process_and_at_its_quota),
+    // From here on, this process is in the namespaces of a play.
+    ("layers are attached over a user's directories", attached_layers::are_attached_over_the_directories_of_a_user),
+    ("what they would not show is refused", attached_layers::refuse_what_they_would_not_show),
 ];
 
 fn main() {

@@ -32,7 +32,8 @@ pub enum Admission {
 /// A run that lacks no grant.
 #[derive(Debug)]
 pub struct AdmittedRun {
-    pub(super) kind: Kind,
+    /// The kind of the module.
+    pub kind: Kind,
     /// The grants of the run, with the paths that its arguments designate.
     pub policy: Policy,
     /// The arguments for the module.

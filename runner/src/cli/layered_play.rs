@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use modbox_kinds::Kind;
 use modbox_policy::Policy;
 use modbox_scratch::ScratchRoot;
 
@@ -62,6 +63,17 @@ struct Ended {
     is_accepted: bool,
 }
 
+/// Gives this process the namespaces that an ordinary user needs for a play on layers. Call it before threads are started.
+///
+/// # Errors
+///
+/// The machine gives this user no namespaces.
+pub(crate) fn prepare_process(args: &PlayArgs) -> Result<(), Failure> {
+    // A preview of check mode is refused later, with a reason.
+    let is_layered = (args.layers.preview || args.layers.transaction) && !args.check;
+    if is_layered { PlayLayers::prepare_process().or_unavailable() } else { Ok(()) }
+}
+
 impl<'a> LayeredPlay<'a> {
     /// Gives this thread mounts of its own, with layers over what every module may write. Returns `None` for a play that
     /// changes the machine at once.
@@ -96,8 +108,8 @@ impl<'a> LayeredPlay<'a> {
         let audit = Audit::open(&policy)?;
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let own = scratch.folders().or_internal()?.into_iter().chain(context.environment.cache_dir.clone());
-        let mut layers = PlayLayers::enter(&merged.limits, own.collect()).or_unavailable()?;
-        layers.cover(&policy).or_unavailable()?;
+        let mut layers = PlayLayers::enter(&merged.limits, own.collect(), &scratch).or_unavailable()?;
+        layers.cover(&policy, None).or_unavailable()?;
         let progress = Progress { state: State::Layered(Box::new(layers)), outside, failure: None };
         let progress = RefCell::new(progress);
         Ok(Some(Rc::new(Self { context, args, effect, policy, choices, audit, progress })))
@@ -114,9 +126,9 @@ impl<'a> LayeredPlay<'a> {
     /// # Errors
     ///
     /// A directory can have no layer.
-    pub(crate) fn cover(&self, policy: &Policy) -> Result<bool, LayeredError> {
+    pub(crate) fn cover(&self, policy: &Policy, kind: Kind) -> Result<bool, LayeredError> {
         match &mut self.progress.borrow_mut().state {
-            State::Layered(layers) => layers.cover(policy),
+            State::Layered(layers) => layers.cover(policy, Some(kind)),
             State::Ended(_) => Ok(false),
         }
     }

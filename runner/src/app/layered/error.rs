@@ -19,8 +19,8 @@ pub enum LayeredError {
     Mounts(#[source] io::Error),
     /// The thread of a play cannot have mounts of its own.
     #[error(
-        "failed to make layers for the play: only root can do that; run single modules with `modbox run --preview`, or the \
-         play with `--check`"
+        "failed to make layers for the play: this machine lets only root make namespaces for mounts; run single modules with \
+         `modbox run --preview`, or the play with `--check`"
     )]
     PlayMounts(#[source] io::Error),
     /// The thread of a play cannot go back to the machine's own mounts.

@@ -19,6 +19,7 @@ mod room;
 mod saved_run;
 mod shown_changes;
 mod transaction;
+mod user_play;
 mod verdict;
 mod warm_layers;
 mod warm_worker;

@@ -30,7 +30,7 @@ use crate::cli::deep_stack;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::job_resolver::JobResolver;
-use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay};
+use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay, prepare_process};
 use crate::cli::output;
 use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
 use crate::cli::play::inventory::{self, InventorySource};
@@ -48,6 +48,7 @@ const MAX_SPARED: usize = 10;
 
 /// Runs the playbooks, on layers if that is asked for.
 pub(crate) fn run(context: &Context, args: &PlayArgs) -> Result<ExitStatus, Failure> {
+    prepare_process(args)?;
     let play = || {
         let layered = LayeredPlay::enter(context, args)?;
         let status = run_plays(context, args, layered.clone())?;
