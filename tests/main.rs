@@ -67,6 +67,8 @@ mod wasm_network;
 mod kernel;
 // The kernel's confinement by itself, without the engine.
 mod kernel_walls;
+// The same with layers.
+mod kernel_walls_hub;
 // The system calls that it refuses.
 mod kernel_calls;
 mod kernel_lists;
