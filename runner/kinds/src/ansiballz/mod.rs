@@ -13,11 +13,14 @@
 //! | `closure` | all direct and indirect imports |
 //! | `payload` | the files of the closure, and their digest as a cache key |
 //! | `wrapper` | the Python code that starts them, in both forms |
+//! | `received`, `received_files` | a payload that ansible-core has made, read and unpacked |
 
 mod closure;
 mod imports;
 mod name;
 mod payload;
+mod received;
+mod received_files;
 mod routing;
 mod wrapper;
 
@@ -26,6 +29,8 @@ pub(crate) use imports::parse;
 pub use imports::{Imports, SourceError, scan};
 pub use name::{DottedName, module_name};
 pub use payload::{Core, Payload, assemble};
+pub use received::{MAX_PAYLOAD, NotReceived, ReceivedPayload, may_be_payload};
+pub use received_files::FilesError;
 pub use routing::{Route, Routing, RoutingError};
 pub use wrapper::{COMPILE_SCRIPT, PROBE_SCRIPT, START_MODULE, portable, start_script, with_params, zip_text};
 

@@ -10,7 +10,7 @@ use crate::ansiballz::closure::{self, ClosureError, Lookup};
 use crate::ansiballz::name::DottedName;
 
 /// The utility that starts a module since ansible-core 2.19. Earlier releases do not have it.
-const LOADER: &str = "_internal._ansiballz._loader";
+pub(super) const LOADER: &str = "_internal._ansiballz._loader";
 
 /// The serialisation profiles for arguments and for results. The loader and `basic` import them by name at run time.
 const PROFILES: [&str; 2] =
