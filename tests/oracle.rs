@@ -53,6 +53,9 @@ mod oracle_corpus;
 // Previews tell what real runs do.
 mod oracle_previews;
 
+// `modbox-python` gives the results that Python gives.
+mod oracle_python_program;
+
 // Names of modules lead to the same files as with ansible-core.
 mod oracle_names;
 

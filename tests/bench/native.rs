@@ -152,7 +152,14 @@ fn forked() -> Workers {
 
 fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Until) -> Duration {
     let limits = Limits::default();
-    let confine = RoomRequest { policy: Policy::default(), least: level, kept: false, readable: Vec::new() };
+    let confine = RoomRequest {
+        policy: Policy::default(),
+        least: level,
+        kept: false,
+        readable: Vec::new(),
+        reports_reads: false,
+        observed: false,
+    };
     let context = NativeContext {
         workers: program.map_or_else(forked, Workers::new),
         directory: "/tmp".into(),

@@ -5,6 +5,7 @@
 //! and the content of the folders afterwards. A grant that a task does not need is an error.
 
 mod machine;
+mod received;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use modbox_contract::{Dict, Value as PythonValue, decode, encode};
 use serde_json::Value;
 
+use self::received::Interpreter;
 use self::table::{Group, Table, Task};
 use crate::python_closure::package;
 use crate::support::server::Server;
@@ -218,7 +220,13 @@ fn beside(folder: &Path) -> PathBuf {
 }
 
 /// Runs the tasks of some groups with Ansible. Returns the registered results of each group.
-fn play(groups: &[&Group], side: &Path, server: SocketAddr, programs: Option<&Path>) -> Vec<Vec<PythonValue>> {
+fn play(
+    groups: &[&Group],
+    side: &Path,
+    server: SocketAddr,
+    programs: Option<&Path>,
+    interpreter: Option<&Interpreter<'_>>,
+) -> Vec<Vec<PythonValue>> {
     let dir = TestDir::new();
     silent(&dir);
     let of_group = |group: &&Group| {
@@ -229,29 +237,45 @@ fn play(groups: &[&Group], side: &Path, server: SocketAddr, programs: Option<&Pa
         [group] => machine::prefix(group, &beside(&side.join(&group.name)), programs, None),
         _ => Vec::new(),
     };
-    let mut playbook = oracle::forking_playbook(&dir);
+    let mut playbook = match interpreter {
+        None => oracle::forking_playbook(&dir),
+        Some(_) => oracle::ansible(&dir, "playbook"),
+    };
     // A third fewer processes. A module that has to make the folder itself warns of it.
     playbook.env("ANSIBLE_PIPELINING", "True");
     dir.mkdir("home/remote-tmp");
-    let registered = oracle::play_by(machine::within(&machine, playbook), &dir, &tasks, &[]);
+    let mut options = Vec::new();
+    if let Some(Interpreter { path, python, config }) = interpreter {
+        playbook.env("MODBOX_INTERPRETER", python).env("XDG_CONFIG_HOME", config.join(&groups[0].name));
+        options = vec!["-e".to_owned(), format!("ansible_python_interpreter={}", path.display())];
+    }
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let registered = oracle::play_by(machine::within(&machine, playbook), &dir, &tasks, &options);
     let registered = decode(&registered).unwrap();
     let mut registered = registered.as_list().unwrap().iter().cloned();
     groups.iter().map(|group| registered.by_ref().take(group.tasks.len()).collect()).collect()
 }
 
 /// Runs the plays of all groups, some of them concurrently.
-fn plays(groups: &[Group], side: &Path, server: SocketAddr, programs: Option<&Path>) -> Vec<Vec<PythonValue>> {
+fn plays(
+    groups: &[Group],
+    side: &Path,
+    server: SocketAddr,
+    programs: Option<&Path>,
+    interpreter: Option<&Interpreter<'_>>,
+) -> Vec<Vec<PythonValue>> {
     let all: Vec<&Group> = groups.iter().collect();
     // A group that changes the machine has one of its own.
     let parts: Vec<&[&Group]> = all.chunk_by(|one, other| !one.has_machine() && !other.has_machine()).collect();
-    let parts: Vec<&[&Group]> = parts.iter().flat_map(|part| part.chunks(part.len().div_ceil(PLAYS))).collect();
+    let most = |part: &[&Group]| if interpreter.is_some() { 1 } else { part.len().div_ceil(PLAYS) };
+    let parts: Vec<&[&Group]> = parts.iter().flat_map(|part| part.chunks(most(part))).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let work = || {
         while let Some((number, part)) = {
             let number = next.fetch_add(1, Ordering::Relaxed);
             parts.get(number).map(|part| (number, part))
         } {
-            let registered = play(part, side, server, programs);
+            let registered = play(part, side, server, programs, interpreter);
             done.lock().unwrap().insert(number, registered);
         }
     };
@@ -273,7 +297,7 @@ fn ansibles_modules_do_the_same_and_say_the_same() {
         begin(&theirs.join(&group.name));
         begin(&ours.join(&group.name));
     }
-    let registered = plays(&table.groups, &theirs, place.server.address, place.programs.as_deref());
+    let registered = plays(&table.groups, &theirs, place.server.address, place.programs.as_deref(), None);
 
     let (next, wrong, mut seen) = (AtomicUsize::new(0), Mutex::new(String::new()), BTreeSet::new());
     let work = || {

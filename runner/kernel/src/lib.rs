@@ -36,6 +36,7 @@ mod seccomp;
 mod system;
 mod user_mounts;
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
@@ -145,6 +146,24 @@ pub fn confine_reporting_thread(
     })?;
     let listener = listener.map_err(|cause| reached.unreported = Some(cause)).ok();
     Ok((reached, listener))
+}
+
+/// Makes the kernel report calls of the calling thread, and of everything that it starts, and refuses none. Returns the
+/// listener; see [`confine_reporting_thread`]. Without the right to administer the system, this thread and what it starts
+/// get no rights of set-id programs.
+///
+/// # Errors
+///
+/// The kernel has no listeners.
+pub fn report_calls(reported: &ReportedCalls) -> io::Result<OwnedFd> {
+    let program = seccomp::compile_observing(reported).map_err(io::Error::other)?;
+    seccomp::install_reporting(&program).or_else(|error| match error.raw_os_error() {
+        Some(libc::EACCES) => {
+            rustix::thread::set_no_new_privs(true)?;
+            seccomp::install_reporting(&program)
+        }
+        _ => Err(error),
+    })
 }
 
 fn confine_with(

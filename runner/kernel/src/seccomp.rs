@@ -108,6 +108,25 @@ pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) 
     Ok(program)
 }
 
+/// Makes a filter that refuses nothing, and reports the calls that `reported` chooses. Calls of another architecture are
+/// not reported.
+pub(super) fn compile_observing(reported: &ReportedCalls) -> Result<BpfProgram, String> {
+    if AUDIT_ARCH == 0 {
+        return Err("seccomp: this architecture is not supported, only x86-64 and aarch64".to_owned());
+    }
+    let allow = sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
+    let mut program = vec![
+        load(ARCHITECTURE),
+        jump(JUMP_EQUAL, AUDIT_ARCH, 1, 0),
+        allow.clone(),
+        load(NUMBER),
+        jump(JUMP_AT_LEAST, X32, 0, 1),
+        allow,
+    ];
+    program.extend_from_slice(&reported.choice);
+    Ok(program)
+}
+
 /// Installs a filter that reports, and returns the listener for its reports.
 pub(super) fn install_reporting(program: &BpfProgram) -> io::Result<OwnedFd> {
     system::install_listener(program)

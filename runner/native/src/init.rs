@@ -21,7 +21,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
 use crate::namespaces::Namespaces;
 use crate::protocol::{MESSAGES, Spec};
-use crate::reported_calls::KernelCounts;
+use crate::reported_calls::ReportScope;
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
@@ -38,7 +38,7 @@ const MIN_DESCRIPTORS: u64 = 16;
 const OTHER_PROCESSES: u64 = 1024;
 
 /// Exit status of this process when the module has not started.
-const NOT_STARTED: i32 = 127;
+pub(super) const NOT_STARTED: i32 = 127;
 
 /// Runs the first process; never returns.
 pub(super) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
@@ -100,7 +100,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     }
     // 7. Apply the confinement by the kernel; it cannot be undone.
     // 8. Its filter reports refused calls, and calls that name a path or an address, to the launcher.
-    let counts = KernelCounts { namespaces: namespaces.any, memory: joined.counts_memory };
+    let counts = ReportScope { namespaces: namespaces.any, memory: joined.counts_memory, reads: room.reports_reads };
     let plan = plan(room, counts, rules);
     let confined = modbox_kernel::confine_reporting_thread(&plan, &counts.reported());
     let (reached, listener) = confined.map_err(|error| confine_failure(room, &error))?;
@@ -195,7 +195,7 @@ fn run(
 }
 
 /// Waits for a child's end, and reaps every orphan that ends meanwhile.
-fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
+pub(super) fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == child => return Ok(status),
@@ -230,7 +230,7 @@ fn home(room: &Room, namespaces: Namespaces) -> &Path {
     if namespaces.any { Path::new("/tmp") } else { &room.tmpdir }
 }
 
-fn plan(room: &Room, kernel: KernelCounts, paths: Vec<PathRule>) -> Plan {
+fn plan(room: &Room, kernel: ReportScope, paths: Vec<PathRule>) -> Plan {
     let limits = &room.limits;
     let net = if kernel.namespaces {
         room.net.clone()

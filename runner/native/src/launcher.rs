@@ -13,24 +13,23 @@ use std::path::Path;
 
 use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+use rustix::process::{Pid, Resource};
 
 use crate::commit::{Stage, TakenBack};
+use crate::first_process::end;
 use crate::group::Group;
-use crate::link::{Failure, InitMessage, Ready};
+use crate::link::{Failure, InitMessage, Ready, at};
 use crate::namespaces::Namespaces;
 use crate::observe::Observer;
 use crate::private_space::PrivateSpace;
+use crate::process_limits::lower_limits;
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
-use crate::reported_calls::KernelCounts;
+use crate::reported_calls::ReportScope;
 use crate::room::Room;
 use crate::step::Step;
 use crate::tree::Proc;
 use crate::watch::{RoomResources, Tree};
-use crate::{init, module_process, system};
-
-/// Minimum of RLIMIT_DATA, because the limit also binds the launcher while it starts the shell.
-const MIN_DATA_LIMIT: u64 = 32 << 20;
+use crate::{init, module_process, observed, system};
 
 /// Level of Landlock and seccomp.
 const RULES: u8 = 2;
@@ -64,10 +63,6 @@ fn run(control: &File, spec: &Spec) -> io::Result<()> {
     sent
 }
 
-fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
-    move |error| Failure::new(step, &error.into())
-}
-
 /// Takes the launcher's steps that the documentation of [`crate`] lists. Returns the reply, and what is left of the
 /// room.
 fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure> {
@@ -88,6 +83,10 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let ended = ended_children().map_err(at(Step::ChildSignal))?;
     // 6. The module starts in its room, or in the host's namespaces when it is trusted with everything.
     let (first, resources, in_force) = match &spec.room {
+        Some(room) if room.observed => {
+            let (first, resources) = observed::start(spec, room, input)?;
+            (first, resources, InForce::default())
+        }
         Some(room) => match start_confined(spec, room, input)? {
             StartResult::Room(started) => *started,
             StartResult::Short(in_force) => return Ok((Reply::Short(in_force), None)),
@@ -113,6 +112,8 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let usage = tree.usage();
     let mut in_force = in_force;
     in_force.notes.extend(taken.notes);
+    let refused_renames = tree.refused_renames();
+    let (refused, refused_more) = tree.refused();
     let reply = Reply::Ended {
         end,
         cpu_us: usage.cpu_us,
@@ -121,8 +122,9 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         survivors,
         in_force,
         lost: taken.lost,
-        refused_renames: tree.refused_renames(),
-        refused: tree.refused(),
+        refused_renames,
+        refused,
+        refused_more,
     };
     Ok((reply, Some(tree)))
 }
@@ -154,28 +156,6 @@ fn start_unconfined(spec: &Spec, input: Option<&OwnedFd>) -> Result<Pid, Failure
     // the launcher seconds of processor time later, and the host notices.
     let _ = rustix::process::setrlimit(Resource::Cpu, raised);
     Ok(shell)
-}
-
-/// Sets the limits that children inherit. Returns the processor limit to restore.
-///
-/// Three limits are left out. RLIMIT_NPROC counts all processes of the user instead of those of this tree, and is not
-/// enforced for root. RLIMIT_AS would refuse reservations of addresses, which Go, Node and every wasm engine make.
-/// RLIMIT_FSIZE would bound each file separately.
-fn lower_limits(spec: &Spec) -> rustix::io::Result<Rlimit> {
-    let lower = |resource: Resource, wanted: u64| {
-        let old = rustix::process::getrlimit(resource);
-        let least = |old: Option<u64>| Some(old.map_or(wanted, |old| old.min(wanted)));
-        rustix::process::setrlimit(resource, Rlimit { current: least(old.current), maximum: least(old.maximum) })
-    };
-    lower(Resource::Core, 0)?;
-    lower(Resource::Data, spec.max_memory.max(MIN_DATA_LIMIT))?;
-    // RLIMIT_CPU is only a backstop for when the watch fails, so it is a little more than the limit itself. Only the
-    // soft limit is set, because the launcher could not raise a lowered hard limit again.
-    let seconds = spec.cpu_time_us.div_ceil(1_000_000).saturating_add(1);
-    let old = rustix::process::getrlimit(Resource::Cpu);
-    let current = old.current.map_or(seconds, |old| old.min(seconds));
-    rustix::process::setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum: old.maximum })?;
-    Ok(old)
 }
 
 /// Result of confining a module.
@@ -286,8 +266,9 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
             stages.push(stage.flatten().map_err(Failure::with(Step::Grant, subject.as_ref()))?);
         }
         let observer = if ready.listens {
-            let counts = KernelCounts { namespaces: namespaces.any, memory: ready.counts_memory };
-            descriptors.next().map(|listener| Observer::new(listener, room, counts))
+            let counts =
+                ReportScope { namespaces: namespaces.any, memory: ready.counts_memory, reads: room.reports_reads };
+            descriptors.next().map(|listener| Observer::new(listener, room, Path::new(&spec.directory), counts))
         } else {
             None
         };
@@ -311,10 +292,4 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
             Err(failure)
         }
     }
-}
-
-/// Kills the first process of a room in which nothing runs yet.
-fn end(first: Pid) {
-    let _ = rustix::process::kill_process(first, Signal::KILL);
-    let _ = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(first), WaitOptions::empty()));
 }

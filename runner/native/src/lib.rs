@@ -50,6 +50,9 @@
 //! these, sockets with a path, and calls that reach other processes of the user. There the launcher counts processes
 //! before they start, by reports of the filter.
 //!
+//! A module can also be observed ([`RoomRequest::observed`]): it runs as one without a room, under a filter that refuses
+//! nothing and reports uses of paths and addresses, so that the report can name what a room would refuse.
+//!
 //! The module can be another user's than the host's, who is root then ([`NativeContext::user`]). The first process becomes
 //! that user before it opens anything, and keeps the capability to mount until step 7; what the launcher and the host do
 //! with granted files, they do with that user's rights. A module that is trusted with everything is started as that user.
@@ -74,9 +77,11 @@ mod commit;
 mod content;
 mod context;
 mod denials;
+mod denied_uses;
 mod entries;
 mod error;
 mod files;
+mod first_process;
 mod flags;
 mod folder;
 mod group;
@@ -92,11 +97,13 @@ mod mounts;
 mod names;
 mod namespaces;
 mod observe;
+mod observed;
 mod own;
 mod passed_limits;
 mod pid_limit;
 mod places;
 mod private_space;
+mod process_limits;
 mod program;
 mod protocol;
 mod renames;

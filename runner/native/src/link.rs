@@ -68,6 +68,11 @@ impl Failure {
     }
 }
 
+/// Returns a function that makes the failure of a step.
+pub(super) fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::new(step, &error.into())
+}
+
 /// State of a room that is ready.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ready {

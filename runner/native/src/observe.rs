@@ -10,42 +10,56 @@
 //! `attribute_calls` and `storage_flags`. And it reports calls that start processes or make memory which
 //! the kernel does not count, so that the launcher does.
 //!
-//! Two kinds of calls are not reported, because programs make hundreds of them while they load themselves, and each
-//! report costs them their turn on a busy machine: `stat`, and opening for reading only with `O_CLOEXEC`. The hints for a
-//! failed module find what is missed here, from its arguments and output. `call_arguments` reads the arguments.
+//! Two kinds of calls are reported only on request, because programs make hundreds of them while they load themselves, and
+//! each report costs them their turn on a busy machine: `stat`, and opening for reading only with `O_CLOEXEC`. The hints for
+//! a failed module find what is missed here, from its arguments and output. `call_arguments` reads the arguments.
+//!
+//! A module that is observed has a filter that refuses nothing, and no room. The denials are then what a room would refuse.
+//! Its `/tmp` is the machine's: what it has made there would be in the room's own.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use modbox_kernel::{CallListener, NetPlan, Ports, ReportedCall};
-use modbox_policy::net::Transport;
-use modbox_policy::{Access, PathGrant, Shape};
-use modbox_vocabulary::{Denial, Operation};
+use modbox_kernel::{CallListener, ReportedCall};
+use modbox_policy::{Access, Shape};
+use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::attribute_calls::{self, AttributeCall};
-use crate::call_arguments::{Address, address_of, low, path_of, process_of, transport_of};
-use crate::reported_calls::{CallEffect, KernelCounts, WRITES};
+use crate::call_arguments::{low, path_of, process_of};
+use crate::reported_calls::{CallEffect, ReportScope};
 use crate::room::Room;
-use crate::{base, charges, denials, locks, renames, storage_flags};
+use crate::{charges, denials, locks, renames, storage_flags};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
 
-/// Directory of the kernel's own interface. Programs look there for what the machine can do, and go on without it.
-const KERNEL_INTERFACE: &str = "/sys";
+/// Maximum number of denials of a module that is observed: they become the rules of its policy.
+const MAX_OBSERVED: usize = 1024;
+
+/// Maximum number of paths that a module has made in the machine's `/tmp`. What it makes beyond is reported.
+const MAX_MADE: usize = 4096;
+
+/// Directory that a room has of its own.
+pub(super) const TMP: &str = "/tmp";
 
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
 pub(super) struct Observer {
     listener: CallListener,
-    room: Room,
+    pub(super) room: Room,
     /// The module's own directories. In namespaces it also has its own `/tmp`.
-    own: Vec<PathBuf>,
-    kernel: KernelCounts,
+    pub(super) own: Vec<PathBuf>,
+    /// Directory of the caller, in which a module starts that is not confined.
+    pub(super) start: PathBuf,
+    pub(super) kernel: ReportScope,
     /// Directories with single-name write grants. Other files created there are found at the end.
-    stages: BTreeSet<PathBuf>,
+    pub(super) stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
+    /// Maximum number of denials. When it is reached, there may be more.
+    most: usize,
+    /// What a module that is observed has made below `/tmp`.
+    pub(super) made: BTreeSet<PathBuf>,
     /// Whether a directory of an overlay may have been renamed.
     renamed_directory: bool,
     /// Processes and threads that were started since they were last counted.
@@ -63,7 +77,8 @@ pub(super) struct WaitingCall {
 }
 
 impl Observer {
-    pub(super) fn new(listener: OwnedFd, room: &Room, kernel: KernelCounts) -> Self {
+    /// `start` is the directory of the caller.
+    pub(super) fn new(listener: OwnedFd, room: &Room, start: &Path, kernel: ReportScope) -> Self {
         let own: Vec<PathBuf> = vec!["/dev".into(), "/proc".into(), room.tmpdir.clone()];
         let mut stages = BTreeSet::new();
         if kernel.namespaces {
@@ -74,9 +89,12 @@ impl Observer {
             listener: CallListener::new(listener),
             room: room.clone(),
             own,
+            start: start.to_owned(),
             kernel,
             stages,
             refused: BTreeSet::new(),
+            most: if room.observed { MAX_OBSERVED } else { MAX_REFUSED },
+            made: BTreeSet::new(),
             renamed_directory: false,
             started: 0,
             allocated: 0,
@@ -104,6 +122,12 @@ impl Observer {
     /// Lets an allowed call go on, and refuses another. A call without an effect returns without being made.
     pub(super) fn answer(&mut self, call: &WaitingCall) {
         let WaitingCall { report, effect } = call;
+        if self.room.observed {
+            if let Some(effect) = effect {
+                self.record_use(report, *effect);
+            }
+            return self.listener.allow(report);
+        }
         if effect.is_none() && storage_flags::are_set(report) {
             return self.listener.succeed(report);
         }
@@ -115,7 +139,7 @@ impl Observer {
         }
         let locked = effect.and_then(|effect| self.refused_lock(report, effect));
         let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
-        if self.refused.len() < MAX_REFUSED {
+        if self.refused.len() < self.most {
             match (effect, &locked) {
                 (_, Some(path)) => self.refused.extend(denials::write(path, Operation::Change)),
                 (Some(effect), None) => self.refused.extend(self.denials_of(report, *effect)),
@@ -129,6 +153,28 @@ impl Observer {
         }
     }
 
+    /// Records a use of a module that is observed.
+    fn record_use(&mut self, report: &ReportedCall, effect: CallEffect) {
+        if self.refused.len() < self.most {
+            self.refused.extend(self.denials_of(report, effect));
+        }
+        let made = match effect {
+            CallEffect::Open { directory, path, flags } => {
+                let flags = report.arguments.get(flags).copied().unwrap_or_default();
+                (low(flags) & libc::O_CREAT != 0).then(|| path_of(report, directory, path)).flatten()
+            }
+            CallEffect::Make { directory, path }
+            | CallEffect::MakeLink { directory, path }
+            | CallEffect::MakeDirectory { directory, path }
+            | CallEffect::Rename { to: (directory, path), .. } => path_of(report, directory, path),
+            _ => None,
+        };
+        let made = made.filter(|path| path.starts_with(TMP) && path.symlink_metadata().is_err());
+        if self.made.len() < MAX_MADE {
+            self.made.extend(made);
+        }
+    }
+
     /// Makes a call that sets a mode or times in the place of the module, and answers it. Returns `false`, without an
     /// answer, for a call that the launcher does not make.
     fn makes_attribute_call(&mut self, report: &ReportedCall) -> bool {
@@ -137,7 +183,7 @@ impl Observer {
             Some(AttributeCall::Done) => self.listener.succeed(report),
             Some(AttributeCall::Failed(error)) => self.listener.fail(report, error),
             Some(AttributeCall::NotGranted(path)) => {
-                if self.refused.len() < MAX_REFUSED {
+                if self.refused.len() < self.most {
                     self.refused.extend(self.write(report, path, Operation::Change, false));
                 }
                 self.listener.refuse(report);
@@ -183,8 +229,17 @@ impl Observer {
         self.refused.extend(denials::write(path, Operation::CreateUnkept));
     }
 
-    pub(super) fn refused(self) -> Vec<Denial> {
-        self.refused.into_iter().collect()
+    /// Returns the denials, and whether there may be more.
+    pub(super) fn refused(self) -> (Vec<Denial>, bool) {
+        let is_full = self.refused.len() >= self.most;
+        let mut denials: Vec<Denial> = self.refused.into_iter().collect();
+        if self.kernel.reads {
+            // A program that opens a path has often looked at it before.
+            let used: BTreeSet<String> =
+                denials.iter().filter(|it| !is_look(it)).map(|it| it.subject.clone()).collect();
+            denials.retain(|denial| !is_look(denial) || !used.contains(&denial.subject));
+        }
+        (denials, is_full)
     }
 
     /// Returns the path of a file that the module must not lock.
@@ -193,193 +248,8 @@ impl Observer {
         let descriptor = low(*report.arguments.get(descriptor)?);
         locks::refused(report, descriptor, &self.room, self.kernel.namespaces)
     }
-
-    /// Returns the denials of one call: two at most, of a renaming.
-    fn denials_of(&self, report: &ReportedCall, effect: CallEffect) -> Vec<Denial> {
-        if let CallEffect::Rename { from, to } = effect {
-            let change = |path: PathBuf, makes: bool| {
-                self.of_directory(&path, Operation::Change)
-                    .or_else(|| self.write(report, path, Operation::Change, makes))
-            };
-            let from = path_of(report, from.0, from.1).and_then(|path| change(path, false));
-            let to = path_of(report, to.0, to.1).and_then(|path| change(path, true));
-            return from.into_iter().chain(to).collect();
-        }
-        self.denial_of(report, effect).into_iter().collect()
-    }
-
-    fn denial_of(&self, report: &ReportedCall, effect: CallEffect) -> Option<Denial> {
-        let argument = |index: usize| report.arguments.get(index).copied().unwrap_or_default();
-        match effect {
-            CallEffect::Open { directory, path, flags } => {
-                let path = path_of(report, directory, path)?;
-                let flags = i32::try_from(argument(flags) & 0x7fff_ffff).unwrap_or_default();
-                if flags & libc::O_PATH != 0 {
-                    return None;
-                }
-                let writes = flags & WRITES != 0;
-                if writes {
-                    let is_new = flags & libc::O_CREAT != 0 && path.symlink_metadata().is_err();
-                    let made = is_new.then(|| self.of_directory(&path, Operation::Open)).flatten();
-                    made.or_else(|| self.write(report, path, Operation::Open, true))
-                } else {
-                    self.read(report, path, Operation::Open)
-                }
-            }
-            CallEffect::Execute { path } => self.read(report, path_of(report, None, path)?, Operation::Execute),
-            CallEffect::Change { directory, path } => {
-                self.write(report, path_of(report, directory, path)?, Operation::Change, false)
-            }
-            CallEffect::Remove { directory, path } => {
-                let path = path_of(report, directory, path)?;
-                let refused = self.remove(&path).or_else(|| self.of_directory(&path, Operation::Change));
-                refused.or_else(|| self.write(report, path, Operation::Change, false))
-            }
-            CallEffect::Make { directory, path } => {
-                self.make(report, path_of(report, directory, path)?, Operation::Change)
-            }
-            CallEffect::MakeLink { directory, path } => {
-                self.make(report, path_of(report, directory, path)?, Operation::MakeLink)
-            }
-            CallEffect::MakeDirectory { directory, path } => {
-                self.make_directory(report, path_of(report, directory, path)?)
-            }
-            CallEffect::Look { directory, path, mode } => {
-                let path = path_of(report, directory, path).filter(|path| !path.starts_with(KERNEL_INTERFACE))?;
-                let asks_to_write = mode.is_some_and(|mode| low(argument(mode)) & libc::W_OK != 0);
-                // What the module does not see at all, it needs to see first.
-                if asks_to_write && self.room.grant_at(&self.room.behind_links(path.clone())).is_some() {
-                    self.write(report, path, Operation::Look, false)
-                } else {
-                    self.read(report, path, Operation::Look)
-                }
-            }
-            CallEffect::Rename { .. } => None,
-            CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
-            CallEffect::Bind => self.bind(report, argument(1), argument(2)),
-            CallEffect::Start | CallEffect::Allocate | CallEffect::Lock { .. } | CallEffect::Lease { .. } => None,
-        }
-    }
-
-    /// Returns whether a path is only a parent of granted paths.
-    fn is_way(&self, path: &Path) -> bool {
-        let below = |shown: &Path| shown != path && shown.starts_with(path);
-        let shown = self.room.grants.iter().map(|grant| Path::new(&grant.guest)).chain([&*self.room.tmpdir]);
-        path != Path::new("/tmp") && shown.into_iter().any(below)
-    }
-
-    /// Returns whether a path is in one of the module's own directories. Below its `/tmp`, which hides the machine's,
-    /// the path is the module's own if it exists in the room.
-    fn is_own(&self, report: &ReportedCall, path: &Path) -> bool {
-        if self.room.grant_at(path).is_some() || self.is_way(path) {
-            return false;
-        }
-        let hidden = self.kernel.namespaces && path.starts_with("/tmp") && !path.starts_with(&self.room.tmpdir);
-        match (hidden, path.strip_prefix("/")) {
-            (true, Ok(below)) => {
-                Path::new(&format!("/proc/{}/root", report.thread)).join(below).symlink_metadata().is_ok()
-            }
-            _ => self.own.iter().any(|own| path.starts_with(own)),
-        }
-    }
-
-    fn read(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
-        let path = self.room.behind_links(path);
-        let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
-        // A missing file cannot be read under any grant.
-        if shown || self.is_way(&path) || path.symlink_metadata().is_err() {
-            return None;
-        }
-        denials::read(&path, operation)
-    }
-
-    /// Returns the denial of removing a granted directory itself, which is in a directory that is not granted.
-    fn remove(&self, path: &Path) -> Option<Denial> {
-        let is_it = |grant: &PathGrant| grant.shape == Shape::Directory && Path::new(&grant.guest) == path;
-        let parent = self.room.grant_at(path.parent()?);
-        let is_kept = self.room.grants.iter().any(is_it) && parent.is_none_or(|grant| grant.access == Access::Read);
-        if is_kept { denials::write(path, Operation::Change) } else { None }
-    }
-
-    /// Returns the denial of making, replacing or removing a path that is granted by its name: Landlock has this right for
-    /// directories alone. In namespaces a granted name has a directory of its own.
-    fn of_directory(&self, path: &Path, operation: Operation) -> Option<Denial> {
-        let granted = |path: &Path| self.room.grant_at(path).filter(|grant| grant.access == Access::Write);
-        let is_name = granted(path).is_some_and(|grant| grant.shape == Shape::Name);
-        let is_refused = !self.kernel.namespaces && is_name && granted(path.parent()?).is_none();
-        if is_refused { denials::write(path, operation) } else { None }
-    }
-
-    /// Returns the denial of making a directory. One that exists is only hidden from the module.
-    fn make_directory(&self, report: &ReportedCall, path: PathBuf) -> Option<Denial> {
-        let operation = Operation::MakeDirectory;
-        let real = self.room.behind_links(path.clone());
-        if real.is_dir() {
-            let shown = self.is_own(report, &real) || self.room.grant_at(&real).is_some() || in_base(&real);
-            return if shown { None } else { denials::read(&real, operation) };
-        }
-        self.make(report, path, operation)
-    }
-
-    fn make(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
-        self.of_directory(&path, operation).or_else(|| self.write(report, path, operation, true))
-    }
-
-    fn write(&self, report: &ReportedCall, path: PathBuf, operation: Operation, makes: bool) -> Option<Denial> {
-        let path = self.room.behind_links(path);
-        let parent = path.parent()?;
-        // A file created in one of its own directories belongs to the module.
-        if self.is_own(report, if makes { parent } else { &path })
-            || self.room.grant_at(&path).is_some_and(|grant| grant.access == Access::Write)
-        {
-            return None;
-        }
-        let there = path.symlink_metadata().is_ok();
-        // What the module makes in a directory of a granted name is found at the end.
-        let is_read = there && self.room.grant_at(&path).is_some();
-        if !in_base(&path) && !is_read && self.stages.contains(parent) {
-            return None;
-        }
-        let could_be = there || makes && parent.is_dir();
-        if could_be { denials::write(&path, operation) } else { None }
-    }
-
-    fn connect(&self, report: &ReportedCall, address: u64, length: u64) -> Option<Denial> {
-        match address_of(report, address, length)? {
-            Address::Path(path) => self.write(report, path, Operation::Connect, false),
-            Address::Internet(address) => {
-                let transport = transport_of(report);
-                let net = &self.room.net;
-                let open = match transport {
-                    Transport::Tcp => holds(&net.connect, address.port()),
-                    Transport::Udp => net.udp,
-                };
-                (!open).then_some(denials::connect(transport, address))
-            }
-        }
-    }
-
-    fn bind(&self, report: &ReportedCall, address: u64, length: u64) -> Option<Denial> {
-        let Address::Internet(address) = address_of(report, address, length)? else { return None };
-        let NetPlan { bind, udp, .. } = &self.room.net;
-        let transport = transport_of(report);
-        let open = match transport {
-            Transport::Tcp => holds(bind, address.port()),
-            // A socket that only sends binds port 0, which means any free port.
-            Transport::Udp => *udp || address.port() == 0,
-        };
-        (!open).then_some(denials::bind(transport, address))
-    }
 }
 
-fn holds(ports: &Ports, port: u16) -> bool {
-    match ports {
-        Ports::None => false,
-        Ports::Some(list) => list.contains(&port),
-        Ports::All => true,
-    }
-}
-
-fn in_base(path: &Path) -> bool {
-    base::paths().any(|base| path.starts_with(base))
+fn is_look(denial: &Denial) -> bool {
+    (denial.capability, denial.operation) == (Capability::Read, Operation::Look)
 }

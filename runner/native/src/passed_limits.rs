@@ -18,7 +18,7 @@ impl Tree {
 
     /// Returns the limit of bytes written to disks if it is exceeded at the end.
     pub(super) fn overwritten(&self, spec: &Spec) -> Option<LimitKind> {
-        let (limits, used) = (&spec.room.as_ref()?.limits, self.used()?);
+        let (limits, used) = (&spec.room.as_ref().filter(|room| !room.observed)?.limits, self.used()?);
         (used.bytes.saturating_sub(used.private) > limits.max_disk).then_some(LimitKind::Disk)
     }
 
@@ -45,7 +45,7 @@ impl Tree {
         if living.saturating_add(system::children_usage().cpu_us) > spec.cpu_time_us {
             return Some(LimitKind::Cpu);
         }
-        if let Some(room) = &spec.room {
+        if let Some(room) = spec.room.as_ref().filter(|room| !room.observed) {
             let written: u64 = processes.iter().map(|process| proc.written(process)).sum();
             if written > room.limits.max_disk {
                 return Some(LimitKind::Disk);

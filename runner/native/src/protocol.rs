@@ -114,6 +114,8 @@ pub(super) enum Reply {
         lost: Vec<LostChange>,
         /// Denials that were observed.
         refused: Vec<Denial>,
+        /// Whether there may be more denials.
+        refused_more: bool,
         /// Whether the module may have renamed a directory of an overlay, which need not do it.
         refused_renames: bool,
     },

@@ -1,5 +1,5 @@
-//! The calls that a room's filter reports, by number: those that name a path or an address, and those that the launcher
-//! counts because the kernel does not.
+//! The calls that a filter reports, by number: those that name a path or an address, and those that the launcher counts
+//! because the kernel does not.
 //!
 //! This file does not look at the arguments; see `observe`.
 
@@ -44,13 +44,15 @@ pub(super) enum CallEffect {
     Lease { descriptor: usize },
 }
 
-/// What the kernel counts of a room, and so what the launcher must count by reports.
+/// What decides which calls are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct KernelCounts {
+pub(super) struct ReportScope {
     /// Whether a PID namespace bounds processes, and an IPC namespace holds queues and shared memory.
     pub(super) namespaces: bool,
     /// Whether a control group counts the memory of all processes together.
     pub(super) memory: bool,
+    /// Whether looks at paths and reading are reported: `stat`, and opening for reading only with `O_CLOEXEC`.
+    pub(super) reads: bool,
 }
 
 /// Calls that start processes and threads. Without a PID namespace, the kernel does not end all of them at once.
@@ -104,6 +106,17 @@ const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_statx, CallEffect::Look { directory: at(0), path: 1, mode: None }),
 ];
 
+/// Calls that look at a path, of which programs make hundreds while they load themselves.
+#[cfg(target_arch = "x86_64")]
+const LOOKS: &[(i64, CallEffect)] = &[
+    (libc::SYS_newfstatat, CallEffect::Look { directory: at(0), path: 1, mode: None }),
+    (libc::SYS_stat, CallEffect::Look { directory: None, path: 0, mode: None }),
+    (libc::SYS_lstat, CallEffect::Look { directory: None, path: 0, mode: None }),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const LOOKS: &[(i64, CallEffect)] =
+    &[(libc::SYS_newfstatat, CallEffect::Look { directory: at(0), path: 1, mode: None })];
+
 /// Calls that set modes, times and owners. Without namespaces they are refused, and the launcher makes them; see
 /// `attribute_calls`.
 const ATTRIBUTES: &[(i64, CallEffect)] = &[
@@ -140,7 +153,10 @@ const LEGACY_CALLS: &[(i64, CallEffect)] = &[
 const LEGACY_CALLS: &[(i64, CallEffect)] =
     &[(libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) })];
 
-impl KernelCounts {
+impl ReportScope {
+    /// What is reported of a module that is observed and not confined.
+    pub(super) const OBSERVED: Self = Self { namespaces: true, memory: true, reads: true };
+
     /// Returns all calls that may be reported, with their effects.
     pub(super) fn calls(self) -> impl Iterator<Item = &'static (i64, CallEffect)> {
         let none: &[(i64, CallEffect)] = &[];
@@ -148,7 +164,8 @@ impl KernelCounts {
         let system_v = if self.namespaces && !self.memory { SYSTEM_V } else { none };
         let shared = if self.memory { none } else { SHARED };
         let attributes = if self.namespaces { ATTRIBUTES } else { none };
-        CALLS.iter().chain(LEGACY_CALLS).chain(attributes).chain(starts).chain(system_v).chain(shared)
+        let looks = if self.reads { LOOKS } else { none };
+        CALLS.iter().chain(LEGACY_CALLS).chain(looks).chain(attributes).chain(starts).chain(system_v).chain(shared)
     }
 
     /// Returns the effect of an allowed call that is reported, or `None` for a refused one.
@@ -181,8 +198,11 @@ impl KernelCounts {
         for (number, effect) in self.calls() {
             let is_mmap = *number == libc::SYS_mmap;
             let is_sendto = *number == libc::SYS_sendto;
+            let is_stat = *number == libc::SYS_newfstatat;
             let number = u32::try_from(*number).unwrap_or(u32::MAX);
-            if let CallEffect::Open { flags, .. } = effect {
+            if let CallEffect::Open { flags, .. } = effect
+                && !self.reads
+            {
                 let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
                 program.push(step(JUMP_EQUAL, 0, 5, number));
                 program.push(step(LOAD, 0, 0, flags));
@@ -207,6 +227,13 @@ impl KernelCounts {
                 program.push(step(JUMP_EQUAL, 0, 3, 0));
                 program.push(step(LOAD, 0, 0, FIFTH[1]));
                 program.push(step(JUMP_EQUAL, 0, 1, 0));
+                program.push(step(RETURN, 0, 0, ALLOW));
+                program.push(step(RETURN, 0, 0, REPORT));
+            } else if is_stat {
+                // With this flag the call usually has no path, only a descriptor.
+                program.push(step(JUMP_EQUAL, 0, 4, number));
+                program.push(step(LOAD, 0, 0, FOURTH));
+                program.push(step(JUMP_SET, 0, 1, libc::AT_EMPTY_PATH.cast_unsigned()));
                 program.push(step(RETURN, 0, 0, ALLOW));
                 program.push(step(RETURN, 0, 0, REPORT));
             } else if is_mmap {

@@ -39,6 +39,12 @@ pub struct RoomRequest {
     /// Files and directories that the module may read without a grant, such as its interpreter. Paths are absolute; a
     /// link is shown together with its target.
     pub readable: Vec<PathBuf>,
+    /// Whether looks at paths, and reading, are reported too. They cost a run of Python some milliseconds.
+    pub reports_reads: bool,
+    /// Whether nothing is refused, and what would be refused is only reported. The module then runs in the machine's own
+    /// file system, with all rights of its user. Without the right to administer the system, it gets no rights of set-id
+    /// programs.
+    pub observed: bool,
 }
 
 /// Single name that this user cannot write.
@@ -67,6 +73,8 @@ pub(super) struct Room {
     pub(super) least: u8,
     /// Where changes of single names go.
     pub(super) single_files: SingleFiles,
+    pub(super) reports_reads: bool,
+    pub(super) observed: bool,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(super) groups: Vec<CurrentGroup>,
 }
@@ -101,6 +109,8 @@ impl Room {
             limits: *limits,
             least: confine.least,
             single_files: policy.single_files().clone(),
+            reports_reads: confine.reports_reads,
+            observed: confine.observed,
             groups: Vec::new(),
         }
     }

@@ -127,7 +127,7 @@ impl RunningModule {
         // 4. Start the module.
         spec.find_groups();
         launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
-        let least = cx.confine.as_ref().map(|confine| confine.least);
+        let least = cx.confine.as_ref().filter(|confine| !confine.observed).map(|confine| confine.least);
         let names = spec.room.iter().flat_map(Room::written_names).collect();
         Ok(Self { launch, pipes, undo, since, tmpdir, least, names, user: spec.user })
     }
@@ -283,7 +283,18 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
         Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
-        Some(Reply::Ended { end, cpu_us, memory_bytes, disk, in_force, lost, refused, refused_renames, .. }) => {
+        Some(Reply::Ended {
+            end,
+            cpu_us,
+            memory_bytes,
+            disk,
+            in_force,
+            lost,
+            refused,
+            refused_more,
+            refused_renames,
+            ..
+        }) => {
             match end {
                 // A module that ends at the moment of its timeout has ended by itself.
                 End::Exited(code) => outcome.exit = Exit::Code(code),
@@ -310,7 +321,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             outcome.notes.extend(KernelConfinement::from(in_force).notes());
             outcome.lost = lost;
             outcome.refused_renames = refused_renames;
-            outcome.denials = refused.into();
+            outcome.denials = DenialLog::of_observer(refused, refused_more);
         }
         None if timed_out => outcome.limit = Some(wall),
         // A signal comes either from the module or from a system out of memory, and is the module's end in both cases.

@@ -73,6 +73,11 @@ impl RoomResources {
         Self { private, proc, written, stages, unmade, begun, observer, group: None, link }
     }
 
+    /// Returns the parts for a module without a room.
+    pub(super) fn of_observed(observer: Observer, link: UnixStream) -> Self {
+        Self { observer: Some(observer), link: Some(link), written: Proc::written_by_self(), ..Self::default() }
+    }
+
     pub(super) fn with_group(self, group: Option<Group>) -> Self {
         Self { group, ..self }
     }
@@ -129,8 +134,8 @@ impl RoomResources {
         result
     }
 
-    /// Returns the observed denials.
-    fn refused(&mut self) -> Vec<Denial> {
+    /// Returns the observed denials, and whether there may be more.
+    fn refused(&mut self) -> (Vec<Denial>, bool) {
         self.observer.take().map(Observer::refused).unwrap_or_default()
     }
 }
@@ -217,8 +222,8 @@ impl Tree {
         self.resources.commit(spec)
     }
 
-    /// Returns the observed denials.
-    pub(super) fn refused(&mut self) -> Vec<Denial> {
+    /// Returns the observed denials, and whether there may be more.
+    pub(super) fn refused(&mut self) -> (Vec<Denial>, bool) {
         self.resources.refused()
     }
 

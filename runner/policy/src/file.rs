@@ -12,10 +12,12 @@
 //!   listen: ["127.0.0.1:8080"]
 //!   run: ["systemctl restart *"]
 //! check: observe
+//! python-modules: confine
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
 //!   "sha256:…": {allow: {write: [/etc/motd]}}
+//!   setup: {profiles: [facts]}
 //! tasks:
 //!   "Install *": {allow: {write: [/srv/app]}}
 //!   "role: web": {designated: read}
@@ -35,6 +37,8 @@ use crate::designated::Designated;
 use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
 use crate::node::{Content, Located, Node, Place};
+use crate::profile::Profile;
+use crate::python_rule::PythonRule;
 use crate::task_key::TaskKey;
 
 /// The content of a policy file. Paths and names are not resolved yet.
@@ -59,6 +63,10 @@ pub struct FileRules {
     pub allow: Allow,
     /// What check mode does.
     pub check: Option<CheckRule>,
+    /// What `modbox-python` does with modules.
+    pub python_modules: Option<PythonRule>,
+    /// Profiles, whose paths are granted for reading. Only the rules for one module have them.
+    pub profiles: Vec<Located<Profile>>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
     /// The limits.
@@ -176,7 +184,10 @@ impl<'de> Deserialize<'de> for FileRules {
         let node = Node::deserialize(deserializer)?;
         Reader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
-            reader.rules(entries, "designated, designated-by-results, allow, check, min-confinement, limits, audit")
+            reader.rules(
+                entries,
+                "designated, designated-by-results, allow, check, python-modules, min-confinement, limits, audit",
+            )
         })
     }
 }
@@ -188,8 +199,12 @@ impl<'de> Deserialize<'de> for LimitOverrides {
     }
 }
 
-/// The keys of the rules for one module, or for tasks.
-const RULES: &str = "designated, designated-by-results, allow, check, min-confinement, limits";
+/// The keys of the rules for tasks.
+const TASK_RULES: &str = "designated, designated-by-results, allow, check, python-modules, min-confinement, limits";
+
+/// The keys of the rules for one module.
+const MODULE_RULES: &str =
+    "designated, designated-by-results, allow, profiles, check, python-modules, min-confinement, limits";
 
 /// A reader of nodes that collects all errors.
 #[derive(Default)]
@@ -214,13 +229,13 @@ impl Reader {
         let mut rest = Vec::new();
         for (key, node) in self.map(node, "a policy file") {
             match key.value.as_str() {
-                "modules" => file.modules = self.keyed(node, "modules", "a module", ModuleKey::parse),
-                "tasks" => file.tasks = self.keyed(node, "tasks", "a task", TaskKey::parse),
+                "modules" => file.modules = self.keyed(node, ("modules", "a module", MODULE_RULES), ModuleKey::parse),
+                "tasks" => file.tasks = self.keyed(node, ("tasks", "a task", TASK_RULES), TaskKey::parse),
                 _ => rest.push((key, node)),
             }
         }
-        const KNOWN: &str =
-            "designated, designated-by-results, allow, check, min-confinement, limits, modules, tasks, audit";
+        const KNOWN: &str = "designated, designated-by-results, allow, check, python-modules, min-confinement, limits, \
+             modules, tasks, audit";
         file.rules = self.rules(rest, KNOWN);
         file
     }
@@ -233,9 +248,11 @@ impl Reader {
                 "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
                 "allow" => rules.allow = self.allow(node),
                 "check" => rules.check = self.scalar(node, str::parse),
+                "python-modules" => rules.python_modules = self.scalar(node, str::parse),
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
-                "audit" if known != RULES => rules.audit = self.audit(node),
+                "profiles" if known == MODULE_RULES => rules.profiles = self.profiles(node),
+                "audit" if known != MODULE_RULES && known != TASK_RULES => rules.audit = self.audit(node),
                 _ => self.unknown(&key, known),
             }
         }
@@ -284,18 +301,28 @@ impl Reader {
         Some(Located { value, place })
     }
 
-    /// Reads rules by key. `what` is what a key stands for.
+    fn profiles(&mut self, node: Node) -> Vec<Located<Profile>> {
+        let mut profiles = Vec::new();
+        for Located { value, place } in self.texts(node) {
+            match value.parse() {
+                Ok(value) => profiles.push(Located { value, place }),
+                Err(message) => self.note(place, message),
+            }
+        }
+        profiles
+    }
+
+    /// Reads rules by key. `what` is what a key stands for, and `known` the keys of its rules.
     fn keyed<K: PartialEq + fmt::Display>(
         &mut self,
         node: Node,
-        section: &str,
-        what: &str,
+        (section, what, known): (&str, &str, &str),
         parse: impl Fn(&str) -> Result<K, String>,
     ) -> Vec<(Located<K>, FileRules)> {
         let mut keyed: Vec<(Located<K>, FileRules)> = Vec::new();
         for (key, node) in self.map(node, &format!("`{section}`")) {
             let entries = self.map(node, &format!("the rules for {what}"));
-            let rules = self.rules(entries, RULES);
+            let rules = self.rules(entries, known);
             match parse(&key.value) {
                 Ok(value) if keyed.iter().any(|(other, _)| other.value == value) => {
                     self.note(key.place, format!("`{value}` has two rules"));
@@ -419,8 +446,8 @@ mod tests {
             ),
             (
                 "modules: {a: {modules: {}}}",
-                "unknown key `modules`, expected one of designated, designated-by-results, allow, check, min-confinement, limits at \
-                 line 1, column 15",
+                "unknown key `modules`, expected one of designated, designated-by-results, allow, profiles, check, \
+                 python-modules, min-confinement, limits at line 1, column 15",
             ),
             (
                 "designated-by-results: no\n",
@@ -429,7 +456,8 @@ mod tests {
             (
                 "tasks: {'role:': {}, 'a*': {audit: /x}}",
                 "`role:` names no role; expected `role: NAME`, with `*` for any characters at line 1, column 9; unknown key \
-                 `audit`, expected one of designated, designated-by-results, allow, check, min-confinement, limits at line 1, column 29",
+                 `audit`, expected one of designated, designated-by-results, allow, check, \
+                 python-modules, min-confinement, limits at line 1, column 29",
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (

@@ -16,6 +16,7 @@ use crate::missing::MissingPath;
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::{OwnerGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
+use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 use crate::single_files::SingleFiles;
 
@@ -29,10 +30,11 @@ pub struct Policy {
     listen: Vec<ListenGrant>,
     run: Vec<RunGrant>,
     pub(super) everything: Option<String>,
-    designated: Designated,
-    designated_by_results: Designated,
-    designates: Vec<(String, Access)>,
-    check: CheckRule,
+    pub(super) designated: Designated,
+    pub(super) designated_by_results: Designated,
+    pub(super) designates: Vec<(String, Access)>,
+    pub(super) check: CheckRule,
+    pub(super) python_modules: PythonRule,
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
     missing: Vec<MissingPath>,
@@ -176,41 +178,6 @@ impl Policy {
         self.everything.is_some()
     }
 
-    /// Returns the access that naming a path in an argument grants.
-    #[must_use]
-    pub fn designated(&self) -> Designated {
-        self.designated
-    }
-
-    /// Sets the access that naming a path in an argument grants.
-    pub fn set_designated(&mut self, designated: Designated) {
-        self.designated = designated;
-    }
-
-    /// Returns the access that an argument grants that a play made from results of modules.
-    #[must_use]
-    pub fn designated_by_results(&self) -> Designated {
-        self.designated_by_results
-    }
-
-    /// Sets the access that an argument grants that a play made from results of modules.
-    pub fn set_designated_by_results(&mut self, designated: Designated) {
-        self.designated_by_results = designated;
-    }
-
-    /// Declares that an option names paths, and the highest access that this grants. The last declaration for an option
-    /// holds.
-    pub fn designate_option(&mut self, option: &str, access: Access) {
-        self.designates.retain(|(other, _)| other != option);
-        self.designates.push((option.to_owned(), access));
-    }
-
-    /// Returns the options that an operator declared to name paths.
-    #[must_use]
-    pub fn designates(&self) -> &[(String, Access)] {
-        &self.designates
-    }
-
     /// Adds an audit file, which gets a line for each run. Audit files of several sources add up.
     pub fn add_audit(&mut self, path: PathBuf) {
         if !self.audit.contains(&path) {
@@ -280,17 +247,6 @@ impl Policy {
     #[must_use]
     pub fn missing(&self) -> &[MissingPath] {
         &self.missing
-    }
-
-    /// Sets what a run in check mode does.
-    pub fn set_check_rule(&mut self, rule: CheckRule) {
-        self.check = rule;
-    }
-
-    /// Returns what a run in check mode does.
-    #[must_use]
-    pub fn check_rule(&self) -> CheckRule {
-        self.check
     }
 
     /// Sets where changes of single files go, which a native module makes on copies.

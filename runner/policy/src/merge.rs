@@ -8,7 +8,7 @@
 //!    the later value holds.)
 //! 2. **The strictest restriction wins.** The highest required level of confinement holds. Every audit file gets its
 //!    line. The strictest `designated` holds, or `write` when no source sets it: a source can lower it and none can
-//!    raise it again. The same holds for `designated-by-results`.
+//!    raise it again. The same holds for `designated-by-results`, `check` and `python-modules`.
 //! 3. **The later limit wins** over earlier ones and over the defaults. A limit protects the caller's resources, so the
 //!    caller may raise a limit of the system's file; the kernel guards the caller's own rights.
 //!
@@ -28,6 +28,7 @@ use crate::grants::{EnvGrant, PathGrant};
 use crate::limit::{LimitName, LimitOverrides};
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::OwnerGrant;
+use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 
 /// The source of a setting that no source sets.
@@ -63,6 +64,8 @@ pub struct Rules {
     pub limits: LimitOverrides,
     /// What check mode does.
     pub check: Option<CheckRule>,
+    /// What `modbox-python` does with modules.
+    pub python_modules: Option<PythonRule>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
     /// The audit files of this source.
@@ -82,6 +85,8 @@ pub struct MergedPolicy {
     pub designated_by_results_by: String,
     /// The source of the rule for check mode.
     pub check_by: String,
+    /// The source of the rule for `modbox-python`.
+    pub python_modules_by: String,
     /// The source of each limit, in the order of [`LimitName::ALL`].
     pub limits_by: Vec<(LimitName, String)>,
 }
@@ -118,11 +123,10 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     policy.set_designated(designated);
     let (by_results, designated_by_results_by) = strictest(sources, "--strict", |rules| rules.designated_by_results);
     policy.set_designated_by_results(by_results);
-    // The first of equal rules, because it is the source that asked for it.
-    let checks = sources.iter().filter_map(|rules| Some((rules.check?, rules.source.clone())));
-    let check = checks.rev().max_by_key(|(rule, _)| *rule);
-    let (rule, check_by) = check.unwrap_or_else(|| (CheckRule::default(), DEFAULT_SOURCE.to_owned()));
-    policy.set_check_rule(rule);
+    let (check, check_by) = greatest(sources, |rules| rules.check);
+    policy.set_check_rule(check);
+    let (python_modules, python_modules_by) = greatest(sources, |rules| rules.python_modules);
+    policy.set_python_rule(python_modules);
     let mut limits = Limits::default();
     let mut limits_by = Vec::new();
     for name in LimitName::ALL {
@@ -135,7 +139,14 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
         }
         limits_by.push((name, by));
     }
-    Ok(MergedPolicy { policy, limits, designated_by, designated_by_results_by, check_by, limits_by })
+    Ok(MergedPolicy { policy, limits, designated_by, designated_by_results_by, check_by, python_modules_by, limits_by })
+}
+
+/// Returns the greatest value of a rule, and its source. Only policy files have such rules.
+fn greatest<R: Copy + Ord + Default>(sources: &[Rules], value: impl Fn(&Rules) -> Option<R>) -> (R, String) {
+    let rules = sources.iter().filter_map(|rules| Some((value(rules)?, rules.source.clone())));
+    // The first of equal rules, because it is the source that asked for it.
+    rules.rev().max_by_key(|(rule, _)| *rule).unwrap_or_else(|| (R::default(), DEFAULT_SOURCE.to_owned()))
 }
 
 /// Returns the strictest value of a setting, and its source. `switch` is the one of the command line.

@@ -9,11 +9,13 @@ use crate::app::designation::EffectiveGrants;
 use crate::app::error::RunError;
 use crate::app::judge;
 use crate::app::module::Module;
+use crate::app::observed_variables;
 use crate::app::program;
 use crate::app::real_run;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
+use crate::app::scrutiny::Scrutiny;
 
 /// Whether a run may start.
 #[derive(Debug)]
@@ -89,6 +91,11 @@ impl Runner {
         }
         for grant in &report.grants {
             debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
+        }
+        if request.scrutiny == Scrutiny::Observed {
+            report.denials = missing.into_iter().map(|missing| missing.denial).collect();
+            report.denials.extend(observed_variables::denials(&self.environment(&policy), &policy));
+            return Admission::Admitted(Box::new(AdmittedRun { kind, policy, arguments, report }));
         }
         match missing.is_empty() {
             true => Admission::Admitted(Box::new(AdmittedRun { kind, policy, arguments, report })),

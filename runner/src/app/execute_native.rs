@@ -19,6 +19,7 @@ use crate::app::provider::environment as provider_environment;
 use crate::app::python::{self, Assembler, ModuleSource};
 use crate::app::request::RunRequest;
 use crate::app::runner::Runner;
+use crate::app::scrutiny::Scrutiny;
 
 impl Runner {
     /// Executes a native module.
@@ -31,7 +32,7 @@ impl Runner {
     ) -> Result<(Outcome, LauncherExit), RunError> {
         let policy = request.policy;
         let readable = invocation.runtime_paths.iter().map(|runtime| runtime.path.clone()).collect();
-        let mut context = self.native_context(policy, request.keep_files, readable);
+        let mut context = self.native_context(policy, request.scrutiny, request.keep_files, readable);
         if kind.is_provider() {
             provider_environment::restrict(&mut context, policy, &self.config.environment);
         }
@@ -46,16 +47,19 @@ impl Runner {
 
     /// Returns the context of a native process: confined to the policy, unless that grants everything, and able to read
     /// the paths in `readable`.
-    fn native_context(&self, policy: &Policy, kept: bool, readable: Vec<PathBuf>) -> NativeContext {
+    fn native_context(&self, policy: &Policy, scrutiny: Scrutiny, kept: bool, readable: Vec<PathBuf>) -> NativeContext {
+        let observed = scrutiny == Scrutiny::Observed;
         let confine = (!policy.allows_everything()).then(|| RoomRequest {
             policy: policy.clone(),
             least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept,
             readable,
+            reports_reads: scrutiny != Scrutiny::Confined,
+            observed,
         });
         let environment = match &confine {
-            Some(_) => environment(policy),
-            None => whole_environment(&self.config.environment, policy),
+            Some(_) if !observed => environment(policy),
+            _ => whole_environment(&self.config.environment, policy),
         };
         NativeContext {
             workers: self.config.workers.clone().unwrap_or_else(|| Workers::new(THIS_PROGRAM.into())),
@@ -86,7 +90,7 @@ impl Runner {
         }
         let source = PythonSource::read(name, module.bytes()?, interpreters)?;
         let run_dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
-        let context = self.native_context(&Policy::default(), false, Vec::new());
+        let context = self.native_context(&Policy::default(), Scrutiny::Confined, false, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         Ok(assembler.portable(ModuleSource { name, path: module.path(), source: &source })?)
     }
@@ -98,9 +102,12 @@ impl Runner {
         run_dir: &RunDir,
     ) -> Result<python::PreparedModule, RunError> {
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
-        let context = self.native_context(request.policy, request.keep_files, Vec::new());
+        let context = self.native_context(request.policy, request.scrutiny, request.keep_files, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
         let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
-        Ok(assembler.start(subject, request.keep_files)?)
+        Ok(match &module.received {
+            Some(payload) => assembler.start_received(subject, payload, request.keep_files)?,
+            None => assembler.start(subject, request.keep_files)?,
+        })
     }
 }

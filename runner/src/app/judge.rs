@@ -22,7 +22,9 @@ use crate::app::provider::run::ProviderRun;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
 use crate::app::run_user::as_user;
+use crate::app::scrutiny::Scrutiny;
 use crate::app::stopped::{self, limit_message};
+use crate::app::unseen;
 
 /// `rc` of a run without an exit status; Ansible reports the same for a module that was killed.
 const KILLED: i64 = 137;
@@ -66,7 +68,8 @@ fn report_outcome(
         None => judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw),
     };
     let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
-    let mut denials = outcome.denials.listed().to_vec();
+    let mut denials = std::mem::take(&mut report.denials);
+    denials.extend_from_slice(outcome.denials.listed());
     let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
     // Without namespaces, only a granted directory lets a native module make names.
     let makes_names = !is_native || outcome.confinement.level >= modbox_policy::HIGHEST_LEVEL;
@@ -78,8 +81,7 @@ fn report_outcome(
     for denial in &denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
-    let may_hint =
-        is_native && !request.policy.allows_everything() && matches!(status, Status::Failed | Status::Crashed);
+    let may_hint = is_native && !request.is_free() && matches!(status, Status::Failed | Status::Crashed);
     let needed = program::listed(&prepared.invocation.runtime_paths);
     let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
     // Without the rights of the user whose run it is, a hint could name what that user cannot have.
@@ -92,6 +94,7 @@ fn report_outcome(
         limit: outcome.limit,
         grants: report.grants.into_iter().chain(needed).collect(),
         denials,
+        observed: request.scrutiny == Scrutiny::Observed,
         denials_omitted: outcome.denials.omitted(),
         hints,
         confinement: outcome.confinement,
@@ -103,7 +106,12 @@ fn report_outcome(
         notes,
         ..report
     };
-    report.warn_of_advice();
+    if request.scrutiny != Scrutiny::Observed {
+        report.warn_of_advice();
+    }
+    if request.scrutiny == Scrutiny::Watched {
+        unseen::warn(&mut report);
+    }
     report
 }
 

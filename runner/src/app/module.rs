@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use modbox_argument_spec::Metadata;
 use modbox_cleanup::Cleanup;
 use modbox_kinds::Kind;
+use modbox_kinds::ansiballz::{Payload, ReceivedPayload};
 use modbox_kinds::detect::{self, DetectError, Detection};
 use modbox_providers::Metadata as ProviderMetadata;
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
@@ -23,6 +24,9 @@ use crate::app::metadata::WasmInfo;
 use crate::app::path_uses::{ModuleTable, qualified_name};
 use crate::app::provider::section;
 use crate::app::resident_module::ResidentModule;
+
+/// Folder that no file can be in, for the path of a module that has no file: nothing beside it is ever read.
+const NOWHERE: &str = "/dev/null";
 
 /// A module's bytes and the facts derived from them. Costly facts are computed once: the digest and the kind when the
 /// module is made, metadata and compiled code when a run first needs them. Threads share it as `&Module`.
@@ -41,6 +45,8 @@ pub struct Module {
     /// Declaration of a provider.
     pub(super) provider: OnceLock<Arc<ProviderMetadata>>,
     pub(super) resident: OnceLock<ResidentModule>,
+    /// The imports that a Python module arrived with.
+    pub(super) received: Option<Payload>,
     /// Error that keeps every engine from loading the module.
     pub(super) unloadable: OnceLock<Arc<RunError>>,
 }
@@ -74,8 +80,23 @@ impl Module {
             path_table: OnceLock::new(),
             provider: OnceLock::new(),
             resident: OnceLock::new(),
+            received: None,
             unloadable: OnceLock::new(),
         }
+    }
+
+    /// Makes a module of a payload, which has its imports with it. Its path ends with that of its source in the payload.
+    #[must_use]
+    pub fn received(received: &ReceivedPayload) -> Self {
+        let path = Path::new(NOWHERE).join(received.payload.module.file(false));
+        let module = Self::new(ModuleFile { path, bytes: received.source() }, Some(Kind::Python));
+        Self { received: Some(received.payload.clone()), ..module }
+    }
+
+    /// Returns whether the module arrived with its imports.
+    #[must_use]
+    pub fn is_received(&self) -> bool {
+        self.received.is_some()
     }
 
     /// Opens a module's file. If the file is unchanged since modbox last read it, its facts come from `cache`, and the
@@ -125,6 +146,7 @@ impl Module {
             path_table: OnceLock::new(),
             provider: OnceLock::new(),
             resident: OnceLock::new(),
+            received: None,
             unloadable: OnceLock::new(),
         }
     }

@@ -46,8 +46,9 @@ pub(super) fn prepare(
     };
     let moved: Dict;
     let args = match &*request.arguments {
-        // A guest has its own temporary directory and cannot see the one in the completed arguments.
-        Arguments::Complete(args) if kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
+        // The module cannot see the temporary directory that is in the completed arguments. A Python module that is given
+        // none would make one, with a warning.
+        Arguments::Complete(args) if kind == Kind::Python || kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {
             moved = with_tmpdir(args.clone(), own_tmpdir.into_owned());
             ModuleArgs::Complete(&moved)
         }

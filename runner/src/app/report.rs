@@ -105,6 +105,9 @@ pub struct Report {
     pub grants: Vec<Grant>,
     /// Denials: all missing grants when the run did not start, else the refused attempts that were observed.
     pub denials: Vec<Denial>,
+    /// Whether the denials are only what a confined run would be refused: this run was not confined.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
     /// Number of denials beyond those in `denials`.
     #[serde(skip_serializing_if = "is_zero")]
     pub denials_omitted: u64,

@@ -8,6 +8,7 @@ use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
 use crate::app::argument_origin::ArgumentOrigin;
+use crate::app::scrutiny::Scrutiny;
 
 /// Arguments for a module.
 #[derive(Debug, Clone)]
@@ -62,6 +63,8 @@ pub struct RunRequest<'a> {
     pub keep_files: bool,
     /// Pipes a native module to its interpreter on standard input where its kind allows that, unless files are kept.
     pub pipelining: bool,
+    /// How the uses of paths and addresses by a native module are treated.
+    pub scrutiny: Scrutiny,
 }
 
 /// Default of [`RunRequest::interpreters`]: replaces none.
@@ -82,7 +85,13 @@ impl<'a> RunRequest<'a> {
             stdin_args: false,
             keep_files: false,
             pipelining: true,
+            scrutiny: Scrutiny::default(),
         }
+    }
+
+    /// Returns whether the module runs without confinement.
+    pub(super) fn is_free(&self) -> bool {
+        self.policy.allows_everything() || self.scrutiny == Scrutiny::Observed
     }
 
     /// Returns whether the caller asks for differences.

@@ -44,6 +44,7 @@ impl Report {
             timing: Timing::default(),
             kept_files: None,
             notes: Vec::new(),
+            observed: false,
             refused_renames: false,
             obstacles: Vec::new(),
             error: None,

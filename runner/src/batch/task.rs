@@ -9,7 +9,9 @@ use modbox_vocabulary::{Outcome, error_chain};
 use modbox_wasm::GuestOrder;
 
 use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
-use crate::app::{AdmittedRun, Arguments, GuestTask, LayeredRun, Report, RunError, RunRequest, Runner, WarmLayers};
+use crate::app::{
+    AdmittedRun, Arguments, GuestTask, LayeredRun, Report, RunError, RunRequest, Runner, Scrutiny, WarmLayers,
+};
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::Setup;
@@ -199,5 +201,6 @@ fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Ar
         stdin_args: job.options.stdin_args,
         keep_files: false,
         pipelining: !job.options.no_pipelining,
+        scrutiny: Scrutiny::default(),
     }
 }

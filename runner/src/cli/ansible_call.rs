@@ -7,12 +7,13 @@ use std::time::Duration;
 use modbox_contract::{Dict, ModuleResult};
 use modbox_vocabulary::Limits;
 
-use crate::app::{Arguments, Module, Report, RunRequest};
+use crate::app::{Arguments, Module, Report, RunRequest, Scrutiny};
 use crate::cli::args::{AnsiballzForm, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
+use crate::cli::python_rule;
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, Settings};
 
@@ -48,6 +49,10 @@ pub(crate) fn run(
     let module = audit.loaded(path, open())?;
     let mut effective = settings.for_module(name, module.digest()).or_usage()?;
     audit.check(&effective.policy)?;
+    let scrutiny = if module.is_received() { python_rule::scrutiny(&effective)? } else { Scrutiny::default() };
+    if scrutiny == Scrutiny::Observed {
+        python_rule::lift_defaults(&mut effective);
+    }
     if let Some(limit) = limit {
         // The limit of a policy stays, and one that no policy sets is replaced.
         let timeout = effective.limits.timeout;
@@ -56,6 +61,7 @@ pub(crate) fn run(
     let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
     let request = RunRequest {
         interpreters: &interpreters,
+        scrutiny,
         ..RunRequest::new(name, Arguments::Complete(args), &effective.policy, &effective.limits)
     };
     let pending = audit.start(context, &module, &request)?;

@@ -33,6 +33,8 @@ mod pager;
 mod perform;
 mod play;
 mod playbook_program;
+mod python_program;
+mod python_rule;
 mod resource_output;
 mod roles;
 mod runner;
@@ -107,6 +109,9 @@ pub fn main() -> ExitCode {
 
 /// Returns whether the command line is one that runs a module and nothing else, as far as its first words tell.
 fn runs_one_module(argv: &[OsString]) -> bool {
+    if python_program::is_named(argv) {
+        return true;
+    }
     let first = argv.get(1).filter(|_| !playbook_program::is_named(argv));
     first.is_some_and(|word| word == "run" || word == JOB_WORD || word.as_bytes().contains(&b'/'))
 }
@@ -122,6 +127,9 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
             return Ok(ExitStatus::Success);
         };
         return command(&context, &translated);
+    }
+    if python_program::is_named(argv) {
+        return python_program::run(&context, argv.get(1..).unwrap_or_default());
     }
     if argv.get(1).is_some_and(|word| word == JOB_WORD) {
         return commands::job::monitor(&context);

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use modbox_contract::{CallerChoices, Dict, InternalArgs};
 
 use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, Report, RunRequest, Runner};
+use crate::app::{Arguments, Module, Report, RunRequest, Runner, Scrutiny};
 use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
@@ -67,6 +67,7 @@ pub(crate) fn perform_by(
         stdin_args: args.stdin_args,
         keep_files: args.keep_files,
         pipelining: !args.no_pipelining,
+        scrutiny: Scrutiny::default(),
     };
     let pending = audit.start(context, &module, &request)?;
     let runner = runner(context, spinner.clone(), lookup.python);

@@ -55,6 +55,13 @@ pub enum JobWork {
         /// Time limit of the run.
         limit: Duration,
     },
+    /// A job that ansible-core starts by `modbox-python`.
+    Packed {
+        /// The module with its imports and arguments, as ansible-core packs it.
+        program: String,
+        /// Time limit of the run.
+        limit: Duration,
+    },
 }
 
 /// Summary of a finished run.

@@ -93,6 +93,13 @@ impl DenialLog {
     /// Maximum number of listed denials. A module with more is scanning, and the first ones are enough to see that.
     pub const MAX_LISTED: usize = 64;
 
+    /// Returns the log of denials that an observer has collected, without repetitions and within a bound of its own. With
+    /// `is_cut`, at least one more is not listed.
+    #[must_use]
+    pub fn of_observer(denials: Vec<Denial>, is_cut: bool) -> Self {
+        Self { listed: denials, omitted: is_cut.into() }
+    }
+
     /// Adds a denial unless the same one is listed. `allow` makes [`Denial::allow`] and is called only if the denial is
     /// added.
     pub fn record(
@@ -134,14 +141,6 @@ impl DenialLog {
     #[must_use]
     pub fn omitted(&self) -> u64 {
         self.omitted
-    }
-}
-
-impl From<Vec<Denial>> for DenialLog {
-    fn from(denials: Vec<Denial>) -> Self {
-        let mut log = Self::default();
-        log.extend(Self { listed: denials, omitted: 0 });
-        log
     }
 }
 

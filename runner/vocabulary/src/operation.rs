@@ -103,6 +103,8 @@ pub enum Operation {
     CreateUnkept,
     /// Making a system call that the kernel refuses.
     Call,
+    /// Having a variable of the environment.
+    Inherit,
 
     /// Naming a path in an argument.
     Argument,

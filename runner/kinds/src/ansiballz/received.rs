@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use modbox_contract::args::{ArgsError, decode_file};
 use modbox_contract::{Dict, Value};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{Expr, ExprCall, Number, Stmt, StmtAssign, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAssign, StmtFunctionDef};
 
 use crate::ansiballz::imports::{SourceError, parse};
 use crate::ansiballz::name::DottedName;
@@ -40,11 +40,9 @@ pub struct ReceivedPayload {
     pub payload: Payload,
     /// The arguments, with those that begin with `_ansible_`.
     pub args: Dict,
-    /// The number of open files that the module asks for; 0 for none.
-    pub open_files: u64,
 }
 
-/// Why a program is not a payload that can be read.
+/// Reason why a program cannot be read as a payload.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotReceived {
     /// Another program.
@@ -53,7 +51,7 @@ pub enum NotReceived {
     /// A payload that is too long.
     #[error("the packed module is longer than {MAX_PAYLOAD} bytes")]
     TooLong,
-    /// Bytes that are no Python source.
+    /// Bytes that are not Python source.
     #[error("the packed module is not valid Python")]
     Source(#[source] SourceError),
     /// A literal that is missing, occurs twice or is another expression.
@@ -79,7 +77,6 @@ struct Literals {
     zip: Vec<String>,
     params: Vec<String>,
     module: Vec<String>,
-    open_files: u64,
     unknown: Option<String>,
 }
 
@@ -123,7 +120,7 @@ impl ReceivedPayload {
         }
         let loader = DottedName::parse(&format!("ansible.module_utils.{LOADER}"));
         let has_loader = files.contains_key(&loader.file(false));
-        Ok(Self { payload: Payload { module, has_loader, files }, args, open_files: literals.open_files })
+        Ok(Self { payload: Payload { module, has_loader, files }, args })
     }
 
     /// Returns the source of the module itself.
@@ -168,10 +165,10 @@ impl Literals {
                 ("zip_data", value) => literals.zip.extend(text(value)),
                 ("params", value) => literals.params.extend(text(value)),
                 ("module_fqn", value) => literals.module.extend(text(value)),
-                ("rlimit_nofile", value) => literals.open_files = number(value).unwrap_or_default(),
                 ("profile", value) if text(value).as_deref() == Some(PROFILE) => {}
                 ("extensions", Expr::Dict(dict)) if dict.items.is_empty() => {}
-                ("ansible_module" | "date_time", _) => {}
+                // modbox sets limits of its own.
+                ("ansible_module" | "date_time" | "rlimit_nofile", _) => {}
                 (other, _) => literals.unknown = Some(format!("`{other}`")),
             }
         }
@@ -220,7 +217,6 @@ impl<'a> Visitor<'a> for Assignments {
             match target(assign) {
                 Some("ZIPDATA") => self.literals.zip.extend(text(&assign.value)),
                 Some("ANSIBALLZ_PARAMS") => self.literals.params.extend(text(&assign.value)),
-                Some("rlimit_nofile") => self.literals.open_files = number(&assign.value).unwrap_or_default(),
                 _ => {}
             }
         }
@@ -251,16 +247,6 @@ fn is_name(expr: &Expr, wanted: &str) -> bool {
 fn text(expr: &Expr) -> Option<String> {
     match expr {
         Expr::StringLiteral(literal) => Some(literal.value.to_str().to_owned()),
-        _ => None,
-    }
-}
-
-fn number(expr: &Expr) -> Option<u64> {
-    match expr {
-        Expr::NumberLiteral(literal) => match &literal.value {
-            Number::Int(int) => int.as_u64(),
-            _ => None,
-        },
         _ => None,
     }
 }
@@ -319,9 +305,9 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        for (program, open_files) in [(call(&[]), 64), (function(""), 0)] {
+        for program in [call(&[]), function("")] {
             let received = ReceivedPayload::read(program.as_bytes()).unwrap();
-            assert_eq!((received.payload.clone(), received.open_files), (payload(), open_files));
+            assert_eq!(received.payload, payload());
             assert_eq!(received.args.get("data"), Some(&Value::from("it's \"é\"")));
             assert_eq!(&received.source()[..], b"print('pong')\n");
         }

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use modbox_contract::args::RESERVED_PREFIX;
 use modbox_native::base;
 use modbox_policy::{Access, Policy, normalize};
 use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Outcome, quoting};
@@ -124,7 +125,8 @@ fn is_made_up(path: &Path) -> bool {
 /// argument names `~`.
 fn variable_hints(output: &[String], environment: &[(OsString, OsString)], request: &RunRequest<'_>) -> Vec<Hint> {
     let granted = |name: &str| request.policy.env().iter().any(|grant| grant.name == name);
-    let arguments = request.arguments.given().values().filter_map(|value| value.as_str());
+    let arguments = request.arguments.given().iter().filter(|(key, _)| !key.starts_with(RESERVED_PREFIX));
+    let arguments = arguments.filter_map(|(_, value)| value.as_str());
     let names_home = arguments.flat_map(str::split_whitespace).any(|word| word == "~" || word.starts_with("~/"));
     let source = |name: &str| match name.len() >= MIN_NAME && output.iter().any(|text| mentions(text, name)) {
         true => Some(HintSource::Output),

@@ -23,6 +23,9 @@ use crate::app::request::{Arguments, RunRequest};
 /// Grants and denials that are listed, each. Beyond that, the line has the number of omitted ones.
 const MAX_LISTED: usize = 100;
 
+/// Denials that are listed. A module that is observed has many, of which rules are made.
+const MAX_DENIALS: usize = 1024;
+
 /// Internal arguments that the log reads.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
 const NO_LOG_KEY: &str = "_ansible_no_log";
@@ -140,7 +143,7 @@ impl Record {
         record.put("check_mode", run.check_mode.into());
         record.put("become_user", run.user.map_or(Value::Null, |user| json(&RunUser::from(user))));
         let grants: Vec<Value> = run.grants.iter().map(json).collect();
-        record.put("grants", record.bounded_list(&grants, 0, false));
+        record.put("grants", record.bounded_list(&grants, 0, false, MAX_LISTED));
         record.put("limits", limits(run.limits));
         record
     }
@@ -227,10 +230,13 @@ impl Record {
         for key in ["status", "limit", "usage", "confinement"] {
             self.put(key, report.get(key).cloned().unwrap_or_default());
         }
-        for (key, hidden) in [("grants", false), ("denials", self.no_log)] {
+        if let Some(observed) = report.get("observed") {
+            self.put("observed", observed.clone());
+        }
+        for (key, hidden, most) in [("grants", false, MAX_LISTED), ("denials", self.no_log, MAX_DENIALS)] {
             let items = report.get(key).and_then(Value::as_list).unwrap_or_default();
             let omitted = count(report.get(&format!("{key}_omitted")));
-            self.put(key, self.bounded_list(items, omitted, hidden));
+            self.put(key, self.bounded_list(items, omitted, hidden, most));
         }
         self.put("notes", self.bounded_notes(report.get("notes").and_then(Value::as_list).unwrap_or_default()));
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
@@ -258,7 +264,7 @@ impl Record {
 
     /// Returns a bounded list of grants or denials without secrets. With `hidden`, which `no_log` sets for denials,
     /// their subjects and remedies are masked, too, since these may come from the arguments.
-    fn bounded_list(&self, items: &[Value], omitted: u64, hidden: bool) -> Value {
+    fn bounded_list(&self, items: &[Value], omitted: u64, hidden: bool, most: usize) -> Value {
         let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
             true => MASKED.to_owned(),
             false => shortened(&self.secrets.mask_text(text)),
@@ -266,8 +272,8 @@ impl Record {
         let entry =
             |(key, value): (&String, &Value)| (key.clone(), value.as_str().map(|value| text(key, value)).into());
         let one = |item: &Value| item.as_dict().map(|item| Value::Dict(item.iter().map(entry).collect()));
-        let mut shown: Vec<Value> = items.iter().take(MAX_LISTED).filter_map(one).collect();
-        let omitted = omitted.saturating_add(items.len().saturating_sub(MAX_LISTED) as u64);
+        let mut shown: Vec<Value> = items.iter().take(most).filter_map(one).collect();
+        let omitted = omitted.saturating_add(items.len().saturating_sub(most) as u64);
         if omitted > 0 {
             shown.push([("omitted", Value::from(omitted))].into());
         }

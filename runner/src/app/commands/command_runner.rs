@@ -133,6 +133,8 @@ impl CommandRunner {
             least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept: false,
             readable,
+            reports_reads: false,
+            observed: false,
         });
         Ok(NativeContext {
             workers: self.workers.clone().ok_or_else(missing)?,

@@ -33,7 +33,14 @@ impl ScriptAccess<'_> {
                 source: "modbox itself".to_owned(),
             })?;
         }
-        Ok(RoomRequest { policy, least: confine.least, kept: false, readable: self.reads.to_vec() })
+        Ok(RoomRequest {
+            policy,
+            least: confine.least,
+            kept: false,
+            readable: self.reads.to_vec(),
+            reports_reads: false,
+            observed: false,
+        })
     }
 }
 

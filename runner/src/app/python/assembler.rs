@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_kinds::ansiballz::Payload;
 use modbox_kinds::{PythonForm, PythonStart};
 use modbox_native::{NativeContext, base};
 use modbox_policy::{Access, normalize};
@@ -52,6 +53,28 @@ impl<'a> Assembler<'a> {
         let path = absolute(subject.path, &self.context.native.directory);
         let subject = ModuleSource { path: &path, ..subject };
         let (interpreter, install) = self.choose(subject)?;
+        let assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter));
+        self.start_by(&interpreter, assembly, subject, on_disk)
+    }
+
+    /// Makes all that is needed to start a module that arrived with its imports.
+    pub(in crate::app) fn start_received(
+        &self,
+        subject: ModuleSource<'_>,
+        payload: &Payload,
+        on_disk: bool,
+    ) -> Result<PreparedModule, PythonError> {
+        let interpreter = self.choose_interpreter(subject)?;
+        self.start_by(&interpreter, Assembly::received(&self.context, payload), subject, on_disk)
+    }
+
+    fn start_by(
+        &self,
+        interpreter: &Interpreter,
+        mut assembly: Assembly<'_>,
+        subject: ModuleSource<'_>,
+        on_disk: bool,
+    ) -> Result<PreparedModule, PythonError> {
         let mut words = vec![interpreter.program.clone()];
         words.extend(subject.source.arguments.iter().cloned());
         let mut notes = Vec::new();
@@ -62,10 +85,9 @@ impl<'a> Assembler<'a> {
             && interpreter.is_at_least(LEAST_FOR_TREES);
         let ReadPaths { paths: mut runtime_paths, notes: left_out } = interpreter.reads.clone();
         notes.extend(left_out);
-        let mut assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter));
         let unknown_args = assembly.unknown_args()?;
         if wants_tree {
-            match assembly.tree(&interpreter) {
+            match assembly.tree(interpreter) {
                 Ok(Some(tree)) => {
                     let script = tree.path().join(SCRIPT).display().to_string();
                     runtime_paths.push(RuntimePath { path: tree.path().to_owned(), needed_by: None });
@@ -115,13 +137,8 @@ impl<'a> Assembler<'a> {
     /// Chooses the interpreter, and the ansible-core that goes with it.
     fn choose(&self, subject: ModuleSource<'_>) -> Result<(Interpreter, Install), PythonError> {
         if let Some(program) = &subject.source.interpreter {
-            if subject.source.own_choice && !self.may_choose(program) {
-                return Err(PythonError::NotGranted(program.clone()));
-            }
             let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
-            let brings_files = !subject.source.own_choice || self.is_of_operator(program);
-            let program = self.behind_shim(program, !subject.source.own_choice);
-            let interpreter = self.probe(&program, brings_files)?.map_err(wrong)?;
+            let interpreter = self.named_interpreter(program, subject.source.own_choice)?;
             let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
             reason_if_too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
             return Ok((interpreter, install));
@@ -147,6 +164,32 @@ impl<'a> Assembler<'a> {
             Some(interpreter) => self.no_core(Some(&interpreter)),
             None => PythonError::NoInterpreter(tried),
         })
+    }
+
+    /// Chooses the interpreter of a module that needs no ansible-core of this machine.
+    fn choose_interpreter(&self, subject: ModuleSource<'_>) -> Result<Interpreter, PythonError> {
+        if let Some(program) = &subject.source.interpreter {
+            return self.named_interpreter(program, subject.source.own_choice);
+        }
+        let mut tried = Vec::new();
+        for program in interpreter::candidates(&self.context.config.search_path) {
+            match self.probe(&self.behind_shim(&program, true), true)? {
+                Ok(interpreter) => return Ok(interpreter),
+                Err(reason) => tried.push((program, reason)),
+            }
+        }
+        Err(PythonError::NoInterpreter(tried))
+    }
+
+    /// Probes an interpreter that the caller or, with `own_choice`, the module has named.
+    fn named_interpreter(&self, named: &str, own_choice: bool) -> Result<Interpreter, PythonError> {
+        if own_choice && !self.may_choose(named) {
+            return Err(PythonError::NotGranted(named.to_owned()));
+        }
+        let brings_files = !own_choice || self.is_of_operator(named);
+        let program = self.behind_shim(named, !own_choice);
+        let wrong = |reason| PythonError::Interpreter { interpreter: named.to_owned(), reason };
+        self.probe(&program, brings_files)?.map_err(wrong)
     }
 
     /// Returns whether a module may choose this interpreter: a program that the module could start by itself, or one in

@@ -54,12 +54,18 @@ impl From<PythonError> for TreeError {
 /// Assembly of one module, with the results so far.
 pub(super) struct Assembly<'a> {
     context: &'a AssemblyContext<'a>,
-    subject: ModuleSource<'a>,
-    install: &'a Install,
     module: DottedName,
-    roots: Roots,
+    imports: ImportSource<'a>,
     payload: Option<Payload>,
     index_entry: Option<IndexEntry>,
+}
+
+/// Where the imports of a module come from.
+enum ImportSource<'a> {
+    /// Files of this machine.
+    Files { subject: ModuleSource<'a>, install: &'a Install, roots: Roots },
+    /// The payload that the module arrived with.
+    Received(&'a Payload),
 }
 
 impl<'a> Assembly<'a> {
@@ -72,7 +78,14 @@ impl<'a> Assembly<'a> {
         let module = ansiballz::module_name(subject.path, Some(&install.root), subject.name);
         let folders = interpreter.map(|interpreter| interpreter.facts.folders.as_slice()).unwrap_or_default();
         let roots = roots(context.config, subject.path, install, folders);
-        Self { context, subject, install, module, roots, payload: None, index_entry: None }
+        let imports = ImportSource::Files { subject, install, roots };
+        Self { context, module, imports, payload: None, index_entry: None }
+    }
+
+    /// Takes the payload that a module arrived with.
+    pub(super) fn received(context: &'a AssemblyContext<'a>, payload: &'a Payload) -> Self {
+        let module = payload.module.clone();
+        Self { context, module, imports: ImportSource::Received(payload), payload: None, index_entry: None }
     }
 
     fn cache(&self) -> Option<&'a Cache> {
@@ -141,7 +154,14 @@ impl<'a> Assembly<'a> {
     /// Looks up the payload's index entry in the cache, or assembles the payload if a file that it depends on has
     /// changed.
     fn look_up(&mut self) -> Result<IndexEntry, PythonError> {
-        let key = self.key();
+        let key = match &self.imports {
+            ImportSource::Files { subject, install, roots } => self.key(*subject, install, roots),
+            ImportSource::Received(payload) => {
+                // Its arguments are those of its own release.
+                let (digest, module, unknown_args) = (payload.digest(), payload.module.to_string(), Vec::new());
+                return Ok(IndexEntry { digest, module, unknown_args, stamps: Stamps::of([]) });
+            }
+        };
         let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(INDEX, &key));
         if let Some(known) = known.filter(|known| known.module == self.module.to_string() && known.stamps.are_current())
         {
@@ -165,10 +185,14 @@ impl<'a> Assembly<'a> {
     }
 
     fn assemble(&self) -> Result<(Payload, Stamps), PythonError> {
-        let mut disk = Disk::new(self.roots.clone());
+        let (subject, install, roots) = match &self.imports {
+            ImportSource::Files { subject, install, roots } => (subject, install, roots),
+            ImportSource::Received(payload) => return Ok(((*payload).clone(), Stamps::of([]))),
+        };
+        let mut disk = Disk::new(roots.clone());
         // The release is part of the payload, so the stamps must include its file.
-        drop(disk.read(&self.install.root.join("release.py"), 1)?);
-        let (module, source, core) = (&self.module, &self.subject.source.text, &self.install.core);
+        drop(disk.read(&install.root.join("release.py"), 1)?);
+        let (module, source, core) = (&self.module, &subject.source.text, &install.core);
         let assembled = with_parser_stack(|| ansiballz::assemble(module, source, core, &mut disk));
         let payload = assembled.map_err(PythonError::Thread)??;
         tracing::debug!(module = %payload.module, files = payload.files.len(), "put the module together");
@@ -176,12 +200,12 @@ impl<'a> Assembly<'a> {
     }
 
     /// Returns the module's key in the index: a digest of its text, its names, and the folders of lookups.
-    fn key(&self) -> String {
+    fn key(&self, subject: ModuleSource<'_>, install: &Install, roots: &Roots) -> String {
         let mut hash = Sha256::new();
-        let text = format!("{}\0{}\0{:?}\0{:?}", self.module, self.subject.name, self.install.core, self.roots);
+        let text = format!("{}\0{}\0{:?}\0{:?}", self.module, subject.name, install.core, roots);
         hash.update(text.as_bytes());
         hash.update([0]);
-        hash.update(&self.subject.source.text);
+        hash.update(&subject.source.text);
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

@@ -5,6 +5,7 @@
 
 mod advised;
 mod model;
+mod observed;
 mod page;
 mod play;
 mod record;

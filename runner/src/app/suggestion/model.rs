@@ -6,6 +6,7 @@ use modbox_policy::ModuleKey;
 use modbox_vocabulary::Capability;
 
 use super::advised::{self, Advised, advised};
+use super::observed;
 use super::record::RunRecord;
 
 /// Number of places that a comment lists.
@@ -59,6 +60,9 @@ pub(super) struct Reasons {
     /// Number of entries that this one replaces.
     pub(super) widened: usize,
 }
+
+/// How the sources of grants begin that modbox gives by itself, such as those of an interpreter.
+const NEEDED: &str = "needed by ";
 
 /// The rules for one module, for a task, or for all of a play.
 #[derive(Debug, Default)]
@@ -135,9 +139,19 @@ impl Rules {
             self.add_grant(capability, subject, source, origin);
         }
         for missing in &record.missing {
-            if record.succeeded {
+            if record.observed
+                && let Some(remark) = observed::left_out(missing)
+            {
+                self.remark(remark, origin);
+                continue;
+            }
+            if record.succeeded && !record.observed {
                 let shown = format!("{} {}", missing.capability, missing.subject);
                 self.remark(format!("the module succeeded without this: {shown} ({})", missing.cause), origin);
+                continue;
+            }
+            if let Some(directory) = observed::directory_instead(missing).filter(|_| record.observed) {
+                self.entry((Capability::Write, directory), missing.cause.clone(), origin);
                 continue;
             }
             let Advised { entry, remark } = advised(record, missing);
@@ -155,13 +169,16 @@ impl Rules {
 
     fn add_grant(&mut self, capability: &str, subject: &str, source: &str, origin: &str) {
         let shown = format!("{capability} {subject}");
+        if source.starts_with(NEEDED) {
+            return;
+        }
         if let Some(option) = source.strip_prefix("argument ") {
             let option = option.split(", ").next().unwrap_or(option);
             let text = format!(
                 "granted by an argument: {shown}; if it needed `--designate {option}:{capability}`, repeat that"
             );
             self.remark(text, origin);
-        } else if source.starts_with("policy file ") {
+        } else if source.starts_with("policy file ") || source.starts_with("profile ") {
             self.remark(format!("granted by {source}, which this file does not replace: {shown}"), origin);
         } else if advised::is_hidden(subject) {
             self.remark(format!("masked or cut in the record: {shown} ({source})"), origin);

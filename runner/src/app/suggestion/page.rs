@@ -9,6 +9,9 @@ use super::model::{Occurrences, Reasons, Rules, Suggestion};
 use super::play::PlaySuggestion;
 use super::widen;
 
+/// Maximum number of remarks on a module. A parser of YAML takes only so many comments in a row.
+const MAX_REMARKS: usize = 24;
+
 /// Writes the policy file. `origin` is the command that made it.
 #[must_use]
 pub fn render(mut suggestion: Suggestion, origin: &str) -> String {
@@ -65,8 +68,11 @@ fn push_module(text: &mut String, key: &ModuleKey, rules: &Rules) {
 
 /// Writes remarks and entries, each line behind `indent`.
 fn push_rules(text: &mut String, indent: &str, rules: &Rules) {
-    for (remark, found) in &rules.remarks {
+    for (remark, found) in rules.remarks.iter().take(MAX_REMARKS) {
         let _ = writeln!(text, "{indent}# {} ({})", comment(remark), places(found));
+    }
+    if let Some(more @ 1..) = rules.remarks.len().checked_sub(MAX_REMARKS) {
+        let _ = writeln!(text, "{indent}# and {}", plural(more as u64, "more remark"));
     }
     if !rules.entries.is_empty() {
         let _ = writeln!(text, "{indent}allow:");

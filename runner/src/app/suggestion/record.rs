@@ -14,6 +14,8 @@ pub struct RunRecord {
     pub digest: Option<String>,
     /// Whether the module succeeded.
     pub succeeded: bool,
+    /// Whether the module was not confined, so that it had what a confined one would be denied.
+    pub observed: bool,
     /// The grants: capability, subject and source.
     pub grants: Vec<[String; 3]>,
     /// What was denied, and what a failed module probably lacked.
@@ -80,6 +82,7 @@ impl RunRecord {
             name: text(module, "name"),
             digest: text(module, "digest"),
             succeeded: matches!(status.as_str(), "ok" | "changed" | "skipped"),
+            observed: report.get("observed").is_some_and(Value::is_truthy),
             arguments: arguments(report),
             omitted: count(report.get("denials_omitted")),
             ..Self::default()

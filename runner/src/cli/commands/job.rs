@@ -19,7 +19,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::play::{TaskJob, TaskJobEnd};
 use crate::cli::settings::Settings;
-use crate::cli::{job_folder, job_summary, output, perform, sent_module};
+use crate::cli::{job_folder, job_summary, output, perform, python_program, sent_module};
 use crate::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
 use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
 
@@ -104,6 +104,8 @@ fn perform(context: &Context, work: &JobWork) -> Result<FinishedRun, Failure> {
         }
         JobWork::Task(task) => TaskJob::decode(task).or_internal()?.perform(context),
         JobWork::Sent { module, args, limit } => sent_module::perform(context, module, args, *limit)
+            .map(|summary| FinishedRun { summary, end: String::new() }),
+        JobWork::Packed { program, limit } => python_program::job::perform(context, program, *limit)
             .map(|summary| FinishedRun { summary, end: String::new() }),
     }
 }

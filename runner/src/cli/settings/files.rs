@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use modbox_policy::{Access, FileRules, Place, PolicyFile, Rules};
+use modbox_policy::{Access, FileRules, Located, Place, PolicyFile, Rules};
 
 use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
@@ -109,6 +109,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         designated: rules.designated,
         designated_by_results: rules.designated_by_results,
         check: rules.check,
+        python_modules: rules.python_modules,
         min_confinement: rules.min_confinement,
         limits: rules.limits.clone(),
         audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),
@@ -123,6 +124,22 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
                     places.push(written.place);
                 }
                 Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
+            }
+        }
+    }
+    for Located { value: profile, place } in &rules.profiles {
+        let source = format!("profile {profile}, {source}");
+        // What is written beside a profile is the operator's own word, and may be wider.
+        let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
+        let paths: Vec<&str> =
+            profile.paths().iter().copied().filter(|path| Path::new(path).exists() && !is_covered(path)).collect();
+        for path in paths {
+            match grants::path_of_file(environment, path, Access::Read, &source) {
+                Ok(grant) => {
+                    resolved.paths.push(grant);
+                    places.push(*place);
+                }
+                Err(error) => wrong.push(WrongGrant { place: *place, written: path.to_owned(), error }),
             }
         }
     }

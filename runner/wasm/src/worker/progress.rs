@@ -60,7 +60,7 @@ impl RunProgress {
 
     /// Adds a system call that the kernel refused to the worker.
     pub fn refuse(&mut self, number: i64) {
-        self.denials.extend(vec![modbox_kernel::refused_call(number)].into());
+        self.denials.extend(DenialLog::of_observer(vec![modbox_kernel::refused_call(number)], false));
     }
 
     /// Returns the outcome that the worker sent, with the bytes that the guest printed and the confinement that the

@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
-use modbox_policy::{Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, Rules, merge};
+use modbox_policy::{
+    Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, PythonRule, Rules, merge,
+};
 
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
@@ -72,6 +74,13 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         place: None,
         kind: if is_implied { Kind::Error } else { Kind::Warning },
         text: format!("another user can change this file: {exposure}"),
+    }));
+    let all = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
+    let is_observed = all.into_iter().any(|rules| rules.python_modules == Some(PythonRule::Observe));
+    findings.extend(is_observed.then(|| Finding {
+        place: None,
+        kind: Kind::Warning,
+        text: "with `python-modules: observe`, modules that `modbox-python` runs are not confined".to_owned(),
     }));
     let general = check_rules(environment, &file.rules, "the file", &mut findings);
     add_contradictions(&[&general], &mut findings);

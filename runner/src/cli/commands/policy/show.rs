@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
-use modbox_policy::{Designated, LimitName, MergedPolicy, Policy};
+use modbox_policy::{LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
@@ -143,22 +143,18 @@ impl PolicyListing<'_> {
             })
             .collect();
         let effective = &self.effective;
-        let setting = |value: Designated, by: &str| -> Value {
-            [("value", Value::from(value.as_str())), ("source", by.into())].into()
-        };
+        let setting =
+            |value: &str, by: &str| -> Value { [("value", Value::from(value)), ("source", by.into())].into() };
         let policy = &effective.policy;
-        let designated = setting(policy.designated(), &effective.designated_by);
-        let by_results = setting(policy.designated_by_results(), &effective.designated_by_results_by);
+        let designated = setting(policy.designated().as_str(), &effective.designated_by);
+        let by_results = setting(policy.designated_by_results().as_str(), &effective.designated_by_results_by);
         [
             ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
             ("module", module.into()),
             ("designated", designated),
             ("designated_by_results", by_results),
-            (
-                "check",
-                [("value", Value::from(policy.check_rule().as_str())), ("source", effective.check_by.as_str().into())]
-                    .into(),
-            ),
+            ("check", setting(policy.check_rule().as_str(), &effective.check_by)),
+            ("python_modules", setting(policy.python_rule().as_str(), &effective.python_modules_by)),
             ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
@@ -186,6 +182,7 @@ impl PolicyListing<'_> {
         let by = &effective.designated_by_results_by;
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
         let _ = writeln!(text, "check: {} ({})", policy.check_rule(), effective.check_by);
+        let _ = writeln!(text, "python-modules: {} ({})", policy.python_rule(), effective.python_modules_by);
         if let Some(user) = policy.user() {
             let _ = writeln!(text, "user: {} (--become-user)", user.name);
         }

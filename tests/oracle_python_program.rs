@@ -1,0 +1,158 @@
+//! `modbox-python` in the place of Python: the real ansible-core, in several releases, sends its modules to it and gets the
+//! results that Python gives; and nothing but modules runs by this name.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{TestDir, modbox, oracle};
+
+/// Keys of results that differ from run to run, or name the folder of a side. `writeable` differs too: a path that `stat`
+/// names is granted for reading alone.
+const OWN: [&str; 14] = [
+    "_ansible_no_log",
+    "atime",
+    "ctime",
+    "delta",
+    "end",
+    "inode",
+    "invocation",
+    "mtime",
+    "results_file",
+    "src",
+    "start",
+    "version",
+    "warnings",
+    "writeable",
+];
+
+/// Makes the link that takes the place of Python.
+fn link(dir: &TestDir) -> PathBuf {
+    let link = dir.mkdir("bin").join("modbox-python");
+    symlink(modbox(), &link).unwrap();
+    link
+}
+
+/// Tasks in a folder of their own. `python` is the interpreter of their modules.
+fn tasks(dir: &TestDir, place: &str, python: &str) -> Vec<Value> {
+    let at = dir.mkdir(place);
+    let file = dir.write(&format!("{place}/file"), "one\n");
+    let line = |line: &str| json!({"path": file, "line": line});
+    let job = json!({"path": file, "line": "job"});
+    let mut tasks = vec![
+        json!({"ping": {"data": "é \"quoted\""}}),
+        json!({"lineinfile": line("checked"), "check_mode": true, "diff": true}),
+        json!({"lineinfile": line("{{ item }}"), "loop": ["two", "three", "two"]}),
+        json!({"lineinfile": {"path": file}}),
+        json!({"stat": {"path": file, "checksum_algorithm": "sha256"}}),
+        json!({"stat": {"path": file}, "no_log": true}),
+        json!({"command": {"argv": ["echo", "words"]}}),
+        json!({"shell": "echo $LANG; exit 3", "environment": {"LANG": "C"}}),
+        json!({"file": {"path": at.join("folder"), "state": "directory", "mode": "0750"}}),
+        json!({"copy": {"content": "text\n", "dest": at.join("copied"), "mode": "0600"}}),
+        json!({"slurp": {"src": at.join("copied")}}),
+        json!({"lineinfile": job, "async": 60, "poll": 1}),
+        json!({"file": {"path": at.join("copied"), "state": "absent"}}),
+    ];
+    for task in &mut tasks {
+        let task = task.as_object_mut().unwrap();
+        task.insert("vars".into(), json!({"ansible_python_interpreter": python}));
+    }
+    tasks
+}
+
+/// Removes what differs, and the folder of a side.
+fn comparable(result: &Value, place: &str) -> Value {
+    let text = result.to_string().replace(&format!("/{place}/"), "/place/");
+    let mut result: Value = serde_json::from_str(&text).unwrap();
+    remove(&mut result);
+    result
+}
+
+fn remove(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.retain(|key, _| !OWN.contains(&key.as_str()) && !key.starts_with("ansible_job"));
+            object.values_mut().for_each(remove);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove),
+        _ => {}
+    }
+}
+
+#[track_caller]
+fn check(version: &str, options: &[&str]) {
+    let dir = TestDir::new();
+    let link = link(&dir).display().to_string();
+    // A confined module has no variable of its task that no policy grants, and makes directories only in granted ones.
+    let rules = json!({"allow": {"env": ["LANG"]}, "modules": {"file": {"allow": {"write": [dir.join("ours")]}}}});
+    dir.write("home/.config/modbox/policy.yaml", rules.to_string());
+    let python = oracle::python_of(version).display().to_string();
+    let run = |place: &str, python: &str| -> Vec<Value> {
+        let play = oracle::ansible_of(version, &dir, "playbook");
+        let text = oracle::play_by(play, &dir, &tasks(&dir, place, python), options);
+        serde_json::from_str(&text).unwrap()
+    };
+    let (ours, theirs) = (run("ours", &link), run("theirs", &python));
+    for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        assert_eq!(comparable(ours, "ours"), comparable(theirs, "theirs"), "{version}, task {number}: {ours}");
+    }
+    let read = |place: &str| fs::read_to_string(dir.join(place)).unwrap();
+    assert_eq!((read("ours/file"), read("ours/file")), (read("theirs/file"), "one\ntwo\nthree\njob\n".to_owned()));
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn modules_of_2_16_do_the_same() {
+    check("2.16.19", &[]);
+}
+
+#[test]
+fn modules_of_2_19_do_the_same() {
+    check(oracle::VERSION, &[]);
+}
+
+#[test]
+fn modules_that_are_piped_do_the_same() {
+    check("2.17.14", &["-e", "ansible_pipelining=true"]);
+    check("2.18.19", &["-e", "ansible_pipelining=true"]);
+}
+
+/// Gives a program to `modbox-python` on standard input.
+fn given(link: &PathBuf, words: &[&str], program: &[u8]) -> (Option<i32>, String) {
+    use std::io::Write as _;
+    let mut command = Command::new(link);
+    command.args(words).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", "/nonexistent");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // A program that is refused by its words is not read.
+    let _ = child.stdin.take().unwrap().write_all(program);
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn other_programs_are_refused_in_json() {
+    let dir = TestDir::new();
+    let (link, touched) = (link(&dir), dir.join("touched"));
+    let touch = format!("open({:?}, 'w')", touched.display().to_string());
+    let file = dir.write("program.py", &touch);
+    let marked = format!("_ANSIBALLZ_WRAPPER = True\ndef _ansiballz_main():\n    {touch}\n_ansiballz_main()\n");
+    for (words, program) in [
+        (&[][..], touch.as_str()),
+        (&[], &marked),
+        (&["-c", &touch], ""),
+        (&["-"], &touch),
+        (&[file.to_str().unwrap()], ""),
+        (&[file.to_str().unwrap(), "a", "b", "c"], ""),
+        (&["/no/such/file"], ""),
+        (&["/dev/zero"], ""),
+    ] {
+        let (status, text) = given(&link, words, program.as_bytes());
+        let answer: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{words:?}: {error}: {text}"));
+        assert_eq!((&answer["failed"], status == Some(0)), (&json!(true), false), "{words:?}: {answer}");
+        assert!(!touched.exists(), "{words:?}");
+    }
+}
