@@ -211,9 +211,14 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
     let written = Proc::written_by_self();
     let mut receive_ready = || -> Result<(Ready, Vec<OwnedFd>), Failure> {
         namespaces.map_identities(first).map_err(at(Step::Identities))?;
-        turn::give(&link).map_err(at(Step::Parent))?;
-        // While the first process makes the room, which takes longer.
-        group.invite(&link, room, namespaces.any).map_err(at(Step::Parent))?;
+        let told = turn::give(&link).and_then(|()| {
+            // While the first process makes the room, which takes longer.
+            group.invite(&link, room, namespaces.any)
+        });
+        let is_gone =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
+        // A first process that fails says why, and may have ended before it was told everything.
+        told.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) }).map_err(at(Step::Parent))?;
         match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
             InitMessage::Failed(failure) => Err(failure),
             InitMessage::Signalled(_) | InitMessage::Over(_) => {
