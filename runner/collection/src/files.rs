@@ -83,7 +83,7 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// There is no module, or a module's name is invalid or occurs twice.
+    /// The collection has no module, or a module whose name is invalid or occurs twice.
     pub fn files(&self) -> Result<Files, CollectionError> {
         self.check_names()?;
         let mut files = Files::new();

@@ -154,7 +154,7 @@ const LEGACY_CALLS: &[(i64, CallEffect)] =
     &[(libc::SYS_renameat, CallEffect::Rename { from: (at(0), 1), to: (at(2), 3) })];
 
 impl ReportScope {
-    /// What is reported of a module that is observed and not confined.
+    /// The scope for an observed module, which is not confined: all uses of paths and addresses.
     pub(super) const OBSERVED: Self = Self { namespaces: true, memory: true, reads: true };
 
     /// Returns all calls that may be reported, with their effects.

@@ -4,11 +4,11 @@
 /// meaning for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scrutiny {
-    /// What is not granted is refused. Of the refused uses, looks at paths and most of reading are not reported.
+    /// The kernel refuses each use without a grant. The report lacks refused looks at paths, and most refused reads.
     #[default]
     Confined,
-    /// What is not granted is refused, and every refused use is reported.
+    /// The kernel refuses each use without a grant, and the report has all of them.
     Watched,
-    /// Nothing is refused, and every use without a grant is reported. The module has the environment of this process.
+    /// Nothing is refused, and the report has each use without a grant. The module has the environment of this process.
     Observed,
 }

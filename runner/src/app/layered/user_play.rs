@@ -1,8 +1,8 @@
 //! Layers of a play of an ordinary user, whose process is in namespaces in which it may mount.
 //!
-//! There is no other user and group in these namespaces. What a run would see or do otherwise than in a direct play is
-//! refused: layers over files of others, guests that read files of others, and guests that may give files away. A native
-//! module is in such namespaces in any case.
+//! These namespaces have one user and one group. modbox refuses a run that would see or do something else there than in a
+//! direct play: layers over files of others, guests that read files of others, and guests that may give files away. A
+//! native module is in such namespaces in any case.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl UserPlay {
     ///
     /// # Errors
     ///
-    /// There is no exact layer, or the run would not be exact.
+    /// No exact layer can be made, or the run would not be exact.
     pub(super) fn cover(
         &mut self,
         layers: &mut Layers,

@@ -129,7 +129,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
     }
     for Located { value: profile, place } in &rules.profiles {
         let source = format!("profile {profile}, {source}");
-        // What is written beside a profile is the operator's own word, and may be wider.
+        // The operator's own entries take precedence over those of a profile, since they may grant more.
         let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
         let paths: Vec<&str> =
             profile.paths().iter().copied().filter(|path| Path::new(path).exists() && !is_covered(path)).collect();
