@@ -116,7 +116,86 @@ fn a_wrong_task_is_answered_in_json() {
         assert_eq!(answer["failed"], true, "{ran}");
         assert!(answer["msg"].as_str().unwrap().contains(expect), "{ran}");
     }
-    let newer = send(&dir, &[], json!({"contract": 2, "more": 1}).to_string().as_bytes()).exits_with(97);
+    let newer = send(&dir, &[], json!({"contract": 3, "more": 1}).to_string().as_bytes()).exits_with(97);
     assert_eq!(answer(&newer)["modbox_need"], "runner");
     send(&dir, &["--store", "sha256:x"], b"").exits_with(2);
+}
+
+/// Sends a task with more keys than the first contract has.
+fn extended(dir: &TestDir, digest: &str, args: &Value, more: &Value) -> RunOutput {
+    let mut task = json!({"contract": 2, "module": digest, "args": args});
+    task.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    send(dir, &[], task.to_string().as_bytes())
+}
+
+#[test]
+fn a_task_restricts_what_the_host_grants_and_grants_only_where_the_host_accepts_it() {
+    let dir = TestDir::new();
+    let shipped = Shipped::of("lineinfile");
+    send(&dir, &["--store", &shipped.digest], &shipped.bytes).exits_with(0);
+    let (path, elsewhere) = (dir.write("file", "one\n"), dir.write("elsewhere/file", "one\n"));
+    let with = |policy: &str| {
+        let args = json!({"path": path, "line": "two"});
+        extended(&dir, &shipped.digest, &args, &json!({"policy": policy}))
+    };
+    for (policy, status, expect) in [
+        ("designated: none", 4, "--allow-write"),
+        ("modules: {lineinfile: {designated: read}, other: {}}", 0, ""),
+        (&format!("modules: {{'{}': {{designated: read}}}}", shipped.digest), 4, "--allow-write"),
+        ("limits: {module: 1KiB}", 5, "module"),
+        ("limits: {module: 60GiB, timeout: 300days}", 0, ""),
+        ("allow: {read: [/etc]}", 2, "accept-policy: grants"),
+        ("modules: {x: {profiles: [facts]}}", 2, "accept-policy: grants"),
+        ("accept-policy: grants", 2, "`accept-policy`"),
+        ("audit: /var/log/x", 2, "`audit`"),
+        ("tasks: {x: {designated: none}}", 2, "`tasks`"),
+        ("alow: {}", 2, "unknown key `alow`"),
+        ("min-confinement: 9", 2, "level of confinement"),
+        ("{", 2, "invalid policy of the task"),
+    ] {
+        fs::write(&path, "one\n").unwrap();
+        let ran = with(policy).exits_with(status);
+        let answer = answer(&ran);
+        assert_eq!(answer["failed"] == true, status != 0, "{policy}: {ran}");
+        assert!(answer["msg"].as_str().unwrap_or_default().contains(expect), "{policy}: {ran}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), if status == 0 { "one\ntwo\n" } else { "one\n" }, "{policy}");
+    }
+
+    let args = json!({"path": elsewhere, "line": "two"});
+    let grants = json!({"policy": format!("allow: {{write: [{}]}}", dir.join("elsewhere").display())});
+    let policy = |text: &str| dir.write("home/.config/modbox/policy.yaml", text);
+    policy("designated: none\n");
+    extended(&dir, &shipped.digest, &args, &grants).exits_with(2);
+    policy("designated: none\naccept-policy: grants\n");
+    let ran = extended(&dir, &shipped.digest, &args, &grants).exits_with(0);
+    assert_eq!(answer(&ran)["changed"], true, "{ran}");
+    let shown = Modbox::new(&dir).args(["policy", "show"]).run().exits_with(0).stdout_text();
+    assert!(shown.contains("accept-policy: grants (policy file "), "{shown}");
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn a_task_gets_its_audit_line_when_it_asks_or_the_host_says_so() {
+    let dir = TestDir::new();
+    let shipped = Shipped::of("lineinfile");
+    send(&dir, &["--store", &shipped.digest], &shipped.bytes).exits_with(0);
+    let args = json!({"path": dir.write("file", "one\n"), "line": "two", "_ansible_module_name": "acme.web.line"});
+    let asked = answer(&extended(&dir, &shipped.digest, &args, &json!({"audit": true})).exits_with(0));
+    let line = &asked["invocation"]["modbox"];
+    assert_eq!((&line["module"]["name"], &line["status"]), (&json!("acme.web.line"), &json!("changed")), "{asked}");
+    assert_eq!(line["module"]["digest"], shipped.digest);
+    assert!(line["grants"].as_array().is_some_and(|grants| !grants.is_empty()), "{asked}");
+
+    let unasked = answer(&task(&dir, &shipped.digest, &args).exits_with(0));
+    assert_eq!(unasked["invocation"]["modbox"], Value::Null, "{unasked}");
+    let (log, policy) = (dir.join("audit.jsonl"), "home/.config/modbox/policy.yaml");
+    dir.write(policy, format!("audit-in-results: true\naudit: {}\n", log.display()));
+    let told = answer(&task(&dir, &shipped.digest, &args).exits_with(0));
+    let written: Value = serde_json::from_str(&fs::read_to_string(&log).unwrap()).unwrap();
+    for key in ["module", "status", "grants", "args", "result_digest", "limits"] {
+        assert_eq!(told["invocation"]["modbox"][key], written[key], "{key}");
+    }
+    dir.write(policy, "audit-in-results: perhaps\n");
+    let wrong = task(&dir, &shipped.digest, &args).exits_with(2);
+    assert!(answer(&wrong)["msg"].as_str().unwrap().contains("`perhaps` is neither"), "{wrong}");
 }

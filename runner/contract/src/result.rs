@@ -21,6 +21,9 @@ use crate::raw_output::{RawOutput, ResultLines};
 use crate::release::Release;
 use crate::{current, older};
 
+/// Key of `invocation` with what the runner tells of a run.
+const TOLD: &str = "modbox";
+
 /// A module's result: one JSON object with `failed` and `changed`, without reserved keys.
 ///
 /// The object is well-formed. Whether it is true is up to the module.
@@ -127,6 +130,17 @@ impl ModuleResult {
         self.dict.shift_remove("diff");
         if !diff.is_empty() {
             self.dict.insert("diff".to_owned(), Value::List(diff));
+        }
+    }
+
+    /// Sets what the runner tells of the run: the key `modbox` of `invocation`, which Ansible neither registers nor prints
+    /// without `-vvv`. `None` removes what the module put there.
+    pub fn set_told(&mut self, told: Option<Value>) {
+        match (self.dict.get_mut("invocation"), told) {
+            (Some(Value::Dict(invocation)), Some(told)) => drop(invocation.insert(TOLD.to_owned(), told)),
+            (Some(Value::Dict(invocation)), None) => drop(invocation.shift_remove(TOLD)),
+            (_, Some(told)) => drop(self.dict.insert("invocation".to_owned(), [(TOLD, told)].into())),
+            (_, None) => {}
         }
     }
 

@@ -157,3 +157,18 @@ fn makes_results_for_failures_of_the_runner() {
         r#"{"failed": true, "msg": "cannot start", "changed": false}"#
     );
 }
+
+#[test]
+fn what_the_runner_tells_replaces_what_a_module_put_in_its_place() {
+    let told = |text: &str, told: Option<&str>| {
+        let mut result = ModuleResult::parse(&RawOutput { stdout: text.as_bytes(), stderr: b"", rc: 0, shebang: None });
+        result.set_told(told.map(Value::from));
+        result.as_dict().get("invocation").map(encode)
+    };
+    let forged = r#"{"invocation": {"modbox": "forged", "module_args": {}}}"#;
+    assert_eq!(told(forged, None).as_deref(), Some(r#"{"module_args": {}}"#));
+    assert_eq!(told(forged, Some("x")).as_deref(), Some(r#"{"modbox": "x", "module_args": {}}"#));
+    assert_eq!(told("{}", Some("x")).as_deref(), Some(r#"{"modbox": "x"}"#));
+    assert_eq!(told(r#"{"invocation": 1}"#, Some("x")).as_deref(), Some(r#"{"modbox": "x"}"#));
+    assert_eq!(told("{}", None), None);
+}

@@ -1,16 +1,19 @@
 //! The task that a controller sends.
 
 use modbox_contract::args::{ArgsError, decode_file};
-use modbox_contract::{Dict, Value};
+use modbox_contract::{Dict, Value, encode};
 
 use crate::module_digest::{InvalidDigest, ModuleDigest};
 
 /// Number of this contract between controller and target. It grows when a target of an older number would do something
 /// else than the controller means.
-pub const CONTRACT: i64 = 1;
+///
+/// 1 has a module and its arguments. 2 adds a policy, and the question for the audit line. A controller writes the least number
+/// that has what it sends, so that it needs no newer targets than it must.
+pub const CONTRACT: i64 = 2;
 
-/// Keys of an envelope.
-const KEYS: [&str; 3] = ["args", "contract", "module"];
+/// Keys of an envelope, with the contract that added each.
+const KEYS: [(&str, i64); 5] = [("args", 1), ("contract", 1), ("module", 1), ("audit", 2), ("policy", 2)];
 
 /// A task: which module runs, with which arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +22,10 @@ pub struct Envelope {
     pub module: ModuleDigest,
     /// Its arguments, with the keys that begin with `_ansible_`.
     pub args: Dict,
+    /// The text of a policy file that restricts the task further.
+    pub policy: Option<String>,
+    /// Whether the answer has the audit line of the run in it.
+    pub audit: bool,
 }
 
 /// Error of an invalid task.
@@ -55,20 +62,48 @@ impl Envelope {
     pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
         let mut keys = decode_file(bytes).map_err(EnvelopeError::NotObject)?;
         let missing = |key, expected| EnvelopeError::Missing { key, expected };
-        match keys.get("contract") {
+        let contract = match keys.get("contract") {
             Some(Value::Int(number)) if *number > CONTRACT => return Err(EnvelopeError::Newer(*number)),
-            Some(Value::Int(number)) if *number == CONTRACT => {}
+            Some(Value::Int(number)) if *number >= 1 => *number,
             _ => return Err(missing("contract", "a number of a contract")),
-        }
-        if let Some(unknown) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        };
+        let is_known = |key: &str| KEYS.iter().any(|(known, since)| *known == key && *since <= contract);
+        if let Some(unknown) = keys.keys().find(|key| !is_known(key)) {
             return Err(EnvelopeError::Unknown(unknown.chars().take(80).collect()));
         }
         let digest = keys.get("module").and_then(Value::as_str).ok_or_else(|| missing("module", "a digest"))?;
         let module = digest.parse().map_err(EnvelopeError::Module)?;
+        let policy = match keys.shift_remove("policy") {
+            None => None,
+            Some(Value::Str(text)) => Some(text),
+            Some(_) => return Err(missing("policy", "a text")),
+        };
+        let audit = match keys.get("audit") {
+            None => false,
+            Some(Value::Bool(audit)) => *audit,
+            Some(_) => return Err(missing("audit", "true or false")),
+        };
         match keys.shift_remove("args") {
-            Some(Value::Dict(args)) => Ok(Self { module, args }),
+            Some(Value::Dict(args)) => Ok(Self { module, args, policy, audit }),
             _ => Err(missing("args", "an object")),
         }
+    }
+}
+
+impl Envelope {
+    /// Returns the task as one line of JSON, which [`Envelope::parse`] reads.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut keys = Dict::from_iter([
+            ("contract".to_owned(), Value::Int(CONTRACT)),
+            ("module".to_owned(), self.module.to_string().into()),
+            ("args".to_owned(), Value::Dict(self.args.clone())),
+            ("audit".to_owned(), self.audit.into()),
+        ]);
+        if let Some(policy) = &self.policy {
+            keys.insert("policy".to_owned(), policy.as_str().into());
+        }
+        encode(&Value::Dict(keys))
     }
 }
 
@@ -86,6 +121,24 @@ mod tests {
         let envelope = Envelope::parse(text.as_bytes()).unwrap();
         assert_eq!(envelope.module, ModuleDigest::of(b""));
         assert_eq!(envelope.args.get("path"), Some(&Value::from("/x")));
+        assert_eq!((envelope.policy, envelope.audit), (None, false));
+    }
+
+    #[test]
+    fn the_second_contract_adds_a_policy_and_a_question() {
+        let task = |contract: i64, more: &str| {
+            let text = format!(r#"{{"contract": {contract}, "module": "{DIGEST}", "args": {{}}, {more}}}"#);
+            Envelope::parse(text.as_bytes())
+        };
+        let envelope = task(2, r#""policy": "designated: none", "audit": true"#).unwrap();
+        assert_eq!((envelope.policy.as_deref(), envelope.audit), (Some("designated: none"), true));
+        assert_eq!(Envelope::parse(envelope.to_json().as_bytes()).unwrap(), envelope);
+        for more in [r#""policy": "x""#, r#""audit": true"#] {
+            assert!(task(1, more).unwrap_err().to_string().contains("unknown key"), "{more}");
+        }
+        for (more, expect) in [(r#""policy": {}"#, "`policy`"), (r#""audit": 1"#, "`audit`")] {
+            assert!(task(2, more).unwrap_err().to_string().contains(expect), "{more}");
+        }
     }
 
     #[test]
@@ -93,7 +146,8 @@ mod tests {
         let parsed = |text: &str| Envelope::parse(text.as_bytes()).unwrap_err().to_string();
         assert!(parsed("[]").contains("not a JSON object"));
         assert!(parsed("{}").contains("`contract`"));
-        assert!(parsed(r#"{"contract": 2, "other": 1}"#).contains("contract 2"));
+        assert!(parsed(r#"{"contract": 3, "other": 1}"#).contains("contract 3"));
+        assert!(parsed(r#"{"contract": 0}"#).contains("`contract`"));
         assert!(parsed(r#"{"contract": true}"#).contains("`contract`"));
         assert!(parsed(r#"{"contract": 1, "args": {}}"#).contains("`module`"));
         assert!(parsed(r#"{"contract": 1, "module": "x", "args": {}}"#).contains("names no module"));

@@ -13,6 +13,7 @@
 //!   run: ["systemctl restart *"]
 //! check: observe
 //! python-modules: confine
+//! accept-policy: narrow
 //! min-confinement: 2
 //! limits: {timeout: 30s, cpu-time: 10s, memory: 256MiB, output: 4MiB, processes: 64}
 //! modules:
@@ -22,6 +23,7 @@
 //!   "Install *": {allow: {write: [/srv/app]}}
 //!   "role: web": {designated: read}
 //! audit: /var/log/modbox.jsonl
+//! audit-in-results: true
 //! ```
 //!
 //! A file can contain only rules that are enforced. The key of a future feature is an unknown key, so that users do not
@@ -32,6 +34,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use crate::accept_policy::AcceptPolicy;
 use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::limit::{LimitName, LimitOverrides, parse_level};
@@ -65,6 +68,8 @@ pub struct FileRules {
     pub check: Option<CheckRule>,
     /// What `modbox-python` does with modules.
     pub python_modules: Option<PythonRule>,
+    /// What the host accepts from the policy of a task. Only the rules for every module have it.
+    pub accept_policy: Option<AcceptPolicy>,
     /// Profiles, whose paths are granted for reading. Only the rules for one module have them.
     pub profiles: Vec<Located<Profile>>,
     /// The required minimum level of confinement.
@@ -74,6 +79,8 @@ pub struct FileRules {
     /// The absolute path of an audit file, which gets a line for each run. It cannot be set for one module, because the
     /// log is opened before the module is looked up.
     pub audit: Option<Located<String>>,
+    /// Whether a result that goes to ansible-core has the audit line in it. Only the rules for every module have it.
+    pub audit_in_results: Option<bool>,
 }
 
 /// The grants of a policy file.
@@ -184,10 +191,7 @@ impl<'de> Deserialize<'de> for FileRules {
         let node = Node::deserialize(deserializer)?;
         Reader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
-            reader.rules(
-                entries,
-                "designated, designated-by-results, allow, check, python-modules, min-confinement, limits, audit",
-            )
+            reader.rules(entries, JOB_RULES)
         })
     }
 }
@@ -199,12 +203,25 @@ impl<'de> Deserialize<'de> for LimitOverrides {
     }
 }
 
+/// The keys of a file.
+const FILE_RULES: &str = "designated, designated-by-results, allow, check, python-modules, accept-policy, min-confinement, \
+     limits, modules, tasks, audit, audit-in-results";
+
+/// The keys of the rules for one job of a batch.
+const JOB_RULES: &str =
+    "designated, designated-by-results, allow, check, python-modules, min-confinement, limits, audit";
+
 /// The keys of the rules for tasks.
 const TASK_RULES: &str = "designated, designated-by-results, allow, check, python-modules, min-confinement, limits";
 
 /// The keys of the rules for one module.
 const MODULE_RULES: &str =
     "designated, designated-by-results, allow, profiles, check, python-modules, min-confinement, limits";
+
+/// Reads `true` or `false`.
+fn parse_flag(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| format!("`{text}` is neither `true` nor `false`"))
+}
 
 /// A reader of nodes that collects all errors.
 #[derive(Default)]
@@ -234,9 +251,7 @@ impl Reader {
                 _ => rest.push((key, node)),
             }
         }
-        const KNOWN: &str = "designated, designated-by-results, allow, check, python-modules, min-confinement, limits, \
-             modules, tasks, audit";
-        file.rules = self.rules(rest, KNOWN);
+        file.rules = self.rules(rest, FILE_RULES);
         file
     }
 
@@ -252,7 +267,9 @@ impl Reader {
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
                 "profiles" if known == MODULE_RULES => rules.profiles = self.profiles(node),
-                "audit" if known != MODULE_RULES && known != TASK_RULES => rules.audit = self.audit(node),
+                "audit" if [FILE_RULES, JOB_RULES].contains(&known) => rules.audit = self.audit(node),
+                "accept-policy" if known == FILE_RULES => rules.accept_policy = self.scalar(node, str::parse),
+                "audit-in-results" if known == FILE_RULES => rules.audit_in_results = self.scalar(node, parse_flag),
                 _ => self.unknown(&key, known),
             }
         }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod accept_policy;
 mod access;
 pub mod accounts;
 mod check_rule;
@@ -31,9 +32,11 @@ mod profile;
 mod python_rule;
 mod restrictions;
 pub mod run;
+mod sent_policy;
 mod single_files;
 mod task_key;
 
+pub use self::accept_policy::AcceptPolicy;
 pub use self::access::Access;
 pub use self::check_rule::CheckRule;
 pub use self::designated::Designated;
@@ -55,5 +58,6 @@ pub use self::own::{OwnerGrant, Owners};
 pub use self::places::{RESERVED, is_own, normalize};
 pub use self::profile::Profile;
 pub use self::python_rule::PythonRule;
+pub use self::sent_policy::SentPolicyError;
 pub use self::single_files::{SingleFiles, StandIn};
 pub use self::task_key::{TaskKey, TaskNames};

@@ -8,9 +8,10 @@
 //!    the later value holds.)
 //! 2. **The strictest restriction wins.** The highest required level of confinement holds. Every audit file gets its
 //!    line. The strictest `designated` holds, or `write` when no source sets it: a source can lower it and none can
-//!    raise it again. The same holds for `designated-by-results`, `check` and `python-modules`.
+//!    raise it again. The same holds for `designated-by-results`, `check`, `python-modules` and `accept-policy`.
 //! 3. **The later limit wins** over earlier ones and over the defaults. A limit protects the caller's resources, so the
-//!    caller may raise a limit of the system's file; the kernel guards the caller's own rights.
+//!    caller may raise a limit of the system's file; the kernel guards the caller's own rights. A source that only
+//!    narrows, such as the policy that a controller sends with a task, raises none.
 //!
 //! Grants that contradict each other are an error, in any order: a read-only path inside a writable one, which was
 //! meant as a restriction but which rule 1 would make void, and two host paths at one place.
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 
 use modbox_vocabulary::Limits;
 
+use crate::accept_policy::AcceptPolicy;
 use crate::access::Access;
 use crate::check_rule::CheckRule;
 use crate::designated::Designated;
@@ -68,8 +70,14 @@ pub struct Rules {
     pub python_modules: Option<PythonRule>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
+    /// What is accepted from the policy of a task.
+    pub accept_policy: Option<AcceptPolicy>,
     /// The audit files of this source.
     pub audit: Vec<PathBuf>,
+    /// Whether results for ansible-core have the audit line in them.
+    pub audit_in_results: Option<bool>,
+    /// Whether limits of this source only lower those of earlier ones.
+    pub narrows: bool,
 }
 
 /// The merged policy and limits, with the source of each setting.
@@ -87,6 +95,12 @@ pub struct MergedPolicy {
     pub check_by: String,
     /// The source of the rule for `modbox-python`.
     pub python_modules_by: String,
+    /// What is accepted from the policy of a task.
+    pub accept_policy: AcceptPolicy,
+    /// The source of the rule for policies of tasks.
+    pub accept_policy_by: String,
+    /// Whether results for ansible-core have the audit line in them.
+    pub audit_in_results: bool,
     /// The source of each limit, in the order of [`LimitName::ALL`].
     pub limits_by: Vec<(LimitName, String)>,
 }
@@ -127,19 +141,33 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     policy.set_check_rule(check);
     let (python_modules, python_modules_by) = greatest(sources, |rules| rules.python_modules);
     policy.set_python_rule(python_modules);
+    let (accept_policy, accept_policy_by) = greatest(sources, |rules| rules.accept_policy);
+    let audit_in_results = sources.iter().any(|rules| rules.audit_in_results == Some(true));
     let mut limits = Limits::default();
     let mut limits_by = Vec::new();
     for name in LimitName::ALL {
         let mut by = DEFAULT_SOURCE.to_owned();
         for rules in sources {
-            if let Some(value) = rules.limits.get(name) {
+            let value = rules.limits.get(name).filter(|value| !rules.narrows || *value < name.of(&limits));
+            if let Some(value) = value {
                 name.set(&mut limits, value);
                 by = if rules.source.is_empty() { name.switch() } else { rules.source.clone() };
             }
         }
         limits_by.push((name, by));
     }
-    Ok(MergedPolicy { policy, limits, designated_by, designated_by_results_by, check_by, python_modules_by, limits_by })
+    Ok(MergedPolicy {
+        policy,
+        limits,
+        designated_by,
+        designated_by_results_by,
+        check_by,
+        python_modules_by,
+        accept_policy,
+        accept_policy_by,
+        audit_in_results,
+        limits_by,
+    })
 }
 
 /// Returns the greatest value of a rule, and its source. Only policy files have such rules.
@@ -204,6 +232,22 @@ mod tests {
             [LimitName::Memory, LimitName::Files, LimitName::Disk, LimitName::Tmp].map(by),
             ["system", "user", "--max-disk", "default"]
         );
+    }
+
+    #[test]
+    fn a_source_that_narrows_raises_no_limit() {
+        let mut host = Rules { source: "host".to_owned(), ..Rules::default() };
+        host.limits.set(LimitName::Files, 10);
+        let mut play = Rules { source: "play".to_owned(), narrows: true, ..Rules::default() };
+        let defaults = Limits::default();
+        for (name, value) in [(LimitName::Files, 20), (LimitName::Memory, 1), (LimitName::Disk, u64::MAX)] {
+            play.limits.set(name, value);
+        }
+        let merged = merge(&[host, play]).unwrap();
+        let limits = merged.limits;
+        assert_eq!((limits.max_files, limits.max_memory, limits.max_disk), (10, 1, defaults.max_disk));
+        let by = |name| merged.limits_by.iter().find(|(other, _)| *other == name).unwrap().1.as_str();
+        assert_eq!([LimitName::Files, LimitName::Memory, LimitName::Disk].map(by), ["host", "play", "default"]);
     }
 
     #[test]

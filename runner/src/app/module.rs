@@ -172,6 +172,12 @@ impl Module {
         &self.path
     }
 
+    /// Returns the path for reports: that of a module that arrived with its imports is the one in its payload.
+    #[must_use]
+    pub fn shown_path(&self) -> &Path {
+        self.path.strip_prefix(NOWHERE).unwrap_or(&self.path)
+    }
+
     /// Returns the size in bytes; that of a wasm module excludes a `#!` line.
     #[must_use]
     pub fn size(&self) -> u64 {

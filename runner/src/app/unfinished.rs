@@ -54,7 +54,7 @@ impl Report {
 
     /// Returns the report with which a run begins, so that every run has a result.
     pub(super) fn of_module(module: &Module, policy: &Policy) -> Self {
-        let mut report = Self::pending(module.path());
+        let mut report = Self::pending(module.shown_path());
         module.digest().clone_into(&mut report.module.digest);
         let version = module.metadata().map(|metadata| metadata.version.clone());
         report.module.version = version.filter(|version| !version.is_empty());

@@ -7,6 +7,7 @@ use std::time::Duration;
 use modbox_contract::{Dict, ModuleResult};
 use modbox_vocabulary::Limits;
 
+use crate::app::audit::{AuditedRun, ToldRecord};
 use crate::app::{Arguments, Module, Report, RunRequest, Scrutiny};
 use crate::cli::args::{AnsiballzForm, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
@@ -28,6 +29,10 @@ pub(crate) struct AnsibleCall<'a> {
     pub(crate) args: Dict,
     /// Time limit, instead of the default one. A policy may set a shorter one.
     pub(crate) limit: Option<Duration>,
+    /// Text of the policy that came with the task.
+    pub(crate) policy: Option<&'a str>,
+    /// Whether the result has the audit line in it, also if no policy file says so.
+    pub(crate) audit: bool,
 }
 
 /// The report of a run, and the error if the audit line could not be written.
@@ -43,8 +48,9 @@ pub(crate) fn run(
     call: AnsibleCall<'_>,
     open: impl FnOnce() -> Result<Module, Failure>,
 ) -> Result<AnsweredRun, Failure> {
-    let AnsibleCall { path, name, args, limit } = call;
-    let settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
+    let AnsibleCall { path, name, args, limit, policy, audit: is_asked } = call;
+    let mut settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
+    policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let module = audit.loaded(path, open())?;
     let mut effective = settings.for_module(name, module.digest()).or_usage()?;
@@ -65,10 +71,18 @@ pub(crate) fn run(
         ..RunRequest::new(name, Arguments::Complete(args), &effective.policy, &effective.limits)
     };
     let pending = audit.start(context, &module, &request)?;
+    let is_told = is_asked || effective.audit_in_results;
+    let told = is_told.then(|| ToldRecord::new(&AuditedRun::of(&module, &request)));
     let python =
         settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
-    let report = runner(context, None, python).run(&module, &request);
+    let mut report = runner(context, None, python).run(&module, &request);
+    // What a module says of itself in this place is not an audit line.
+    report.result.set_told(None);
     let audited = pending.finish(&report);
+    if let Some(told) = told {
+        let told = told.finish(&report, ExitStatus::from(&report) as u8);
+        report.result.set_told(Some(told));
+    }
     Ok((report, audited))
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use modbox_contract::{Dict, Value, decode};
+use modbox_contract::{Dict, Value};
+use modbox_fleet::envelope::Envelope;
 use modbox_fleet::module_digest::ModuleDigest;
 
 use crate::app::{Module, ModuleFile};
@@ -31,24 +32,22 @@ pub(crate) fn name(module: ModuleDigest, args: &Dict) -> String {
 /// As [`ansible_call::run`].
 pub(crate) fn run(
     context: &Context,
-    module: ModuleDigest,
+    task: Envelope,
     bytes: Vec<u8>,
-    args: Dict,
     limit: Option<Duration>,
 ) -> Result<AnsweredRun, Failure> {
+    let Envelope { module, args, policy, audit } = task;
     let name = name(module, &args);
     let path = Path::new(&name);
     let file = ModuleFile { path: path.to_owned(), bytes: bytes.into() };
-    ansible_call::run(context, AnsibleCall { path, name: &name, args, limit }, || Ok(Module::new(file, None)))
+    let call = AnsibleCall { path, name: &name, args, limit, policy: policy.as_deref(), audit };
+    ansible_call::run(context, call, || Ok(Module::new(file, None)))
 }
 
 /// Runs the task of a job.
-pub(crate) fn perform(context: &Context, module: &str, args: &str, limit: Duration) -> Result<RunSummary, Failure> {
-    let module: ModuleDigest = module.parse().or_internal()?;
-    let Ok(Value::Dict(args)) = decode(args) else {
-        return Err(anyhow::anyhow!("the arguments of the job are not a dict")).or_internal();
-    };
-    let bytes = kept(context, module)?.context("the module of the job is not kept any more; run the task again");
-    let (report, audited) = run(context, module, bytes.or_unavailable()?, args, Some(limit))?;
+pub(crate) fn perform(context: &Context, task: &str, limit: Duration) -> Result<RunSummary, Failure> {
+    let task = Envelope::parse(task.as_bytes()).or_internal()?;
+    let bytes = kept(context, task.module)?.context("the module of the job is not kept any more; run the task again");
+    let (report, audited) = run(context, task, bytes.or_unavailable()?, Some(limit))?;
     Ok(job_summary::of_audited(report, false, audited))
 }

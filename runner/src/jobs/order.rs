@@ -48,10 +48,8 @@ pub enum JobWork {
     Task(String),
     /// `modbox task --async`.
     Sent {
-        /// The digest of the module.
-        module: String,
-        /// The module's arguments as JSON.
-        args: String,
+        /// The task as its controller sent it, as JSON.
+        task: String,
         /// Time limit of the run.
         limit: Duration,
     },

@@ -12,6 +12,7 @@ mod actor;
 mod arguments;
 mod file;
 mod record;
+mod told;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,7 @@ pub use self::file::AuditError;
 use self::file::AuditFile;
 use self::record::Record;
 pub use self::record::{AuditedCommit, AuditedRun, CommitOutcome};
+pub use self::told::ToldRecord;
 use crate::app::report::Report;
 
 /// Audit log of a process, shared by all of its runs and threads.

@@ -134,11 +134,11 @@ pub(super) struct Record {
 impl Record {
     /// Starts the record of a run. Until it is completed, it says that the run was interrupted.
     pub(super) fn new(run: &AuditedRun<'_>, actor: &Actor) -> Self {
-        let mut record = Self::not_loaded(run.module.path(), actor, SystemTime::now());
+        let mut record = Self::not_loaded(run.module.shown_path(), actor, SystemTime::now());
         let (args, secrets) = arguments::masked(run.module, run.arguments, run.no_log);
         (record.secrets, record.no_log) = (secrets, run.no_log);
         let kind = run.module.detection().ok().map(|found| found.kind);
-        record.put("module", module(run.module.path(), Some(run.name), kind, Some(run.module.digest())));
+        record.put("module", module(run.module.shown_path(), Some(run.name), kind, Some(run.module.digest())));
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
         record.put("become_user", run.user.map_or(Value::Null, |user| json(&RunUser::from(user))));
@@ -251,6 +251,11 @@ impl Record {
     /// Returns the line, including its line end.
     pub(super) fn to_line(&self) -> String {
         encode(&Value::Dict(self.line.clone())) + "\n"
+    }
+
+    /// Returns the line as an object.
+    pub(super) fn into_value(self) -> Value {
+        Value::Dict(self.line)
     }
 
     fn put(&mut self, key: &str, value: Value) {

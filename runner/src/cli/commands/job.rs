@@ -103,8 +103,9 @@ fn perform(context: &Context, work: &JobWork) -> Result<FinishedRun, Failure> {
             perform_command(context, command, args).map(|summary| FinishedRun { summary, end: String::new() })
         }
         JobWork::Task(task) => TaskJob::decode(task).or_internal()?.perform(context),
-        JobWork::Sent { module, args, limit } => sent_module::perform(context, module, args, *limit)
-            .map(|summary| FinishedRun { summary, end: String::new() }),
+        JobWork::Sent { task, limit } => {
+            sent_module::perform(context, task, *limit).map(|summary| FinishedRun { summary, end: String::new() })
+        }
         JobWork::Packed { program, limit } => python_program::job::perform(context, program, *limit)
             .map(|summary| FinishedRun { summary, end: String::new() }),
     }

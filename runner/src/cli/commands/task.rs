@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use modbox_contract::{Dict, ModuleResult, Release, Value, encode};
+use modbox_contract::{ModuleResult, Release, Value, encode};
 use modbox_fleet::envelope::{Envelope, EnvelopeError};
 use modbox_fleet::module_digest::ModuleDigest;
 use modbox_fleet::modules::MAX_MODULE;
@@ -18,13 +18,14 @@ use crate::cli::args::TaskArgs;
 use crate::cli::commands::job;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::settings::MAX_POLICY;
 use crate::cli::task_args::MAX_ARGS;
 use crate::cli::{bounded, fleet_folder, output, sent_module};
 use crate::jobs::order::{JobRequest, JobWork};
 use crate::jobs::{file, monitor};
 
-/// Maximum bytes of a task: its arguments, and the rest.
-const MAX_TASK: u64 = MAX_ARGS + (1 << 10);
+/// Maximum bytes of a task: its arguments, its policy, and the rest.
+const MAX_TASK: u64 = MAX_ARGS + 2 * MAX_POLICY + (1 << 10);
 
 /// Maximum bytes that are read and dropped after a failure, so that a controller that still sends hears of it.
 const MAX_REST: u64 = 256 << 20;
@@ -55,34 +56,28 @@ fn store(context: &Context, digest: ModuleDigest) -> Result<ExitStatus, Failure>
 
 fn run_task(context: &Context, task: &TaskArgs) -> Result<ExitStatus, Failure> {
     let bytes = bounded::read_stream(io::stdin().lock(), MAX_TASK).context("failed to read the task").or_usage()?;
-    let Envelope { module, args } = match Envelope::parse(&bytes) {
+    let envelope = match Envelope::parse(&bytes) {
         Err(EnvelopeError::Newer(_)) => return need(Need::Runner),
         parsed => parsed.or_usage()?,
     };
-    let Some(kept) = sent_module::kept(context, module)? else { return need(Need::Module) };
+    let Some(kept) = sent_module::kept(context, envelope.module)? else { return need(Need::Module) };
     match task.background {
-        Some(limit) => start(context, task, module, &args, limit),
-        None => ansible_call::answer(context, sent_module::run(context, module, kept, args, None)),
+        Some(limit) => start(context, task, &envelope, limit),
+        None => ansible_call::answer(context, sent_module::run(context, envelope, kept, None)),
     }
 }
 
 /// Starts a job that runs the task, and prints what `async_wrapper` would print.
-fn start(
-    context: &Context,
-    task: &TaskArgs,
-    module: ModuleDigest,
-    args: &Dict,
-    limit: Duration,
-) -> Result<ExitStatus, Failure> {
-    let release =
-        args.get("_ansible_version").and_then(Value::as_str).map_or_else(Release::default, Release::of_version);
+fn start(context: &Context, task: &TaskArgs, envelope: &Envelope, limit: Duration) -> Result<ExitStatus, Failure> {
+    let version = envelope.args.get("_ansible_version").and_then(Value::as_str);
+    let release = version.map_or_else(Release::default, Release::of_version);
     let folder = job::job_folder(&task.jobs, &context.environment).or_usage()?;
     let order = JobRequest {
         name: file::new_name(release),
         folder: folder.clone(),
         release,
-        module: sent_module::name(module, args),
-        work: JobWork::Sent { module: module.to_string(), args: encode(&Value::Dict(args.clone())), limit },
+        module: sent_module::name(envelope.module, &envelope.args),
+        work: JobWork::Sent { task: envelope.to_json(), limit },
         is_followed: false,
     };
     let started = monitor::start(Path::new(THIS_PROGRAM), &order).context("failed to start the job").or_internal()?;

@@ -15,7 +15,7 @@ use crate::cli::settings::exposure::{self, Exposure};
 use crate::cli::settings::grants;
 
 /// Maximum bytes of a policy file. No hand-written policy is longer.
-const MAX_POLICY: u64 = 1 << 20;
+pub(crate) const MAX_POLICY: u64 = 1 << 20;
 
 /// How a policy file was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,9 +110,11 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         designated_by_results: rules.designated_by_results,
         check: rules.check,
         python_modules: rules.python_modules,
+        accept_policy: rules.accept_policy,
         min_confinement: rules.min_confinement,
         limits: rules.limits.clone(),
         audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),
+        audit_in_results: rules.audit_in_results,
         ..Rules::default()
     };
     let (mut places, mut wrong) = (Vec::new(), Vec::new());

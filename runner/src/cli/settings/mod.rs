@@ -5,6 +5,7 @@ pub(crate) mod exposure;
 mod files;
 mod grants;
 mod python;
+mod sent_policy;
 mod switches;
 
 use std::fmt;
@@ -17,8 +18,9 @@ use modbox_policy::{
 };
 
 use self::files::FileChoice;
-pub(crate) use self::files::{PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
+pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
+use self::sent_policy::SentPolicy;
 use crate::app::library::Place;
 use crate::app::reaches_out;
 use crate::cli::args::{GrantArgs, LimitArgs};
@@ -32,6 +34,8 @@ pub(crate) struct Settings {
     general: Vec<Rules>,
     modules: Vec<KeyedRules<ModuleKey>>,
     tasks: Vec<KeyedRules<TaskKey>>,
+    /// The policy that a controller sent with the task.
+    sent: Option<SentPolicy>,
     switches: Rules,
     /// Whether no run gets the network.
     withholds_network: bool,
@@ -66,6 +70,7 @@ impl Settings {
             general: Vec::new(),
             modules: Vec::new(),
             tasks: Vec::new(),
+            sent: None,
             switches: Rules::default(),
             withholds_network: false,
         };
@@ -95,6 +100,18 @@ impl Settings {
             self.tasks.extend(file.tasks.into_iter().map(of_task));
         }
         Ok(found)
+    }
+
+    /// Adds the policy that a controller sent with a task, as far as the policy files of this host accept it.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a policy file, names something that does not exist, or is not accepted.
+    pub(crate) fn add_sent(&mut self, text: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(text.len() as u64 <= MAX_POLICY, "the policy of the task is longer than {MAX_POLICY} bytes");
+        let accepted = merge(&self.general).context("the grants contradict each other")?.accept_policy;
+        self.sent = Some(SentPolicy::resolve(&self.environment, text, accepted)?);
+        Ok(())
     }
 
     /// Makes paths grant nothing that a play makes from results of modules.
@@ -195,7 +212,9 @@ impl Settings {
 
     fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
         let rules = self.modules.iter().filter(|rules| rules.key.value.matches(name, digest));
-        rules.map(|rules| rules.resolved(&self.environment)).collect()
+        let mut rules = rules.map(|rules| rules.resolved(&self.environment)).collect::<anyhow::Result<Vec<_>>>()?;
+        rules.extend(self.sent.iter().flat_map(|sent| sent.of_module(name, digest)));
+        Ok(rules)
     }
 
     fn of_task(&self, task: &TaskNames) -> anyhow::Result<Vec<Rules>> {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
 use modbox_policy::{
-    Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, PythonRule, Rules, merge,
+    AcceptPolicy, Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, PythonRule, Rules,
+    merge,
 };
 
 use crate::cli::context::Context;
@@ -81,6 +82,11 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         place: None,
         kind: Kind::Warning,
         text: "with `python-modules: observe`, modules that `modbox-python` runs are not confined".to_owned(),
+    }));
+    findings.extend((file.rules.accept_policy == Some(AcceptPolicy::Grants)).then(|| Finding {
+        place: None,
+        kind: Kind::Warning,
+        text: "with `accept-policy: grants`, a controller grants to its tasks whatever it sends".to_owned(),
     }));
     let general = check_rules(environment, &file.rules, "the file", &mut findings);
     add_contradictions(&[&general], &mut findings);

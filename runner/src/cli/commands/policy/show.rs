@@ -155,6 +155,8 @@ impl PolicyListing<'_> {
             ("designated_by_results", by_results),
             ("check", setting(policy.check_rule().as_str(), &effective.check_by)),
             ("python_modules", setting(policy.python_rule().as_str(), &effective.python_modules_by)),
+            ("accept_policy", setting(effective.accept_policy.as_str(), &effective.accept_policy_by)),
+            ("audit_in_results", effective.audit_in_results.into()),
             ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
@@ -183,6 +185,10 @@ impl PolicyListing<'_> {
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
         let _ = writeln!(text, "check: {} ({})", policy.check_rule(), effective.check_by);
         let _ = writeln!(text, "python-modules: {} ({})", policy.python_rule(), effective.python_modules_by);
+        let _ = writeln!(text, "accept-policy: {} ({})", effective.accept_policy, effective.accept_policy_by);
+        if effective.audit_in_results {
+            text += "audit-in-results: true\n";
+        }
         if let Some(user) = policy.user() {
             let _ = writeln!(text, "user: {} (--become-user)", user.name);
         }
