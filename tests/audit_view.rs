@@ -261,3 +261,30 @@ fn a_reader_that_stops_is_not_an_error() {
     let output = output.unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
+
+#[test]
+fn a_log_of_several_hosts_names_them() {
+    let dir = TestDir::new();
+    let of_host = |name: &str, status: &str| json!({"host": name, "task": format!("Task of {name}"), "exit": u8::from(status != "ok")});
+    let run = |time: &str, host: &str, status: &str| {
+        line(&format!("2026-11-24T{time}:00Z"), "ping", status, &of_host(host, status))
+    };
+    dir.write("log", run("08:00", "web1", "ok") + &run("09:00", "web2", "failed") + &run("10:00", "<b>db</b>", "ok"));
+    let audit =
+        |switches: &[&str]| Modbox::new(&dir).arg("audit").args(switches).arg("log").run().exits_with(0).stdout_text();
+    let table = audit(&[]);
+    let hosts: Vec<&str> = table.lines().map(|row| row.split_whitespace().last().unwrap()).collect();
+    assert_eq!(hosts, ["HOST", "web1", "web2", "<b>db</b>"], "{table}");
+    assert_eq!(audit(&["--host", "web*"]).lines().count(), 3);
+    let page = audit(&["--html"]);
+    for shown in ["<b>3</b> hosts", "<h2>Hosts</h2>", "<dd>Task of web2</dd>", "&lt;b&gt;db&lt;/b&gt;"] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    assert!(!page.contains("<b>db"));
+    // Two machines' own logs have no names from a controller.
+    let own = |host: &str| line("2026-11-24T08:00:00Z", "ping", "ok", &json!({"who": {"host": host}}));
+    dir.write("log", own("a") + &own("b"));
+    assert!(audit(&[]).contains("HOST\n"));
+    dir.write("log", own("a") + &own("a"));
+    assert!(!audit(&[]).contains("HOST"));
+}

@@ -30,6 +30,8 @@ mod modules;
 mod powershell;
 // Collections of components, installed and used by Ansible.
 mod oracle_collection;
+// What the collection does on the controller beside its tasks.
+mod oracle_controller;
 // Hosts that lack modbox get it from the controller.
 mod oracle_fleet;
 // The status of jobs, from modbox and from Ansible.

@@ -7,7 +7,8 @@ use flate2::{Compression, GzBuilder};
 use modbox_python_json::{Dict, Value};
 use tar::{Builder, EntryType, Header, HeaderMode};
 
-use crate::files::{Collection, CollectionError, Files, line, sha256};
+use crate::digest::sha256;
+use crate::files::{Collection, CollectionError, Files, line};
 
 /// Format of both lists (ansible-core 2.19, `ansible.galaxy.collection`).
 const FORMAT: i64 = 1;

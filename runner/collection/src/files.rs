@@ -5,17 +5,29 @@ use std::io::{self, Write as _};
 
 use flate2::{Compression, GzBuilder};
 use modbox_python_json::{Dict, Value, encode};
-use sha2::{Digest, Sha256};
 
+use crate::digest::sha256;
 use crate::manual::Manual;
 use crate::name::{CollectionName, Version, is_part};
+use crate::runner::{self, Runner};
 
-/// The plugins of modbox's own collection: the action plugin that runs components, and its parts.
-const PLUGINS: [(&str, &str); 3] = [
+/// What only modbox's own collection has: the action plugin that runs components with its parts, the callback that collects
+/// audit lines, and the role that installs modbox.
+const OWN: [(&str, &str); 10] = [
     ("plugins/action/component.py", include_str!("../data/plugins/action/component.py")),
+    ("plugins/callback/audit.py", include_str!("../data/plugins/callback/audit.py")),
+    ("plugins/lookup/runner.py", include_str!("../data/plugins/lookup/runner.py")),
+    ("plugins/plugin_utils/audit.py", include_str!("../data/plugins/plugin_utils/audit.py")),
     ("plugins/plugin_utils/runners.py", include_str!("../data/plugins/plugin_utils/runners.py")),
     ("plugins/plugin_utils/target.py", include_str!("../data/plugins/plugin_utils/target.py")),
+    ("roles/install/defaults/main.yml", include_str!("../data/roles/install/defaults/main.yml")),
+    ("roles/install/meta/argument_specs.yml", include_str!("../data/roles/install/meta/argument_specs.yml")),
+    ("roles/install/meta/main.yml", include_str!("../data/roles/install/meta/main.yml")),
+    ("roles/install/tasks/main.yml", include_str!("../data/roles/install/tasks/main.yml")),
 ];
+
+/// Path of the list of runners.
+const RUNNERS: &str = "meta/runners.json";
 
 /// Oldest ansible-core that the action plugin is compared with.
 const REQUIRES_ANSIBLE: &str = ">=2.16.0";
@@ -42,6 +54,8 @@ pub struct Collection {
     pub description: String,
     /// The modules.
     pub modules: Vec<CollectionModule>,
+    /// The runners that may be sent to hosts. If there is none, the collection takes whichever the controller has.
+    pub runners: Vec<Runner>,
     /// Version of modbox that made it.
     pub made_by: String,
 }
@@ -57,6 +71,12 @@ pub enum CollectionError {
     /// Two modules with one name.
     #[error("two modules have the name `{0}`")]
     Twice(String),
+    /// Two runners for one architecture.
+    #[error("two runners are for `{0}`; name one for each architecture")]
+    RunnerTwice(&'static str),
+    /// Runners for a collection that sends none.
+    #[error("only the collection {0} sends runners; build that one with them")]
+    NoRunners(CollectionName),
     /// No module.
     #[error("a collection needs a module")]
     Empty,
@@ -86,6 +106,7 @@ impl Collection {
     /// The collection has no module, or a module whose name is invalid or occurs twice.
     pub fn files(&self) -> Result<Files, CollectionError> {
         self.check_names()?;
+        self.check_runners()?;
         let mut files = Files::new();
         let mut digests = Dict::new();
         for module in &self.modules {
@@ -98,9 +119,24 @@ impl Collection {
         files.insert("meta/runtime.yml".to_owned(), line(&self.runtime()));
         files.insert("README.md".to_owned(), self.readme().into_bytes());
         if self.name == CollectionName::own() {
-            files.extend(PLUGINS.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())));
+            files.extend(OWN.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())));
+        }
+        if !self.runners.is_empty() {
+            files.insert(RUNNERS.to_owned(), line(&runner::list(&self.runners)));
         }
         Ok(files)
+    }
+
+    fn check_runners(&self) -> Result<(), CollectionError> {
+        if !self.runners.is_empty() && self.name != CollectionName::own() {
+            return Err(CollectionError::NoRunners(CollectionName::own()));
+        }
+        let mut machines: Vec<&'static str> = self.runners.iter().map(|runner| runner.machine).collect();
+        machines.sort_unstable();
+        match machines.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(CollectionError::RunnerTwice(pair[0])),
+            None => Ok(()),
+        }
     }
 
     fn check_names(&self) -> Result<(), CollectionError> {
@@ -156,11 +192,6 @@ fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Returns the SHA-256 of bytes in hex.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns a value as one line of JSON.
 pub(crate) fn line(value: &Value) -> Vec<u8> {
     let mut text = encode(value);
@@ -183,6 +214,7 @@ mod tests {
             version: "1.0.0".parse().unwrap(),
             description: "Modules.".to_owned(),
             modules: modules.iter().map(module).collect(),
+            runners: Vec::new(),
             made_by: "0".to_owned(),
         }
     }
@@ -204,6 +236,20 @@ mod tests {
         let runtime = String::from_utf8(files["meta/runtime.yml"].clone()).unwrap();
         assert!(runtime.contains(r#""two": {"action_plugin": "modbox.modbox.component"}"#), "{runtime}");
         assert!(collection("modbox", &["one"]).files().unwrap().contains_key("plugins/action/component.py"));
+    }
+
+    #[test]
+    fn only_the_own_collection_lists_runners() {
+        let runner = Runner { machine: "x86_64", digest: "0a".repeat(32) };
+        let with = |namespace: &str, runners: &[&Runner]| {
+            let runners = runners.iter().map(|runner| (*runner).clone()).collect();
+            Collection { runners, ..collection(namespace, &["one"]) }.files()
+        };
+        let files = with("modbox", &[&runner]).unwrap();
+        assert_eq!(files[RUNNERS], format!("{{\"x86_64\": \"sha256:{}\"}}\n", runner.digest).into_bytes());
+        assert!(!with("modbox", &[]).unwrap().contains_key(RUNNERS));
+        assert!(with("acme", &[&runner]).unwrap_err().to_string().contains("modbox.modbox"));
+        assert!(with("modbox", &[&runner, &runner]).unwrap_err().to_string().contains("`x86_64`"));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | [`name`] | names of collections and versions |
 //! | [`manual`] | the manual of a module as a file of Python |
 //! | [`files`] | the files of a collection |
+//! | [`runner`] | the copies of modbox that may be sent to hosts |
 //! | [`archive`] | the archive that is installed |
 //!
 //! The crate reads and writes no files: what it is given and what it returns are bytes. The same input gives the same bytes.
@@ -18,6 +19,8 @@
 #![deny(missing_docs)]
 
 pub mod archive;
+mod digest;
 pub mod files;
 pub mod manual;
 pub mod name;
+pub mod runner;

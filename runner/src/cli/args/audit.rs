@@ -28,6 +28,10 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "PATTERN", help_heading = "Filters")]
     pub(crate) module: Option<NamePattern>,
 
+    /// Only hosts whose name fits: that which the controller has for the host, or else its own.
+    #[arg(long, value_name = "PATTERN", help_heading = "Filters")]
+    pub(crate) host: Option<NamePattern>,
+
     /// Show limits, errors, denials with what allows them, grants and notes of each run.
     #[arg(short, long, help_heading = "Output", conflicts_with = "json")]
     pub(crate) verbose: bool,
@@ -40,12 +44,13 @@ pub(crate) struct AuditArgs {
 }
 
 const AUDIT_HELP: &str = "\
-modbox run --audit FILE and the key `audit` of a policy file write such logs. A line that is not one of an audit log is \
-named on stderr and left out.
+modbox run --audit FILE and the key `audit` of a policy file write such logs, and so does the callback modbox.modbox.audit of \
+Ansible for all hosts. A line that is not one of an audit log is named on stderr and left out.
 
 Examples:
   modbox audit --since 2h --failed -v audit.jsonl
   modbox audit --denied --json audit.jsonl
+  modbox audit --host 'web*' modbox-audit.jsonl
   modbox audit --html audit.jsonl > audit.html
 
 Exit status: 0 shown, also if nothing fits · 2 usage · 3 a log cannot be read.";

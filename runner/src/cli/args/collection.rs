@@ -35,6 +35,10 @@ pub(crate) struct CollectionBuildArgs {
     /// Description of the collection, one sentence.
     #[arg(long, default_value = "Modules that run in the sandbox of modbox.")]
     pub(crate) description: String,
+    /// Copy of modbox that may be sent to hosts, for one architecture; the collection then takes no others. Only for
+    /// modbox.modbox.
+    #[arg(long = "runner", value_name = "FILE")]
+    pub(crate) runners: Vec<PathBuf>,
     /// Folder for the archive.
     #[arg(long, short, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
@@ -47,6 +51,7 @@ Examples:
   modbox collection build
   modbox collection build --namespace acme --name web --version 1.4.0 ./mymodules
   ansible-galaxy collection install acme-web-1.4.0.tar.gz --offline
+  modbox collection build --runner modbox-linux-x86_64 --runner modbox-linux-aarch64
 
 Tasks name the modules in full, such as acme.web.ping. Hosts need modbox; a component is sent to a host when it is first \
 used there. A collection other than modbox.modbox depends on it, since it has the action plugin that does this. The same \

@@ -43,6 +43,7 @@ pub(crate) fn circumstances(entry: &AuditEntry) -> Vec<Detail> {
     let inner = |key, inner| entry.inner(key, inner).map(text).unwrap_or_default();
     let check = entry.field("check_mode").and_then(Value::as_bool) == Some(true);
     let facts = [
+        ("task", entry.field("task").map(text).unwrap_or_default()),
         ("path", entry.path()),
         ("digest", inner("module", "digest")),
         ("arguments", entry.field("args").map(text).unwrap_or_default()),

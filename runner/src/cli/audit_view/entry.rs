@@ -99,6 +99,12 @@ impl AuditEntry {
         }
     }
 
+    /// Returns the host: by the name that the controller has for it, else by its own; empty if neither is known.
+    pub(crate) fn host(&self) -> String {
+        let named = self.field("host").map(text).filter(|name| !name.is_empty());
+        named.or_else(|| self.inner("who", "host").map(text)).unwrap_or_default()
+    }
+
     /// Returns how long the run took, in microseconds.
     pub(crate) fn micros(&self) -> u64 {
         self.fields.get("duration_us").and_then(Value::as_int).and_then(|us| u64::try_from(us).ok()).unwrap_or_default()

@@ -18,6 +18,8 @@ pub(crate) struct AuditFilter {
     pub(crate) failed: bool,
     /// The module's name, path or file name fits.
     pub(crate) module: Option<NamePattern>,
+    /// The host's name fits.
+    pub(crate) host: Option<NamePattern>,
 }
 
 impl AuditFilter {
@@ -32,6 +34,7 @@ impl AuditFilter {
             && (!self.denied || entry.is_denied())
             && (!self.failed || entry.has_failed())
             && self.module.as_ref().is_none_or(named)
+            && self.host.as_ref().is_none_or(|pattern| pattern.matches(&entry.host()))
     }
 }
 

@@ -26,8 +26,8 @@ const MAX_DETAIL: usize = 8 << 10;
 /// Details of a run. The log has fewer.
 const MAX_DETAILS: usize = 400;
 
-/// Modules in the summary.
-const MAX_MODULES: usize = 200;
+/// Modules, and hosts, in the summary.
+const MAX_NAMES: usize = 200;
 
 /// A page that is put together.
 #[derive(Debug, Default)]
@@ -73,18 +73,24 @@ impl AuditPage {
         let mut text = format!(
             "<header>\n<h1>Audit log</h1>\n<p>{span}</p>\n</header>\n<main>\n<section class=\"cards\" aria-label=\"Summary\">\n"
         );
-        let modules = self.summary.by_module();
+        let (modules, hosts) = (self.summary.by_module(), self.summary.by_host());
         let cards = [
             (all.runs, "runs", ""),
             (all.failed, "failed", if all.failed > 0 { "bad" } else { "" }),
             (all.denied, "with denials", if all.denied > 0 { "warn" } else { "" }),
             (modules.len() as u64, "modules", ""),
         ];
-        for (count, label, class) in cards {
+        // The log of one machine has nothing to compare.
+        let has_hosts = hosts.len() > 1;
+        let of_hosts = has_hosts.then_some((hosts.len() as u64, "hosts", ""));
+        for (count, label, class) in cards.into_iter().chain(of_hosts) {
             let _ = writeln!(text, "<div class=\"card {class}\"><b>{count}</b> {label}</div>");
         }
         text.push_str("</section>\n");
-        push_modules(&mut text, &modules);
+        push_counts(&mut text, "Module", &modules);
+        if has_hosts {
+            push_counts(&mut text, "Host", &hosts);
+        }
         let listed = self.runs.len() as u64;
         let note = match all.runs > listed {
             true => {
@@ -101,7 +107,7 @@ impl AuditPage {
              <output id=\"count\" aria-live=\"polite\"></output>\n</form>\n\
              <table id=\"runs\">\n<thead><tr>"
         );
-        let columns = ["Time (UTC)", "Module", "Kind", "Status", "Exit", "User", "Duration", "Denials"];
+        let columns = ["Time (UTC)", "Module", "Kind", "Status", "Exit", "User", "Duration", "Denials", "Host"];
         for (number, column) in columns.iter().enumerate() {
             let class = if matches!(number, 4 | 6 | 7) { " class=\"number\"" } else { "" };
             let _ = write!(text, "<th scope=\"col\"{class}>{column}</th>");
@@ -110,20 +116,20 @@ impl AuditPage {
     }
 }
 
-/// Appends the table of modules.
-fn push_modules(text: &mut String, modules: &[(&str, RunCounts)]) {
-    if modules.is_empty() {
+/// Appends the table of what has a name, such as modules.
+fn push_counts(text: &mut String, what: &str, named: &[(&str, RunCounts)]) {
+    if named.is_empty() {
         return;
     }
-    let open = if modules.len() <= 12 { " open" } else { "" };
+    let open = if named.len() <= 12 { " open" } else { "" };
     let _ = write!(
         text,
-        "<details class=\"modules\"{open}><summary><h2>Modules</h2></summary>\n<table>\n<thead><tr>\
-         <th scope=\"col\">Module</th><th scope=\"col\" class=\"number\">Runs</th>\
+        "<details class=\"modules\"{open}><summary><h2>{what}s</h2></summary>\n<table>\n<thead><tr>\
+         <th scope=\"col\">{what}</th><th scope=\"col\" class=\"number\">Runs</th>\
          <th scope=\"col\" class=\"number\">Failed</th><th scope=\"col\" class=\"number\">With denials</th>\
          <th scope=\"col\" class=\"number\">Denials</th><th scope=\"col\">Share failed</th></tr></thead>\n<tbody>\n"
     );
-    for (name, counts) in modules.iter().take(MAX_MODULES) {
+    for (name, counts) in named.iter().take(MAX_NAMES) {
         let RunCounts { runs, failed, denied, denials } = counts;
         let _ = writeln!(
             text,
@@ -136,8 +142,8 @@ fn push_modules(text: &mut String, modules: &[(&str, RunCounts)]) {
         );
     }
     text.push_str("</tbody>\n</table>\n");
-    if let Some(more) = modules.len().checked_sub(MAX_MODULES).filter(|more| *more > 0) {
-        let _ = writeln!(text, "<p>and {more} more modules</p>");
+    if let Some(more) = named.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
+        let _ = writeln!(text, "<p>and {more} more</p>");
     }
     text.push_str("</details>\n");
 }
@@ -155,8 +161,8 @@ fn run(entry: &AuditEntry) -> String {
         "<tbody{}>\n<tr class=\"run\"><td data-key=\"{micros}\">{}</td>\
          <td class=\"name\"><details><summary>{}</summary></details></td><td>{}</td>\
          <td><span class=\"status {class}\">{}</span></td><td class=\"number\">{exit}</td><td>{}</td>\
-         <td class=\"number\" data-key=\"{}\">{}</td><td class=\"number\">{denials}</td></tr>\n\
-         <tr class=\"more\"><td colspan=\"8\"><dl>\n",
+         <td class=\"number\" data-key=\"{}\">{}</td><td class=\"number\">{denials}</td><td>{}</td></tr>\n\
+         <tr class=\"more\"><td colspan=\"9\"><dl>\n",
         if entry.is_denied() { " class=\"has-denials\"" } else { "" },
         entry.time_text(),
         cell(entry.module()),
@@ -165,6 +171,7 @@ fn run(entry: &AuditEntry) -> String {
         cell(entry.user()),
         entry.micros(),
         duration_text(entry.micros()),
+        cell(entry.host()),
     );
     for detail in course(entry).into_iter().chain(circumstances(entry)).take(MAX_DETAILS) {
         let detail_text = Escaped(&detail.text, MAX_DETAIL);

@@ -1,17 +1,17 @@
-//! Counts of runs, in all and by module.
+//! Counts of runs, in all, by module and by host.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::cli::audit_view::entry::AuditEntry;
 
-/// Modules that are counted one by one. A log with more names is hostile, or was made by a program.
-const MAX_MODULES: usize = 1000;
+/// Names that are counted one by one. A log with more modules is hostile, or was made by a program.
+const MAX_NAMES: usize = 1000;
 
-/// Characters of a module's name that are told apart.
+/// Characters of a name that are told apart.
 const MAX_NAME: usize = 200;
 
-/// Name of all modules beyond [`MAX_MODULES`].
+/// Name of all beyond [`MAX_NAMES`].
 const OTHERS: &str = "(others)";
 
 /// Counts of some runs.
@@ -34,7 +34,27 @@ pub(crate) struct AuditSummary {
     pub(crate) all: RunCounts,
     /// Beginnings of the first and of the last run.
     pub(crate) span: Option<(SystemTime, SystemTime)>,
-    modules: BTreeMap<String, RunCounts>,
+    modules: CountsByName,
+    hosts: CountsByName,
+}
+
+/// Counts of runs by names, of which there may be any number.
+#[derive(Debug, Default)]
+struct CountsByName(BTreeMap<String, RunCounts>);
+
+impl CountsByName {
+    fn add(&mut self, name: &str, entry: &AuditEntry) {
+        let name: String = name.chars().take(MAX_NAME).collect();
+        let is_known = self.0.contains_key(&name) || self.0.len() < MAX_NAMES;
+        self.0.entry(if is_known { name } else { OTHERS.to_owned() }).or_default().add(entry);
+    }
+
+    /// Returns the counts: most failures first, then most denials, then most runs.
+    fn sorted(&self) -> Vec<(&str, RunCounts)> {
+        let mut names: Vec<_> = self.0.iter().map(|(name, counts)| (name.as_str(), *counts)).collect();
+        names.sort_by_key(|(_, counts)| std::cmp::Reverse((counts.failed, counts.denied, counts.runs)));
+        names
+    }
 }
 
 impl RunCounts {
@@ -53,16 +73,21 @@ impl AuditSummary {
         let time = entry.time();
         let (first, last) = self.span.unwrap_or((time, time));
         self.span = Some((first.min(time), last.max(time)));
-        let name: String = entry.module().chars().take(MAX_NAME).collect();
-        let known = self.modules.contains_key(&name) || self.modules.len() < MAX_MODULES;
-        self.modules.entry(if known { name } else { OTHERS.to_owned() }).or_default().add(entry);
+        self.modules.add(&entry.module(), entry);
+        let host = entry.host();
+        if !host.is_empty() {
+            self.hosts.add(&host, entry);
+        }
     }
 
-    /// Returns the counts by module: most failures first, then most runs.
+    /// Returns the counts by module, those with failures first.
     pub(crate) fn by_module(&self) -> Vec<(&str, RunCounts)> {
-        let mut modules: Vec<_> = self.modules.iter().map(|(name, counts)| (name.as_str(), *counts)).collect();
-        modules.sort_by_key(|(_, counts)| std::cmp::Reverse((counts.failed, counts.denied, counts.runs)));
-        modules
+        self.modules.sorted()
+    }
+
+    /// Returns the counts by host, those with failures first.
+    pub(crate) fn by_host(&self) -> Vec<(&str, RunCounts)> {
+        self.hosts.sorted()
     }
 }
 
@@ -73,15 +98,27 @@ mod tests {
     #[test]
     fn modules_beyond_the_limit_are_counted_together() {
         let mut summary = AuditSummary::default();
-        for number in 0..MAX_MODULES + 5 {
+        for number in 0..MAX_NAMES + 5 {
             let line = format!(
                 r#"{{"time": "2026-01-02T03:04:05Z", "status": "crashed", "module": {{"name": "m{number}"}}}}"#
             );
             summary.add(&AuditEntry::parse(line.into_bytes()).unwrap());
         }
         let modules = summary.by_module();
-        assert_eq!(modules.len(), MAX_MODULES + 1);
+        assert_eq!(modules.len(), MAX_NAMES + 1);
         assert_eq!(modules[0], (OTHERS, RunCounts { runs: 5, failed: 5, denied: 0, denials: 0 }));
-        assert_eq!(summary.all.failed, MAX_MODULES as u64 + 5);
+        assert_eq!(summary.all.failed, MAX_NAMES as u64 + 5);
+        assert!(summary.by_host().is_empty());
+    }
+
+    #[test]
+    fn the_controllers_name_of_a_host_comes_before_its_own() {
+        let mut summary = AuditSummary::default();
+        for more in [r#""host": "web1""#, r#""host": "web1", "who": {"host": "a"}"#, r#""who": {"host": "b"}"#] {
+            let line = format!(r#"{{"time": "2026-01-02T03:04:05Z", "status": "ok", "module": {{}}, {more}}}"#);
+            summary.add(&AuditEntry::parse(line.into_bytes()).unwrap());
+        }
+        let hosts: Vec<_> = summary.by_host().into_iter().map(|(name, counts)| (name, counts.runs)).collect();
+        assert_eq!(hosts, [("web1", 2), ("b", 1)]);
     }
 }

@@ -17,11 +17,12 @@ const MEASURED: usize = 200;
 /// Characters of a column. A longer text moves the rest of its row.
 const MAX_WIDTH: usize = 40;
 
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 9;
 const STATUS: usize = 3;
-const HEAD: [&str; COLUMNS] = ["TIME (UTC)", "MODULE", "KIND", "STATUS", "EXIT", "USER", "DURATION", "DENIALS"];
+const HOST: usize = 8;
+const HEAD: [&str; COLUMNS] = ["TIME (UTC)", "MODULE", "KIND", "STATUS", "EXIT", "USER", "DURATION", "DENIALS", "HOST"];
 /// Columns with numbers.
-const RIGHT: [bool; COLUMNS] = [false, false, false, false, true, false, true, true];
+const RIGHT: [bool; COLUMNS] = [false, false, false, false, true, false, true, true, false];
 
 /// A row that waits for the widths.
 #[derive(Debug)]
@@ -38,13 +39,16 @@ pub(crate) struct AuditTable<W> {
     coloured: bool,
     verbose: bool,
     waiting: Vec<Row>,
+    /// Whether a controller has collected the log from its hosts.
+    is_collected: bool,
+    /// Widths of columns; a column without a width is left out.
     widths: Option<[usize; COLUMNS]>,
 }
 
 impl<W: io::Write> AuditTable<W> {
     /// Starts a table.
     pub(crate) fn new(out: W, coloured: bool, verbose: bool) -> Self {
-        Self { out, coloured, verbose, waiting: Vec::new(), widths: None }
+        Self { out, coloured, verbose, waiting: Vec::new(), is_collected: false, widths: None }
     }
 
     /// Adds a run.
@@ -55,6 +59,7 @@ impl<W: io::Write> AuditTable<W> {
     pub(crate) fn push(&mut self, entry: &AuditEntry) -> io::Result<()> {
         let row = self.row(entry);
         let Some(widths) = self.widths else {
+            self.is_collected |= entry.field("host").is_some();
             self.waiting.push(row);
             return if self.waiting.len() < MEASURED { Ok(()) } else { self.measure() };
         };
@@ -82,6 +87,7 @@ impl<W: io::Write> AuditTable<W> {
             dash(entry.user()),
             duration_text(entry.micros()),
             entry.denials().to_string(),
+            dash(entry.host()),
         ];
         let mut details = String::new();
         if self.verbose {
@@ -105,6 +111,10 @@ impl<W: io::Write> AuditTable<W> {
                 *width = (*width).max(cell.chars().count().min(MAX_WIDTH));
             }
         }
+        // The log of one machine says the same in each row.
+        if !self.is_collected && rows.iter().all(|row| row.cells[HOST] == rows[0].cells[HOST]) {
+            widths[HOST] = 0;
+        }
         self.widths = Some(widths);
         let bold = if self.coloured { Style::new().bold() } else { Style::new() };
         let head = line(&head, &widths);
@@ -119,7 +129,8 @@ impl<W: io::Write> AuditTable<W> {
 /// Returns a row and its details, with line ends.
 fn line(row: &Row, widths: &[usize; COLUMNS]) -> String {
     let mut line = String::new();
-    for (column, (cell, width)) in row.cells.iter().zip(widths).enumerate() {
+    let shown = row.cells.iter().zip(widths).enumerate().filter(|(_, (_, width))| **width > 0);
+    for (column, (cell, width)) in shown {
         if column > 0 {
             line.push_str("  ");
         }

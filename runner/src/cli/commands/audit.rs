@@ -22,6 +22,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
         denied: args.denied,
         failed: args.failed,
         module: args.module.clone(),
+        host: args.host.clone(),
     };
     let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     let out = BufWriter::with_capacity(64 << 10, io::stdout().lock());

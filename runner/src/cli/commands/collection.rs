@@ -6,10 +6,12 @@ use anyhow::{Context as _, bail};
 use modbox_collection::files::{Collection, CollectionModule};
 use modbox_collection::manual::Manual;
 use modbox_collection::name::CollectionName;
+use modbox_collection::runner::Runner;
 use modbox_python_json::Value;
 
 use crate::app::{WasmInfo, ansible_documentation, locate};
 use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
+use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
@@ -18,6 +20,9 @@ use crate::cli::whole_file;
 
 /// Maximum number of files of a folder.
 const MAX_ENTRIES: usize = 10_000;
+
+/// Maximum bytes of a runner. A build without optimisation and with all symbols is shorter.
+const MAX_RUNNER: u64 = 512 << 20;
 
 /// Permissions of the archive.
 const MODE: u32 = 0o644;
@@ -34,8 +39,15 @@ pub(crate) fn run(context: &Context, command: &CollectionCommand) -> Result<Exit
         modules.push(read.or_unavailable()?);
     }
     modules.sort_by(|one: &CollectionModule, other| one.name.cmp(&other.name));
-    let description = args.description.clone();
-    let collection = Collection { name, version, description, modules, made_by: env!("CARGO_PKG_VERSION").to_owned() };
+    let runners = args.runners.iter().map(|path| runner(&context.environment.absolute(path)));
+    let collection = Collection {
+        name,
+        version,
+        description: args.description.clone(),
+        modules,
+        runners: runners.collect::<anyhow::Result<_>>().or_unavailable()?,
+        made_by: env!("CARGO_PKG_VERSION").to_owned(),
+    };
     let archive = collection.archive().or_unavailable()?;
     let output = context.environment.absolute(&args.output);
     let path = output.join(collection.archive_name());
@@ -79,6 +91,12 @@ fn in_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         bail!("the folder `{shown}` has no components; build them first (`modbox build`), or name their projects");
     }
     Ok(components)
+}
+
+/// Reads a copy of modbox for hosts.
+fn runner(path: &Path) -> anyhow::Result<Runner> {
+    let read = || anyhow::Ok(Runner::of(&bounded::read_file(path, MAX_RUNNER)?)?);
+    read().with_context(|| format!("failed to list the runner `{}`", path.display()))
 }
 
 /// Reads a component with its manual.

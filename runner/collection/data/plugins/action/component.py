@@ -8,6 +8,7 @@ Variables:
     modbox_executable: the program on the host. Without it, that is `modbox` in PATH, else a copy that the controller sends.
     modbox_runner_dir: a folder on the controller with copies; `plugin_utils/runners.py` has all places.
     modbox_remote_dir: the folder on the host for copies; `plugin_utils/target.py` has the default ones.
+    modbox_policy: a policy that restricts the task further: a mapping, or the path of a file on the controller.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ import json
 import os
 import shlex
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.modbox.modbox.plugins.plugin_utils import runners, target
+from ansible_collections.modbox.modbox.plugins.plugin_utils import audit, runners, target
 
-CONTRACT = 1
+# Numbers of the contract with modbox on hosts: that of a plain task, and that of one with a policy or the question for its
+# audit line. The least one is written, so that hosts need no newer modbox than they must.
+PLAIN, EXTENDED = 1, 2
+# Longest policy, in characters, as on hosts.
+MAX_POLICY = 1 << 20
 # Exit status of a shell that cannot start or find the program.
 NOT_STARTED, NOT_FOUND = 126, 127
 # Length of invalid output that a message shows.
@@ -76,9 +81,8 @@ class ActionModule(ActionBase):
         self.executable = self.variable("modbox_executable")
         self.remote_dir = self.variable("modbox_remote_dir")
         self.program = "modbox"
-        self.runners = {} if self.executable else runners.find(self.variable("modbox_runner_dir"))
-        envelope = json.dumps({"contract": CONTRACT, "module": component.digest, "args": args}, default=str)
-        envelope = envelope.encode("utf-8", "surrogateescape")
+        self.runners = None if self.executable else runners.find(self.variable("modbox_runner_dir"))
+        envelope = self.envelope(component, args)
         words = self.words_for_jobs()
         try:
             answer = self.ask(words, envelope)
@@ -102,6 +106,36 @@ class ActionModule(ActionBase):
         find = self._shared_loader_obj.module_loader.find_plugin_with_context
         found = find(self._task.action, collection_list=self._task.collections)
         return found.resolved_fqcn or self._task.action
+
+    def envelope(self, component, args):
+        """Returns the task as bytes."""
+        task = {"contract": PLAIN, "module": component.digest, "args": args}
+        policy = self.policy()
+        if policy:
+            task["policy"] = policy
+        if audit.is_wanted() or self._display.verbosity >= 3:
+            task["audit"] = True
+        if "policy" in task or "audit" in task:
+            task["contract"] = EXTENDED
+        return json.dumps(task, default=str).encode("utf-8", "surrogateescape")
+
+    def policy(self):
+        """Returns the text of the task's policy, which is YAML as that of policy files. JSON is YAML, too."""
+        value = self._templar.template(self.variables.get("modbox_policy"))
+        if not value:
+            return ""
+        if isinstance(value, dict):
+            return json.dumps(value, default=str)
+        if not isinstance(value, str):
+            raise AnsibleActionFail("the variable modbox_policy must be a mapping, or the path of a file")
+        try:
+            with open(self._find_needle("files", value), encoding="utf-8") as file:
+                text = file.read(MAX_POLICY + 1)
+        except (AnsibleError, OSError, ValueError) as error:
+            raise AnsibleActionFail(f"the file {value!r} that the variable modbox_policy names cannot be read: {error}")
+        if len(text) > MAX_POLICY:
+            raise AnsibleActionFail(f"the file {value!r} that the variable modbox_policy names is longer than 1 MiB")
+        return text
 
     def variable(self, name):
         """Returns the text of a variable, and an empty one if it is not set."""
@@ -135,19 +169,17 @@ class ActionModule(ActionBase):
         return answer
 
     def start(self, words, data):
-        digests = {machine: runner.digest for machine, runner in self.runners.items()}
-        return self.execute(target.start(self.program, self.remote_dir, digests, words), data)
+        return self.execute(target.start(self.program, self.remote_dir, self.runners.digests(), words), data)
 
     def send_runner(self, answer):
         """Puts modbox into the first place on the host that takes it."""
         system, machine, unpack = (str(answer.get(key)) for key in ("system", "machine", "unpack"))
-        runner = self.runners.get(machine) if system == "Linux" else None
+        runner = self.runners.of(machine) if system == "Linux" else None
         if not runner:
-            places = ", ".join(runners.folders(self.variable("modbox_runner_dir")))
             raise AnsibleActionFail(
                 f"the host has no modbox in PATH, and the controller has none for {system} on {machine} to send: install "
-                "modbox on the host and name it with the variable modbox_executable, or put "
-                f"{runners.file_name(machine)} into one of these folders of the controller: {places}"
+                "modbox on the host and name it with the variable modbox_executable, or "
+                + self.runners.advice(machine)
             )
         data = runner.compressed() if unpack == "gzip" else runner.plain()
         refusals = []

@@ -6,6 +6,8 @@
   `/usr/share/modbox/runners`;
 - the controller's own `modbox` in PATH, if it is for this machine.
 
+If the collection was built with the digests of its runners (`meta/runners.json`), a file with another digest is passed over.
+
 The digest of a file and, when a host asks for it, the compressed form are made once, and kept in
 `$XDG_CACHE_HOME/modbox/shipments` (else `~/.cache`). Without a folder that can be written, they are made each time.
 """
@@ -96,6 +98,32 @@ class Runner:
             os.unlink(other)
 
 
+class Runners:
+    """The files of all machines, and those that were passed over."""
+
+    def __init__(self, named):
+        self.named = named
+        self.by_machine = {}
+        self.refused = {}
+
+    def of(self, machine):
+        """Returns the file for a machine, or None."""
+        return self.by_machine.get(machine)
+
+    def digests(self):
+        """Returns the digests of the files, by machines."""
+        return {machine: runner.digest for machine, runner in self.by_machine.items()}
+
+    def advice(self, machine):
+        """Returns what is wrong if there is no file for a machine, and what to do."""
+        places = ", ".join(folders(self.named))
+        advice = f"put {file_name(machine)} into one of these folders of the controller: {places}"
+        refused = self.refused.get(machine)
+        if refused:
+            advice += f" (passed over, since the collection was built for others: {', '.join(refused)})"
+        return advice
+
+
 def file_name(machine):
     """Returns the name of the file for a machine."""
     return f"modbox-linux-{machine}"
@@ -110,16 +138,32 @@ def folders(named):
 
 
 def find(named):
-    """Returns the files of all machines for which there is one, by machines."""
+    """Returns the files of all machines for which there is one."""
     which = shutil.which("modbox")
     own = [which] if which else []
-    found = {}
+    known = _known()
+    found = Runners(named)
     for machine, number in MACHINES.items():
         paths = [os.path.join(folder, file_name(machine)) for folder in folders(named)] + own
-        path = next((path for path in paths if os.path.isfile(path) and _is_for(path, number)), None)
-        if path:
-            found[machine] = Runner(path)
+        for path in paths:
+            if not (os.path.isfile(path) and _is_for(path, number)):
+                continue
+            runner = Runner(path)
+            if known is None or known.get(machine) == f"sha256:{runner.digest}":
+                found.by_machine[machine] = runner
+                break
+            found.refused.setdefault(machine, []).append(path)
     return found
+
+
+def _known():
+    """Returns the digests that the collection was built with, by machines, or None if it was built without."""
+    path = os.path.join(os.path.dirname(__file__), "../../meta/runners.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return None
 
 
 def _folder(variable, default):
