@@ -191,16 +191,18 @@ fn check_role(version: &str) {
         "modbox_install_policy_path": dir.join("home/.config/modbox/policy.yaml"),
         "modbox_install_policy": policy,
         "modbox_install_interpreter": oracle::python_of(version),
-        // As in an inventory whose hosts run their modules by the link that the role makes.
-        "ansible_python_interpreter": place.join("modbox-python"),
     });
+    // As in an inventory whose hosts run their modules by the link that the role makes.
+    let host = json!({"ansible_connection": "local", "ansible_python_interpreter": place.join("modbox-python")});
+    let inventory = dir.write("inventory.json", json!({"all": {"hosts": {"localhost": host}}}).to_string());
     let role = json!({"name": "modbox.modbox.install"});
     let tasks = json!([{"ansible.builtin.import_role": role}, {"ansible.builtin.ping": {}}]);
     let book = json!([{"hosts": "localhost", "gather_facts": false, "tasks": tasks}]);
     let book = dir.write("book.yml", book.to_string());
     let run = |more: &Value, switches: &[&str]| {
         let mut command = ansible(version, &dir, "playbook");
-        command.args(["-e", &variables.to_string(), "-e", &more.to_string()]).args(switches).arg(&book);
+        command.arg("-i").arg(&inventory).args(["-e", &variables.to_string(), "-e", &more.to_string()]);
+        command.args(switches).arg(&book);
         let ran = command.output().unwrap();
         let text = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
         (ran.status.success(), text)
