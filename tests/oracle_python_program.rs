@@ -156,3 +156,76 @@ fn other_programs_are_refused_in_json() {
         assert!(!touched.exists(), "{words:?}");
     }
 }
+
+/// A module of a collection that takes what it can reach: by paths, by links of processes, by programs, and by a network.
+const HOSTILE: &str = r#"
+import glob, os, socket, subprocess
+from ansible.module_utils.basic import AnsibleModule
+
+def attempt(what):
+    try:
+        return str(what())
+    except BaseException as error:
+        return type(error).__name__
+
+def main():
+    module = AnsibleModule(argument_spec=dict(canary=dict(type="str"), port=dict(type="int")))
+    canary = module.params["canary"]
+    write = lambda path: open(path, "w").write("taken")
+    seen = dict(
+        read=attempt(lambda: open(canary + "/secret").read()),
+        listed=attempt(lambda: os.listdir(canary)),
+        shadow=attempt(lambda: open("/etc/shadow").read()),
+        roots=[attempt(lambda: open(root + canary + "/secret").read()) for root in glob.glob("/proc/*/root")],
+        program=attempt(lambda: subprocess.run(["cat", canary + "/secret"], capture_output=True, text=True).stdout),
+        written=[attempt(lambda: write(path)) for path in (canary + "/secret", canary + "/new", "/etc/modbox-was-here")],
+        removed=attempt(lambda: os.unlink(canary + "/secret")),
+        linked=attempt(lambda: os.link(canary + "/secret", "/tmp/link")),
+        connected=attempt(lambda: socket.create_connection(("127.0.0.1", module.params["port"]), 2)),
+        environment=[value for value in os.environ.values() if "hidden" in value],
+    )
+    module.exit_json(changed=False, seen=seen)
+
+main()
+"#;
+
+#[test]
+fn a_hostile_module_of_a_collection_takes_nothing() {
+    let dir = TestDir::new();
+    let link = link(&dir).display().to_string();
+    dir.write("collections/ansible_collections/evil/corp/plugins/modules/steal.py", HOSTILE);
+    let secret = dir.write("canary/secret", "hidden words");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let task = |python: &str| {
+        json!({
+            "evil.corp.steal": {"canary": dir.join("canary"), "port": port}, "environment": {"SECRET": "hidden too"},
+            "vars": {"ansible_python_interpreter": python},
+        })
+    };
+    let run = |python: &str| -> Value {
+        let mut play = oracle::ansible_of(oracle::VERSION, &dir, "playbook");
+        play.env("ANSIBLE_COLLECTIONS_PATH", dir.join("collections"));
+        let text = oracle::play_by(play, &dir, &[task(python)], &[]);
+        serde_json::from_str::<Value>(&text).unwrap()[0].clone()
+    };
+    let confined = run(&link);
+    assert_eq!(confined["failed"], false, "{confined}");
+    let seen = confined["seen"].to_string();
+    assert!(!seen.contains("hidden") && !seen.contains("root:"), "{seen}");
+    for key in ["read", "listed", "shadow", "removed", "linked", "connected"] {
+        let error = confined["seen"][key].as_str().unwrap();
+        assert!(error.ends_with("Error"), "{key}: {seen}");
+    }
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "hidden words");
+    assert_eq!(fs::read_dir(dir.join("canary")).unwrap().count(), 1);
+    assert!(!std::path::Path::new("/etc/modbox-was-here").exists());
+    // The test means something: without modbox the same module takes it all.
+    let python = oracle::python().display().to_string();
+    let control = HOSTILE.replace(r#", "/etc/modbox-was-here""#, "");
+    dir.write("collections/ansible_collections/evil/corp/plugins/modules/steal.py", control);
+    let taken = run(&python)["seen"].clone();
+    assert!(taken["read"] == "hidden words" && taken["removed"] == "None", "{taken}");
+    assert!(taken["connected"].as_str().unwrap().contains("socket"), "{taken}");
+    dir.assert_nothing_left();
+}

@@ -347,8 +347,9 @@ mod tests {
             state ^= state << 17;
             usize::try_from(state % bound as u64).unwrap()
         };
+        let count = if std::env::var_os("MODBOX_WHOLE").is_some() { 100_000 } else { 4000 };
         let mut read = 0;
-        for number in 0..4000 {
+        for number in 0..count {
             let mut bytes = programs[number % 2].clone().into_bytes();
             for _ in 0..=random(3) {
                 let at = random(bytes.len());
@@ -364,6 +365,6 @@ mod tests {
             read += usize::from(ReceivedPayload::read(&bytes).is_ok());
         }
         // Some damage is in what does not count, such as names.
-        assert!((1..2000).contains(&read), "{read}");
+        assert!((1..count / 2).contains(&read), "{read} of {count}");
     }
 }
