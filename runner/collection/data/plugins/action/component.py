@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import shlex
 
 from ansible.errors import AnsibleActionFail, AnsibleError
@@ -28,8 +29,12 @@ from ansible_collections.modbox.modbox.plugins.plugin_utils import audit, runner
 PLAIN, EXTENDED = 1, 2
 # Longest policy, in characters, as on hosts.
 MAX_POLICY = 1 << 20
+# Exit status of sudo, su and doas that do not start a program. modbox ends with it only after a result.
+REFUSED = 1
 # Exit status of a shell that cannot start or find the program.
 NOT_STARTED, NOT_FOUND = 126, 127
+# What sudo says for want of a terminal: most translations have this word.
+NO_TERMINAL = re.compile(r"\bsudo: .*\btty\b", re.IGNORECASE)
 # Length of invalid output that a message shows.
 SHOWN = 2000
 # Why a host does not take a copy of modbox, by the words of `target`.
@@ -198,35 +203,71 @@ class ActionModule(ActionBase):
     def execute(self, command, data):
         """Runs a command with data as its standard input, and returns the object in its last line of JSON."""
         command = f"{self._compute_environment_string()} {command}".strip()
-        become = self._connection.become
-        # ansible-core before 2.19 has no attribute for this.
-        takes_input = not become or getattr(become, "pipelining", become.name != "su")
-        if self._connection.has_pipelining and takes_input:
+        ran = None
+        if self.takes_input():
             ran = self._low_level_execute_command(command, in_data=data)
-        else:
+            if ran["rc"] == REFUSED and NO_TERMINAL.search(ran["stderr"]) and not last_object(ran["stdout"]):
+                # `requiretty` of sudo: a connection with input has no terminal.
+                ran = None
+        if not ran:
             ran = self._low_level_execute_command(f"{command} < {shlex.quote(self.transfer(data))}")
         self.errors = ran["stderr"].strip()[-SHOWN:]
-        for line in reversed(ran["stdout"].splitlines()):
-            # A host may print a banner before, and some close the connection with a word.
-            if line.startswith("{"):
-                try:
-                    return json.loads(line)
-                except ValueError:
-                    break
+        answer = last_object(ran["stdout"])
+        if answer:
+            return answer
         if self.executable and ran["rc"] in (NOT_FOUND, NOT_STARTED):
             raise AnsibleActionFail(
                 f"the program {self.executable!r} cannot be started on the host: install modbox there, or change the "
                 "variable modbox_executable"
             )
-        shown = self.errors or ran["stdout"][-SHOWN:]
+        shown = self.errors or ran["stdout"].strip()[-SHOWN:]
+        become = self._connection.become
+        if become and ran["rc"] == REFUSED:
+            raise AnsibleActionFail(
+                f"{become.name} does not make the login user {become.get_option('become_user')} on the host, so the task has "
+                f"not begun: {shown}; check ansible_become_password, and the rules of {become.name} there"
+            )
         raise AnsibleActionFail(f"modbox on the host printed no result, with exit status {ran['rc']}: {shown}")
 
+    def takes_input(self):
+        """Says whether the connection hands input to a program that runs as the user of the task."""
+        connection, become = self._connection, self._connection.become
+        # Options of ssh may ask for a terminal, which would change the input.
+        if not connection.has_pipelining or getattr(connection, "_is_tty_requested", bool)():
+            return False
+        if not become:
+            return True
+        # That connection gives a terminal to a program that may ask for a password, and hands no input to it.
+        password = become.get_option("become_pass", playcontext=self._play_context)
+        if connection.transport == "local" and password and not connection.get_option("pipelining"):
+            return False
+        # ansible-core before 2.19 has no attribute for this.
+        return getattr(become, "pipelining", become.name != "su")
+
     def transfer(self, data):
-        """Writes data to a file on the host, for connections that send no input to programs, and for `su`."""
+        """Writes data to a file on the host, for connections that do not take it as input."""
         if not self._connection._shell.tmpdir:
             self._make_tmp_path()
         folder = self._connection._shell.tmpdir
         path = self._connection._shell.join_path(folder, "input")
         self._transfer_data(path, data)
-        self._fixup_perms2((folder, path))
+        try:
+            self._fixup_perms2((folder, path))
+        except AnsibleError as error:
+            raise AnsibleActionFail(
+                f"{self._connection.become.name} gives no input to the task, so its arguments have to be in a file that both "
+                f"users can read: {error}. Install setfacl on the host (package acl), or use sudo without `requiretty`"
+            )
         return path
+
+
+def last_object(text):
+    """Returns the object in the last line that has one. A host may print words before it and after it."""
+    for line in reversed(text.split("\n")):
+        start = line.find('{"')
+        if start >= 0:
+            try:
+                return json.JSONDecoder().raw_decode(line, start)[0]
+            except ValueError:
+                return None
+    return None
