@@ -2,6 +2,7 @@
 //! down as values.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
@@ -35,8 +36,8 @@ impl Environment {
     ///
     /// The working directory does not exist any more.
     pub(crate) fn of_process() -> io::Result<Self> {
-        let base = etcetera::choose_base_strategy().ok();
-        let user_policy = base.as_ref().map(|base| base.config_dir().join("modbox/policy.yaml"));
+        let (cache, config) = own_folders(rustix::process::geteuid().as_raw());
+        let user_policy = config.map(|config| config.join("modbox/policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
         // Skip empty entries: they would mean the working directory, which an empty variable is not meant to name.
         let folders = |variable: &str| {
@@ -49,7 +50,7 @@ impl Environment {
             // Absolute, since a module may start in another directory.
             temp_dir: cwd.join(temp_dir()),
             cwd,
-            cache_dir: base.map(|base| base.cache_dir().join("modbox")),
+            cache_dir: cache.map(|cache| cache.join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
             library: folders("MODBOX_LIBRARY"),
             installed_library: env::current_exe().ok().and_then(|program| installed_library(&program)),
@@ -67,6 +68,32 @@ impl Environment {
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         modbox_policy::normalize(&self.cwd.join(path))
     }
+}
+
+/// Returns the folders for caches and configuration of a user, if it has a home.
+///
+/// After `sudo`, `HOME` and `XDG_CACHE_HOME` may still name folders of the login user. A cache there would be closed to that
+/// user, and a policy file there is that user's own. A folder that `XDG_CONFIG_HOME` names is named on purpose.
+fn own_folders(uid: u32) -> (Option<PathBuf>, Option<PathBuf>) {
+    let Ok(base) = etcetera::choose_base_strategy() else { return (None, None) };
+    let (cache, config) = (base.cache_dir(), base.config_dir());
+    let is_below_home = config == base.home_dir().join(".config");
+    let home = || {
+        let user = modbox_policy::find_user(&uid.to_string()).ok().flatten();
+        user.map(|user| user.home).filter(|home| !is_of_another(home, uid))
+    };
+    let cache = if is_of_another(&cache, uid) { home().map(|home| home.join(".cache")) } else { Some(cache) };
+    let config = match is_below_home && is_of_another(base.home_dir(), uid) {
+        true => home().map(|home| home.join(".config")),
+        false => Some(config),
+    };
+    (cache, config)
+}
+
+/// Says whether what exists of a path is neither a user's nor root's.
+fn is_of_another(path: &Path, uid: u32) -> bool {
+    let existing = path.ancestors().find_map(|folder| folder.metadata().ok());
+    existing.is_some_and(|folder| folder.uid() != uid && folder.uid() != 0)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
@@ -100,6 +127,15 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn folders_are_of_a_user_or_of_root() {
+        let home = tempfile::tempdir().unwrap();
+        let uid = home.path().metadata().unwrap().uid();
+        assert!(!is_of_another(&home.path().join(".cache/modbox"), uid));
+        assert_eq!(is_of_another(&home.path().join(".cache/modbox"), uid + 1), uid != 0);
+        assert!(!is_of_another(Path::new("/nowhere"), uid + 1));
+    }
 
     #[test]
     fn an_installation_has_its_library_beside_bin() {
