@@ -34,6 +34,10 @@ mod oracle_collection;
 mod oracle_controller;
 // Hosts that lack modbox get it from the controller.
 mod oracle_fleet;
+// Tasks that become other users, on hosts with banners and without gzip or Python.
+mod oracle_become;
+// Twenty hosts on a network of their own.
+mod oracle_hosts;
 // The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
 // ansible-core's own integration targets in the form of scripts, with modbox as `ansible-playbook`.

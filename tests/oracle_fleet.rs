@@ -14,7 +14,7 @@ use crate::support::{SshHost, TestDir, modbox, oracle, sample};
 const ARCH: &str = std::env::consts::ARCH;
 
 /// Installs a collection on a controller that has modbox for this machine, but not in `PATH`.
-fn controller(version: &str, dir: &TestDir) -> PathBuf {
+pub(crate) fn controller(version: &str, dir: &TestDir) -> PathBuf {
     install(version, dir, &[build(dir, "out", &[])]);
     let folder = dir.mkdir("for hosts");
     symlink(modbox(), folder.join(format!("modbox-linux-{ARCH}"))).unwrap();
@@ -131,6 +131,12 @@ fn what_cannot_be_sent_or_kept_is_named_with_a_remedy() {
     assert_eq!(names(&dir.join("home/.cache/modbox/runners")), [""; 0]);
 }
 
+/// Adds keywords to a task.
+pub(crate) fn with(mut task: Value, keys: &Value) -> Value {
+    task.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    task
+}
+
 /// Runs tasks on a host over ssh as root, and as other users.
 #[track_caller]
 fn check_ssh(version: &str) {
@@ -146,11 +152,6 @@ fn check_ssh(version: &str) {
     let temporary = json!({"TMPDIR": "/srv/root"});
     let app =
         json!({"become": true, "become_method": "su", "become_user": "app", "environment": {"TMPDIR": "/srv/app"}});
-    let with = |task: Value, keys: &Value| {
-        let mut task = task;
-        task.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-        task
-    };
     let tasks = [
         json!({"modbox.modbox.lineinfile": line("file"), "environment": temporary, "check_mode": true}),
         json!({"modbox.modbox.lineinfile": line("file"), "environment": temporary}),

@@ -12,6 +12,7 @@ pub mod debian;
 mod files;
 mod follow;
 mod guests;
+mod host_network;
 mod install;
 mod languages;
 mod leftovers;
@@ -35,10 +36,11 @@ pub use guests::{
     c_core, component, core_module, example_program, example_provider, guest, module, native_c, native_library,
     native_modules, own_example, small_module,
 };
+pub use host_network::HostNetwork;
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
 use serde_json::Value;
-pub use ssh_host::SshHost;
+pub use ssh_host::{PASSWORD, SshHost};
 pub use test_dir::TestDir;
 
 /// Returns the root of the repository.

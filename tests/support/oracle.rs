@@ -4,6 +4,7 @@
 //! comes from Python's package index, too.
 
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -37,6 +38,9 @@ const OLDER: [(&str, &str); 5] = [
     ("2.17.14", "ansible-core==2.17.14"),
     ("2.18.19", "ansible-core==2.18.19"),
 ];
+
+/// The newest release, and the package. It needs Python 3.12.
+const NEWEST: (&str, &str) = ("2.21.5", "ansible-core==2.21.5");
 
 /// A release that is still widely used.
 pub const EARLIER: &str = "2.14.18";
@@ -103,11 +107,21 @@ pub fn python_of(version: &str) -> PathBuf {
     if version == VERSION {
         return python();
     }
-    let (_, package) = OLDER.iter().find(|(older, _)| *older == version).expect("the release is known");
+    let (_, package) =
+        OLDER.iter().chain([&NEWEST]).find(|(older, _)| *older == version).expect("the release is known");
     let remedy = "ansible-core before 2.15 runs on Python 3.11 and not on newer ones: have a `python3.11` in PATH";
     let make = |dir: &Path| install(dir, &[package], "import ansible").map_err(|error| format!("{error}\n{remedy}"));
     let dir = once(&format!("oracle-{version}"), make);
     dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
+}
+
+/// Returns the newest release; `None` on machines without a Python for it, with a message.
+pub fn newest() -> Option<&'static str> {
+    let found = system_python(&[NEWEST.1]);
+    if let Err(why) = &found {
+        let _ = writeln!(std::io::stderr(), "ansible-core {} is not tested: {why}", NEWEST.0);
+    }
+    found.is_ok().then_some(NEWEST.0)
 }
 
 /// Returns the folder that holds `ansible_collections`, with the modules of collections that are compared.
@@ -151,7 +165,20 @@ pub fn targets() -> PathBuf {
 
 /// Returns the folder that [`LEGACY`] is imported from.
 pub fn legacy() -> PathBuf {
-    let python = python_of(LEGACY);
+    packages_of(&python_of(LEGACY))
+}
+
+/// Returns the interpreter of an environment with [`VERSION`] and Mitogen, which takes the place of Ansible's strategy.
+pub fn python_with_mitogen() -> PathBuf {
+    let packages: Vec<&str> = PACKAGES[..4].iter().copied().chain(["mitogen==0.3.54"]).collect();
+    let make =
+        |dir: &Path| install(dir, &packages, "import ansible, mitogen").map_err(|error| format!("{error}\n{REMEDY}"));
+    let dir = holding("oracle-mitogen", &packages.join("\n"), make);
+    dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
+}
+
+/// Returns the folder of the packages of an environment.
+pub fn packages_of(python: &Path) -> PathBuf {
     let library = python.ancestors().nth(2).expect("it lies in an environment").join("lib");
     let versions = std::fs::read_dir(library).expect("an environment has a library").flatten();
     let folders = versions.map(|version| version.path().join("site-packages"));
@@ -179,14 +206,28 @@ pub(crate) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), 
     Err(errors.join("\n"))
 }
 
-/// Returns the first `python3` that is new enough for ansible-core, and not too new for an older release.
+/// Names of Python, in the order in which they are tried.
+const PYTHONS: [&str; 5] = ["python3", "/usr/bin/python3", "python3.13", "python3.12", "python3.11"];
+
+/// Returns the versions that pyenv has, newest first: it starts by name only those that were chosen.
+fn pyenv() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let versions = std::fs::read_dir(home.join(".pyenv/versions")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin/python3")).collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+/// Returns the first `python3` that is new enough for a release of ansible-core, and not too new for an older one.
 fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
     let mut tried = Vec::new();
     let newest = if OLDER.iter().any(|(_, older)| packages == [*older]) { "(3, 12)" } else { "(4,)" };
-    for name in ["python3", "/usr/bin/python3", "python3.13", "python3.12", "python3.11"] {
+    let oldest = if packages == [NEWEST.1] { "(3, 12)" } else { "(3, 11)" };
+    for name in PYTHONS.iter().map(PathBuf::from).chain(pyenv()) {
         let mut command = Command::new(name);
         let check = format!(
-            "import sys, venv; assert (3, 11) <= sys.version_info < {newest}, sys.version; print(sys.executable)"
+            "import sys, venv; assert {oldest} <= sys.version_info < {newest}, sys.version; print(sys.executable)"
         );
         match tool(clean(command.args(["-c", &check])), Duration::from_secs(30)) {
             Ok(path) => return Ok(PathBuf::from(path.trim())),
@@ -242,7 +283,12 @@ pub fn ansible(dir: &TestDir, command: &str) -> Command {
 
 /// Prepares a program of a release like [`ansible`].
 pub fn ansible_of(version: &str, dir: &TestDir, command: &str) -> Command {
-    started(&python_of(version), dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
+    ansible_by(&python_of(version), dir, command)
+}
+
+/// Prepares a program of the environment of an interpreter like [`ansible`].
+pub fn ansible_by(python: &Path, dir: &TestDir, command: &str) -> Command {
+    started(python, dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
 }
 
 /// Prepares `ansible-playbook` like [`ansible`], but faster for plays of many tasks: the imports of modules are loaded
@@ -315,4 +361,42 @@ pub fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &
     let file = dir.write("play.yml", play.to_string());
     let output = tool(playbook.args(options).arg(file), PLAY).unwrap_or_else(|output| output);
     std::fs::read_to_string(&registered).unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"))
+}
+
+/// Runs tasks on the hosts of an inventory, which are named with their variables. Returns the registered results of each
+/// host, in the order of the tasks. The play goes on after a task that fails, and after a host that is not reached.
+#[track_caller]
+pub fn play_on(
+    mut playbook: Command,
+    dir: &TestDir,
+    hosts: &serde_json::Map<String, Value>,
+    tasks: &[Value],
+) -> Vec<Vec<Value>> {
+    let inventory = dir.write("inventory.json", json!({"all": {"hosts": hosts}}).to_string());
+    let named = |(index, task): (usize, &Value)| {
+        let mut task = task.clone();
+        let task_object = task.as_object_mut().expect("a task is an object");
+        task_object.insert("register".into(), json!(format!("task_{index}")));
+        for key in ["ignore_errors", "ignore_unreachable"] {
+            task_object.insert(key.into(), json!(true));
+        }
+        task
+    };
+    let tasks: Vec<Value> = tasks.iter().enumerate().map(named).collect();
+    let names: Vec<&String> = hosts.keys().collect();
+    let of_task = |index| format!("{} | map('extract', hostvars, 'task_{index}') | list", json!(names));
+    let results: Vec<String> = (0..tasks.len()).map(of_task).collect();
+    let registered = dir.join("registered");
+    let _ = std::fs::remove_file(&registered);
+    let write = json!({"ansible.builtin.copy": {"content": format!("{{{{ [{}] | to_json }}}}", results.join(", ")), "dest": registered}});
+    let play = json!([
+        {"hosts": "all", "gather_facts": false, "tasks": tasks},
+        {"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": [write]},
+    ]);
+    let file = dir.write("play.yml", play.to_string());
+    let output = tool(playbook.arg("-i").arg(inventory).arg(file), PLAY).unwrap_or_else(|output| output);
+    let text = std::fs::read_to_string(&registered)
+        .unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"));
+    let by_task: Vec<Vec<Value>> = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    (0..names.len()).map(|host| by_task.iter().map(|results| results[host].clone()).collect()).collect()
 }

@@ -1,5 +1,5 @@
-//! A host that is reached over ssh: a mount namespace of this machine with homes and temporary folders of its own. Each
-//! connection starts an `sshd` in it that talks over a pipe, so no port is opened.
+//! A host that is reached over ssh: a mount namespace of this machine with users, homes, temporary folders and programs of
+//! its own. Each connection starts an `sshd` in it that talks over a pipe, so no port is opened.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,113 +8,156 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::{TestDir, debian};
+use crate::{TestDir, debian, fixture, modbox};
 
-/// The user that tasks become.
+/// Users of a host. `op` may use `sudo` without a password, `asked` with one, `seated` with a terminal, and for `kept` the
+/// home folder stays. Tasks become `app`, which may not use it.
 const USERS: &str = "\
 root:x:0:0::/srv/root:/bin/sh
 sshd:x:64999:65534::/run/sshd:/usr/sbin/nologin
 app:x:64998:65534::/srv/app:/bin/sh
+op:x:64997:65534::/srv/op:/bin/sh
+asked:x:64996:65534::/srv/asked:/bin/sh
+seated:x:64995:65534::/srv/seated:/bin/sh
+kept:x:64994:65534::/srv/kept:/bin/sh
 ";
 
-const PASSWORDS: &str = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\napp:*:19000:0:99999:7:::\n";
+const SUDOERS: &str = "\
+Defaults timestamp_timeout=0
+Defaults:seated requiretty
+Defaults:kept env_keep += \"HOME XDG_CACHE_HOME\"
+root, op, seated, kept ALL=(ALL) NOPASSWD: ALL
+asked ALL=(ALL) ALL
+";
+
+const PAM: &str = "\
+auth sufficient pam_rootok.so
+auth required pam_unix.so
+account required pam_unix.so
+session required pam_permit.so
+";
+
+/// The password of all users.
+pub const PASSWORD: &str = "right";
+
+/// What `openssl passwd -6 -salt modbox right` prints.
+const HASH: &str = "$6$modbox$FVBObp3zvZObECV9WUtzc9STVxNFWkcli3L1yNGKNLTi1LRjFslIHH3AxVl3WHuSAicLdCWrzby.k9PJgEOk4/";
+
+const CONFIG: &str = "\
+HostKey /etc/ssh/host_key
+AuthorizedKeysFile /etc/ssh/key.pub
+StrictModes no
+UsePAM no
+PidFile none
+PermitRootLogin yes
+Subsystem sftp internal-sftp
+SetEnv PATH=/usr/bin:/bin
+";
 
 /// Makes the namespace, says so, and holds it until standard input ends.
-const HOLD: &str = r#"
-mount --make-rprivate /
-for folder in /srv /run /var/tmp; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
-chmod 1777 /var/tmp
-mkdir -p /run/sshd /srv/root /srv/app
-chmod 700 /srv/root /srv/app
-chown 64998 /srv/app
-mount --bind "$1/passwd" /etc/passwd
-mount --bind "$1/shadow" /etc/shadow
-echo ready
-cat >/dev/null
-"#;
+const HOLD: &str = r#". "$4"; echo ready; exec cat >/dev/null"#;
+
+/// What hosts are made of: the folder with their files, and the unpacked programs.
+#[derive(Debug)]
+pub(crate) struct HostFiles {
+    pub(crate) folder: PathBuf,
+    unpacked: PathBuf,
+}
+
+impl HostFiles {
+    /// Writes the files of hosts; `None` on machines that cannot have hosts, with a message.
+    pub(crate) fn write(dir: &TestDir) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return skip("that needs root");
+        }
+        let Some(unpacked) = debian::unpacked("debian-ssh", &["openssh-server", "openssh-client", "sudo"]) else {
+            return skip("there are no Debian packages");
+        };
+        let unpacked = unpacked.unwrap_or_else(|error| panic!("{error}"));
+        let folder = dir.mkdir("ssh");
+        let passwords = USERS.lines().filter_map(|line| line.split(':').next());
+        let shadow: String = passwords.map(|name| format!("{name}:{HASH}:19000:0:99999:7:::\n")).collect();
+        let texts = [("passwd", USERS), ("shadow", &shadow), ("sudoers", SUDOERS), ("pam", PAM), ("config", CONFIG)];
+        for (name, text) in texts {
+            fs::write(folder.join(name), text).unwrap();
+            fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        let files = Self { folder, unpacked };
+        for key in ["host_key", "key"] {
+            let mut make = Command::new(files.program("usr/bin/ssh-keygen"));
+            make.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(files.folder.join(key));
+            assert!(make.status().unwrap().success());
+        }
+        Some(files)
+    }
+
+    /// Returns the words of the script that makes a host, and its path.
+    pub(crate) fn words(&self) -> [PathBuf; 4] {
+        [self.folder.clone(), self.unpacked.clone(), modbox(), fixture("support/host.sh")]
+    }
+
+    fn program(&self, name: &str) -> PathBuf {
+        let found = self.unpacked.join(name);
+        if found.exists() { found } else { Path::new("/").join(name) }
+    }
+
+    /// Returns the arguments of ssh for these hosts.
+    pub(crate) fn ssh_args(&self) -> String {
+        let at = self.folder.display();
+        format!(
+            "-F none -i {at}/key -o UserKnownHostsFile={at}/known -o StrictHostKeyChecking=no -o LogLevel=ERROR \
+             -o PreferredAuthentications=publickey"
+        )
+    }
+}
+
+/// Says why there are no hosts.
+pub(crate) fn skip<T>(why: &str) -> Option<T> {
+    let _ = writeln!(std::io::stderr(), "nothing is tested over ssh: {why}");
+    None
+}
 
 /// A host. Its namespace ends when this value is dropped.
 #[derive(Debug)]
 pub struct SshHost {
     holder: Child,
-    dir: PathBuf,
-    proxy: String,
+    ssh_args: String,
 }
 
 impl SshHost {
     /// Makes a host; `None` on machines where that cannot be done, with a message.
     pub fn start(dir: &TestDir) -> Option<Self> {
-        let skip = |why: &str| {
-            let _ = writeln!(std::io::stderr(), "nothing is tested over ssh: {why}");
-            None
-        };
-        if !rustix::process::geteuid().is_root() {
-            return skip("that needs root");
-        }
-        let Some(unpacked) = debian::unpacked("debian-ssh", &["openssh-server", "openssh-client"]) else {
-            return skip("there are no Debian packages");
-        };
-        let unpacked = unpacked.unwrap_or_else(|error| panic!("{error}"));
-        let folder = dir.mkdir("ssh");
-        let host = |name: &str, text: &str| {
-            fs::write(folder.join(name), text).unwrap();
-            fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o644)).unwrap();
-        };
-        host("passwd", USERS);
-        host("shadow", PASSWORDS);
-        let program = |name: &str| {
-            let found = unpacked.join(name);
-            if found.exists() { found } else { Path::new("/").join(name) }
-        };
-        let libraries = format!("{0}/usr/lib/x86_64-linux-gnu:{0}/usr/lib/aarch64-linux-gnu", unpacked.display());
-        for key in ["host_key", "key"] {
-            let mut make = Command::new(program("usr/bin/ssh-keygen"));
-            make.env("LD_LIBRARY_PATH", &libraries).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key));
-            assert!(make.status().unwrap().success());
-        }
-        let at = folder.display();
-        host(
-            "config",
-            &format!(
-                "HostKey {at}/host_key\nAuthorizedKeysFile {at}/key.pub\nStrictModes no\nUsePAM no\nPidFile none\n\
-                 PermitRootLogin yes\nSubsystem sftp internal-sftp\nSetEnv PATH=/usr/bin:/bin\n"
-            ),
-        );
+        let files = HostFiles::write(dir)?;
         let mut hold = Command::new("unshare");
-        hold.args(["--mount", "sh", "-ec", HOLD, "sh"]).arg(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        hold.args(["--mount", "sh", "-ec", HOLD, "sh"]).args(files.words());
+        hold.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut holder = hold.spawn().expect("unshare starts");
         let mut line = String::new();
         BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let pid = holder.id();
-        let host = Self {
-            holder,
-            dir: folder.clone(),
-            proxy: format!(
-                "env LD_LIBRARY_PATH={libraries} nsenter --target {pid} --mount {} -i -f {at}/config",
-                program("usr/sbin/sshd").display()
-            ),
-        };
+        let proxy = format!("nsenter --target {} --mount /usr/sbin/sshd -i -f /etc/ssh/config", holder.id());
+        let ssh_args =
+            format!("{} -o ControlMaster=no -o ControlPath=none -o ProxyCommand='{proxy}'", files.ssh_args());
+        let host = Self { holder, ssh_args };
         match line.trim() {
             "ready" => Some(host),
-            _ => skip("no mount namespace can be made here"),
+            _ => skip("no mount namespace or no overlay can be made here"),
         }
     }
 
     /// Returns the options of `ansible-playbook` that lead its tasks to the host.
     pub fn options(&self) -> Vec<String> {
-        let at = self.dir.display();
-        let arguments = format!(
-            "-F none -i {at}/key -o UserKnownHostsFile={at}/known -o StrictHostKeyChecking=no -o ControlMaster=no \
-             -o ControlPath=none -o LogLevel=ERROR -o ProxyCommand='{}'",
-            self.proxy
-        );
-        let variables = serde_json::json!({
+        let mut variables = self.variables();
+        variables["ansible_user"] = "root".into();
+        vec!["-e".to_owned(), variables.to_string()]
+    }
+
+    /// Returns the variables that lead tasks to the host.
+    pub fn variables(&self) -> serde_json::Value {
+        serde_json::json!({
             "ansible_connection": "ssh",
             "ansible_host": "host.invalid",
-            "ansible_user": "root",
-            "ansible_ssh_args": arguments,
-        });
-        vec!["-e".to_owned(), variables.to_string()]
+            "ansible_ssh_args": self.ssh_args,
+        })
     }
 
     /// Runs a shell command in the host's namespace, and returns what it prints.
