@@ -25,8 +25,8 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        stat: dict = "exists; and if so path, all that stat(2) says, lnk_target of links and checksum of regular files. \
-            Without readable, writeable and executable, which depend on who asks, and without what get_mime and \
+        stat: dict = "exists; and if so path, all that stat(2) says, lnk_target of links and checksum of regular files \
+            that the user can read. Without readable, writeable and executable, which depend on who asks, and without what get_mime and \
             get_attributes would add.",
     ],
     examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
@@ -93,9 +93,12 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
         stat.extend(link(path));
     }
     if args.get_checksum && metadata.is_file() {
-        let checksum = modbox_checksum::of_file(path, &args.checksum_algorithm)
-            .map_err(|error| Failure::new(format!("failed to read `{}`: {}", args.path, words(&error))))?;
-        stat.extend([entry("checksum", checksum)]);
+        match modbox_checksum::of_file(path, &args.checksum_algorithm) {
+            Ok(checksum) => stat.extend([entry("checksum", checksum)]),
+            // As with Ansible, a file that the user cannot read has none.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(Failure::new(format!("failed to read `{}`: {}", args.path, words(&error)))),
+        }
     }
     Ok(stat)
 }
