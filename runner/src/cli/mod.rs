@@ -113,7 +113,9 @@ fn runs_one_module(argv: &[OsString]) -> bool {
         return true;
     }
     let first = argv.get(1).filter(|_| !playbook_program::is_named(argv));
-    first.is_some_and(|word| word == "run" || word == JOB_WORD || word.as_bytes().contains(&b'/'))
+    // With more words, a task is left to a job, or a module is kept.
+    let is_task = |word: &OsString| word == "task" && argv.len() == 2;
+    first.is_some_and(|word| word == "run" || word == JOB_WORD || is_task(word) || word.as_bytes().contains(&b'/'))
 }
 
 fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> Result<ExitStatus, Failure> {
