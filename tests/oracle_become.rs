@@ -51,7 +51,6 @@ fn check_users(version: &str) {
     let mut variables = host.variables();
     variables["ansible_python_interpreter"] = "/usr/bin/python3".into();
     variables["modbox_runner_dir"] = json!(controller(version, &dir));
-    let task = |path: &str, keys: Value| with(line("modbox.modbox.lineinfile", path), &keys);
     let keeping = |target: &str| {
         let mut keys = login("kept", "sudo", target, None);
         keys["vars"]["ansible_become_flags"] = "-S -n".into();
@@ -70,14 +69,14 @@ fn check_users(version: &str) {
         ("root/wrong", login("app", "sudo", "root", Some(PASSWORD)), Some(refused)),
         // The password is not asked for.
         ("root/unasked", login("op", "sudo", "root", Some(PASSWORD)), None),
-        // With a terminal. An unprivileged user cannot read the file that this takes.
+        // With a terminal.
         ("root/seated", login("seated", "sudo", "root", None), None),
-        ("app/seated", login("seated", "sudo", "app", None), Some("sudo without `requiretty`")),
+        ("app/seated", login("seated", "sudo", "app", None), None),
         // `su`, by root and by a user.
         ("app/su", login("root", "su", "app", None), None),
         ("root/su", login("op", "su", "root", Some(PASSWORD)), None),
         ("root/wrong", login("op", "su", "root", Some("wrong")), Some("Incorrect su password")),
-        ("app/other", login("op", "su", "app", Some(PASSWORD)), Some("Install setfacl")),
+        ("app/other", login("op", "su", "app", Some(PASSWORD)), None),
         // HOME and the cache folder are those of the login user.
         ("root/kept", keeping("root"), None),
         ("app/kept", keeping("app"), None),
@@ -117,7 +116,8 @@ fn tasks_become_other_users() {
 }
 
 /// Hosts as they are found: what is done to them, with what a login prints before each answer.
-const HOSTS: [&str; 4] = [
+const HOSTS: [&str; 5] = [
+    "rm /usr/bin/setfacl",
     "rm /usr/bin/gzip /usr/bin/gunzip",
     "rm /usr/bin/python3*; rm -rf /usr/lib/python3*",
     "mkdir /srv/root/.ssh; echo 'printf \"Welcome to {this} host\\n{}\\n\"' >/srv/root/.ssh/rc",
@@ -131,14 +131,19 @@ fn hosts_lack_programs_or_print_banners() {
         let Some(host) = SshHost::start(&dir) else { return };
         host.shell(change);
         let mut variables = host.variables();
-        variables["ansible_user"] = "root".into();
         variables["modbox_runner_dir"] = json!(controller(oracle::VERSION, &dir));
-        let task = line("modbox.modbox.lineinfile", "/srv/root/file");
+        let task = with(line("modbox.modbox.lineinfile", "/srv/root/file"), &json!({"vars": {"ansible_user": "root"}}));
         let app = login("root", "sudo", "app", None);
-        let tasks = [task.clone(), task, with(line("modbox.modbox.lineinfile", "/srv/app/file"), &app)];
-        let ran = run(oracle::VERSION, &dir, variables, &tasks);
-        let changed: Vec<&Value> = ran.iter().map(|result| &result["changed"]).collect();
+        // `su` needs a file with the arguments.
+        let other = login("op", "su", "app", Some(PASSWORD));
+        let [app, other] = [app, other].map(|keys| with(line("modbox.modbox.lineinfile", "/srv/app/file"), &keys));
+        let ran = run(oracle::VERSION, &dir, variables, &[task.clone(), task, app, other]);
+        let changed: Vec<&Value> = ran[..3].iter().map(|result| &result["changed"]).collect();
         assert_eq!(changed, [true, false, true], "{change}: {ran:?}");
+        match change.contains("setfacl") {
+            true => assert_failed(&ran[3], &["su gives no input", "Install setfacl", "sudo without `requiretty`"]),
+            false => assert_eq!(ran[3]["failed"], false, "{change}: {}", ran[3]),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod leftovers;
 mod load;
 pub mod markdown;
 pub mod oracle;
+mod oracle_plays;
 pub mod sample;
 pub mod server;
 pub mod sessions;

@@ -10,9 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use crate::install::{Prepared, holding, once, tool};
+pub use crate::oracle_plays::{play, play_by, play_on, play_to_text};
 use crate::{TestDir, fixture, temporary};
 
 /// The release whose behaviour modbox follows.
@@ -80,9 +79,6 @@ with tarfile.open(archive) as packed:
 
 /// Time limit for downloading a hundred megabytes over a slow line.
 const INSTALL: Duration = Duration::from_secs(600);
-
-/// Time limit for a play. One of seventy tasks takes half a minute, and many times that on a busy machine.
-const PLAY: Duration = Duration::from_secs(600);
 
 const REMEDY: &str = "\
 the tests compare modbox with ansible-core, which they install with pip into the target directory; that needs \
@@ -325,78 +321,4 @@ fn started(python: &Path, dir: &TestDir, args: &[&OsStr]) -> Command {
         .current_dir(dir.path())
         .stdin(Stdio::null());
     ansible
-}
-
-/// Runs tasks on this machine, with the modules in `library/` of the test's directory, and returns the registered
-/// result of each. A failed task does not end the play.
-#[track_caller]
-pub fn play(dir: &TestDir, tasks: &[Value], options: &[&str]) -> Vec<Value> {
-    let text = play_to_text(dir, tasks, options);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("strict JSON was registered: {error}\n{text}"))
-}
-
-/// Runs tasks like [`play`] and returns one list in Python's JSON, for results with `NaN` or lone surrogates.
-#[track_caller]
-pub fn play_to_text(dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
-    play_by(ansible(dir, "playbook"), dir, tasks, options)
-}
-
-/// Runs tasks like [`play_to_text`], with the given command, to which only the options and the play are added.
-#[track_caller]
-pub fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &[&str]) -> String {
-    let named = |(index, task): (usize, &Value)| {
-        let mut task = task.clone();
-        let task_object = task.as_object_mut().expect("a task is an object");
-        task_object.insert("register".into(), json!(format!("task_{index}")));
-        task_object.insert("ignore_errors".into(), json!(true));
-        task
-    };
-    let mut all: Vec<Value> = tasks.iter().enumerate().map(named).collect();
-    // One task writes all results, since it takes longer than most of the tested tasks.
-    let names: Vec<String> = (0..tasks.len()).map(|index| format!("task_{index}")).collect();
-    let content = format!("{{{{ [{}] | to_json }}}}", names.join(", "));
-    let registered = dir.join("registered");
-    all.push(json!({"ansible.builtin.copy": {"content": content, "dest": registered}, "check_mode": false}));
-    let play = json!([{"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": all}]);
-    let file = dir.write("play.yml", play.to_string());
-    let output = tool(playbook.args(options).arg(file), PLAY).unwrap_or_else(|output| output);
-    std::fs::read_to_string(&registered).unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"))
-}
-
-/// Runs tasks on the hosts of an inventory, which are named with their variables. Returns the registered results of each
-/// host, in the order of the tasks. The play goes on after a task that fails, and after a host that is not reached.
-#[track_caller]
-pub fn play_on(
-    mut playbook: Command,
-    dir: &TestDir,
-    hosts: &serde_json::Map<String, Value>,
-    tasks: &[Value],
-) -> Vec<Vec<Value>> {
-    let inventory = dir.write("inventory.json", json!({"all": {"hosts": hosts}}).to_string());
-    let named = |(index, task): (usize, &Value)| {
-        let mut task = task.clone();
-        let task_object = task.as_object_mut().expect("a task is an object");
-        task_object.insert("register".into(), json!(format!("task_{index}")));
-        for key in ["ignore_errors", "ignore_unreachable"] {
-            task_object.insert(key.into(), json!(true));
-        }
-        task
-    };
-    let tasks: Vec<Value> = tasks.iter().enumerate().map(named).collect();
-    let names: Vec<&String> = hosts.keys().collect();
-    let of_task = |index| format!("{} | map('extract', hostvars, 'task_{index}') | list", json!(names));
-    let results: Vec<String> = (0..tasks.len()).map(of_task).collect();
-    let registered = dir.join("registered");
-    let _ = std::fs::remove_file(&registered);
-    let write = json!({"ansible.builtin.copy": {"content": format!("{{{{ [{}] | to_json }}}}", results.join(", ")), "dest": registered}});
-    let play = json!([
-        {"hosts": "all", "gather_facts": false, "tasks": tasks},
-        {"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": [write]},
-    ]);
-    let file = dir.write("play.yml", play.to_string());
-    let output = tool(playbook.arg("-i").arg(inventory).arg(file), PLAY).unwrap_or_else(|output| output);
-    let text = std::fs::read_to_string(&registered)
-        .unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"));
-    let by_task: Vec<Vec<Value>> = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    (0..names.len()).map(|host| by_task.iter().map(|results| results[host].clone()).collect()).collect()
 }

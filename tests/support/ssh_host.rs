@@ -70,7 +70,8 @@ impl HostFiles {
         if !rustix::process::geteuid().is_root() {
             return skip("that needs root");
         }
-        let Some(unpacked) = debian::unpacked("debian-ssh", &["openssh-server", "openssh-client", "sudo"]) else {
+        let Some(unpacked) = debian::unpacked("debian-ssh", &["acl", "openssh-server", "openssh-client", "sudo"])
+        else {
             return skip("there are no Debian packages");
         };
         let unpacked = unpacked.unwrap_or_else(|error| panic!("{error}"));
