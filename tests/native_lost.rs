@@ -326,3 +326,12 @@ fn a_path_whose_directory_is_missing_is_not_made_in_a_directory_of_the_modules_o
         }
     }
 }
+
+#[test]
+fn a_missing_name_behind_a_link_of_the_machine_does_not_count_as_made() {
+    for place in Place::all() {
+        let args = json!({"src": "/bin/no-such-program"}).to_string();
+        let switches = ["--designate", "src:read", "--args", &args];
+        place.run(&format!("ls /bin/no-such-program >&2; {DONE}"), &switches).changed();
+    }
+}

@@ -30,11 +30,13 @@ pub(super) fn find<'a>(
         let innermost = around.max_by_key(|(names, _)| names.directory.len());
         let staged = innermost.and_then(|(names, directory)| {
             let below = path.strip_prefix(&names.directory).ok()?;
-            Some(is_there(directory, below))
+            // Links that the module has made are not followed.
+            Some(is_there(directory, below, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS))
         });
         staged.unwrap_or_else(|| {
             let own = OWN.iter().find_map(|(at, own)| Some(Path::new(own).join(path.strip_prefix(at).ok()?)));
-            own.is_some_and(|own| is_there(private, &own))
+            // The room's own links, such as `/bin`, are on the way to names of the machine.
+            own.is_some_and(|own| is_there(private, &own, ResolveFlags::IN_ROOT))
         })
     };
     let missing = missing.iter().filter(|missing| exists(Path::new(&missing.first))).map(MissingPath::to_lost);
@@ -46,10 +48,9 @@ pub(super) fn find<'a>(
     missing.chain(unmade).collect()
 }
 
-/// Returns whether anything has a name, without following links that the module has made.
-fn is_there(directory: &OwnedFd, below: &Path) -> bool {
+/// Returns whether anything has a name.
+fn is_there(directory: &OwnedFd, below: &Path, resolve: ResolveFlags) -> bool {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     let opened = rustix::fs::openat2(directory, below, flags, Mode::empty(), resolve);
     !matches!(opened, Err(Errno::NOENT | Errno::NOTDIR))
 }
