@@ -110,8 +110,16 @@ impl Observer {
         }
     }
 
+    /// Resolves a link of the base that leads out of it: a room has the link, and not what it leads to. In a room that
+    /// exists, the module sees by itself that the link leads nowhere.
+    fn out_of_base(&self, path: PathBuf) -> PathBuf {
+        let is_of_base = self.room.observed && in_base(&path) && self.room.grant_at(&path).is_none();
+        let real = if is_of_base { path.canonicalize().ok() } else { None };
+        real.filter(|real| !in_base(real)).unwrap_or(path)
+    }
+
     fn read(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
-        let path = self.room.behind_links(path);
+        let path = self.out_of_base(self.room.behind_links(path));
         let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
         // A missing file cannot be read under any grant.
         // Interpreters look at the directory in which they are started.
