@@ -145,6 +145,9 @@ impl Rules {
                 self.remark(remark, origin);
                 continue;
             }
+            if record.observed && observed::is_way(missing, record) {
+                continue;
+            }
             if record.succeeded && !record.observed {
                 let shown = format!("{} {}", missing.capability, missing.subject);
                 self.remark(format!("the module succeeded without this: {shown} ({})", missing.cause), origin);

@@ -3,14 +3,14 @@
 //! Only files are taken back from a granted name, so a directory or link that a module made needs the directory around it.
 //! A program that looks at a path gets less than a grant of reading gives. Two such uses would grant far more than the module
 //! had, so they become remarks, and a person decides: a look at a file that not all users may read, and the listing of a
-//! directory at the top, such as `/etc`.
+//! directory at the top, such as `/etc`. A directory on the way to granted paths needs no grant.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use modbox_vocabulary::{Capability, Operation};
 
-use super::record::Lacking;
+use super::record::{Lacking, RunRecord};
 
 /// The right of all users to read.
 const READABLE: u32 = 0o004;
@@ -33,10 +33,24 @@ pub(super) fn left_out(missing: &Lacking) -> Option<String> {
     })
 }
 
+/// Returns whether a use made a directory that exists, on the way to another use or grant, as `install -D` does. A room
+/// has such a directory.
+pub(super) fn is_way(missing: &Lacking, record: &RunRecord) -> bool {
+    let on_the_way = |missing: &Lacking| {
+        missing.capability == Capability::Read.as_str()
+            && missing.cause == format!("denied: {}", Operation::MakeDirectory)
+    };
+    let others = record.missing.iter().filter(|other| !on_the_way(other)).map(|other| &other.subject);
+    let mut subjects = others.chain(record.grants.iter().map(|[_, subject, _]| subject));
+    let below = |subject: &String| *subject != missing.subject && Path::new(subject).starts_with(&missing.subject);
+    on_the_way(missing) && subjects.any(below)
+}
+
 /// Returns the directory that has to be granted in the place of the path of a use.
 pub(super) fn directory_instead(missing: &Lacking) -> Option<String> {
     let made = [Operation::MakeDirectory, Operation::MakeLink].map(|operation| format!("denied: {operation}"));
-    let around = Path::new(&missing.subject).parent().filter(|_| made.contains(&missing.cause))?;
+    let is_new = missing.capability == Capability::Write.as_str() && made.contains(&missing.cause);
+    let around = Path::new(&missing.subject).parent().filter(|_| is_new)?;
     // A directory at the top is never suggested.
     around.to_str().filter(|_| around.components().count() > 2).map(str::to_owned)
 }
@@ -45,8 +59,8 @@ pub(super) fn directory_instead(missing: &Lacking) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn lacking(subject: &str, operation: Operation) -> Lacking {
-        let (capability, allow) = ("read".to_owned(), format!("--allow-read {subject}"));
+    fn lacking(capability: Capability, subject: &str, operation: Operation) -> Lacking {
+        let (capability, allow) = (capability.to_string(), format!("--allow-{capability} {subject}"));
         Lacking { capability, subject: subject.to_owned(), cause: format!("denied: {operation}"), allow }
     }
 
@@ -58,8 +72,21 @@ mod tests {
             ("/srv/app/file", Operation::Open, None),
             ("/srv/folder", Operation::MakeDirectory, None),
         ] {
-            assert_eq!(directory_instead(&lacking(subject, operation)).as_deref(), expect, "{subject}");
+            let lacking = lacking(Capability::Write, subject, operation);
+            assert_eq!(directory_instead(&lacking).as_deref(), expect, "{subject}");
         }
+        let exists = lacking(Capability::Read, "/srv/app", Operation::MakeDirectory);
+        assert_eq!(directory_instead(&exists), None);
+    }
+
+    #[test]
+    fn a_directory_that_exists_on_the_way_to_others_needs_no_grant() {
+        let [srv, app, lib] = ["/srv", "/srv/app", "/srv/lib"]
+            .map(|subject| lacking(Capability::Read, subject, Operation::MakeDirectory));
+        let made = lacking(Capability::Write, "/srv/app/new", Operation::MakeDirectory);
+        let missing = vec![srv.clone(), app.clone(), lib.clone(), made.clone()];
+        let record = RunRecord { missing, ..RunRecord::default() };
+        assert_eq!([srv, app, lib, made].map(|missing| is_way(&missing, &record)), [true, true, false, false]);
     }
 
     #[test]
@@ -78,7 +105,7 @@ mod tests {
             ("/etc/ssl", Operation::Open, false),
             ("/no/such/file", Operation::Look, false),
         ] {
-            assert_eq!(left_out(&lacking(path, operation)).is_some(), expect, "{path} {operation}");
+            assert_eq!(left_out(&lacking(Capability::Read, path, operation)).is_some(), expect, "{path} {operation}");
         }
     }
 }
