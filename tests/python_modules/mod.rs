@@ -4,6 +4,7 @@
 //! confined to the grants in the table. The test compares the registered results, without times and temporary names,
 //! and the content of the folders afterwards. A grant that a task does not need is an error.
 
+mod collections;
 mod machine;
 mod received;
 mod table;
@@ -11,7 +12,6 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,7 @@ use modbox_contract::{Dict, Value as PythonValue, decode, encode};
 use serde_json::Value;
 
 use self::received::Interpreter;
-use self::table::{Group, Table, Task};
+use self::table::{Group, Names, Table, Task};
 use crate::python_closure::package;
 use crate::support::server::Server;
 use crate::support::{Modbox, TestDir, debian, oracle};
@@ -71,13 +71,14 @@ fn holds(folder: &Path) -> BTreeMap<String, String> {
             let name = name.split_once("/tmp-").map_or_else(|| name.clone(), |(before, _)| format!("{before}/tmp-"));
             // There are times in it, and whether a clone has links to what it is of depends on mounts.
             let of_git = [".git/", ".svn/"].iter().any(|part| name.contains(part));
+            let is_random = path.file_name().unwrap().to_string_lossy().contains("random");
             let text = match (metadata.is_dir(), metadata.is_symlink()) {
                 (true, _) => {
                     pending.push(path);
                     String::new()
                 }
                 (_, true) => fs::read_link(&path).unwrap().display().to_string(),
-                _ if of_git => String::new(),
+                _ if of_git || is_random => String::new(),
                 // How an overlay says that a file is gone.
                 _ if metadata.file_type().is_char_device() => "gone".to_owned(),
                 // Not of archives, with times in them.
@@ -101,7 +102,12 @@ fn comparable(result: &Dict, folder: &Path) -> BTreeMap<String, String> {
         match value {
             PythonValue::Dict(dict) => {
                 let kept = dict.iter().filter(|(key, _)| !TIMES.contains(&key.as_str()));
-                PythonValue::Dict(kept.map(|(key, value)| (key.clone(), without_times(value))).collect())
+                let mut kept: Vec<_> = kept.map(|(key, value)| (key.clone(), without_times(value))).collect();
+                // Fingerprints by hash, in no order.
+                if kept.iter().any(|(key, _)| key == "sha256") {
+                    kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+                }
+                PythonValue::Dict(kept.into_iter().collect())
             }
             PythonValue::List(list) => PythonValue::List(list.iter().map(without_times).collect()),
             other => other.clone(),
@@ -144,6 +150,8 @@ fn without_advice(result: &Dict) -> Dict {
 struct Place {
     dir: TestDir,
     python: PathBuf,
+    /// The folder with collections.
+    collections: Option<PathBuf>,
     modules: PathBuf,
     own: PathBuf,
     server: Server,
@@ -152,13 +160,29 @@ struct Place {
 }
 
 impl Place {
+    /// Returns a place for ansible-core's own modules.
     fn new() -> Self {
-        let dir = TestDir::new();
-        let python = oracle::python();
-        let modules = package(&python).join("modules");
-        let own = silent(&dir);
         let server = Server::http(|_, _| "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nserved".to_owned());
-        Self { dir, python, modules, own, server, programs: debian::programs() }
+        Self::with(oracle::python(), None, server, debian::programs())
+    }
+
+    /// Returns a place for modules of collections.
+    fn of_collections() -> Self {
+        let server = Server::http(|head, _| collections::answer(head));
+        let (python, folder) = (oracle::python_for_collections(), oracle::collections());
+        Self::with(python, Some(folder), server, debian::programs_of_collections())
+    }
+
+    fn with(python: PathBuf, collections: Option<PathBuf>, server: Server, programs: Option<PathBuf>) -> Self {
+        let dir = TestDir::new();
+        let (modules, own) = (package(&python).join("modules"), silent(&dir));
+        Self { dir, python, collections, modules, own, server, programs }
+    }
+
+    /// Returns what arguments call the place, its server and its interpreter.
+    fn names<'a>(&'a self, folder: &'a Path) -> Names<'a> {
+        let environment = self.python.ancestors().nth(2).expect("it lies in an environment");
+        Names { folder, server: self.server.address, environment }
     }
 
     /// Runs a task, without one of its grants if one is named.
@@ -170,12 +194,12 @@ impl Place {
         form: &str,
         without: Option<usize>,
     ) -> BTreeMap<String, String> {
-        let server = self.server.address;
+        let names = self.names(folder);
         let file = self.modules.join(format!("{}.py", task.module));
         let path = if file.exists() { &file } else { &self.own };
         let modbox = Modbox::run_module(&self.dir, path).arg("--interpreter").arg(&self.python);
         let modbox = modbox.args(["--ansiballz", form]).args(task.check.then_some("--check"));
-        let modbox = modbox.args(task.switches(folder, server, without)).json_args(&task.args(folder, server));
+        let modbox = modbox.args(task.switches(&names, without)).json_args(&task.args(&names));
         let machine = machine::prefix(group, &beside(folder), self.programs.as_deref(), without.map(|_| folder));
         let ran = modbox.behind(|command| machine::within(&machine, command)).run();
         let result = decode(&ran.stdout_text()).unwrap_or_else(|error| panic!("{error}: {ran}"));
@@ -220,33 +244,31 @@ fn beside(folder: &Path) -> PathBuf {
 }
 
 /// Runs the tasks of some groups with Ansible. Returns the registered results of each group.
-fn play(
-    groups: &[&Group],
-    side: &Path,
-    server: SocketAddr,
-    programs: Option<&Path>,
-    interpreter: Option<&Interpreter<'_>>,
-) -> Vec<Vec<PythonValue>> {
+fn play(place: &Place, groups: &[&Group], side: &Path, interpreter: Option<&Interpreter<'_>>) -> Vec<Vec<PythonValue>> {
     let dir = TestDir::new();
     silent(&dir);
     let of_group = |group: &&Group| {
-        group.tasks.iter().map(|task| task.in_play(&side.join(&group.name), server)).collect::<Vec<_>>()
+        let folder = side.join(&group.name);
+        group.tasks.iter().map(|task| task.in_play(&place.names(&folder))).collect::<Vec<_>>()
     };
     let tasks: Vec<_> = groups.iter().flat_map(of_group).collect();
     let machine = match groups {
-        [group] => machine::prefix(group, &beside(&side.join(&group.name)), programs, None),
+        [group] => machine::prefix(group, &beside(&side.join(&group.name)), place.programs.as_deref(), None),
         _ => Vec::new(),
     };
     let mut playbook = match interpreter {
-        None => oracle::forking_playbook(&dir),
-        Some(_) => oracle::ansible(&dir, "playbook"),
+        None => oracle::forking_playbook_in(&place.python, &dir),
+        Some(_) => oracle::ansible_by(&place.python, &dir, "playbook"),
     };
     // A third fewer processes. A module that has to make the folder itself warns of it.
     playbook.env("ANSIBLE_PIPELINING", "True");
     dir.mkdir("home/remote-tmp");
+    if let Some(collections) = &place.collections {
+        playbook.env("ANSIBLE_COLLECTIONS_PATH", collections);
+    }
     let mut options = Vec::new();
-    if let Some(Interpreter { path, python, config }) = interpreter {
-        playbook.env("MODBOX_INTERPRETER", python).env("XDG_CONFIG_HOME", config.join(&groups[0].name));
+    if let Some(Interpreter { path, config }) = interpreter {
+        playbook.env("MODBOX_INTERPRETER", &place.python).env("XDG_CONFIG_HOME", config.join(&groups[0].name));
         options = vec!["-e".to_owned(), format!("ansible_python_interpreter={}", path.display())];
     }
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -257,13 +279,7 @@ fn play(
 }
 
 /// Runs the plays of all groups, some of them concurrently.
-fn plays(
-    groups: &[Group],
-    side: &Path,
-    server: SocketAddr,
-    programs: Option<&Path>,
-    interpreter: Option<&Interpreter<'_>>,
-) -> Vec<Vec<PythonValue>> {
+fn plays(place: &Place, groups: &[Group], side: &Path, interpreter: Option<&Interpreter<'_>>) -> Vec<Vec<PythonValue>> {
     let all: Vec<&Group> = groups.iter().collect();
     // A group that changes the machine has one of its own.
     let parts: Vec<&[&Group]> = all.chunk_by(|one, other| !one.has_machine() && !other.has_machine()).collect();
@@ -275,7 +291,7 @@ fn plays(
             let number = next.fetch_add(1, Ordering::Relaxed);
             parts.get(number).map(|part| (number, part))
         } {
-            let registered = play(part, side, server, programs, interpreter);
+            let registered = play(place, part, side, interpreter);
             done.lock().unwrap().insert(number, registered);
         }
     };
@@ -290,14 +306,14 @@ fn is_true(result: &Dict, key: &str) -> bool {
 #[test]
 fn ansibles_modules_do_the_same_and_say_the_same() {
     let place = Place::new();
-    let mut table = Table::read();
+    let mut table = Table::read("tasks");
     let all = leave_out(&mut table, &place);
     let (theirs, ours) = (place.dir.mkdir("ansible-side"), place.dir.mkdir("modbox--side"));
     for group in &table.groups {
         begin(&theirs.join(&group.name));
         begin(&ours.join(&group.name));
     }
-    let registered = plays(&table.groups, &theirs, place.server.address, place.programs.as_deref(), None);
+    let registered = plays(&place, &table.groups, &theirs, None);
 
     let (next, wrong, mut seen) = (AtomicUsize::new(0), Mutex::new(String::new()), BTreeSet::new());
     let work = || {

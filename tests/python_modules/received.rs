@@ -1,7 +1,7 @@
 //! The tasks of the table through `modbox-python`: observed, then confined to what the observation suggests, they do and say
 //! what they do with Python.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -26,8 +26,6 @@ const OTHERWISE: [(&str, &str); 1] = [(
 pub(super) struct Interpreter<'a> {
     /// The program.
     pub(super) path: &'a Path,
-    /// The Python behind it.
-    pub(super) python: &'a Path,
     /// The folder with a folder of settings for each group.
     pub(super) config: &'a Path,
 }
@@ -38,8 +36,9 @@ fn reset(groups: &[Group], side: &Path) {
     groups.iter().for_each(|group| begin(&side.join(&group.name)));
 }
 
-/// Compares results of the same tasks on two sides.
+/// Compares the results of the same tasks on two sides, and the folders. Those of the modules in `except` may differ.
 fn differences(
+    how: &str,
     groups: &[Group],
     (ours, side): (&[Vec<PythonValue>], &Path),
     (theirs, their_side): (&[Vec<PythonValue>], &Path),
@@ -54,13 +53,20 @@ fn differences(
             let shown =
                 |result: &PythonValue, side: &Path| comparable(result.as_dict().unwrap(), &side.join(&group.name));
             let (ours, theirs): (BTreeMap<_, _>, BTreeMap<_, _>) = (shown(ours, side), shown(theirs, their_side));
-            let keys: std::collections::BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+            let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
             for key in keys.into_iter().filter(|key| ours.get(*key) != theirs.get(*key)) {
                 if !task.differs.contains_key(key) {
-                    wrong += &format!("{task}\n  {key}: {:?}\n  not: {:?}\n", ours.get(key), theirs.get(key));
+                    let (ours, theirs) = (ours.get(key), theirs.get(key));
+                    wrong += &format!("{how}, {}: {task}\n  {key}: {ours:?}\n  not: {theirs:?}\n", group.name);
                 }
             }
         }
+    }
+    let (ours, theirs) = (holds(side), holds(their_side));
+    let is_compared = |name: &str| !except.iter().any(|(module, _)| name.starts_with(folder_of(groups, module)));
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).filter(|name| is_compared(name)).collect();
+    for name in names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name)) {
+        wrong += &format!("{how}, {name}: {:?}\n  not: {:?}\n", ours.get(name), theirs.get(name));
     }
     wrong
 }
@@ -71,25 +77,26 @@ fn folder_of<'g>(groups: &'g [Group], module: &str) -> &'g str {
     groups.iter().find(has_it).map_or("no group", |group| &group.name)
 }
 
-#[test]
-fn modules_by_modbox_python_do_the_same_as_observation_suggests() {
-    let place = Place::new();
-    let mut table = Table::read();
-    leave_out(&mut table, &place);
+/// Leaves a sample of the groups, unless some were asked for.
+pub(super) fn take_sample(table: &mut Table, part: usize) {
     if std::env::var(ONLY).is_err() {
-        let count = table.groups.len() / SAMPLE;
-        table.groups = sample::sample(table.groups, count);
+        let count = table.groups.len() / part;
+        table.groups = sample::sample(std::mem::take(&mut table.groups), count);
     }
-    let groups = &table.groups;
-    let (server, programs) = (place.server.address, place.programs.as_deref());
+}
+
+/// Runs groups by Python, by `modbox-python` observed, and confined to what the observation suggests, and compares
+/// results and folders; those of the modules in `otherwise` not in the confined runs. Returns the results by Python.
+pub(super) fn compare(place: &Place, groups: &[Group], otherwise: &[(&str, &str)]) -> Vec<Vec<PythonValue>> {
+    let programs = place.programs.as_deref();
     let (theirs, ours) = (place.dir.mkdir("ansible-side"), place.dir.mkdir("modbox--side"));
     reset(groups, &theirs);
-    let by_python = plays(groups, &theirs, server, programs, None);
+    let by_python = plays(place, groups, &theirs, None);
 
     let path = place.dir.mkdir("bin").join("modbox-python");
     symlink(modbox(), &path).unwrap();
     let config = place.dir.mkdir("config");
-    let interpreter = Interpreter { path: &path, python: &place.python, config: &config };
+    let interpreter = Interpreter { path: &path, config: &config };
     // Each group has rules of its own, since each may have a machine of its own.
     let audit = |group: &Group| place.dir.join(&format!("{}.jsonl", group.name));
     let policy = |group: &Group, text: &str| {
@@ -99,10 +106,8 @@ fn modules_by_modbox_python_do_the_same_as_observation_suggests() {
         policy(group, &format!("audit: {}\npython-modules: observe\n", audit(group).display()));
     }
     reset(groups, &ours);
-    let observed = plays(groups, &ours, server, programs, Some(&interpreter));
-    let wrong = differences(groups, (&observed, &ours), (&by_python, &theirs), &[]);
-    assert!(wrong.is_empty(), "observed:\n{wrong}");
-    assert_eq!(holds(&ours), holds(&theirs), "observed");
+    let observed = plays(place, groups, &ours, Some(&interpreter));
+    let mut wrong = differences("observed", groups, (&observed, &ours), (&by_python, &theirs), &[]);
 
     // A path is suggested if it can be granted, so the folders begin anew before.
     reset(groups, &ours);
@@ -116,14 +121,18 @@ fn modules_by_modbox_python_do_the_same_as_observation_suggests() {
         policy(group, &text);
         let _ = write!(suggested, "{}:\n{text}", group.name);
     }
-    let confined = plays(groups, &ours, server, programs, Some(&interpreter));
-    let wrong = differences(groups, (&confined, &ours), (&by_python, &theirs), &OTHERWISE);
-    assert!(wrong.is_empty(), "confined:\n{wrong}\nby:\n{suggested}");
-    let is_compared = |name: &String| !OTHERWISE.iter().any(|(module, _)| name.starts_with(folder_of(groups, module)));
-    let compared = |side: &Path| {
-        let held = holds(side).into_iter().filter(|(name, _)| is_compared(name));
-        held.collect::<BTreeMap<_, _>>()
-    };
-    assert_eq!(compared(&ours), compared(&theirs), "confined");
+    let confined = plays(place, groups, &ours, Some(&interpreter));
+    wrong += &differences("confined", groups, (&confined, &ours), (&by_python, &theirs), otherwise);
+    assert!(wrong.is_empty(), "{wrong}\nby:\n{suggested}");
+    by_python
+}
+
+#[test]
+fn modules_by_modbox_python_do_the_same_as_observation_suggests() {
+    let place = Place::new();
+    let mut table = Table::read("tasks");
+    leave_out(&mut table, &place);
+    take_sample(&mut table, SAMPLE);
+    compare(&place, &table.groups, &OTHERWISE);
     place.dir.assert_nothing_left();
 }

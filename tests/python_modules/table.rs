@@ -1,4 +1,4 @@
-//! Reads the table of tasks in `tasks/`. `README.md` describes its keys.
+//! Reads the tables of tasks in `tasks/` and `collections/`. `README.md` describes their keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,8 +14,18 @@ pub(super) struct Table {
     pub(super) groups: Vec<Group>,
     /// Endings that a module cannot show, by module.
     lacks: BTreeMap<String, BTreeMap<String, String>>,
-    /// Modules that cannot be tested here, with the reason.
-    missing: BTreeMap<String, String>,
+    /// Modules that cannot show here what they do, with the reason.
+    pub(super) missing: BTreeMap<String, String>,
+}
+
+/// What arguments call by other names.
+pub(super) struct Names<'a> {
+    /// The folder of the group: `@`.
+    pub(super) folder: &'a Path,
+    /// The address of the server: `SERVER`. Its port is `PORT`.
+    pub(super) server: SocketAddr,
+    /// The folder of the Python environment that modules run in: `ENVIRONMENT`.
+    pub(super) environment: &'a Path,
 }
 
 /// Tasks that run in order, in a separate folder.
@@ -52,6 +62,14 @@ struct File {
     missing: BTreeMap<String, String>,
 }
 
+impl Names<'_> {
+    fn replaced_in(&self, text: &str) -> String {
+        let text = text.replace('@', &self.folder.display().to_string());
+        let text = text.replace("SERVER", &self.server.to_string()).replace("PORT", &self.server.port().to_string());
+        text.replace("ENVIRONMENT", &self.environment.display().to_string())
+    }
+}
+
 impl Group {
     /// Returns whether the group sees a separate machine.
     pub(super) fn has_machine(&self) -> bool {
@@ -60,10 +78,10 @@ impl Group {
 }
 
 impl Table {
-    /// Reads the table. Groups with a separate machine come last.
-    pub(super) fn read() -> Self {
+    /// Reads the table in a folder. Groups with a separate machine come last.
+    pub(super) fn read(folder: &str) -> Self {
         let mut table = Self { groups: Vec::new(), lacks: BTreeMap::new(), missing: BTreeMap::new() };
-        for entry in std::fs::read_dir(fixture("python_modules/tasks")).unwrap() {
+        for entry in std::fs::read_dir(fixture("python_modules").join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap();
             let file: File = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
@@ -127,27 +145,25 @@ impl Task {
         Self { module, args, play, check, allow, differs }
     }
 
-    /// Returns the arguments, with paths in the given folder.
-    pub(super) fn args(&self, folder: &Path, server: SocketAddr) -> Value {
-        let text = self.args.to_string().replace('@', &folder.display().to_string());
-        serde_json::from_str(&text.replace("SERVER", &server.to_string())).unwrap()
+    /// Returns the arguments, with the names replaced.
+    pub(super) fn args(&self, names: &Names<'_>) -> Value {
+        serde_json::from_str(&names.replaced_in(&self.args.to_string())).unwrap()
     }
 
     /// Returns the task in the form for a play.
-    pub(super) fn in_play(&self, folder: &Path, server: SocketAddr) -> Value {
-        let mut args = self.args(folder, server);
+    pub(super) fn in_play(&self, names: &Names<'_>) -> Value {
+        let mut args = self.args(names);
         args.as_object_mut().expect("arguments are named").extend(self.play.clone());
         json!({&self.module: args, "check_mode": self.check})
     }
 
     /// Returns the switches for the task's grants, except the one with this number.
-    pub(super) fn switches(&self, folder: &Path, server: SocketAddr, without: Option<usize>) -> Vec<String> {
+    pub(super) fn switches(&self, names: &Names<'_>, without: Option<usize>) -> Vec<String> {
         let kept = self.allow.iter().enumerate().filter(|(number, _)| Some(*number) != without);
         let switches = kept.flat_map(|(_, allow)| {
             let Some((name, value)) = allow.split_once(' ') else { return vec![format!("--allow-{allow}")] };
             let name = if name == "designate" { "--designate".to_owned() } else { format!("--allow-{name}") };
-            let value = value.replace('@', &folder.display().to_string());
-            vec![name, value.replace("PORT", &server.port().to_string())]
+            vec![name, names.replaced_in(value)]
         });
         switches.collect()
     }

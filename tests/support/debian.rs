@@ -13,6 +13,43 @@ use crate::install::{Prepared, holding, tool};
 const PACKAGES: [&str; 9] =
     ["createrepo-c", "dnf", "gnupg", "iptables", "python3-apt", "python3-pip-whl", "rpm", "subversion", "systemd"];
 
+/// Packages with programs that modules of collections start.
+const OF_COLLECTIONS: [&str; 33] = [
+    "acl",
+    "at",
+    "attr",
+    "bzip2",
+    "cpanminus",
+    "cron",
+    "cryptsetup-bin",
+    "daemontools",
+    "dbus",
+    "dconf-cli",
+    "dconf-gsettings-backend",
+    "e2fsprogs",
+    "git",
+    "iproute2",
+    "kmod",
+    "libcap2-bin",
+    "locales",
+    "lvm2",
+    "make",
+    "mercurial",
+    "openjdk-17-jre-headless",
+    "openssh-client",
+    "openssl",
+    "p7zip-full",
+    "parted",
+    "patch",
+    "python3-gi",
+    "python3-psutil",
+    "python3-pip",
+    "rsync",
+    "ruby",
+    "runit",
+    "xdg-utils",
+];
+
 /// Shell script that downloads packages, and their dependencies that the machine lacks, with private package lists, and
 /// unpacks them. A top-level directory that is a link on the machine is the same link in the unpacked root.
 const UNPACK: &str = r#"
@@ -49,6 +86,13 @@ const REMEDY: &str = "the tests take programs that are not here out of packages 
 /// Returns the root folder with the unpacked programs; `None` if the system has no Debian packages.
 pub fn programs() -> Option<PathBuf> {
     static PROGRAMS: LazyLock<Option<Prepared>> = LazyLock::new(|| unpacked("debian-programs", &PACKAGES));
+    PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Returns the root folder with the programs that modules of collections start, like [`programs`].
+pub fn programs_of_collections() -> Option<PathBuf> {
+    static PROGRAMS: LazyLock<Option<Prepared>> =
+        LazyLock::new(|| unpacked("debian-programs-of-collections", &OF_COLLECTIONS));
     PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
 }
 

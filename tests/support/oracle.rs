@@ -50,20 +50,33 @@ pub const LEGACY: &str = "2.9.27";
 /// The package with modules of collections: `ansible` is `ansible-core` and a hundred collections.
 const COLLECTIONS: &str = "ansible==12.3.0";
 
-/// Script that downloads that package as one file, and extracts only the few modules that are compared: the whole
-/// package has 80 000 files.
+/// Script that downloads that package as one file, and extracts only the collections whose modules are compared, without
+/// their tests and documents: the whole package has 80 000 files.
 const TAKE_MODULES: &str = r"
-import pathlib, subprocess, sys, zipfile
+import pathlib, re, subprocess, sys, zipfile
 folder, package = sys.argv[1:]
 pip = [sys.executable, '-m', 'pip', '--quiet', '--no-input', '--disable-pip-version-check']
 subprocess.run([*pip, 'download', '--no-deps', '--only-binary=:all:', '--dest', folder, package], check=True)
 wheel = next(pathlib.Path(folder).glob('*.whl'))
-plugins = 'ansible_collections/community/general/plugins/'
-wanted = tuple(plugins + name for name in ('modules/ini_file.py', 'modules/archive.py', 'module_utils/'))
+collections = r'ansible_collections/(ansible/posix|community/(crypto|general))/'
+parts = r'MANIFEST\.json|meta/runtime\.yml|plugins/(action|doc_fragments|modules|module_utils|plugin_utils)/'
+wanted = re.compile(f'{collections}({parts})')
 with zipfile.ZipFile(wheel) as packed:
-    packed.extractall(folder, [name for name in packed.namelist() if name.startswith(wanted)])
+    packed.extractall(folder, [name for name in packed.namelist() if wanted.match(name)])
 wheel.unlink()
 ";
+
+/// Packages that the modules of these collections need, besides [`PACKAGES`]. passlib does not work with bcrypt 5.
+const OF_COLLECTIONS: [&str; 8] = [
+    "Django==5.2.19",
+    "bcrypt==4.0.1",
+    "cryptography==50.0.2",
+    "lxml==6.1.3",
+    "paramiko==5.1.0",
+    "passlib==1.7.4",
+    "psutil==7.2.2",
+    "pycdlib==1.22.0",
+];
 
 /// Script that extracts the integration targets from the archive of ansible-core's sources.
 const TAKE_TARGETS: &str = r"
@@ -96,6 +109,20 @@ pub fn python() -> PathBuf {
     PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Returns the interpreter of an environment with the packages that modules of [`collections`] need.
+pub fn python_for_collections() -> PathBuf {
+    static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
+        let mut packages = [&PACKAGES[..], &OF_COLLECTIONS].concat();
+        packages.retain(|package| !package.starts_with("ziglang"));
+        let dir = holding(&format!("oracle-for-collections-{VERSION}"), &packages.join("\n"), |dir| {
+            install(dir, &packages, "import ansible, cryptography, django, lxml, paramiko, passlib, psutil, pycdlib")
+                .map_err(|error| format!("{error}\n{REMEDY}"))
+        });
+        Ok(dir?.join("venv/bin/python"))
+    });
+    PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Returns the interpreter of an environment with an older release.
 pub fn python_of(version: &str) -> PathBuf {
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -120,7 +147,7 @@ pub fn newest() -> Option<&'static str> {
     found.is_ok().then_some(NEWEST.0)
 }
 
-/// Returns the folder that holds `ansible_collections`, with the modules of collections that are compared.
+/// Returns the folder that holds `ansible_collections`, with the collections whose modules are compared.
 pub fn collections() -> PathBuf {
     let python = python();
     let take = |dir: &Path| {
@@ -130,7 +157,7 @@ pub fn collections() -> PathBuf {
             .map(drop)
             .map_err(|error| format!("{error}\n{REMEDY}"))
     };
-    once("oracle-collections-12.3.0", take).unwrap_or_else(|error| panic!("{error}"))
+    once("oracle-three-collections-12.3.0", take).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns the archive of ansible-core's sources, which has its tests in it.
@@ -287,11 +314,11 @@ pub fn ansible_by(python: &Path, dir: &TestDir, command: &str) -> Command {
     started(python, dir, &["-m".as_ref(), "ansible".as_ref(), command.as_ref()])
 }
 
-/// Prepares `ansible-playbook` like [`ansible`], but faster for plays of many tasks: the imports of modules are loaded
-/// once for all tasks.
-pub fn forking_playbook(dir: &TestDir) -> Command {
+/// Prepares `ansible-playbook` like [`ansible_by`], but faster for plays of many tasks: the imports of modules are
+/// loaded once for all tasks.
+pub fn forking_playbook_in(python: &Path, dir: &TestDir) -> Command {
     let script = fixture("oracle/forking_python.py");
-    started(&python(), dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
+    started(python, dir, &[script.as_os_str(), "-m".as_ref(), "ansible".as_ref(), "playbook".as_ref()])
 }
 
 /// Prepares a Python command that runs Ansible.
