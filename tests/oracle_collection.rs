@@ -148,9 +148,12 @@ fn check_jobs(version: &str, dir: &TestDir) {
 
 #[test]
 fn a_collection_works_under_several_releases() {
-    // Each takes a minute; an ordinary run takes the newest and another one.
-    for version in sample::sample(RELEASES.to_vec(), 2) {
+    // Each takes a minute; an ordinary run takes one of the older, since `oracle_hosts` takes the newest.
+    for version in sample::sample(RELEASES[1..].to_vec(), 1) {
         check(version);
+    }
+    if sample::cases(0, 1) == 1 {
+        check(RELEASES[0]);
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{TestDir, modbox, oracle};
+use crate::support::{TestDir, modbox, oracle, sample};
 
 /// Keys of results that differ from run to run, or name the folder of a side. `writeable` differs too: a path that `stat`
 /// names is granted for reading alone.
@@ -117,8 +117,9 @@ fn modules_of_2_19_do_the_same() {
 
 #[test]
 fn modules_that_are_piped_do_the_same() {
-    check("2.17.14", &["-e", "ansible_pipelining=true"]);
-    check("2.18.19", &["-e", "ansible_pipelining=true"]);
+    for version in sample::sample(vec!["2.17.14", "2.18.19"], 1) {
+        check(version, &["-e", "ansible_pipelining=true"]);
+    }
 }
 
 /// Gives a program to `modbox-python` on standard input.
