@@ -347,9 +347,8 @@ mod tests {
             state ^= state << 17;
             usize::try_from(state % bound as u64).unwrap()
         };
-        let count = if std::env::var_os("MODBOX_WHOLE").is_some() { 100_000 } else { 4000 };
         let mut read = 0;
-        for number in 0..count {
+        for number in 0..100_000 {
             let mut bytes = programs[number % 2].clone().into_bytes();
             for _ in 0..=random(3) {
                 let at = random(bytes.len());
@@ -365,6 +364,6 @@ mod tests {
             read += usize::from(ReceivedPayload::read(&bytes).is_ok());
         }
         // Some damage is in what does not count, such as names.
-        assert!((1..count / 2).contains(&read), "{read} of {count}");
+        assert!((1..50_000).contains(&read), "{read}");
     }
 }
