@@ -54,7 +54,7 @@ impl HostNetwork {
     pub fn beside(&self, command: &Command) -> Command {
         let mut entering = Command::new("nsenter");
         entering.args(["--target", &self.first, "--mount", "--net", "--pid", "sh", "-c", r#"cd "$0" && exec "$@""#]);
-        entering.arg(command.get_current_dir().unwrap_or("/".as_ref())).arg(command.get_program());
+        entering.arg(command.get_current_dir().unwrap_or_else(|| "/".as_ref())).arg(command.get_program());
         entering.args(command.get_args()).env_clear().stdin(Stdio::null());
         entering.envs(command.get_envs().filter_map(|(key, value)| value.map(|value| (key, value))));
         entering
