@@ -149,6 +149,8 @@ fn a_task_restricts_what_the_host_grants_and_grants_only_where_the_host_accepts_
         ("accept-policy: grants", 2, "`accept-policy`"),
         ("audit: /var/log/x", 2, "`audit`"),
         ("tasks: {x: {designated: none}}", 2, "`tasks`"),
+        ("python-modules: observe", 2, "`python-modules`"),
+        ("min-confinement: 0", 0, ""),
         ("alow: {}", 2, "unknown key `alow`"),
         ("min-confinement: 9", 2, "level of confinement"),
         ("{", 2, "invalid policy of the task"),

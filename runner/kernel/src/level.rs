@@ -1,11 +1,8 @@
 //! The level of the kernel's confinement, and what this kernel supports.
 
-pub use modbox_policy::HIGHEST_LEVEL as HIGHEST;
+pub use modbox_policy::{DEFAULT_LEAST, HIGHEST_LEVEL as HIGHEST};
 
 use crate::{landlock, system};
-
-/// The least level that a run accepts by default. All common kernels since Linux 6.2 reach it.
-pub const DEFAULT_LEAST: u8 = 2;
 
 /// No confinement.
 const NONE: u8 = 0;

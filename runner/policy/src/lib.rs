@@ -49,7 +49,7 @@ pub use self::limit::{
 };
 pub use self::login::find_user;
 pub use self::merge::{DEFAULT_SOURCE, MergedPolicy, Rules, merge};
-pub use self::min_confinement::MinConfinement;
+pub use self::min_confinement::{DEFAULT_LEAST, MinConfinement};
 pub use self::missing::MissingPath;
 pub use self::module_key::ModuleKey;
 pub use self::name_pattern::NamePattern;

@@ -28,6 +28,7 @@ use crate::error::PolicyError;
 use crate::grant_set::Policy;
 use crate::grants::{EnvGrant, PathGrant};
 use crate::limit::{LimitName, LimitOverrides};
+use crate::min_confinement::DEFAULT_LEAST;
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::OwnerGrant;
 use crate::python_rule::PythonRule;
@@ -76,7 +77,8 @@ pub struct Rules {
     pub audit: Vec<PathBuf>,
     /// Whether results for ansible-core have the audit line in them.
     pub audit_in_results: Option<bool>,
-    /// Whether limits of this source only lower those of earlier ones.
+    /// Whether this source only restricts: its limits lower those of earlier ones or the defaults, and its level of
+    /// confinement is required only if it is higher.
     pub narrows: bool,
 }
 
@@ -125,7 +127,8 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     sources.iter().flat_map(|rules| &rules.run).for_each(|grant| policy.allow_run(grant.clone()));
     sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));
     for rules in sources {
-        if let Some(level) = rules.min_confinement {
+        let in_force = policy.least_confinement().map_or(DEFAULT_LEAST, |least| least.level);
+        if let Some(level) = rules.min_confinement.filter(|level| !rules.narrows || *level > in_force) {
             policy
                 .require_confinement(level, if rules.source.is_empty() { "--min-confinement" } else { &rules.source });
         }
@@ -248,6 +251,23 @@ mod tests {
         assert_eq!((limits.max_files, limits.max_memory, limits.max_disk), (10, 1, defaults.max_disk));
         let by = |name| merged.limits_by.iter().find(|(other, _)| *other == name).unwrap().1.as_str();
         assert_eq!([LimitName::Files, LimitName::Memory, LimitName::Disk].map(by), ["host", "play", "default"]);
+    }
+
+    #[test]
+    fn a_source_that_narrows_lowers_no_level_of_confinement() {
+        let rules = |min_confinement: Option<u8>, narrows: bool| Rules { min_confinement, narrows, ..Rules::default() };
+        for (host, play, expect) in [
+            (None, 0, None),
+            (None, 2, None),
+            (None, 3, Some(3)),
+            (Some(1), 0, Some(1)),
+            (Some(1), 2, Some(2)),
+            (Some(3), 2, Some(3)),
+        ] {
+            let merged = merge(&[rules(host, false), rules(Some(play), true)]).unwrap();
+            let least = merged.policy.least_confinement().map(|least| least.level);
+            assert_eq!(least, expect, "{host:?} {play}");
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The level that a run requires if no source says otherwise. All common kernels since Linux 6.2 reach it.
+pub const DEFAULT_LEAST: u8 = 2;
+
 /// The required minimum level of confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinConfinement {

@@ -28,21 +28,27 @@ impl PolicyFile {
     /// The text is not a policy file, or has keys that the host does not accept from others.
     pub fn parse_sent(text: &str, accepted: AcceptPolicy) -> Result<Self, SentPolicyError> {
         let file = Self::parse(text).map_err(SentPolicyError::Invalid)?;
-        let of_host = [
-            ("accept-policy", file.rules.accept_policy.is_some()),
-            ("audit", file.rules.audit.is_some()),
-            ("audit-in-results", file.rules.audit_in_results.is_some()),
-            ("tasks", !file.tasks.is_empty()),
-        ];
-        if let Some((key, _)) = of_host.into_iter().find(|(_, is_there)| *is_there) {
+        let rules = || std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
+        if let Some(key) = (!file.tasks.is_empty()).then_some("tasks").or_else(|| rules().find_map(key_of_host)) {
             return Err(SentPolicyError::Key(key));
         }
-        let mut rules = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
-        match rules.find_map(granting_key).filter(|_| accepted == AcceptPolicy::Narrow) {
+        match rules().find_map(granting_key).filter(|_| accepted == AcceptPolicy::Narrow) {
             Some(key) => Err(SentPolicyError::Grants(key)),
             None => Ok(file),
         }
     }
+}
+
+/// Returns a key of rules that is the host's alone, or that is not about tasks of components.
+fn key_of_host(rules: &FileRules) -> Option<&'static str> {
+    let keys = [
+        ("accept-policy", rules.accept_policy.is_some()),
+        ("audit", rules.audit.is_some()),
+        ("audit-in-results", rules.audit_in_results.is_some()),
+        ("designated-by-results", rules.designated_by_results.is_some()),
+        ("python-modules", rules.python_modules.is_some()),
+    ];
+    keys.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key)
 }
 
 /// Returns a key of rules that grants something.
@@ -78,6 +84,9 @@ mod tests {
             ("audit: /var/log/x", "audit"),
             ("audit-in-results: true", "audit-in-results"),
             ("tasks: {x: {designated: none}}", "tasks"),
+            ("python-modules: observe", "python-modules"),
+            ("modules: {x: {python-modules: observe}}", "python-modules"),
+            ("designated-by-results: write", "designated-by-results"),
         ] {
             assert_eq!(PolicyFile::parse_sent(text, AcceptPolicy::Grants), Err(SentPolicyError::Key(key)));
         }

@@ -115,7 +115,7 @@ class Runners:
         return {machine: runner.digest for machine, runner in self.by_machine.items()}
 
     def advice(self, machine):
-        """Returns what is wrong if there is no file for a machine, and what to do."""
+        """Returns the remedy for a machine without a file, with the files that were passed over."""
         places = ", ".join(folders(self.named))
         advice = f"put {file_name(machine)} into one of these folders of the controller: {places}"
         refused = self.refused.get(machine)
