@@ -163,8 +163,9 @@ fn a_play_that_is_killed_ends_the_job_that_it_waits_for() {
         running.wait().dies_of(signal);
         assert!(wait_for(PATIENCE, || monitors(&dir).is_empty()), "{signal:?}: the monitor of the job stays");
     }
-    // What a killed play leaves, the next one sweeps.
-    play(&dir, "  - debug:\n", &[]).exits_with(0);
+    // What a killed play leaves, the next run sweeps.
+    module(&dir, "worker", "echo '{}'");
+    play(&dir, "  - worker:\n", &[]).exits_with(0);
     dir.assert_nothing_left();
 }
 

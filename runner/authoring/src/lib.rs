@@ -38,6 +38,7 @@ mod sdk;
 mod shared_output;
 mod stamp;
 mod standard;
+mod temporary_folder;
 mod tool_search;
 mod toolchain;
 mod watch;

@@ -3,15 +3,13 @@
 //! The files are those of `template/`, with the name filled in. A project appears completely or not at all: it is
 //! written beside its place and then moved there, so that an error or a signal leaves nothing half-written.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use tempfile::TempDir;
 
 use crate::context::AuthoringContext;
 use crate::error::NewError;
+use crate::temporary_folder::TemporaryFolder;
 use crate::{name, sdk};
 
 /// Files of a project: path and content.
@@ -46,16 +44,9 @@ pub fn new_project(
     let sdk = sdk_dependency(cx, options.sdk.as_deref())?;
     let parent = cx.resolve(parent).canonicalize().map_err(failed("find", parent))?;
     let target = parent.join(name);
-    // The mode that `mkdir` would give; a temporary directory is otherwise only for its owner.
-    let draft = tempfile::Builder::new()
-        .prefix(".modbox-new-")
-        .permissions(Permissions::from_mode(0o777))
-        .tempdir_in(&parent)
+    // The mode that `mkdir` would give.
+    let draft = TemporaryFolder::create(&cx.cleanup, &parent, ".modbox-new-", 0o777)
         .map_err(failed("create a directory in", &parent))?;
-    let doomed = draft.path().to_owned();
-    let guard = cx.cleanup.register(move || {
-        let _ = fs::remove_dir_all(doomed);
-    });
     write_files(draft.path(), name, &sdk)?;
     if options.sdk.is_none() {
         let lock = draft.path().join("Cargo.lock");
@@ -63,7 +54,6 @@ pub fn new_project(
         sdk::provide(cx, draft.path())?;
     }
     put(draft, &target)?;
-    guard.disarm();
     Ok(target)
 }
 
@@ -78,20 +68,13 @@ fn write_files(draft: &Path, name: &str, sdk: &str) -> Result<(), NewError> {
 }
 
 /// Moves the draft into place. The rename succeeds only if the target does not exist or is an empty directory.
-fn put(draft: TempDir, target: &Path) -> Result<(), NewError> {
-    match fs::rename(draft.path(), target) {
-        Ok(()) => {
-            // The temporary directory has been moved, so there is nothing to remove.
-            let _ = draft.keep();
-            Ok(())
+fn put(draft: TemporaryFolder, target: &Path) -> Result<(), NewError> {
+    draft.publish(target).map_err(|err| match err.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+            NewError::Exists { path: target.to_owned() }
         }
-        Err(err) => match err.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
-                Err(NewError::Exists { path: target.to_owned() })
-            }
-            _ => Err(failed("make", target)(err)),
-        },
-    }
+        _ => failed("make", target)(err),
+    })
 }
 
 /// Returns the value of `modbox-sdk =` in the manifest.

@@ -1,7 +1,8 @@
 //! A list of actions that undo something even when a signal ends the process: scratch directories, half-written files,
 //! child processes.
 //!
-//! Destructors do not run when SIGTERM arrives. Code that makes something temporary therefore registers how to undo it.
+//! Destructors do not run when SIGTERM arrives. Code that makes something temporary therefore registers how to undo it:
+//! with [`Cleanup::make`], or with [`Cleanup::register`] before it is made.
 //! Normally the guard undoes it; the thread that waits for signals undoes all that is still registered. Nothing helps
 //! against SIGKILL: the next start sweeps the directories that such a run left.
 //!
@@ -12,11 +13,24 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long the end of the process waits for actions that other threads are running.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Error of making something temporary while a signal is ending the process.
+#[derive(Debug)]
+struct Ending;
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a signal is ending the process")
+    }
+}
+
+impl std::error::Error for Ending {}
 
 type Undo = Box<dyn FnOnce() + Send>;
 
@@ -68,11 +82,7 @@ impl Cleanup {
     /// Registers an action that undoes something that was just made. The guard runs it when it is dropped.
     #[must_use = "dropping the guard undoes it at once"]
     pub fn register(&self, undo: impl FnOnce() + Send + 'static) -> UndoGuard {
-        // Taken out under the lock and called outside it, because the thread that it starts takes the lock, too.
-        let prepare = self.shared.lock().before_next.take();
-        if let Some(prepare) = prepare {
-            prepare();
-        }
+        self.prepare();
         let mut entries = self.shared.lock();
         let id = entries.next;
         entries.next += 1;
@@ -84,6 +94,30 @@ impl Cleanup {
         drop(entries);
         undo();
         UndoGuard { cleanup: self.clone(), id }
+    }
+
+    fn prepare(&self) {
+        // Taken out under the lock and called outside it, because the thread that it starts takes the lock, too.
+        let prepare = self.shared.lock().before_next.take();
+        if let Some(prepare) = prepare {
+            prepare();
+        }
+    }
+
+    /// Makes something temporary, and registers how to undo it. `make` returns what it made and the action. No signal
+    /// ends the process between the two.
+    ///
+    /// # Errors
+    ///
+    /// `make` fails, or a signal is ending the process: then nothing is made.
+    pub fn make<T, U>(&self, make: impl FnOnce() -> io::Result<(T, U)>) -> io::Result<(T, UndoGuard)>
+    where
+        U: FnOnce() + Send + 'static,
+    {
+        // Before a handler is installed, a signal ends the process at once.
+        self.prepare();
+        let registered = || make().map(|(made, undo)| (made, self.register(undo)));
+        self.hold(registered).unwrap_or_else(|| Err(io::Error::other(Ending)))
     }
 
     /// Calls `action`, for whose end the end of the process waits as for an action that undoes something. Returns `None`
@@ -211,6 +245,40 @@ mod tests {
         assert_eq!(undone.load(Ordering::SeqCst), 1);
         first.join().unwrap();
         drop(guard);
+    }
+
+    #[test]
+    fn the_end_undoes_what_is_being_made() {
+        let cleanup = Cleanup::default();
+        let (begun, is_made) = (Arc::new(std::sync::Barrier::new(2)), Arc::new(AtomicU32::new(0)));
+        let maker = std::thread::spawn({
+            let (cleanup, begun, is_made) = (cleanup.clone(), begun.clone(), is_made.clone());
+            move || {
+                let making = cleanup.make(|| {
+                    begun.wait();
+                    std::thread::sleep(Duration::from_millis(50));
+                    is_made.store(1, Ordering::SeqCst);
+                    Ok(((), move || is_made.store(0, Ordering::SeqCst)))
+                });
+                std::mem::forget(making);
+            }
+        });
+        begun.wait();
+        cleanup.undo_all();
+        assert_eq!(is_made.load(Ordering::SeqCst), 0);
+        maker.join().unwrap();
+        let refused = cleanup.make(|| -> io::Result<((), fn())> { panic!("is made") });
+        assert_eq!(refused.unwrap_err().to_string(), "a signal is ending the process");
+    }
+
+    #[test]
+    fn handlers_are_installed_before_something_is_made() {
+        let cleanup = Cleanup::default();
+        let handlers = Arc::new(AtomicU32::new(0));
+        let installed = handlers.clone();
+        cleanup.before_next(move || installed.store(1, Ordering::SeqCst));
+        let (seen, _guard) = cleanup.make(|| Ok((handlers.load(Ordering::SeqCst), || ()))).unwrap();
+        assert_eq!(seen, 1);
     }
 
     #[test]

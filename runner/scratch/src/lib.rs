@@ -7,11 +7,14 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod directory_name;
 mod error;
 mod private_folder;
+mod removal;
 mod run_dir;
 mod scratch;
 
+pub use directory_name::LEFTOVER_PREFIX;
 pub use error::ScratchError;
 pub use run_dir::RunDir;
-pub use scratch::{DirPurpose, LEFTOVER_PREFIX, Scratch, ScratchRoot};
+pub use scratch::{DirPurpose, Scratch, ScratchRoot};

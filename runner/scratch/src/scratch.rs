@@ -10,33 +10,19 @@ use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::{InputFile, User};
 use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Gid, Mode, OFlags, Uid};
 use serde::{Deserialize, Serialize};
 
+use crate::directory_name::{GUEST_PREFIX, KEPT_PREFIX, PREFIX, is_guests, unique_name};
 use crate::error::ScratchError;
-use crate::private_folder::{self, FolderKind, PREFIX as ROOT_PREFIX, PrivateFolder};
-
-/// Prefix of a run's directory. Ansible names a task's directory so, and some modules look for the `-tmp-`.
-const PREFIX: &str = "ansible-tmp-";
-
-const KEPT_PREFIX: &str = "kept-ansible-tmp-";
-
-/// Prefix of a directory that belongs to the guest alone, so that links in it are not records of modbox.
-const GUEST_PREFIX: &str = "ansible-tmp-guest-";
-
-/// Prefix of files that a run makes outside its directory and records in it by a link. The sweep removes no other files
-/// there.
-pub const LEFTOVER_PREFIX: &str = ".modbox-tmp-";
-
-/// How often removal is tried while a dying program still writes into the directory.
-const REMOVAL_TRIES: u32 = 50;
+use crate::private_folder::{self, FolderKind, PrivateFolder};
+use crate::removal::remove_with_notes;
 
 /// Folder of the directories of all runs of one user.
 #[derive(Debug, Clone)]
@@ -127,9 +113,7 @@ impl ScratchRoot {
         // The shared lock prevents a sweep from removing the directory before its own lock is held.
         rustix::fs::flock(&root, FlockOperation::LockShared).map_err(|e| io("lock", &folder)(e.into()))?;
         let path = folder.join(unique_name(purpose.prefix()));
-        fs::DirBuilder::new().mode(0o700).create(&path).map_err(io("create", &path))?;
-        let removed = path.clone();
-        let undo = (purpose != DirPurpose::Kept).then(|| self.cleanup.register(move || remove_with_notes(&removed)));
+        let undo = self.make_dir(&path, purpose).map_err(io("create", &path))?;
         let lock = open_dir(&path).map_err(|e| io("open", &path)(e.into()))?;
         let held = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|e| io("lock", &path)(e.into()))?;
@@ -140,6 +124,17 @@ impl ScratchRoot {
             given.map_err(|e| io("give away", &path)(e.into()))?;
         }
         Ok(Scratch { path, lock, handle: None, undo, is_of_other: user.is_some() })
+    }
+
+    fn make_dir(&self, path: &Path, purpose: DirPurpose) -> io::Result<Option<UndoGuard>> {
+        let make = || fs::DirBuilder::new().mode(0o700).create(path);
+        if purpose == DirPurpose::Kept {
+            make()?;
+            return Ok(None);
+        }
+        let removed = path.to_owned();
+        let ((), undo) = self.cleanup.make(|| make().map(|()| ((), move || remove_with_notes(&removed))))?;
+        Ok(Some(undo))
     }
 
     /// Takes back a guest's directory. It is kept for the next run if it is unchanged, and removed otherwise. Most
@@ -280,55 +275,6 @@ pub(crate) fn lay_out(directory: &Path, files: &[InputFile]) -> Result<(), Scrat
     Ok(())
 }
 
-fn is_guests(dir: &Path) -> bool {
-    dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(GUEST_PREFIX))
-}
-
-/// Removes a run's directory, and before it the files that a killed worker has recorded there.
-fn remove_with_notes(dir: &Path) {
-    // Most are empty, so that one call is enough.
-    if fs::remove_dir(dir).is_ok() {
-        return;
-    }
-    if !is_guests(dir) {
-        remove_noted(dir);
-    }
-    remove(dir);
-}
-
-/// Removes the files that a killed run has recorded in its directory: its own files in directories that it was granted.
-/// The directory of a process with many runs contains a folder like the user's, with the runs' directories, which are
-/// searched too.
-fn remove_noted(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        // A guest chose the names here, so links are not records.
-        let name = entry.file_name();
-        if is_guests(name.as_ref()) {
-            continue;
-        }
-        if [ROOT_PREFIX, PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
-            // A link leads elsewhere.
-            if entry.file_type().is_ok_and(|sort| sort.is_dir()) {
-                remove_noted(&entry.path());
-            }
-            continue;
-        }
-        let Ok(target) = fs::read_link(entry.path()) else { continue };
-        let reserved = target.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LEFTOVER_PREFIX));
-        if reserved && target.is_absolute() && may_have_made(&entry.path(), &target) {
-            let _ = fs::remove_file(target);
-        }
-    }
-}
-
-/// Returns whether the user who made a record may have made the file that it names. Another user's record counts for that
-/// user's files alone.
-fn may_have_made(record: &Path, file: &Path) -> bool {
-    let owner = |path: &Path| path.symlink_metadata().ok().map(|found| found.uid());
-    let maker = owner(record);
-    maker == Some(rustix::process::geteuid().as_raw()) || (maker.is_some() && maker == owner(file))
-}
-
 fn write_new(path: &Path, file: &InputFile) -> io::Result<()> {
     let mut open = fs::OpenOptions::new().write(true).create_new(true).mode(file.mode).open(path)?;
     open.write_all(&file.contents)
@@ -350,52 +296,13 @@ pub(crate) fn open_for_paths(path: &Path) -> Result<OwnedFd, ScratchError> {
     rustix::fs::open(path, flags, Mode::empty()).map_err(failed)
 }
 
-fn unique_name(prefix: &str) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut random = [0; 8];
-    // Without random bytes the pid and the time still make the name unique, and `mkdir` refuses an existing name.
-    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
-    let random = u64::from_le_bytes(random);
-    format!("{prefix}{}.{:09}-{}-{random:016x}", now.as_secs(), now.subsec_nanos(), std::process::id())
-}
-
-/// Removes a directory, also one that a module made unreadable or still writes into.
-fn remove(path: &Path) {
-    // Most are empty, so that one call is enough.
-    if fs::remove_dir(path).is_ok() {
-        return;
-    }
-    for _ in 0..REMOVAL_TRIES {
-        match fs::remove_dir_all(path) {
-            Ok(()) => return,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            // Root needs no rights. In another user's directory it would follow that user's links.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_root() => make_removable(path),
-            Err(_) => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
-}
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-/// Restores the owner's rights to directories, which a module may have removed.
-fn make_removable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let mut pending = vec![path.to_owned()];
-    while let Some(dir) = pending.pop() {
-        drop(fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)));
-        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-        pending.extend(entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
+    use crate::directory_name::LEFTOVER_PREFIX;
+    use crate::private_folder::PREFIX as ROOT_PREFIX;
 
     fn root() -> (tempfile::TempDir, ScratchRoot) {
         let dir = tempfile::tempdir().unwrap();
@@ -493,7 +400,7 @@ mod tests {
     fn the_directory_of_another_user_belongs_to_that_user_and_serves_no_other() {
         let (_dir, root) = root();
         let created = root.create(DirPurpose::Guest, Some(&user()));
-        if !is_root() {
+        if !rustix::process::geteuid().is_root() {
             assert!(created.is_err(), "only root gives directories away");
             return;
         }
@@ -509,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_record_of_another_user_counts_for_that_users_files_alone() {
-        if !is_root() {
+        if !rustix::process::geteuid().is_root() {
             return;
         }
         let (dir, root) = root();

@@ -93,9 +93,12 @@ impl UnfinishedTree {
     /// Creates an empty folder that only this user can use.
     pub(crate) fn create(dir: &Path, cleanup: &Cleanup) -> Result<Self, StoreError> {
         let path = temporary_path(dir);
-        DirBuilder::new().mode(0o700).create(&path).map_err(StoreError::io("create", &path))?;
         let removed = path.clone();
-        let undo = cleanup.register(move || drop(fs::remove_dir_all(removed)));
+        let made = cleanup.make(|| {
+            DirBuilder::new().mode(0o700).create(&path)?;
+            Ok(((), move || drop(fs::remove_dir_all(removed))))
+        });
+        let ((), undo) = made.map_err(StoreError::io("create", &path))?;
         Ok(Self { path, undo })
     }
 

@@ -1,6 +1,6 @@
 //! Runs the cases of a project, one after the other.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use crate::bounded_file::read_all;
 use crate::context::AuthoringContext;
 use crate::environment;
 use crate::process::{self, Stderr, Tool};
+use crate::temporary_folder::TemporaryFolder;
 
 /// Folder of the cases in a project.
 const FOLDER: &str = "cases";
@@ -108,10 +109,9 @@ fn read(path: &Path) -> Result<Case, CaseError> {
 
 /// Runs one case in a temporary folder. Returns its differences.
 fn perform(cx: &AuthoringContext<'_>, modbox: &Path, component: &Path, case: &Case) -> Result<Vec<String>, CaseError> {
-    let made = tempfile::Builder::new().prefix("modbox-test-").tempdir();
-    let root = made.map_err(failed("make a folder in", Path::new("/tmp")))?;
-    let doomed = root.path().to_owned();
-    let guard = cx.cleanup.register(move || drop(fs::remove_dir_all(doomed)));
+    let parent = Path::new(cx.var("TMPDIR").unwrap_or(OsStr::new("/tmp")));
+    let made = TemporaryFolder::create(&cx.cleanup, parent, "modbox-test-", 0o700);
+    let root = made.map_err(failed("make a folder in", parent))?;
     let canonical = root.path().canonicalize().map_err(failed("find", root.path()))?;
     let (work, control) = (canonical.join("work"), canonical.join("control"));
     for folder in [&work, &control] {
@@ -144,7 +144,6 @@ fn perform(cx: &AuthoringContext<'_>, modbox: &Path, component: &Path, case: &Ca
         Ok(report) => compare::differences(&case.expect, &report, &work),
         Err(_) => vec![format!("modbox ended without a report: {}", ended.stderr)],
     };
-    guard.disarm();
     Ok(found)
 }
 

@@ -14,6 +14,7 @@ use rustix::fs::OFlags;
 use super::carried::{DIGEST, FILES, VERSION};
 use super::error::SdkError;
 use crate::context::AuthoringContext;
+use crate::temporary_folder::TemporaryFolder;
 
 /// The file among the carried ones that cargo changes.
 const LOCK_FILE: &str = "Cargo.lock";
@@ -105,9 +106,8 @@ fn package(entry: &str) -> String {
 }
 
 fn unpack(cx: &AuthoringContext<'_>, root: &Path, place: &Path, damaged: bool) -> Result<(), SdkError> {
-    let draft = temporary(root)?;
-    let doomed = draft.path().to_owned();
-    let guard = cx.cleanup.register(move || drop(fs::remove_dir_all(doomed)));
+    let draft = TemporaryFolder::create(&cx.cleanup, root, ".unpacking-", 0o700)
+        .map_err(SdkError::file("make a folder in", root))?;
     let files = draft.path().join("files");
     DirBuilder::new().mode(0o700).create(&files).map_err(SdkError::file("make", &files))?;
     for (name, bytes) in FILES {
@@ -128,18 +128,11 @@ fn unpack(cx: &AuthoringContext<'_>, root: &Path, place: &Path, damaged: bool) -
         Err(error) if is_taken(&error) && is_intact(place) => {}
         Err(error) => return Err(SdkError::file("make", place)(error)),
     }
-    guard.disarm();
     Ok(())
 }
 
 fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
-}
-
-fn temporary(root: &Path) -> Result<tempfile::TempDir, SdkError> {
-    let made =
-        tempfile::Builder::new().prefix(".unpacking-").permissions(Permissions::from_mode(0o700)).tempdir_in(root);
-    made.map_err(SdkError::file("make a folder in", root))
 }
 
 #[cfg(test)]
