@@ -7,6 +7,7 @@
 
 The scenarios are here and, where they are many, in `oracle/modules/NAME.py`. Each runs on two equal folders, once per side, in check mode, for real, and for real again. What
 must agree: the bytes on disk, `changed`, `failed`, `msg`, `diff` and the keys that the module promises.
+With `--sample N` only N of them run, which `--seed` chooses.
 With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as `MODULE ARGSFILE`.
 
 Left out on purpose: `insertafter` on a last line without a newline. ansible-core glues the new line to it, once
@@ -22,6 +23,7 @@ import hashlib
 import importlib
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -516,6 +518,8 @@ def main():
     parser.add_argument("--work", help="where to make the folders of the scenarios, for a runner that has to be allowed there")
     parser.add_argument("--collections", help="where `ansible_collections` lies, for modules that are in one")
     parser.add_argument("--only", help="only the scenarios of this module")
+    parser.add_argument("--sample", type=int, help="how many scenarios of each module to take; all without it")
+    parser.add_argument("--seed", default="0", help="which sample")
     options = parser.parse_args()
     modules = {"ping": PING, "stat": STAT, "lineinfile": LINEINFILE, "copy": COPY}
     if options.only not in modules:
@@ -535,11 +539,15 @@ def main():
         if getattr(cases, "PLAY", False):
             PLAYED.add(options.only)
         NAMES[options.only] = getattr(cases, "MODULE", f"ansible.modules.{options.only}")
-    count = different = 0
+    count = total = different = 0
     with tempfile.TemporaryDirectory(prefix="modbox-oracle-", dir=options.work) as scratch:
         for module, scenarios in modules.items():
             if options.only not in (None, module):
                 continue
+            total += len(scenarios)
+            if options.sample is not None and options.sample < len(scenarios):
+                taken = random.Random(options.seed).sample(range(len(scenarios)), options.sample)
+                scenarios = [scenarios[number] for number in sorted(taken)]
             count += len(scenarios)
             for scenario, found in zip(scenarios, compare(module, scenarios, options, scratch)):
                 different += bool(found)
@@ -547,7 +555,7 @@ def main():
                     print("scenario", json.dumps(scenario))
                 for side, run, key, ansible, ours in found:
                     print(f"  {side} {run} {key}\n    ansible {ansible!r}\n    ours    {ours!r}")
-    print(f"{count} scenarios, {different} different")
+    print(f"{count} of {total} scenarios, {different} different")
     return 1 if different else 0
 
 

@@ -34,6 +34,9 @@ const PLAYS: usize = 2;
 /// Minimum number of modules that show all their possible endings.
 const MODULES: usize = 40;
 
+/// An ordinary run takes one of so many groups.
+const SAMPLE: usize = 3;
+
 /// The variable with the names of the groups to run, separated by commas; without it, all groups run.
 const ONLY: &str = "MODBOX_TASKS";
 
@@ -308,6 +311,9 @@ fn ansibles_modules_do_the_same_and_say_the_same() {
     let place = Place::new();
     let mut table = Table::read("tasks");
     let all = leave_out(&mut table, &place);
+    let before = table.groups.len();
+    received::take_sample(&mut table, SAMPLE);
+    let all = all && table.groups.len() == before;
     let (theirs, ours) = (place.dir.mkdir("ansible-side"), place.dir.mkdir("modbox--side"));
     for group in &table.groups {
         begin(&theirs.join(&group.name));
