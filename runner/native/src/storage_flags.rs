@@ -19,8 +19,8 @@ use crate::{flags, memory};
 /// `FS_IOC_SETFLAGS`, of programs with 64 and 32 bits. The kernel reads an `int`.
 const SET_FLAGS: [u64; 2] = [0x4008_6602, 0x4004_6602];
 
-/// `OVERLAYFS_SUPER_MAGIC`.
-const OVERLAY: libc::__fsword_t = 0x794c_7630;
+/// `TMPFS_MAGIC` and `OVERLAYFS_SUPER_MAGIC`. The type of the kernel's number differs between C libraries.
+const OWN_FILE_SYSTEMS: [i128; 2] = [0x0102_1994, 0x794c_7630];
 
 /// Flags that file systems set by themselves: `e`, `I`, `h`, `N` of `lsattr`.
 const STORAGE: u32 = 0x0008_0000 | 0x0000_1000 | 0x0004_0000 | 0x1000_0000;
@@ -42,8 +42,7 @@ fn are_set_by_request(report: &ReportedCall) -> Option<bool> {
     let process = Pid::from_raw(i32::try_from(process_of(report.thread)?).ok()?)?;
     let pidfd = rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()?;
     let file = rustix::process::pidfd_getfd(pidfd, low(descriptor), PidfdGetfdFlags::empty()).ok()?;
-    let file_system = rustix::fs::fstatfs(&file).ok()?.f_type;
-    let is_own = [libc::TMPFS_MAGIC, OVERLAY].contains(&file_system);
+    let is_own = OWN_FILE_SYSTEMS.contains(&rustix::fs::fstatfs(&file).ok()?.f_type.into());
     Some(is_own && only_storage_differs(flags::read(&file), u32::from_ne_bytes(wanted)))
 }
 
