@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<Case, CaseError> {
 
 /// Runs one case in a temporary folder. Returns its differences.
 fn perform(cx: &AuthoringContext<'_>, modbox: &Path, component: &Path, case: &Case) -> Result<Vec<String>, CaseError> {
-    let parent = Path::new(cx.var("TMPDIR").unwrap_or(OsStr::new("/tmp")));
+    let parent = Path::new(cx.var("TMPDIR").unwrap_or_else(|| OsStr::new("/tmp")));
     let made = TemporaryFolder::create(&cx.cleanup, parent, "modbox-test-", 0o700);
     let root = made.map_err(failed("make a folder in", parent))?;
     let canonical = root.path().canonicalize().map_err(failed("find", root.path()))?;
