@@ -19,7 +19,7 @@ const TASKS: [&str; 10] = [
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 22] = [
+const CRATES: [(&str, &[&str]); 23] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -30,6 +30,7 @@ const CRATES: [(&str, &[&str]); 22] = [
     ("policy", &["vocabulary"]),
     ("scratch", &["cleanup", "vocabulary"]),
     ("store", &["cleanup", "vocabulary"]),
+    ("trust", &[]),
     ("fleet", &["cleanup", "contract", "store"]),
     ("kernel", &["policy", "vocabulary"]),
     ("worker", &["channel", "kernel"]),
@@ -64,6 +65,7 @@ const CRATES: [(&str, &[&str]); 22] = [
             "store",
             "tasks",
             "template",
+            "trust",
             "vocabulary",
             "wasm",
             "worker",
@@ -73,7 +75,7 @@ const CRATES: [(&str, &[&str]); 22] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 17] = [
+const WITHOUT_ENGINE: [&str; 18] = [
     "vocabulary",
     "channel",
     "cleanup",
@@ -84,6 +86,7 @@ const WITHOUT_ENGINE: [&str; 17] = [
     "scratch",
     "store",
     "fleet",
+    "trust",
     "kernel",
     "overlay",
     "providers",

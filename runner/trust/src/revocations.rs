@@ -1,0 +1,79 @@
+//! Keys and modules that count no longer: one a line.
+//!
+//! ```text
+//! # the key of a laptop that was lost
+//! ssh-ed25519 AAAA… comment
+//! SHA256:vOd6…            (a key's fingerprint)
+//! sha256:b5cd…            (a module)
+//! ```
+
+use std::collections::BTreeSet;
+
+use ssh_key::{HashAlg, PublicKey};
+
+use crate::ssh_signature::SigningKey;
+
+/// What counts no longer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Revocations {
+    /// Fingerprints.
+    keys: BTreeSet<String>,
+    /// Digests, in hex digits.
+    modules: BTreeSet<String>,
+}
+
+/// Error of a line that revokes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {0} is not a public key, its fingerprint `SHA256:…` or the digest `sha256:…` of a module")]
+pub struct RevocationsError(pub usize);
+
+impl Revocations {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// A line revokes nothing.
+    pub fn parse(text: &str) -> Result<Self, RevocationsError> {
+        let mut revoked = Self::default();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let word = line.split_whitespace().next().unwrap_or_default();
+            if let Some(digest) = word.strip_prefix("sha256:").filter(|digits| is_hex(digits)) {
+                revoked.modules.insert(digest.to_ascii_lowercase());
+            } else if word.parse::<ssh_key::Fingerprint>().is_ok() {
+                revoked.keys.insert(word.trim_end_matches('=').to_owned());
+            } else if let Ok(key) = PublicKey::from_openssh(line) {
+                revoked.keys.insert(key.fingerprint(HashAlg::Sha256).to_string());
+            } else {
+                return Err(RevocationsError(number));
+            }
+        }
+        Ok(revoked)
+    }
+
+    /// Adds what another file revokes.
+    pub fn extend(&mut self, other: Self) {
+        self.keys.extend(other.keys);
+        self.modules.extend(other.modules);
+    }
+
+    /// Returns whether a module counts no longer. `digest` has 64 lower-case hex digits.
+    #[must_use]
+    pub fn has_module(&self, digest: &str) -> bool {
+        self.modules.contains(digest)
+    }
+
+    /// Returns the fingerprint of the key that counts no longer: that of the signer or of the authority.
+    pub(crate) fn key_of(&self, signed: &SigningKey) -> Option<String> {
+        let authority = signed.certificate.as_ref().map(|made| made.authority.fingerprint(HashAlg::Sha256));
+        let keys = [Some(signed.fingerprint()), authority.map(|key| key.to_string())];
+        keys.into_iter().flatten().find(|key| self.keys.contains(key))
+    }
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
