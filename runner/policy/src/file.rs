@@ -32,17 +32,21 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error};
+use serde::de::Deserializer;
 
 use crate::accept_policy::AcceptPolicy;
+use crate::allow::Allow;
 use crate::check_rule::CheckRule;
 use crate::designated::Designated;
+use crate::file_error::{PolicyFileError, PolicyFileProblem};
 use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
-use crate::node::{Content, Located, Node, Place};
+use crate::node::{Located, Node, Place};
 use crate::profile::Profile;
 use crate::python_rule::PythonRule;
+use crate::reader::{FileReader, parse_flag};
 use crate::task_key::TaskKey;
+use crate::trust::TrustRules;
 
 /// The content of a policy file. Paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct PolicyFile {
     pub modules: Vec<(Located<ModuleKey>, FileRules)>,
     /// Additional rules for tasks of plays.
     pub tasks: Vec<(Located<TaskKey>, FileRules)>,
+    /// The trust in modules by who signed them.
+    pub trust: TrustRules,
 }
 
 /// The rules of a file for every module or for one.
@@ -82,64 +88,6 @@ pub struct FileRules {
     /// Whether a result that goes to ansible-core has the audit line in it. Only the rules for every module have it.
     pub audit_in_results: Option<bool>,
 }
-
-/// The grants of a policy file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allow {
-    /// `PATH` or `PATH::GUEST`, for reading.
-    pub read: Vec<Located<String>>,
-    /// `PATH` or `PATH::GUEST`, for writing.
-    pub write: Vec<Located<String>>,
-    /// `USER`, `USER:GROUP` or `:GROUP`.
-    pub own: Vec<Located<String>>,
-    /// `NAME` or `NAME=VALUE`.
-    pub env: Vec<Located<String>>,
-    /// Network rules, see [`crate::net`].
-    pub net: Vec<Located<String>>,
-    /// Addresses to listen on, see [`crate::net`].
-    pub listen: Vec<Located<String>>,
-    /// Commands, see [`crate::run`].
-    pub run: Vec<Located<String>>,
-}
-
-/// One error in a policy file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PolicyFileProblem {
-    /// The position. `None` when the text is not YAML and the parser did not report a position.
-    pub place: Option<Place>,
-    /// The message.
-    pub message: String,
-}
-
-impl fmt::Display for PolicyFileProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Some(place) => write!(f, "{} at {place}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-/// All errors of a policy file, in order. There is at least one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyFileError(pub Vec<PolicyFileProblem>);
-
-/// Maximum number of errors in the message of a run; `modbox policy check` shows all.
-const SHOWN: usize = 3;
-
-impl fmt::Display for PolicyFileError {
-    // One line, because `modbox FILE ARGSFILE` puts the message into a result.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<String> = self.0.iter().take(SHOWN).map(PolicyFileProblem::to_string).collect();
-        f.write_str(&shown.join("; "))?;
-        match self.0.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more, see `modbox policy check`"),
-        }
-    }
-}
-
-impl std::error::Error for PolicyFileError {}
 
 impl PolicyFile {
     /// Parses the text of a policy file. An empty file has no rules and so grants nothing.
@@ -173,7 +121,7 @@ impl PolicyFile {
                 return (Self::default(), vec![problem]);
             }
         };
-        let mut reader = Reader::default();
+        let mut reader = FileReader::default();
         let file = reader.file(node);
         reader.mistakes.sort();
         (file, reader.mistakes)
@@ -189,7 +137,7 @@ fn in_own_words(message: String) -> String {
 impl<'de> Deserialize<'de> for FileRules {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let node = Node::deserialize(deserializer)?;
-        Reader::default().finish(|reader| {
+        FileReader::default().finish(|reader| {
             let entries = reader.map(node, "a policy");
             reader.rules(entries, JOB_RULES)
         })
@@ -199,13 +147,13 @@ impl<'de> Deserialize<'de> for FileRules {
 impl<'de> Deserialize<'de> for LimitOverrides {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let node = Node::deserialize(deserializer)?;
-        Reader::default().finish(|reader| reader.limits(node))
+        FileReader::default().finish(|reader| reader.limits(node))
     }
 }
 
 /// The keys of a file.
 const FILE_RULES: &str = "designated, designated-by-results, allow, check, python-modules, accept-policy, min-confinement, \
-     limits, modules, tasks, audit, audit-in-results";
+     limits, modules, tasks, trust, audit, audit-in-results";
 
 /// The keys of the rules for one job of a batch.
 const JOB_RULES: &str =
@@ -218,35 +166,14 @@ const TASK_RULES: &str = "designated, designated-by-results, allow, check, pytho
 const MODULE_RULES: &str =
     "designated, designated-by-results, allow, profiles, check, python-modules, min-confinement, limits";
 
-/// Reads `true` or `false`.
-fn parse_flag(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| format!("`{text}` is neither `true` nor `false`"))
-}
-
-/// A reader of nodes that collects all errors.
-#[derive(Default)]
-struct Reader {
-    mistakes: Vec<PolicyFileProblem>,
-}
-
-impl Reader {
-    fn finish<T, E: Error>(mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, E> {
-        let value = read(&mut self);
-        self.mistakes.sort();
-        if self.mistakes.is_empty() { Ok(value) } else { Err(E::custom(PolicyFileError(self.mistakes))) }
-    }
-
-    fn note(&mut self, place: Place, message: impl Into<String>) {
-        let place = (place != Place::default()).then_some(place);
-        self.mistakes.push(PolicyFileProblem { place, message: message.into() });
-    }
-
+impl FileReader {
     fn file(&mut self, node: Node) -> PolicyFile {
         let mut file = PolicyFile::default();
         let mut rest = Vec::new();
         for (key, node) in self.map(node, "a policy file") {
             match key.value.as_str() {
                 "modules" => file.modules = self.keyed(node, ("modules", "a module", MODULE_RULES), ModuleKey::parse),
+                "trust" => file.trust = self.trust(node),
                 "tasks" => file.tasks = self.keyed(node, ("tasks", "a task", TASK_RULES), TaskKey::parse),
                 _ => rest.push((key, node)),
             }
@@ -267,30 +194,15 @@ impl Reader {
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
                 "profiles" if known == MODULE_RULES => rules.profiles = self.profiles(node),
-                "audit" if [FILE_RULES, JOB_RULES].contains(&known) => rules.audit = self.audit(node),
+                "audit" if [FILE_RULES, JOB_RULES].contains(&known) => {
+                    rules.audit = self.absolute(node, "the audit file")
+                }
                 "accept-policy" if known == FILE_RULES => rules.accept_policy = self.scalar(node, str::parse),
                 "audit-in-results" if known == FILE_RULES => rules.audit_in_results = self.scalar(node, parse_flag),
                 _ => self.unknown(&key, known),
             }
         }
         rules
-    }
-
-    fn allow(&mut self, node: Node) -> Allow {
-        let mut allow = Allow::default();
-        for (key, node) in self.map(node, "`allow`") {
-            match key.value.as_str() {
-                "read" => allow.read = self.texts(node),
-                "write" => allow.write = self.texts(node),
-                "own" => allow.own = self.texts(node),
-                "env" => allow.env = self.texts(node),
-                "net" => allow.net = self.texts(node),
-                "listen" => allow.listen = self.texts(node),
-                "run" => allow.run = self.texts(node),
-                _ => self.unknown(&key, "read, write, own, env, net, listen, run"),
-            }
-        }
-        allow
     }
 
     fn limits(&mut self, node: Node) -> LimitOverrides {
@@ -306,16 +218,6 @@ impl Reader {
             }
         }
         limits
-    }
-
-    fn audit(&mut self, node: Node) -> Option<Located<String>> {
-        let place = node.place;
-        let value = self.scalar(node, |path| match path.starts_with('/') {
-            true => Ok(path.to_owned()),
-            // A relative path would be a different file in each working directory.
-            false => Err(format!("the audit file `{path}` must be an absolute path")),
-        })?;
-        Some(Located { value, place })
     }
 
     fn profiles(&mut self, node: Node) -> Vec<Located<Profile>> {
@@ -349,48 +251,6 @@ impl Reader {
             }
         }
         keyed
-    }
-
-    fn unknown(&mut self, key: &Located<String>, known: &str) {
-        self.note(key.place, format!("unknown key `{}`, expected one of {known}", key.value));
-    }
-
-    fn map(&mut self, node: Node, what: &str) -> Vec<(Located<String>, Node)> {
-        match node.content {
-            Content::Map(entries) => entries,
-            Content::Null => Vec::new(),
-            other => {
-                self.note(node.place, format!("{what} is a mapping of keys to values, not {}", other.type_name()));
-                Vec::new()
-            }
-        }
-    }
-
-    fn texts(&mut self, node: Node) -> Vec<Located<String>> {
-        let items = match node.content {
-            Content::List(items) => items,
-            Content::Null => return Vec::new(),
-            other => {
-                self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.type_name()));
-                return Vec::new();
-            }
-        };
-        let item = |item: Node| match item.content {
-            Content::Scalar(value) => Some(Located { value, place: item.place }),
-            other => {
-                self.note(item.place, format!("expected text, not {}", other.type_name()));
-                None
-            }
-        };
-        items.into_iter().filter_map(item).collect()
-    }
-
-    fn scalar<T>(&mut self, node: Node, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-        let parsed = match node.content {
-            Content::Scalar(text) => parse(&text),
-            other => Err(format!("expected a value, not {}", other.type_name())),
-        };
-        parsed.map_err(|message| self.note(node.place, message)).ok()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 use crate::single_files::SingleFiles;
+use crate::trust::TrustStanding;
 
 /// All grants and restrictions of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,9 @@ pub struct Policy {
     missing: Vec<MissingPath>,
     single_files: SingleFiles,
     user: Option<User>,
+    /// It is examined before the run starts, by the process that starts it.
+    #[serde(skip)]
+    trust: TrustStanding,
 }
 
 impl Policy {
@@ -290,6 +294,17 @@ impl Policy {
     #[must_use]
     pub fn user(&self) -> Option<&User> {
         self.user.as_ref()
+    }
+
+    /// Sets what the trust rules say of the module.
+    pub fn set_trust(&mut self, trust: TrustStanding) {
+        self.trust = trust;
+    }
+
+    /// Returns what the trust rules say of the module.
+    #[must_use]
+    pub fn trust(&self) -> &TrustStanding {
+        &self.trust
     }
 
     /// Returns the granted paths.

@@ -32,6 +32,18 @@ pub struct PathGrant {
     pub source: String,
 }
 
+impl PathGrant {
+    /// Returns whether the grant permits all that another one does, of the same paths of the host.
+    #[must_use]
+    pub fn includes(&self, other: &Self) -> bool {
+        let is_around = match self.shape {
+            Shape::Directory => other.host.starts_with(&self.host),
+            Shape::Name => other.host == self.host && other.shape == Shape::Name,
+        };
+        is_around && self.access >= other.access
+    }
+}
+
 /// An environment variable that a module sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvGrant {

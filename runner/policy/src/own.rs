@@ -49,6 +49,13 @@ fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Resu
     }
 }
 
+/// Returns whether some grants permit all owners that another one does.
+#[must_use]
+pub(crate) fn include(grants: &[OwnerGrant], other: &OwnerGrant) -> bool {
+    let has_user = other.user.is_none_or(|user| grants.iter().any(|grant| grant.user == Some(user)));
+    has_user && other.group.is_none_or(|group| grants.iter().any(|grant| grant.group == Some(group)))
+}
+
 /// The set of permitted owners.
 #[derive(Debug, Clone)]
 pub enum Owners {

@@ -1,7 +1,10 @@
 //! The policy that a controller sends with a task. It is a policy file, without the keys that are the host's alone.
 
 use crate::accept_policy::AcceptPolicy;
-use crate::file::{Allow, FileRules, PolicyFile, PolicyFileError};
+use crate::allow::Allow;
+use crate::file::{FileRules, PolicyFile};
+use crate::file_error::PolicyFileError;
+use crate::trust::TrustRules;
 
 /// Why the policy of a task is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +32,9 @@ impl PolicyFile {
     pub fn parse_sent(text: &str, accepted: AcceptPolicy) -> Result<Self, SentPolicyError> {
         let file = Self::parse(text).map_err(SentPolicyError::Invalid)?;
         let rules = || std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
-        if let Some(key) = (!file.tasks.is_empty()).then_some("tasks").or_else(|| rules().find_map(key_of_host)) {
+        let of_file = [("tasks", !file.tasks.is_empty()), ("trust", file.trust != TrustRules::default())];
+        let of_file = of_file.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key);
+        if let Some(key) = of_file.or_else(|| rules().find_map(key_of_host)) {
             return Err(SentPolicyError::Key(key));
         }
         match rules().find_map(granting_key).filter(|_| accepted == AcceptPolicy::Narrow) {

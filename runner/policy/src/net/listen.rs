@@ -39,6 +39,15 @@ impl ListenRule {
         self.address.is_unspecified()
     }
 
+    /// Returns whether the rule permits all that another one does.
+    #[must_use]
+    pub fn includes(&self, other: &Self) -> bool {
+        let every = self.address.is_unspecified() && self.address.is_ipv4() == other.address.is_ipv4();
+        self.transport == other.transport
+            && (every || self.address == other.address)
+            && self.ports.includes(other.ports)
+    }
+
     /// Returns the narrowest rule for the same ports that does not distinguish addresses.
     #[must_use]
     pub fn for_every_address(&self) -> Self {

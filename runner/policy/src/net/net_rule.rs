@@ -110,6 +110,34 @@ impl NetRule {
         }
     }
 
+    /// Returns whether the rule permits all that another one does.
+    #[must_use]
+    pub fn includes(&self, other: &Self) -> bool {
+        let has_hosts = match (&self.hosts, &other.hosts) {
+            (Hosts::All, _) => true,
+            (Hosts::Name(own), Hosts::Name(name)) => own == name,
+            (Hosts::Below(parent), Hosts::Name(name)) => name.is_below(parent),
+            (Hosts::Below(parent), Hosts::Below(name)) => name == parent || name.is_below(parent),
+            (Hosts::Block(own), Hosts::Block(block)) => own.contains(block),
+            _ => false,
+        };
+        let words = other.words.iter().copied().chain(other.implied_word());
+        self.transport == other.transport
+            && has_hosts
+            && self.ports.includes(other.ports)
+            && words.into_iter().all(|word| self.words.contains(&word) || self.implied_word() == Some(word))
+    }
+
+    /// Returns the word that a block of special addresses has without saying it.
+    fn implied_word(&self) -> Option<Special> {
+        match self.hosts {
+            Hosts::Block(block) => {
+                Special::around(block).filter(|special| WORDS.contains(special) && *special != Special::Metadata)
+            }
+            Hosts::All | Hosts::Name(_) | Hosts::Below(_) => None,
+        }
+    }
+
     /// Returns the rule with an additional word.
     #[must_use]
     pub fn with(&self, word: Special) -> Self {

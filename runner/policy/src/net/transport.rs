@@ -42,6 +42,14 @@ impl Ports {
     }
 }
 
+impl Ports {
+    /// Returns whether the range contains another one.
+    #[must_use]
+    pub fn includes(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+}
+
 impl fmt::Display for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.first == self.last { write!(f, ":{}", self.first) } else { write!(f, ":{}-{}", self.first, self.last) }

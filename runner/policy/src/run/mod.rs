@@ -62,6 +62,12 @@ impl RunGrant {
         !matches!(program, "" | "." | "..") && self.programs.iter().any(is) && self.rule.covers(arguments)
     }
 
+    /// Returns whether the grant permits all commands that another one does.
+    #[must_use]
+    pub fn includes(&self, other: &Self) -> bool {
+        other.programs.iter().all(|program| self.programs.contains(program)) && self.rule.includes(&other.rule)
+    }
+
     /// Returns the path of the program to start.
     #[must_use]
     pub fn program(&self) -> Option<&Path> {

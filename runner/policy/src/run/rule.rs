@@ -66,6 +66,25 @@ impl RunRule {
     }
 }
 
+impl RunRule {
+    /// Returns whether the rule covers all arguments that another one does, as far as that can be told: words with
+    /// wildcards must be equal.
+    #[must_use]
+    pub fn includes(&self, other: &Self) -> bool {
+        let literal = |word: &Vec<Piece>| {
+            let letter = |piece: &Piece| if let Piece::Is(letter) = piece { Some(*letter) } else { None };
+            word.iter().map(letter).collect::<Option<String>>()
+        };
+        let count = self.arguments.len();
+        let fits = |(own, word): (&Vec<Piece>, &Vec<Piece>)| {
+            own == word || literal(word).is_some_and(|word| matches(own, &word))
+        };
+        let has_room =
+            if self.rest { other.arguments.len() >= count } else { other.arguments.len() == count && !other.rest };
+        has_room && self.arguments.iter().zip(&other.arguments).all(fits)
+    }
+}
+
 impl FromStr for RunRule {
     type Err = RunRuleError;
 

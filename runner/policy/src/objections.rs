@@ -1,0 +1,167 @@
+//! Why the trust rules do not let a run start.
+
+use modbox_vocabulary::{Capability, Denial, Grant};
+
+use crate::grant_set::Policy;
+use crate::own;
+use crate::trust::Ceiling;
+
+impl Policy {
+    /// Returns why the trust rules do not let a run start with these grants, and with those that it lacks. Each is a
+    /// sentence without a final period.
+    #[must_use]
+    pub fn objections(&self, lacking: &[Denial]) -> Vec<String> {
+        let mut objections = self.trust().refusals.clone();
+        for ceiling in &self.trust().ceilings {
+            let Ceiling { party, rule, .. } = ceiling;
+            objections.extend(exceeding(ceiling, self).iter().map(|grant| match grant.capability {
+                Capability::All => {
+                    format!("{party} may not be given everything ({rule}), which {} grants", grant.source)
+                }
+                capability => {
+                    format!(
+                        "{party} may not be given {capability} `{}` ({rule}), which {} grants",
+                        grant.subject, grant.source
+                    )
+                }
+            }));
+            // A remedy that the ceiling forbids would lead nowhere.
+            let is_forbidden = |denial: &&Denial| !ceiling.holds_denied(denial);
+            objections.extend(lacking.iter().filter(is_forbidden).map(|Denial { capability, subject, .. }| {
+                format!("{party} may not be given {capability} `{subject}` ({rule})")
+            }));
+        }
+        objections
+    }
+}
+
+/// Returns the grants of a policy that exceed a ceiling.
+fn exceeding(ceiling: &Ceiling, policy: &Policy) -> Vec<Grant> {
+    if policy.allows_everything() {
+        return policy.grants();
+    }
+    let exceeds = |grant: &Grant| match grant.capability {
+        Capability::Read | Capability::Write => false,
+        Capability::Env => !ceiling.holds_env(&grant.subject),
+        Capability::Own => !policy
+            .own()
+            .iter()
+            .filter(|own| own.written == grant.subject)
+            .all(|own| own::include(&ceiling.most.own, own)),
+        Capability::Net => {
+            let rules = policy.net().iter().filter(|net| net.rule.to_string() == grant.subject);
+            !rules.into_iter().all(|net| ceiling.most.net.iter().any(|most| most.rule.includes(&net.rule)))
+        }
+        Capability::Listen => {
+            let rules = policy.listen().iter().filter(|listen| listen.rule.to_string() == grant.subject);
+            !rules.into_iter().all(|listen| ceiling.most.listen.iter().any(|most| most.rule.includes(&listen.rule)))
+        }
+        Capability::Run => {
+            let rules = policy.run().iter().filter(|run| run.rule.to_string() == grant.subject);
+            !rules.into_iter().all(|run| ceiling.most.run.iter().any(|most| most.includes(run)))
+        }
+        Capability::All | Capability::Confinement => true,
+    };
+    let paths = policy.paths().iter().filter(|grant| !ceiling.holds_path(grant)).map(|grant| Grant {
+        capability: grant.access.capability(),
+        subject: grant.host.display().to_string(),
+        source: grant.source.clone(),
+    });
+    paths.chain(policy.grants().into_iter().filter(exceeds)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Access;
+    use crate::grants::PathGrant;
+    use crate::grants::{EnvGrant, Shape};
+    use crate::merge::merge;
+    use crate::net::NetGrant;
+    use crate::rules::Rules;
+    use crate::run::RunGrant;
+
+    fn path(path: &str, access: Access) -> PathGrant {
+        let (host, guest) = (path.into(), path.to_owned());
+        PathGrant { host, shape: Shape::Directory, guest, access, source: "test".to_owned() }
+    }
+
+    fn net(rule: &str) -> NetGrant {
+        NetGrant { rule: rule.parse().unwrap(), source: "test".to_owned() }
+    }
+
+    fn run(rule: &str) -> RunGrant {
+        let rule: crate::run::RunRule = rule.parse().unwrap();
+        RunGrant { programs: vec![format!("/usr/bin/{}", rule.program()).into()], rule, source: "test".to_owned() }
+    }
+
+    fn env(name: &str) -> EnvGrant {
+        EnvGrant { name: name.to_owned(), value: String::new(), source: "test".to_owned() }
+    }
+
+    fn ceiling() -> Ceiling {
+        let most = Rules {
+            paths: vec![path("/srv/app", Access::Write), path("/usr", Access::Read)],
+            env: vec![env("LANG")],
+            net: vec![net("*.acme.example:443"), net("10.0.0.0/8:5432")],
+            run: vec![run("systemctl reload *")],
+            ..Rules::default()
+        };
+        Ceiling { party: "acme".to_owned(), rule: "trust rule 1".to_owned(), most }
+    }
+
+    fn shown(grants: &[Grant]) -> Vec<String> {
+        grants.iter().map(|grant| format!("{} {}", grant.capability, grant.subject)).collect()
+    }
+
+    #[test]
+    fn general_grants_are_cut() {
+        let mut rules = Rules {
+            paths: vec![path("/srv", Access::Read), path("/usr/share", Access::Read), path("/etc", Access::Read)],
+            env: vec![env("LANG"), env("TOKEN")],
+            net: vec![net("api.acme.example:443"), net("api.acme.example"), net("10.1.0.0/16:5432")],
+            run: vec![run("systemctl reload nginx"), run("systemctl stop nginx"), run("systemctl *")],
+            ..Rules::default()
+        };
+        ceiling().cut(&mut rules);
+        let merged = merge(&[rules]).unwrap();
+        let expect = [
+            "read /srv/app",
+            "read /usr/share",
+            "env LANG",
+            "net api.acme.example:443",
+            "net 10.1.0.0/16:5432",
+            "run systemctl reload nginx",
+        ];
+        assert_eq!(shown(&merged.policy.grants()), expect);
+        assert_eq!(exceeding(&ceiling(), &merged.policy), []);
+    }
+
+    #[test]
+    fn what_exceeds_is_named() {
+        let rules = Rules {
+            paths: vec![
+                path("/srv/app/log", Access::Write),
+                path("/usr/lib", Access::Write),
+                path("/srv", Access::Read),
+            ],
+            env: vec![env("TOKEN"), env("LANG")],
+            net: vec![net("acme.example:443"), net("*.acme.example:443"), net("api.acme.example:443+private")],
+            run: vec![run("systemctl reload nginx"), run("systemctl *")],
+            ..Rules::default()
+        };
+        let merged = merge(&[rules]).unwrap();
+        let expect = [
+            "write /usr/lib",
+            "read /srv",
+            "env TOKEN",
+            "net acme.example:443",
+            "net api.acme.example:443+private",
+            "run systemctl *",
+        ];
+        assert_eq!(shown(&exceeding(&ceiling(), &merged.policy)), expect);
+        let everything = Rules { everything: Some("--allow-all".to_owned()), ..Rules::default() };
+        let merged = merge(&[everything]).unwrap();
+        assert_eq!(shown(&exceeding(&ceiling(), &merged.policy)), ["all *"]);
+    }
+}

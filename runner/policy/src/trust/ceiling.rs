@@ -1,0 +1,76 @@
+//! The most that a trust rule lets a module be granted.
+
+use std::path::PathBuf;
+
+use modbox_vocabulary::{Capability, Denial};
+
+use crate::access::Access;
+use crate::designated::Designated;
+use crate::grants::{PathGrant, Shape};
+
+use crate::own;
+use crate::rules::Rules;
+
+/// The most that a trust rule lets a module be granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ceiling {
+    /// The signer, or the words for a module without one.
+    pub party: String,
+    /// The rule, in words, with its place: `trust rule 1, /etc/modbox/policy.yaml:7`.
+    pub rule: String,
+    /// The most: `paths`, `env`, `own`, `net`, `listen`, `run` and `designated`.
+    pub most: Rules,
+}
+
+impl Ceiling {
+    /// Cuts the grants that a source makes to every module, so that what remains does not exceed the ceiling.
+    pub fn cut(&self, rules: &mut Rules) {
+        let in_place = |grant: &PathGrant| grant.host.as_os_str() == grant.guest.as_str();
+        let inner = |grant: &PathGrant| -> Vec<PathGrant> {
+            if self.holds_path(grant) {
+                return vec![grant.clone()];
+            }
+            let inside = self.most.paths.iter().filter(|most| {
+                in_place(grant) && grant.includes(&PathGrant { access: Access::Read, ..(*most).clone() })
+            });
+            inside
+                .map(|most| PathGrant {
+                    access: most.access.min(grant.access),
+                    source: grant.source.clone(),
+                    ..most.clone()
+                })
+                .collect()
+        };
+        rules.paths = rules.paths.iter().flat_map(inner).collect();
+        rules.env.retain(|grant| self.holds_env(&grant.name));
+        rules.own.retain(|grant| own::include(&self.most.own, grant));
+        rules.net.retain(|grant| self.most.net.iter().any(|most| most.rule.includes(&grant.rule)));
+        rules.listen.retain(|grant| self.most.listen.iter().any(|most| most.rule.includes(&grant.rule)));
+        rules.run.retain(|grant| self.most.run.iter().any(|most| most.includes(grant)));
+    }
+
+    /// Returns the access that naming a path in an argument may grant.
+    #[must_use]
+    pub fn designated(&self) -> Designated {
+        self.most.designated.unwrap_or(Designated::Write)
+    }
+
+    /// Returns whether the grant of a path that was denied would not exceed the ceiling. Other denials are not judged.
+    pub(crate) fn holds_denied(&self, denial: &Denial) -> bool {
+        let access = match denial.capability {
+            Capability::Read => Access::Read,
+            Capability::Write => Access::Write,
+            _ => return true,
+        };
+        let (host, guest) = (PathBuf::from(&denial.subject), denial.subject.clone());
+        self.holds_path(&PathGrant { host, shape: Shape::Name, guest, access, source: String::new() })
+    }
+
+    pub(crate) fn holds_path(&self, grant: &PathGrant) -> bool {
+        self.most.paths.iter().any(|most| most.includes(grant))
+    }
+
+    pub(crate) fn holds_env(&self, name: &str) -> bool {
+        self.most.env.iter().any(|most| most.name == name)
+    }
+}

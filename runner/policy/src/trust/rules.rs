@@ -1,0 +1,57 @@
+//! The rules of a policy file for signed and unsigned modules.
+
+use crate::allow::Allow;
+use crate::designated::Designated;
+use crate::name_pattern::NamePattern;
+use crate::node::Located;
+
+/// The section `trust` of a policy file. Paths and grants are not resolved yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustRules {
+    /// The absolute path of a file in OpenSSH's format `allowed_signers`.
+    pub signers: Option<Located<String>>,
+    /// The absolute path of a file with keys and digests that count no longer.
+    pub revoked: Option<Located<String>>,
+    /// The absolute path of a folder with signatures of modules that have none beside them, named by their digests.
+    pub signatures: Option<Located<String>>,
+    /// Whether a module runs only if a signature of it counts.
+    pub require_signature: Option<bool>,
+    /// The rules, in order.
+    pub rules: Vec<Located<TrustRule>>,
+}
+
+/// A rule: which modules it is for, and the most that it lets them be granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRule {
+    /// The modules.
+    pub subject: Subject,
+    /// The most; `None` for no ceiling.
+    pub at_most: Option<AtMost>,
+}
+
+/// The modules of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// Modules without a signature that counts.
+    Unsigned,
+    /// Signed modules.
+    Signed {
+        /// The name of the signer, such as `release@acme.example`, or a pattern of names.
+        signer: NamePattern,
+        /// Patterns of the names in the signed statements; none for all modules.
+        modules: Vec<NamePattern>,
+        /// The permitted versions.
+        versions: Option<semver::VersionReq>,
+        /// How many keys of such signers must have signed.
+        signatures: u8,
+    },
+}
+
+/// The most that a module may be granted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AtMost {
+    /// The grants.
+    pub allow: Allow,
+    /// The access that naming a path in an argument grants.
+    pub designated: Option<Designated>,
+}
