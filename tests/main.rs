@@ -31,6 +31,8 @@ mod plays_policy;
 mod plays_unsafe;
 // What operators and arguments grant, and the source of each grant.
 mod policy;
+// Who signed a module, and the most that it may then be granted.
+mod trust;
 // Policy files that trial runs teach.
 mod learn;
 // Previews and transactions: runs on layers over what they may write.

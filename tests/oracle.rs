@@ -40,6 +40,8 @@ mod oracle_become;
 mod oracle_hosts;
 // The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
+// Signatures, keys and certificates, judged by OpenSSH as well.
+mod oracle_trust;
 // ansible-core's own integration targets in the form of scripts, with modbox as `ansible-playbook`.
 mod oracle_runme;
 // Archives with entries that would be unpacked outside their folder.

@@ -92,6 +92,11 @@ impl Runner {
         for grant in &report.grants {
             debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
+        let lacking: Vec<_> = missing.iter().map(|missing| missing.denial.clone()).collect();
+        let objections = policy.objections(&lacking);
+        if !objections.is_empty() {
+            return refused(policy, judge::report_objections(report, &objections));
+        }
         if request.scrutiny == Scrutiny::Observed {
             report.denials = missing.into_iter().map(|missing| missing.denial).collect();
             report.denials.extend(observed_variables::denials(&self.environment(&policy), &policy));

@@ -205,6 +205,13 @@ pub(super) fn report_denial(report: Report, missing: Vec<MissingGrant>) -> Repor
     }
 }
 
+/// Returns the report of a run that the trust rules do not let start.
+pub(super) fn report_objections(report: Report, objections: &[String]) -> Report {
+    tracing::warn!(objections = objections.len(), "the trust rules do not let the module start");
+    let result = ModuleResult::runner_failure(&objections.join("; "), None);
+    Report { status: Status::Denied, result, ..report }
+}
+
 /// Returns the report of a run that does not start because its arguments are wrong.
 pub(super) fn report_invalid(report: Report, message: &str) -> Report {
     Report { status: Status::Failed, result: ModuleResult::runner_failure(message, None), ..report }

@@ -2,6 +2,7 @@
 
 use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
+use modbox_policy::ModuleSignature;
 use modbox_python_json::{Value, to_value};
 use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage, User, error_chain};
 use serde::{Serialize, Serializer};
@@ -68,6 +69,9 @@ pub struct ModuleFacts {
     /// SHA-256 of the file, in hex.
     #[serde(serialize_with = "with_algorithm")]
     pub digest: String,
+    /// The verdict on its signature, if policy files have trust rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<ModuleSignature>,
 }
 
 /// Writes a digest with the name of its algorithm.

@@ -25,6 +25,7 @@ impl Report {
             kind: None,
             reason: String::new(),
             digest: String::new(),
+            signature: None,
         };
         Self {
             module,
@@ -58,6 +59,7 @@ impl Report {
         module.digest().clone_into(&mut report.module.digest);
         let version = module.metadata().map(|metadata| metadata.version.clone());
         report.module.version = version.filter(|version| !version.is_empty());
+        report.module.signature.clone_from(&policy.trust().signature);
         report.grants = policy.grants();
         report.become_user = policy.user().map(RunUser::from);
         if let Ok(detection) = module.detection() {

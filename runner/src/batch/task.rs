@@ -176,6 +176,7 @@ fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Resul
         check_mode: job.options.check,
         no_log: job.options.no_log,
         user: setup.policy.user(),
+        signature: setup.policy.trust().signature.as_ref(),
         grants: setup.policy.grants(),
         limits: &setup.limits,
     };

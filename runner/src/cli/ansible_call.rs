@@ -16,7 +16,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::python_rule;
 use crate::cli::runner::runner;
-use crate::cli::settings::{self, Settings};
+use crate::cli::settings::{self, ModuleIdentity, Settings};
 
 /// What Ansible asks for.
 #[derive(Debug)]
@@ -53,7 +53,8 @@ pub(crate) fn run(
     policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let module = audit.loaded(path, open())?;
-    let mut effective = settings.for_module(name, module.digest()).or_usage()?;
+    let mut effective =
+        settings.for_module(ModuleIdentity { name, digest: module.digest(), path: module.path() }).or_usage()?;
     audit.check(&effective.policy)?;
     let scrutiny = if module.is_received() { python_rule::scrutiny(&effective)? } else { Scrutiny::default() };
     if scrutiny == Scrutiny::Observed {

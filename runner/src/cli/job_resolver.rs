@@ -20,7 +20,7 @@ use crate::cli::data_dirs::lenses;
 use crate::cli::exit::{Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::layered;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{ModuleIdentity, Settings};
 
 /// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
 const MAX_CACHED_BYTES: usize = 256 << 20;
@@ -137,7 +137,12 @@ impl<'a> JobResolver<'a> {
         let resolved = loaded.and_then(|(_, module)| {
             let granted = {
                 let TaskRules { rules, names, timeout, .. } = task;
-                self.settings.for_task(&found.name, module.digest(), names, rules, *timeout)
+                self.settings.for_task(
+                    ModuleIdentity { name: &found.name, digest: module.digest(), path: module.path() },
+                    names,
+                    rules,
+                    *timeout,
+                )
             };
             let MergedPolicy { mut policy, mut limits, limits_by, .. } =
                 granted.map_err(|error| error_words(&error))?;
@@ -224,7 +229,8 @@ impl<'a> JobResolver<'a> {
         let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
         let rules = job.options.policy.as_ref().unwrap_or(&none);
         let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
-        let effective = self.settings.for_job(name, module.digest(), rules, limits);
+        let effective =
+            self.settings.for_job(ModuleIdentity { name, digest: module.digest(), path: module.path() }, rules, limits);
         effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| error_words(&error))
     }
 

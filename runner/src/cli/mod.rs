@@ -41,6 +41,7 @@ mod runner;
 mod sent_module;
 mod settings;
 mod signals;
+mod ssh_keygen;
 mod standard;
 mod state_folder;
 mod surroundings;
@@ -182,6 +183,8 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
             commands::policy::run(context, &args.command, &show.map(argument_order).unwrap_or_default())
         }
+        Command::Sign(args) => commands::sign::run(context, &args),
+        Command::Verify(args) => commands::verify::run(context, &args),
         Command::Doctor(args) => commands::doctor::run(context, &args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Cache(args) => commands::cache::run(context, &args.command),

@@ -15,7 +15,7 @@ use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::layered;
 use crate::cli::runner::{cache_of_user, runner};
-use crate::cli::settings::Settings;
+use crate::cli::settings::{ModuleIdentity, Settings};
 
 /// Runs a module. Returns the report, and the error if the audit line could not be written.
 pub(crate) fn perform(
@@ -46,7 +46,8 @@ pub(crate) fn perform_by(
     let module = audit.loaded(&args.module, opened.or_unavailable())?;
     tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
     let FoundModule { name, task_name, deprecations, .. } = found;
-    let mut effective = settings.for_module(&name, module.digest()).or_usage()?;
+    let mut effective =
+        settings.for_module(ModuleIdentity { name: &name, digest: module.digest(), path: module.path() }).or_usage()?;
     audit.check(&effective.policy)?;
     become_user::apply(&mut effective.policy, user, &context.environment);
     if let Some(limit) = args.background {

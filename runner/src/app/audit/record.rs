@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use modbox_argument_spec::Secrets;
 use modbox_kinds::Kind;
+use modbox_policy::ModuleSignature;
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit, Usage, User, error_chain};
@@ -45,6 +46,8 @@ pub struct AuditedRun<'a> {
     pub no_log: bool,
     /// The user whose run it is, if that is another one than the user who runs modbox.
     pub user: Option<&'a User>,
+    /// The verdict on the module's signature, if policy files have trust rules.
+    pub signature: Option<&'a ModuleSignature>,
     /// The grants.
     pub grants: Vec<Grant>,
     /// The limits in force.
@@ -69,6 +72,7 @@ impl<'a> AuditedRun<'a> {
             check_mode,
             no_log,
             user: request.policy.user(),
+            signature: request.policy.trust().signature.as_ref(),
             grants: request.policy.grants(),
             limits: request.limits,
         }
@@ -139,6 +143,9 @@ impl Record {
         (record.secrets, record.no_log) = (secrets, run.no_log);
         let kind = run.module.detection().ok().map(|found| found.kind);
         record.put("module", module(run.module.shown_path(), Some(run.name), kind, Some(run.module.digest())));
+        if let Some(signature) = run.signature {
+            record.put("signature", json(signature));
+        }
         record.put("args", args);
         record.put("check_mode", run.check_mode.into());
         record.put("become_user", run.user.map_or(Value::Null, |user| json(&RunUser::from(user))));

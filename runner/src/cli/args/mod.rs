@@ -18,6 +18,7 @@ mod providers;
 mod python;
 mod resource;
 mod rules;
+mod signing;
 mod task;
 mod transactions;
 mod validate;
@@ -49,6 +50,7 @@ pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
+pub(crate) use self::signing::{SignArgs, VerifyArgs};
 pub(crate) use self::task::TaskArgs;
 pub(crate) use self::transactions::{
     ApplyArgs, AuditedArgs, RecoverArgs, TransactionsArgs, TransactionsCommand, UndoArgs,
@@ -109,6 +111,10 @@ pub(crate) enum Command {
     New(Late<NewArgs>),
     /// Make a collection of Ansible from component modules.
     Collection(Late<CollectionArgs>),
+    /// Sign modules with an SSH key.
+    Sign(Late<SignArgs>),
+    /// Show who signed a module.
+    Verify(Late<VerifyArgs>),
     /// Show, check or suggest the policy.
     Policy(Late<PolicyArgs>),
     /// Check what runs need of this machine.

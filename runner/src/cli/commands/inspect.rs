@@ -6,20 +6,22 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
+use modbox_policy::TrustStanding;
 use modbox_providers::ralsh_json::{self, ListedProvider};
 use modbox_providers::{Attribute, Metadata as ProviderMetadata, SuitableRule};
-use modbox_python_json::{Value, decode, encode};
+use modbox_python_json::{Value, decode, encode, to_value};
 
 use crate::app::{
     DescribedSpec, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, module_digest, wasm_bytes,
 };
 use crate::cli::args::{InspectArgs, LimitArgs};
+use crate::cli::commands::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output::{self, clean_line};
 use crate::cli::runner::runner;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{ModuleIdentity, Settings};
 
 /// Prints the facts about a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {
@@ -52,11 +54,14 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
             let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
-            let effective = settings.for_module(&found.name, &digest).or_usage()?;
+            let effective =
+                settings.for_module(ModuleIdentity { name: &found.name, digest: &digest, path: &path }).or_usage()?;
             compare(metadata, &effective.policy)
         }
         None => Vec::new(),
     };
+    let standing = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?.into_trust();
+    let standing = standing.standing(Some(ModuleIdentity { name: &found.name, digest: &digest, path: &path }));
     let is_program = detection.kind.is_wasm() || file.bytes.starts_with(b"#!") || is_executable(&path);
     let facts = Facts {
         path: path.display().to_string(),
@@ -71,6 +76,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         source_spec: source_spec.filter(|_| provider.is_none()),
         provider,
         requests,
+        standing,
     };
     let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
     output::print_line(&text).or_internal()?;
@@ -98,6 +104,8 @@ struct Facts {
     /// What a provider of libral says about itself, if it is known; `None` for other modules.
     provider: Option<Option<ProviderMetadata>>,
     requests: Vec<RequestComparison>,
+    /// What the trust rules of the policy files say.
+    standing: TrustStanding,
 }
 
 impl Facts {
@@ -109,6 +117,7 @@ impl Facts {
             ("reason", self.reason.as_str().into()),
             ("digest", format!("sha256:{}", self.digest).into()),
             ("size", self.size.into()),
+            ("signature", self.standing.signature.as_ref().map(|it| to_value(it).expect("it has a JSON form")).into()),
             ("imports", strings(&self.info.imports)),
             ("exports", strings(&self.info.exports)),
             ("metadata", self.json.clone().into()),
@@ -132,6 +141,7 @@ impl Facts {
         }
         let _ = writeln!(text, "digest:  sha256:{}", self.digest);
         let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
+        push_signature(&mut text, &self.standing);
         push_list(&mut text, "imports", &self.info.imports);
         push_list(&mut text, "exports", &self.info.exports);
         if let Some(metadata) = &self.metadata {

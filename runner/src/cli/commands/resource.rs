@@ -21,7 +21,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::resource_output::{Printer, Subject};
 use crate::cli::runner::runner;
-use crate::cli::settings::{self, Settings};
+use crate::cli::settings::{self, ModuleIdentity, Settings};
 
 /// Does what the words of the command line ask for.
 pub(crate) fn run(context: &Context, args: &ResourceArgs) -> Result<ExitStatus, Failure> {
@@ -103,7 +103,10 @@ impl<'a> Session<'a> {
     /// Returns the policy and the limits for a provider.
     fn merged(&self, provider: &Provider) -> Result<MergedPolicy, Failure> {
         let name = provider.qualified_name();
-        let mut merged = self.settings.for_module(&name, provider.module.digest()).or_usage()?;
+        let mut merged = self
+            .settings
+            .for_module(ModuleIdentity { name: &name, digest: provider.module.digest(), path: provider.module.path() })
+            .or_usage()?;
         become_user::apply(&mut merged.policy, self.user.clone(), &self.context.environment);
         lens_grants(&mut merged.policy, &self.data_dirs, lenses(&self.context.environment));
         self.audit.check(&merged.policy)?;

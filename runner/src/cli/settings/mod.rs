@@ -7,6 +7,7 @@ mod grants;
 mod python;
 mod sent_policy;
 mod switches;
+mod trust;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
 pub(crate) use self::python::{interpreters, python};
 use self::sent_policy::SentPolicy;
+pub(crate) use self::trust::{ModuleIdentity, Trust, read_signature, signature_path};
 use crate::app::library::Place;
 use crate::app::reaches_out;
 use crate::cli::args::{GrantArgs, LimitArgs};
@@ -36,6 +38,7 @@ pub(crate) struct Settings {
     tasks: Vec<KeyedRules<TaskKey>>,
     /// The policy that a controller sent with the task.
     sent: Option<SentPolicy>,
+    trust: Trust,
     switches: Rules,
     /// Whether no run gets the network.
     withholds_network: bool,
@@ -71,6 +74,7 @@ impl Settings {
             modules: Vec::new(),
             tasks: Vec::new(),
             sent: None,
+            trust: Trust::default(),
             switches: Rules::default(),
             withholds_network: false,
         };
@@ -94,6 +98,7 @@ impl Settings {
         self.files.push((path.to_owned(), found));
         if let Some(file) = file {
             self.general.push(files::resolve_all(&self.environment, path, &file.rules, &source(path))?);
+            self.trust.add(&self.environment, path, &file.trust)?;
             let of_module = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
             self.modules.extend(file.modules.into_iter().map(of_module));
             let of_task = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
@@ -114,6 +119,11 @@ impl Settings {
         Ok(())
     }
 
+    /// Returns the trust rules.
+    pub(crate) fn into_trust(self) -> Trust {
+        self.trust
+    }
+
     /// Makes paths grant nothing that a play makes from results of modules.
     pub(crate) fn restrict_results(&mut self) {
         self.switches.designated_by_results = Some(Designated::None);
@@ -130,17 +140,16 @@ impl Settings {
     ///
     /// Grants contradict each other.
     pub(crate) fn for_every_module(&self) -> anyhow::Result<MergedPolicy> {
-        self.merged(Vec::new())
+        self.merged(Vec::new(), None)
     }
 
-    /// Returns the policy and limits of one module. `name` is the name on the command line; only the digest identifies
-    /// the module's content.
+    /// Returns the policy and limits of one module. Only its digest identifies its content.
     ///
     /// # Errors
     ///
     /// A rule for the module names something that does not exist, or grants contradict each other.
-    pub(crate) fn for_module(&self, name: &str, digest: &str) -> anyhow::Result<MergedPolicy> {
-        self.merged(self.of_module(name, digest)?)
+    pub(crate) fn for_module(&self, module: ModuleIdentity<'_>) -> anyhow::Result<MergedPolicy> {
+        self.merged(self.of_module(module.name, module.digest)?, Some(module))
     }
 
     /// Returns the policy and limits of one job of a batch, including the job's rules and limits.
@@ -150,18 +159,17 @@ impl Settings {
     /// As [`Settings::for_module`], also for the job's rules.
     pub(crate) fn for_job(
         &self,
-        name: &str,
-        digest: &str,
+        module: ModuleIdentity<'_>,
         rules: &FileRules,
         limits: &LimitOverrides,
     ) -> anyhow::Result<MergedPolicy> {
-        let mut sources = self.of_module(name, digest)?;
+        let mut sources = self.of_module(module.name, module.digest)?;
         let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
         if let Some(wrong) = wrong.into_iter().next() {
             return Err(wrong.error).with_context(|| format!("invalid grant `{}` of a job", wrong.written));
         }
         sources.push(rules);
-        let mut effective = self.merged(sources)?;
+        let mut effective = self.merged(sources, Some(module))?;
         // A job's limits are the most specific ones, so they override even the switches.
         for (name, value) in limits.iter() {
             name.set(&mut effective.limits, value);
@@ -177,16 +185,15 @@ impl Settings {
     /// As [`Settings::for_module`].
     pub(crate) fn for_task(
         &self,
-        name: &str,
-        digest: &str,
+        module: ModuleIdentity<'_>,
         task: &TaskNames,
         rules: &Rules,
         timeout: Option<Duration>,
     ) -> anyhow::Result<MergedPolicy> {
-        let mut sources = self.of_module(name, digest)?;
+        let mut sources = self.of_module(module.name, module.digest)?;
         sources.extend(self.of_task(task)?);
         sources.push(rules.clone());
-        let mut effective = self.merged(sources)?;
+        let mut effective = self.merged(sources, Some(module))?;
         if let Some(timeout) = timeout {
             effective.limits.timeout = effective.limits.timeout.min(timeout);
         }
@@ -202,12 +209,12 @@ impl Settings {
     pub(crate) fn reaches_out(&self, name: &str, digest: &str, task: &TaskNames) -> anyhow::Result<bool> {
         let mut sources = self.of_module(name, digest)?;
         sources.extend(self.of_task(task)?);
-        Ok(reaches_out(&self.granted(sources)?.policy))
+        Ok(reaches_out(&self.granted(sources, None)?.policy))
     }
 
-    /// Returns whether any module has specific rules.
+    /// Returns whether any module has specific rules, or rules by its signature.
     pub(crate) fn has_module_rules(&self) -> bool {
-        !self.modules.is_empty()
+        !self.modules.is_empty() || !self.trust.is_empty()
     }
 
     fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
@@ -232,19 +239,32 @@ impl Settings {
         self.modules.iter().map(|rules| rules.key.value.to_string()).collect()
     }
 
-    fn merged(&self, module_rules: Vec<Rules>) -> anyhow::Result<MergedPolicy> {
-        let mut merged = self.granted(module_rules)?;
+    fn merged(&self, module_rules: Vec<Rules>, module: Option<ModuleIdentity<'_>>) -> anyhow::Result<MergedPolicy> {
+        let mut merged = self.granted(module_rules, module)?;
         if self.withholds_network {
             merged.policy = merged.policy.without_network();
         }
         Ok(merged)
     }
 
-    fn granted(&self, module_rules: Vec<Rules>) -> anyhow::Result<MergedPolicy> {
+    fn granted(&self, module_rules: Vec<Rules>, module: Option<ModuleIdentity<'_>>) -> anyhow::Result<MergedPolicy> {
+        let standing = self.trust.standing(module);
         let mut sources = self.general.clone();
+        for ceiling in &standing.ceilings {
+            // What the files grant to every module is cut; any other grant that exceeds a ceiling ends the run.
+            sources.iter_mut().for_each(|rules| ceiling.cut(rules));
+        }
         sources.extend(module_rules);
         sources.push(self.switches.clone());
-        merge(&sources).context("the grants contradict each other")
+        let mut merged = merge(&sources).context("the grants contradict each other")?;
+        for ceiling in &standing.ceilings {
+            if ceiling.designated() < merged.policy.designated() {
+                merged.policy.set_designated(ceiling.designated());
+                merged.designated_by.clone_from(&ceiling.rule);
+            }
+        }
+        merged.policy.set_trust(standing);
+        Ok(merged)
     }
 }
 
@@ -308,6 +328,10 @@ mod tests {
         effective.policy.grants().into_iter().map(|grant| format!("{} {}", grant.capability, grant.subject)).collect()
     }
 
+    fn identity<'a>(name: &'a str, digest: &'a str) -> ModuleIdentity<'a> {
+        ModuleIdentity { name, digest, path: Path::new("module") }
+    }
+
     fn read(specs: &[&str]) -> GrantArgs {
         GrantArgs { allow_read: specs.iter().map(Into::into).collect(), ..GrantArgs::default() }
     }
@@ -357,11 +381,11 @@ mod tests {
             ("x", "the module", 9, vec![format!("write {}::/own", cwd.display())], Designated::Write),
             ("copy", "another module", 1, vec!["env STAGE".to_owned()], Designated::None),
         ] {
-            let effective = settings.for_module(name, &crate::app::digest(bytes.as_bytes())).unwrap();
+            let effective = settings.for_module(identity(name, &crate::app::digest(bytes.as_bytes()))).unwrap();
             assert_eq!(subjects(&effective), expect, "{name} {bytes}");
             assert_eq!((effective.limits.max_files, effective.policy.designated()), (files, designated));
         }
-        let wrong = format!("{:#}", settings.for_module("other", "").unwrap_err());
+        let wrong = format!("{:#}", settings.for_module(identity("other", "")).unwrap_err());
         assert!(wrong.contains("invalid grant `missing/missing` at line 5, column 26"), "{wrong}");
     }
 

@@ -11,6 +11,8 @@ use modbox_policy::{
     merge,
 };
 
+use super::check_trust;
+use super::findings::{Finding, Gravity};
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
@@ -26,11 +28,11 @@ pub(super) fn run(context: &Context, files: &[PathBuf]) -> Result<ExitStatus, Fa
     let mut wrong = false;
     for path in files {
         let findings = check_file(&context.environment, path);
-        wrong |= findings.iter().any(|finding| finding.kind == Kind::Error);
+        wrong |= findings.iter().any(|finding| finding.gravity == Gravity::Error);
         let shown = path.display();
-        for Finding { place, kind, text } in &findings {
+        for Finding { place, gravity, text } in &findings {
             let place = place.map(|place| format!(":{}:{}", place.line, place.column)).unwrap_or_default();
-            let word = if *kind == Kind::Error { "error" } else { "warning" };
+            let word = if *gravity == Gravity::Error { "error" } else { "warning" };
             output::print_line(&output::clean(&format!("{shown}{place}: {word}: {text}"))).or_internal()?;
         }
         if findings.is_empty() {
@@ -40,19 +42,6 @@ pub(super) fn run(context: &Context, files: &[PathBuf]) -> Result<ExitStatus, Fa
     Ok(if wrong { ExitStatus::Usage } else { ExitStatus::Success })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Error,
-    Warning,
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Finding {
-    place: Option<Place>,
-    kind: Kind,
-    text: String,
-}
-
 /// Resolved rules, with the positions of their path grants.
 struct PlacedRules {
     rules: Rules,
@@ -60,7 +49,7 @@ struct PlacedRules {
 }
 
 fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
-    let error = |place, text| Finding { place, kind: Kind::Error, text };
+    let error = |place, text| Finding { place, gravity: Gravity::Error, text };
     let PolicyText { text, exposure } = match settings::read_policy_file(path) {
         Ok(Some(read)) => read,
         Ok(None) => return vec![error(None, "the file does not exist".to_owned())],
@@ -73,21 +62,22 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let is_implied = environment.policy_files.contains(&environment.absolute(path));
     findings.extend(exposure.map(|exposure| Finding {
         place: None,
-        kind: if is_implied { Kind::Error } else { Kind::Warning },
+        gravity: if is_implied { Gravity::Error } else { Gravity::Warning },
         text: format!("another user can change this file: {exposure}"),
     }));
     let all = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
     let is_observed = all.into_iter().any(|rules| rules.python_modules == Some(PythonRule::Observe));
     findings.extend(is_observed.then(|| Finding {
         place: None,
-        kind: Kind::Warning,
+        gravity: Gravity::Warning,
         text: "with `python-modules: observe`, modules that `modbox-python` runs are not confined".to_owned(),
     }));
     findings.extend((file.rules.accept_policy == Some(AcceptPolicy::Grants)).then(|| Finding {
         place: None,
-        kind: Kind::Warning,
+        gravity: Gravity::Warning,
         text: "with `accept-policy: grants`, a controller grants to its tasks whatever it sends".to_owned(),
     }));
+    check_trust::check(environment, path, &file, &mut findings);
     let general = check_rules(environment, &file.rules, "the file", &mut findings);
     add_contradictions(&[&general], &mut findings);
     for (key, rules) in &file.modules {
@@ -95,7 +85,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         add_contradictions(&[&general, &own], &mut findings);
         if let ModuleKey::Name(name) = &key.value {
             let text = format!("this applies to every module named `{name}`; a `sha256:` digest selects one module");
-            findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
+            findings.push(Finding { place: Some(key.place), gravity: Gravity::Warning, text });
         }
     }
     for (key, rules) in &file.tasks {
@@ -103,7 +93,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         add_contradictions(&[&general, &own], &mut findings);
         if rules.allow != Allow::default() {
             let text = format!("this applies to each task that fits `{}`, in every play", key.value);
-            findings.push(Finding { place: Some(key.place), kind: Kind::Warning, text });
+            findings.push(Finding { place: Some(key.place), gravity: Gravity::Warning, text });
         }
     }
     findings.sort();
@@ -121,16 +111,16 @@ fn check_rules(
     let Resolved { rules, places, wrong } = settings::resolve(environment, written, source);
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
-        kind: Kind::Error,
+        gravity: Gravity::Error,
         text: format!("invalid grant `{written}`: {}", error_words(&error)),
     }));
     for (grant, place) in rules.paths.iter().zip(&places) {
         let warnings = path_warnings(environment, grant).into_iter();
-        findings.extend(warnings.map(|text| Finding { place: Some(*place), kind: Kind::Warning, text }));
+        findings.extend(warnings.map(|text| Finding { place: Some(*place), gravity: Gravity::Warning, text }));
     }
     for command in &written.allow.run {
         let warnings = command.value.parse().ok().and_then(|rule| command_warning(&rule));
-        findings.extend(warnings.map(|text| Finding { place: Some(command.place), kind: Kind::Warning, text }));
+        findings.extend(warnings.map(|text| Finding { place: Some(command.place), gravity: Gravity::Warning, text }));
     }
     PlacedRules { rules, places }
 }
@@ -148,7 +138,7 @@ fn add_contradictions(sources: &[&PlacedRules], findings: &mut Vec<Finding>) {
         let mut placed = sources.iter().flat_map(|source| source.rules.paths.iter().zip(&source.places));
         // Report the later one of two contradicting grants.
         let place = placed.rfind(|(grant, _)| grant.guest == error.guest()).map(|(_, place)| *place);
-        findings.push(Finding { place, kind: Kind::Error, text: error.to_string() });
+        findings.push(Finding { place, gravity: Gravity::Error, text: error.to_string() });
     }
 }
 

@@ -1,6 +1,8 @@
 //! `modbox policy`: shows the policy in force, and checks and suggests policy files.
 
 mod check;
+mod check_trust;
+mod findings;
 mod show;
 mod suggest;
 

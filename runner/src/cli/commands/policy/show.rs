@@ -15,12 +15,13 @@ use crate::app::{
 };
 use crate::cli::args::ShowArgs;
 use crate::cli::become_user;
+use crate::cli::commands::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output;
 use crate::cli::runner::runner;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{ModuleIdentity, Settings};
 use crate::cli::task_args::{ArgumentSource, task_args};
 
 /// Prints the policy in force, for all modules, for one, or for one run of it.
@@ -38,7 +39,9 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
             let found = lookup.find(context, written)?;
             let module = Module::new(locate::read(&found.path).or_unavailable()?, None);
             let (name, digest) = (found.name, module.digest().to_owned());
-            let effective = as_user(settings.for_module(&name, &digest).or_usage()?);
+            let effective = as_user(
+                settings.for_module(ModuleIdentity { name: &name, digest: &digest, path: module.path() }).or_usage()?,
+            );
             let run = examine(context, &lookup, &module, &name, task, &effective)?;
             (Some((name, digest)), effective, run)
         }
@@ -151,6 +154,7 @@ impl PolicyListing<'_> {
         [
             ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
             ("module", module.into()),
+            ("signature", policy.trust().signature.as_ref().map(|it| to_value(it).expect("it has a JSON form")).into()),
             ("designated", designated),
             ("designated_by_results", by_results),
             ("check", setting(policy.check_rule().as_str(), &effective.check_by)),
@@ -180,6 +184,9 @@ impl PolicyListing<'_> {
         }
         let effective = &self.effective;
         let policy = &effective.policy;
+        if self.module.is_some() {
+            push_signature(&mut text, policy.trust());
+        }
         let _ = writeln!(text, "designated: {} ({})", policy.designated(), effective.designated_by);
         let by = &effective.designated_by_results_by;
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());

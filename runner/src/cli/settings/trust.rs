@@ -1,0 +1,292 @@
+//! The sections `trust` of policy files: reads the keys that they name, verifies the signature of a module, and finds the
+//! rules that fit it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use modbox_policy::{
+    AtMost, Ceiling, FileRules, Located, ModuleSignature, NamePattern, Place, Rules, Subject, TrustRule, TrustRules,
+    TrustStanding,
+};
+use modbox_trust::allowed_signers::{AllowedSigners, Signer};
+use modbox_trust::revocations::Revocations;
+use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
+use modbox_trust::verification::{Keyring, VerifiedStatement};
+
+use crate::cli::bounded::read_stream;
+use crate::cli::environment::Environment;
+use crate::cli::settings::files;
+
+/// What the name of a module's signature file ends with.
+const SUFFIX: &str = ".sig";
+
+/// A module, as the policy files and its signature know it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ModuleIdentity<'a> {
+    /// The name on the command line.
+    pub(crate) name: &'a str,
+    /// SHA-256 of its bytes, in hex digits.
+    pub(crate) digest: &'a str,
+    /// Its file, beside which its signature lies.
+    pub(crate) path: &'a Path,
+}
+
+/// The trust rules of all policy files.
+#[derive(Debug, Default)]
+pub(crate) struct Trust {
+    files: Vec<TrustFile>,
+    revocations: Revocations,
+    /// Folders of signatures.
+    folders: Vec<PathBuf>,
+}
+
+/// The trust rules of one policy file.
+#[derive(Debug)]
+struct TrustFile {
+    path: PathBuf,
+    signers: AllowedSigners,
+    require_signature: bool,
+    rules: Vec<Located<TrustRule>>,
+    /// What each rule lets modules be granted.
+    most: Vec<Option<Rules>>,
+}
+
+impl Trust {
+    /// Adds the trust rules of a policy file.
+    ///
+    /// # Errors
+    ///
+    /// A file that it names is missing, wrong, or can be changed by another user; or a grant in `at-most` is wrong.
+    pub(crate) fn add(&mut self, environment: &Environment, path: &Path, rules: &TrustRules) -> anyhow::Result<()> {
+        if *rules == TrustRules::default() {
+            return Ok(());
+        }
+        let signers = match &rules.signers {
+            Some(file) => Self::signers(Path::new(&file.value))?,
+            // A file without signers of its own judges by those of the files before it.
+            None => self.files.last().map(|file| file.signers.clone()).unwrap_or_default(),
+        };
+        if let Some(file) = &rules.revoked {
+            self.revocations.extend(Self::revocations(Path::new(&file.value))?);
+        }
+        self.folders.extend(rules.signatures.iter().map(|folder| PathBuf::from(&folder.value)));
+        let most = rules.rules.iter().map(|rule| {
+            let at_most = rule.value.at_most.as_ref();
+            at_most.map(|at_most| resolve(environment, path, rule, at_most)).transpose()
+        });
+        self.files.push(TrustFile {
+            path: path.to_owned(),
+            signers,
+            require_signature: rules.require_signature == Some(true),
+            most: most.collect::<anyhow::Result<_>>()?,
+            rules: rules.rules.clone(),
+        });
+        Ok(())
+    }
+
+    /// Returns trust in the keys of a file, or in those of one signer, without a ceiling.
+    ///
+    /// # Errors
+    ///
+    /// A file is missing, wrong, or can be changed by another user.
+    pub(crate) fn of_keys(signers: &Path, signer: Option<&str>, revoked: Option<&Path>) -> anyhow::Result<Self> {
+        let rule = |signer| {
+            let (signer, modules) = (NamePattern::new(signer), Vec::new());
+            let subject = Subject::Signed { signer, modules, versions: None, signatures: 1 };
+            Located { value: TrustRule { subject, at_most: None }, place: Place::default() }
+        };
+        let file = TrustFile {
+            path: signers.to_owned(),
+            signers: Self::signers(signers)?,
+            require_signature: signer.is_some(),
+            rules: signer.into_iter().map(rule).collect(),
+            most: signer.into_iter().map(|_| None).collect(),
+        };
+        let revocations = revoked.map(Self::revocations).transpose()?.unwrap_or_default();
+        Ok(Self { files: vec![file], revocations, folders: Vec::new() })
+    }
+
+    /// Reads a file of signers.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, wrong, or can be changed by another user.
+    pub(crate) fn signers(path: &Path) -> anyhow::Result<AllowedSigners> {
+        let text = key_file(path)?;
+        AllowedSigners::parse(&text, &TimeZone::system())
+            .with_context(|| format!("the file of signers `{}`", path.display()))
+    }
+
+    /// Reads a file of revocations.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, wrong, or can be changed by another user.
+    pub(crate) fn revocations(path: &Path) -> anyhow::Result<Revocations> {
+        let text = key_file(path)?;
+        Revocations::parse(&text).with_context(|| format!("the file of revocations `{}`", path.display()))
+    }
+
+    /// Returns whether no policy file has trust rules.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Returns what the rules say of a module, or of one that is unknown.
+    pub(crate) fn standing(&self, module: Option<ModuleIdentity<'_>>) -> TrustStanding {
+        let mut standing = TrustStanding::default();
+        if self.is_empty() {
+            return standing;
+        }
+        let signature_file = module.map(|module| self.signature_file(module));
+        let mut verdict: Option<Result<VerifiedStatement, String>> = None;
+        for file in &self.files {
+            let own = match (module, &signature_file) {
+                (Some(module), Some(Ok(bytes))) => self.verify(&file.signers, bytes, module.digest),
+                (_, Some(Err(reason))) => Err(reason.clone()),
+                _ => Err("the module is not known yet".to_owned()),
+            };
+            file.judge(&own, &mut standing);
+            if verdict.as_ref().is_none_or(|verdict| verdict.is_err() && own.is_ok()) {
+                verdict = Some(own);
+            }
+        }
+        if let Some(module) = module.filter(|module| self.revocations.has_module(module.digest)) {
+            standing.refusals.push(format!("the module sha256:{} is revoked", module.digest));
+        }
+        let mut signature = verdict.map(signature_of).unwrap_or_default();
+        signature.rules = standing.ceilings.iter().map(|ceiling| ceiling.rule.clone()).collect();
+        standing.signature = Some(signature);
+        standing
+    }
+
+    /// Reads the signature file of a module: the one beside it, or else one in the folders of signatures.
+    fn signature_file(&self, module: ModuleIdentity<'_>) -> Result<Vec<u8>, String> {
+        let in_folder = |folder: &PathBuf| read_signature(&folder.join(module.digest)).ok();
+        read_signature(module.path).or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason))
+    }
+
+    fn verify(&self, signers: &AllowedSigners, file: &[u8], digest: &str) -> Result<VerifiedStatement, String> {
+        let keyring = Keyring { signers: signers.clone(), revocations: self.revocations.clone() };
+        keyring.verify(file, digest, Timestamp::now()).map_err(|error| error.to_string())
+    }
+}
+
+impl TrustFile {
+    /// Adds what this file says of a module.
+    fn judge(&self, verdict: &Result<VerifiedStatement, String>, standing: &mut TrustStanding) {
+        let signed = |rule: &TrustRule| verdict.as_ref().ok().is_some_and(|verified| fits(&rule.subject, verified));
+        let is_of_signed = |rule: &Located<TrustRule>| rule.value.subject != Subject::Unsigned;
+        let counts = verdict.is_ok()
+            && (!self.rules.iter().any(is_of_signed) || self.rules.iter().any(|rule| signed(&rule.value)));
+        if self.require_signature && !counts {
+            let reason = verdict.as_ref().err().map_or("no trust rule fits its signers", String::as_str);
+            let shown = self.path.display();
+            standing.refusals.push(format!("`{shown}` requires a signature of the module, and none counts: {reason}"));
+        }
+        let fitting = self.rules.iter().zip(&self.most).enumerate().find(|(_, (rule, _))| match rule.value.subject {
+            Subject::Unsigned => !counts,
+            Subject::Signed { .. } => signed(&rule.value),
+        });
+        if let Some((number, (rule, Some(most)))) = fitting {
+            let party = match (&rule.value.subject, verdict) {
+                (Subject::Signed { signer, .. }, Ok(verified)) => names(signers_of(signer, verified)).join(", "),
+                _ => "a module without a signature that counts".to_owned(),
+            };
+            let rule = format!("trust rule {}, {}:{}", number + 1, self.path.display(), rule.place.line);
+            standing.ceilings.push(Ceiling { party, rule, most: most.clone() });
+        }
+    }
+}
+
+/// Returns the signers that a pattern means.
+fn signers_of<'v>(pattern: &NamePattern, verified: &'v VerifiedStatement) -> Vec<&'v Signer> {
+    let text = pattern.to_string();
+    let is_meant =
+        |signer: &&Signer| signer.signs_for(&text) || signer.principals.iter().any(|name| pattern.matches(name));
+    verified.signers.iter().filter(is_meant).collect()
+}
+
+fn names(signers: Vec<&Signer>) -> Vec<String> {
+    signers.into_iter().flat_map(|signer| signer.principals.clone()).collect()
+}
+
+fn fits(subject: &Subject, verified: &VerifiedStatement) -> bool {
+    let Subject::Signed { signer, modules, versions, signatures } = subject else { return false };
+    let name = verified.statement.name.as_deref();
+    let has_name = modules.is_empty() || name.is_some_and(|name| modules.iter().any(|pattern| pattern.matches(name)));
+    let version = verified.statement.version.as_deref().and_then(|text| text.parse::<semver::Version>().ok());
+    let has_version = versions.as_ref().is_none_or(|wanted| version.is_some_and(|version| wanted.matches(&version)));
+    has_name && has_version && signers_of(signer, verified).len() >= usize::from(*signatures)
+}
+
+fn signature_of(verdict: Result<VerifiedStatement, String>) -> ModuleSignature {
+    match verdict {
+        Ok(verified) => ModuleSignature {
+            verified: true,
+            keys: verified.signers.iter().map(|signer| signer.key.clone()).collect(),
+            signers: names(verified.signers.iter().collect()),
+            name: verified.statement.name,
+            version: verified.statement.version,
+            ..ModuleSignature::default()
+        },
+        Err(reason) => ModuleSignature { reason: Some(reason), ..ModuleSignature::default() },
+    }
+}
+
+/// Resolves the most that a rule lets modules be granted.
+fn resolve(
+    environment: &Environment,
+    path: &Path,
+    rule: &Located<TrustRule>,
+    at_most: &AtMost,
+) -> anyhow::Result<Rules> {
+    let rules = FileRules { allow: at_most.allow.clone(), designated: at_most.designated, ..FileRules::default() };
+    let source = format!("trust rule at {}", rule.place);
+    files::resolve_all(environment, path, &rules, &source)
+}
+
+/// Returns the path of a module's signature file.
+pub(crate) fn signature_path(module: &Path) -> PathBuf {
+    let mut name = OsString::from(module);
+    name.push(SUFFIX);
+    name.into()
+}
+
+/// Reads the signature file of a module.
+///
+/// # Errors
+///
+/// There is none, or it cannot be read. The error says so in words.
+pub(crate) fn read_signature(module: &Path) -> Result<Vec<u8>, String> {
+    let path = signature_path(module);
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let open = || -> io::Result<Vec<u8>> {
+        let file = File::options().read(true).custom_flags(nonblock).open(&path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        read_stream(file, MAX_SIGNATURE_FILE)
+    };
+    open().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no signature file `{}`", path.display()),
+        _ => format!("failed to read `{}`: {error}", path.display()),
+    })
+}
+
+/// Reads a file of keys, which no other user may change.
+fn key_file(path: &Path) -> anyhow::Result<String> {
+    let Some(files::PolicyText { text, exposure }) = files::read(path)? else {
+        bail!("failed to find `{}`, which the trust rules name", path.display());
+    };
+    match exposure {
+        Some(exposure) => bail!("failed to use `{}`, which another user can change: {exposure}", path.display()),
+        None => Ok(text),
+    }
+}

@@ -1,0 +1,222 @@
+//! Signatures, keys and certificates count where they count for OpenSSH's `ssh-keygen -Y verify`, and nowhere else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::{Modbox, TestDir, debian};
+
+/// The name of the signer that `ssh-keygen` is asked for.
+const NAME: &str = "release@acme.example";
+
+/// A folder with keys of `ssh-keygen` and a module.
+struct Place {
+    dir: TestDir,
+    programs: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = TestDir::new();
+        let unpacked = debian::unpacked("debian-ssh-client", &["openssh-client"]).map(|made| made.unwrap());
+        let own = unpacked.map(|root| root.join("usr/bin")).filter(|programs| programs.join("ssh-keygen").exists());
+        let place = Self { dir, programs: own.unwrap_or_else(|| PathBuf::from("/usr/bin")) };
+        place.dir.write("module", "#!/bin/sh\necho '{}'\n");
+        for (name, kind) in
+            [("ed", "ed25519"), ("ec", "ecdsa"), ("ca", "ed25519"), ("other", "ed25519"), ("rsa", "rsa")]
+        {
+            place.keygen(&["-q", "-t", kind, "-N", "", "-C", name, "-f", name]);
+        }
+        place
+    }
+
+    fn keygen(&self, args: &[&str]) {
+        let done = self.command().args(args).output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.programs.join("ssh-keygen"));
+        command.current_dir(self.dir.path()).env("TZ", "UTC").stdin(Stdio::null());
+        command
+    }
+
+    fn modbox(&self) -> Modbox {
+        let path = format!("{}:/usr/bin:/bin", self.programs.display());
+        Modbox::new(&self.dir).env("PATH", path).env("TZ", "UTC")
+    }
+
+    fn public(&self, key: &str) -> String {
+        fs::read_to_string(self.dir.join(&format!("{key}.pub"))).unwrap().trim().to_owned()
+    }
+
+    /// Signs the module anew, in a namespace.
+    fn sign(&self, key: &str, namespace: &str) {
+        let _ = fs::remove_file(self.dir.join("module.sig"));
+        let is_ours = namespace == "module@modbox" && !key.contains("cert");
+        let own = if is_ours { key } else { "other" };
+        self.modbox().args(["sign", "module", "--key", own, "--name", "acme/module"]).run().exits_with(0);
+        if !is_ours {
+            let (statement, _) = self.parts();
+            self.dir.write("statement", &statement);
+            let _ = fs::remove_file(self.dir.join("statement.sig"));
+            self.keygen(&["-q", "-Y", "sign", "-n", namespace, "-f", key, "statement"]);
+            let signature = fs::read_to_string(self.dir.join("statement.sig")).unwrap();
+            self.dir.write("module.sig", statement + &signature);
+        }
+    }
+
+    /// Returns the statement and its first signature.
+    fn parts(&self) -> (String, String) {
+        let text = fs::read_to_string(self.dir.join("module.sig")).unwrap();
+        let (statement, rest) = text.split_at(text.find("-----BEGIN").unwrap());
+        (statement.to_owned(), rest.to_owned())
+    }
+
+    /// Returns whether the signature counts for both, which must agree.
+    #[track_caller]
+    fn counts(&self, signers: &str) -> bool {
+        self.dir.write("signers", signers);
+        let (statement, signature) = self.parts();
+        self.dir.write("signature", signature);
+        self.dir.write("statement", statement);
+        let mut theirs = self.command();
+        theirs.args(["-Y", "verify", "-n", "module@modbox", "-f", "signers", "-I", NAME, "-s", "signature"]);
+        let theirs = theirs.stdin(fs::File::open(self.dir.join("statement")).unwrap()).output().unwrap();
+        let ours = self.modbox().args(["verify", "module", "--signers", "signers", "--signer", NAME]).run();
+        assert!([Some(0), Some(2), Some(4)].contains(&ours.status.code()), "{ours}");
+        let counts = ours.status.success();
+        let said = String::from_utf8_lossy(&theirs.stderr);
+        assert_eq!(counts, theirs.status.success(), "{signers}\n{said}\n{ours}");
+        counts
+    }
+}
+
+/// Options of a line of `allowed_signers`, and whether a plain key counts with them.
+const OPTIONS: [(&str, bool); 12] = [
+    ("", true),
+    ("namespaces=\"module@modbox\"", true),
+    ("namespaces=\"git,module@*\"", true),
+    ("namespaces=\"git\"", false),
+    ("namespaces=\"*,!module@modbox\"", false),
+    ("valid-after=\"20200101\"", true),
+    ("valid-after=\"20991231\"", false),
+    ("valid-before=\"20991231235959Z\"", true),
+    ("valid-before=\"202001010000\"", false),
+    ("valid-after=\"20200101\",valid-before=\"20990101\",namespaces=\"module@modbox\"", true),
+    ("valid-before=\"soon\"", false),
+    ("no-such-option", false),
+];
+
+/// Names of a line, and whether they are those of the signer.
+const NAMES: [(&str, bool); 7] = [
+    (NAME, true),
+    ("other@acme.example", false),
+    ("other@acme.example,release@acme.example", true),
+    ("*@acme.example", true),
+    ("\"*@acme.example,!release@acme.example\"", false),
+    ("*", true),
+    ("release@acme.exampl", false),
+];
+
+#[test]
+fn keys_and_their_lines_count_as_for_ssh_keygen() {
+    let place = Place::new();
+    for key in ["ed", "ec"] {
+        place.sign(key, "module@modbox");
+        let public = place.public(key);
+        for (options, expect) in OPTIONS {
+            assert_eq!(place.counts(&format!("{NAME} {options} {public}\n")), expect, "{options}");
+        }
+        for (names, expect) in NAMES {
+            assert_eq!(place.counts(&format!("{names} {public}\n")), expect, "{names}");
+        }
+        assert!(!place.counts(&format!("{NAME} {}\n", place.public("other"))));
+        assert!(!place.counts(&format!("{NAME} cert-authority {public}\n")));
+        assert!(place.counts(&format!("# comment\n\n{NAME} {}\n  {NAME} {public}\n", place.public("other"))));
+        for namespace in ["git", "file", "module@modbox2"] {
+            place.sign(key, namespace);
+            assert!(!place.counts(&format!("{NAME} {public}\n")), "{namespace}");
+        }
+    }
+    place.dir.assert_nothing_left();
+}
+
+#[test]
+fn certificates_count_as_for_ssh_keygen() {
+    let place = Place::new();
+    let ca = place.public("ca");
+    // Of a certificate: its options, and whether it counts under an authority for all names.
+    let certificates: [(&[&str], bool); 7] = [
+        (&["-n", NAME], true),
+        (&["-n", "other@acme.example,release@acme.example"], true),
+        (&["-n", "other@acme.example"], false),
+        (&["-n", NAME, "-V", "20200101:20990101"], true),
+        (&["-n", NAME, "-V", "20200101:20210101"], false),
+        (&["-n", NAME, "-V", "20980101:20990101"], false),
+        (&["-n", NAME, "-h"], false),
+    ];
+    for key in ["ed", "ec"] {
+        for (options, expect) in certificates {
+            let public = format!("{key}.pub");
+            place.keygen(&[&["-q", "-s", "ca", "-I", "id"], options, &[&public]].concat());
+            place.sign(&format!("{key}-cert.pub"), "module@modbox");
+            assert_eq!(place.counts(&format!("* cert-authority {ca}\n")), expect, "{options:?}");
+            assert_eq!(place.counts(&format!("*@acme.example cert-authority {ca}\n")), expect, "{options:?}");
+            assert!(!place.counts(&format!("*@other.example cert-authority {ca}\n")), "{options:?}");
+            assert!(!place.counts(&format!("* cert-authority {}\n", place.public("other"))), "{options:?}");
+            assert!(!place.counts(&format!("* {ca}\n")), "{options:?}");
+        }
+    }
+    place.dir.assert_nothing_left();
+}
+
+#[test]
+fn damaged_and_foreign_signatures_count_for_neither() {
+    let place = Place::new();
+    place.sign("ed", "module@modbox");
+    let line = format!("{NAME} {}\n", place.public("ed"));
+    assert!(place.counts(&line));
+    let (statement, signature) = place.parts();
+    let write =
+        |statement: &str, signature: &str| drop(place.dir.write("module.sig", format!("{statement}{signature}")));
+    write(&statement.replace("acme", "evil"), &signature);
+    assert!(!place.counts(&line));
+    let lines: Vec<&str> = signature.lines().collect();
+    for number in 1..lines.len() - 1 {
+        let mut damaged = lines.clone();
+        let changed: String = damaged[number].chars().rev().collect();
+        damaged[number] = &changed;
+        write(&statement, &(damaged.join("\n") + "\n"));
+        assert!(!place.counts(&line), "line {number}");
+    }
+    // The module is another one than the one that was signed: `ssh-keygen` knows nothing of modules.
+    write(&statement, &signature);
+    place.dir.write("module", "#!/bin/sh\necho '{\"changed\": true}'\n");
+    let ours = place.modbox().args(["verify", "module", "--signers", "signers"]).run().exits_with(4);
+    assert!(ours.stdout_text().contains("the signature is one of sha256:"), "{ours}");
+}
+
+#[test]
+fn keys_that_cannot_sign_are_refused_with_a_remedy() {
+    let place = Place::new();
+    let sign = |key: &str| place.modbox().args(["sign", "module", "--key", key]).run();
+    let refused = sign("rsa").exits_with(3);
+    assert!(refused.stderr_text().contains("sign with a key of the type ssh-ed25519"), "{refused}");
+    let missing = sign("none").exits_with(3);
+    assert!(missing.stderr_text().contains("did not sign"), "{missing}");
+    assert!(!Path::new(&place.dir.join("module.sig")).exists());
+    let without = Modbox::new(&place.dir).env("PATH", place.dir.path()).args(["sign", "module", "--key", "ed"]).run();
+    assert!(without.exits_with(3).stderr_text().contains("apt install openssh-client"));
+    sign("ed").exits_with(0);
+    let again = sign("ed").exits_with(0);
+    assert!(again.stderr_text().contains("has a signature by this key already"), "{again}");
+    sign("ec").exits_with(0);
+    place.keygen(&["-q", "-s", "ca", "-I", "id", "-n", NAME, "other.pub"]);
+    sign("other-cert.pub").exits_with(0);
+    let text = fs::read_to_string(place.dir.join("module.sig")).unwrap();
+    assert_eq!(text.matches("-----BEGIN").count(), 3);
+    let other = place.modbox().args(["sign", "module", "--key", "ed", "--name", "acme/other"]).run().exits_with(3);
+    assert!(other.stderr_text().contains("has another statement of this module"), "{other}");
+    place.dir.assert_nothing_left();
+}

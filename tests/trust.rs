@@ -1,0 +1,354 @@
+//! Who signed a module decides the most that it may be granted, whatever else grants.
+//!
+//! Keys are made of fixed seeds here; `oracle_trust.rs` has those of `ssh-keygen`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use modbox_trust::NAMESPACE;
+use modbox_trust::allowed_signers::AllowedSigners;
+use modbox_trust::revocations::Revocations;
+use modbox_trust::signature_file::SignatureFile;
+use modbox_trust::statement::Statement;
+use modbox_trust::verification::Keyring;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use ssh_key::private::{Ed25519Keypair, PrivateKey};
+use ssh_key::{HashAlg, LineEnding};
+
+use crate::support::sample::{self, Random};
+use crate::support::{Modbox, TestDir, module};
+
+/// Number of damaged signature files: in an ordinary run, and in a whole one.
+const DAMAGED: (usize, usize) = (20_000, 1_000_000);
+
+fn key(seed: u8) -> PrivateKey {
+    PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]))
+}
+
+fn public(seed: u8) -> String {
+    key(seed).public_key().to_openssh().unwrap()
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn statement(module: &Path, name: Option<&str>, version: Option<&str>) -> Statement {
+    Statement {
+        digest: digest(&fs::read(module).unwrap()),
+        file: module.file_name().unwrap().to_str().unwrap().to_owned(),
+        name: name.map(str::to_owned),
+        version: version.map(str::to_owned),
+        requests: None,
+    }
+}
+
+fn signed(statement: Statement, seeds: &[u8]) -> String {
+    let text = statement.to_string();
+    let sign = |seed: &u8| key(*seed).sign(NAMESPACE, HashAlg::Sha512, text.as_bytes()).unwrap();
+    let armored = |seed| sign(seed).to_pem(LineEnding::LF).unwrap().trim_end().to_owned();
+    SignatureFile { statement, signatures: seeds.iter().map(armored).collect() }.to_string()
+}
+
+/// A folder with a module, keys and a policy file.
+struct Place {
+    dir: TestDir,
+    module: PathBuf,
+}
+
+impl Place {
+    /// `rules` are the lines of the section `trust` after those of the keys: of `acme` (1) and of `other` (2).
+    fn new(rules: &str) -> Self {
+        let dir = TestDir::new();
+        let path = dir.join("lineinfile.wasm");
+        fs::copy(module("lineinfile"), &path).unwrap();
+        dir.write("signers", format!("release@acme.example {}\nteam@other.example {}\n", public(1), public(2)));
+        dir.write("revoked", "");
+        dir.mkdir("app");
+        dir.mkdir("elsewhere");
+        let place = Self { dir, module: path };
+        place.set_rules(rules);
+        place
+    }
+
+    fn set_rules(&self, rules: &str) {
+        let at = self.dir.path().display();
+        let text = format!(
+            "trust:\n  signers: {at}/signers\n  revoked: {at}/revoked\n{}",
+            rules.replace("AT", &at.to_string())
+        );
+        self.dir.write("policy.yaml", text);
+    }
+
+    fn sign(&self, name: Option<&str>, version: Option<&str>, seeds: &[u8]) {
+        self.dir.write("lineinfile.wasm.sig", signed(statement(&self.module, name, version), seeds));
+    }
+
+    fn run(&self, path: &str, options: &[&str]) -> (i32, Value) {
+        let path = format!("path={}", self.dir.join(path).display());
+        let ran = Modbox::new(&self.dir).arg("run").arg(&self.module).arg(path).args(["line=x", "create=yes"]);
+        let ran =
+            ran.arg("--policy").arg(self.dir.join("policy.yaml")).args(["--output", "report"]).args(options).run();
+        (ran.status.code().unwrap(), serde_json::from_str(&ran.stdout_text()).unwrap())
+    }
+
+    #[track_caller]
+    fn runs(&self, path: &str, options: &[&str]) -> Value {
+        let (status, report) = self.run(path, options);
+        assert_eq!(status, 0, "{report}");
+        report
+    }
+
+    #[track_caller]
+    fn refuses(&self, path: &str, options: &[&str], because: &str) {
+        let (status, report) = self.run(path, options);
+        let message = report["result"]["msg"].as_str().unwrap();
+        assert!(status == 4 && message.contains(because), "{because}: {status} {report}");
+        assert!(!self.dir.join(path).exists());
+    }
+}
+
+const CEILING: &str = "  rules:
+    - signer: release@acme.example
+      modules: ['acme/*']
+      at-most: {write: [AT/app], env: [LANG]}
+    - unsigned: true
+      at-most: {designated: none, read: [AT/app]}
+";
+
+#[test]
+fn a_ceiling_holds_whatever_grants() {
+    let place = Place::new(CEILING);
+    place.sign(Some("acme/lineinfile"), None, &[1]);
+    let report = place.runs("app/a", &[]);
+    let signature = &report["module"]["signature"];
+    assert_eq!((&signature["verified"], &signature["signers"][0]), (&true.into(), &"release@acme.example".into()));
+    assert!(signature["rules"][0].as_str().unwrap().ends_with("policy.yaml:5"), "{signature}");
+    let subject = "release@acme.example may not be given";
+    place.refuses("elsewhere/a", &[], &format!("{subject} write `{}`", place.dir.join("elsewhere/a").display()));
+    place.refuses("app/b", &["--allow-write", "elsewhere"], "which --allow-write grants");
+    place.refuses("app/b", &["--allow-env", "HOME"], &format!("{subject} env `HOME`"));
+    place.refuses("app/b", &["--allow-net", "*"], &format!("{subject} net `*`"));
+    place.refuses("app/b", &["--allow-run", "true"], &format!("{subject} run `true`"));
+    place.refuses("app/b", &["--allow-all"], &format!("{subject} everything"));
+    place.runs("app/b", &["--allow-env", "LANG"]);
+    // Links do not lead around it.
+    std::os::unix::fs::symlink(place.dir.join("elsewhere"), place.dir.join("app/link")).unwrap();
+    place.refuses("app/link/c", &[], subject);
+    place.dir.assert_nothing_left();
+}
+
+#[test]
+fn grants_to_every_module_are_cut_and_those_to_one_are_refused() {
+    let place = Place::new(CEILING);
+    place.sign(Some("acme/lineinfile"), None, &[1]);
+    let at = place.dir.path().display().to_string();
+    place.dir.write("more.yaml", format!("allow: {{write: [{at}/elsewhere], read: [{at}], env: [HOME, LANG]}}\n"));
+    let report = place.runs("app/a", &["--policy", "more.yaml"]);
+    let subjects: Vec<&str> =
+        report["grants"].as_array().unwrap().iter().map(|grant| grant["subject"].as_str().unwrap()).collect();
+    assert_eq!(subjects[0], format!("{at}/app"), "{subjects:?}");
+    assert!(
+        subjects.iter().all(|subject| *subject == "LANG" || subject.starts_with(&format!("{at}/app"))),
+        "{subjects:?}"
+    );
+    place.dir.write("more.yaml", format!("modules: {{lineinfile: {{allow: {{write: [{at}/elsewhere]}}}}}}\n"));
+    place.refuses("app/b", &["--policy", "more.yaml"], "may not be given write");
+    // What a further file allows does not widen the ceiling of the first, and what it forbids holds as well.
+    place.dir.write("more.yaml", "trust: {rules: [{signer: '*'}]}\n");
+    place.refuses("elsewhere/b", &["--policy", "more.yaml"], "may not be given write");
+    place
+        .dir
+        .write("more.yaml", format!("trust: {{rules: [{{signer: '*', at-most: {{write: [{at}/elsewhere]}}}}]}}\n"));
+    place.refuses("app/b", &["--policy", "more.yaml"], "trust rule 1, ");
+}
+
+#[test]
+fn a_module_without_a_signature_that_counts_is_an_unsigned_one() {
+    let place = Place::new(CEILING);
+    let unsigned = "a module without a signature that counts may not be given write";
+    place.refuses("app/a", &[], unsigned);
+    // No rule is for this signer, for this name, or for a key that is revoked.
+    place.sign(Some("acme/lineinfile"), None, &[2]);
+    place.refuses("app/a", &[], unsigned);
+    place.sign(Some("other/lineinfile"), None, &[1]);
+    place.refuses("app/a", &[], unsigned);
+    place.sign(None, None, &[1]);
+    place.refuses("app/a", &[], unsigned);
+    place.sign(Some("acme/lineinfile"), None, &[1]);
+    place.runs("app/a", &[]);
+    place.dir.write("revoked", public(1));
+    place.refuses("app/b", &[], unsigned);
+    place.dir.write("revoked", format!("sha256:{}", digest(&fs::read(&place.module).unwrap())));
+    place.refuses("app/b", &[], "is revoked");
+}
+
+#[test]
+fn a_signature_can_be_required_of_name_version_and_number() {
+    let place = Place::new("  require-signature: true\n");
+    place.refuses("app/a", &[], "requires a signature of the module, and none counts: there is no signature file");
+    place.sign(None, None, &[3]);
+    place.refuses("app/a", &[], "is not listed");
+    place.sign(None, None, &[2]);
+    place.runs("app/a", &[]);
+    // Another file can neither take the requirement back nor fulfil it with keys of its own.
+    place.dir.write("own-signers", format!("me@x {}", public(3)));
+    let own = format!("trust: {{require-signature: false, signers: {}}}\n", place.dir.join("own-signers").display());
+    place.dir.write("own.yaml", own);
+    place.sign(None, None, &[3]);
+    place.refuses("app/b", &["--policy", "own.yaml"], "requires a signature");
+    place.set_rules("  require-signature: true\n  rules: [{signer: '*.example', signatures: 2, versions: '>=1.4'}]\n");
+    for (version, seeds, runs) in [
+        (Some("1.4.0"), &[1, 2][..], true),
+        (Some("1.5.0"), &[2, 1], true),
+        (Some("1.4.0"), &[1], false),
+        (Some("1.4.0"), &[1, 1], false),
+        (Some("1.4.0"), &[1, 3], false),
+        (Some("1.3.9"), &[1, 2], false),
+        (Some("one"), &[1, 2], false),
+        (None, &[1, 2], false),
+    ] {
+        place.sign(None, version, seeds);
+        match runs {
+            true => drop(place.runs("app/b", &[])),
+            false => place.refuses("app/c", &[], "no trust rule fits its signers"),
+        }
+    }
+}
+
+#[test]
+fn jobs_and_tasks_have_ceilings_too() {
+    let place = Place::new(CEILING);
+    place.sign(Some("acme/lineinfile"), None, &[1]);
+    let job = |path: &str| {
+        let path = place.dir.join(path);
+        format!(
+            "{{\"module\": {:?}, \"args\": {{\"path\": {path:?}, \"line\": \"x\", \"create\": true}}}}\n",
+            place.module
+        )
+    };
+    let ran = Modbox::new(&place.dir).args(["batch", "--policy", "policy.yaml"]);
+    let ran = ran.stdin(job("app/a") + &job("elsewhere/a")).run();
+    let reports: Vec<Value> = ran.stdout_text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let status = |report: &Value| report["status"].as_str().unwrap_or_default().to_owned();
+    let mut statuses: Vec<String> = reports.iter().map(status).collect();
+    statuses.sort();
+    assert_eq!(statuses, ["changed", "denied"], "{ran}");
+    let play = |path: &str| {
+        let path = place.dir.join(path).display().to_string();
+        place.dir.write("play.yml", format!("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - lineinfile: {{path: {path}, line: x, create: true}}\n"));
+        Modbox::new(&place.dir).args(["play", "play.yml", "--policy", "policy.yaml", "--module-path", "."]).run()
+    };
+    play("app/p").exits_with(0);
+    let refused = play("elsewhere/p").exits_with(4).stdout_text();
+    assert!(refused.contains("release@acme.example may not be given write"), "{refused}");
+}
+
+#[test]
+fn signatures_may_lie_in_a_folder_by_digest() {
+    let place = Place::new("  require-signature: true\n  signatures: AT/signatures\n");
+    let statement = statement(&place.module, None, None);
+    place.dir.write(&format!("signatures/{}.sig", statement.digest), signed(statement, &[1]));
+    place.runs("app/a", &[]);
+}
+
+#[test]
+fn what_is_wrong_with_trust_rules_is_named_before_a_run() {
+    let place = Place::new("");
+    let at = place.dir.path().display().to_string();
+    let check = |text: &str, status: i32, expect: &str| {
+        place.dir.write("policy.yaml", text.replace("AT", &at));
+        let ran = Modbox::new(&place.dir).args(["policy", "check", "policy.yaml"]).run().exits_with(status);
+        assert!(ran.stdout_text().contains(expect), "{text}: {ran}");
+    };
+    check("trust: {signers: signers}", 2, "the file of signers `signers` must be an absolute path");
+    check("trust: {signers: AT/none}", 2, "failed to find `");
+    check("trust: {rules: [{at-most: {}}]}", 2, "either `signer: NAME` or `unsigned: true`");
+    check("trust: {rules: [{unsigned: true, versions: '>1'}]}", 2, "are of signed modules");
+    check("trust: {rules: [{signer: a, versions: one}]}", 2, "`one` is not a requirement of versions");
+    check("trust: {rules: [{signer: a, signatures: 0}]}", 2, "from 1 to 16");
+    check("trust: {rules: [{signer: a, at-most: {walk: []}}]}", 2, "unknown key `walk`");
+    check("trust: {signers: AT/signers, rules: [{signer: unknown@x}]}", 0, "signs for `unknown@x`");
+    check("trust: {signers: AT/signers, rules: [{signer: '*@acme.example'}]}", 0, "no trust rule is for line 2");
+    check("trust: {signers: AT/signers, rules: [{signer: '*'}, {signer: a@b}]}", 0, "this rule is never reached");
+    place.dir.write("signers", format!("a@b valid-before=\"20200101Z\" {}\n", public(1)));
+    check("trust: {signers: AT/signers}", 0, "was valid before 2020-01-01");
+    place.dir.write("signers", "a@b ssh-ed25519 nonsense\n");
+    check("trust: {signers: AT/signers}", 2, "line 1 ");
+    check("trust: {signers: AT/signers, revoked: AT/signers}", 2, "line 1 ");
+}
+
+/// What runs is what was verified: the digest is that of the bytes in memory.
+#[test]
+fn a_module_that_is_swapped_runs_only_as_it_was_signed() {
+    let place = Place::new("  require-signature: true\n");
+    let good = "#!/bin/sh\necho '{\"msg\": \"good\"}'\n";
+    let hostile = "#!/bin/sh\necho '{\"msg\": \"hostile\"}'\n";
+    let path = place.dir.write("swapped", good);
+    place.dir.write("swapped.sig", signed(statement(&path, None, None), &[1]));
+    let is_done = AtomicBool::new(false);
+    let (mut good_runs, mut refusals) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for text in [hostile, good].iter().cycle() {
+                if is_done.load(Ordering::Relaxed) {
+                    break;
+                }
+                place.dir.write("new", text);
+                fs::rename(place.dir.join("new"), &path).unwrap();
+            }
+        });
+        for _ in 0..sample::cases(40, 2000) {
+            let ran = Modbox::new(&place.dir).arg("run").arg(&path).args(["--policy", "policy.yaml"]).run();
+            match ran.status.code() {
+                Some(0) if ran.stdout_text().contains("\"good\"") => good_runs += 1,
+                Some(3 | 4) => refusals += 1,
+                _ => {
+                    is_done.store(true, Ordering::Relaxed);
+                    panic!("{ran}");
+                }
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert!(good_runs > 0 && refusals > 0, "{good_runs} {refusals}");
+}
+
+#[test]
+fn no_damaged_signature_file_is_accepted() {
+    let dir = TestDir::new();
+    let path = dir.write("module", "#!/bin/sh\n");
+    let statement = statement(&path, Some("acme/module"), Some("1.0.0"));
+    let (digest, whole) = (statement.digest.clone(), signed(statement, &[1]).into_bytes());
+    let signers = format!("a@x {}\n", public(1));
+    let keyring = Keyring {
+        signers: AllowedSigners::parse(&signers, &jiff::tz::TimeZone::UTC).unwrap(),
+        revocations: Revocations::default(),
+    };
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    assert!(keyring.verify(&whole, &digest, now).is_ok());
+    let mut random = Random::new(0x7235);
+    for _ in 0..sample::cases(DAMAGED.0, DAMAGED.1) {
+        let mut damaged = whole.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(damaged.len());
+            match random.below(5) {
+                0 => damaged[at] = u8::try_from(random.below(256)).unwrap(),
+                1 => drop(damaged.remove(at)),
+                2 => damaged.insert(at, *random.pick(b"A=\n -/+z0\xff")),
+                3 => damaged.truncate(at.max(1)),
+                _ => {
+                    let other = random.below(damaged.len());
+                    damaged.swap(at, other);
+                }
+            }
+        }
+        // Some damage takes back what other damage did, or changes nothing.
+        let verdict = keyring.verify(&damaged, &digest, now);
+        assert!(damaged == whole || verdict.is_err(), "{}", String::from_utf8_lossy(&damaged));
+        let _ = AllowedSigners::parse(&String::from_utf8_lossy(&damaged), &jiff::tz::TimeZone::UTC);
+        let _ = Revocations::parse(&String::from_utf8_lossy(&damaged));
+    }
+}
