@@ -4,7 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Modbox, TestDir, debian};
+use serde_json::json;
+
+use crate::oracle_collection::{install, play};
+use crate::python_closure;
+use crate::support::{Modbox, TestDir, debian, modbox, module, oracle};
 
 /// The name of the signer that `ssh-keygen` is asked for.
 const NAME: &str = "release@acme.example";
@@ -195,6 +199,65 @@ fn damaged_and_foreign_signatures_count_for_neither() {
     place.dir.write("module", "#!/bin/sh\necho '{\"changed\": true}'\n");
     let ours = place.modbox().args(["verify", "module", "--signers", "signers"]).run().exits_with(4);
     assert!(ours.stdout_text().contains("the signature is one of sha256:"), "{ours}");
+}
+
+/// A signature goes from the author's file through a collection and a task to the host, whose rules judge it: also of a job,
+/// and also of Ansible's own Python modules, whose signatures are on the host.
+#[test]
+fn a_signed_collection_is_judged_by_the_rules_of_the_host() {
+    let place = Place::new();
+    let dir = &place.dir;
+    for name in ["lineinfile", "ping"] {
+        fs::copy(module(name), dir.join(&format!("{name}.wasm"))).unwrap();
+    }
+    place
+        .modbox()
+        .args(["sign", "./lineinfile.wasm", "--key", "ed", "--name", "modbox/lineinfile"])
+        .run()
+        .exits_with(0);
+    let build =
+        || Modbox::new(dir).args(["collection", "build", "--output", "out", "./lineinfile.wasm", "./ping.wasm"]);
+    let archive = build().run().exits_with(0).stdout_text().trim_end().to_owned();
+    install(oracle::VERSION, dir, &[PathBuf::from(archive)]);
+    let (at, line) = (dir.path().display(), format!("{NAME} {}\n", place.public("ed")));
+    dir.write("signers", line);
+    dir.mkdir("app");
+    let rules = format!("rules: [{{signer: '{NAME}', modules: ['modbox/*'], at-most: {{write: [{at}/app]}}}}]");
+    let trust = format!("trust:\n  signers: {at}/signers\n  require-signature: true\n  signatures: {at}/signatures\n");
+    dir.write("home/.config/modbox/policy.yaml", format!("{trust}  {rules}\n"));
+    let executable = format!("modbox_executable={}", modbox().display());
+    let line = |path: &str| json!({"path": dir.join(path), "line": "x", "create": true});
+    let link = dir.mkdir("bin").join("modbox-python");
+    std::os::unix::fs::symlink(modbox(), &link).unwrap();
+    let by_modbox = json!({"ansible_python_interpreter": link});
+    let tasks = [
+        json!({"modbox.modbox.lineinfile": line("app/a")}),
+        json!({"modbox.modbox.lineinfile": line("elsewhere")}),
+        json!({"modbox.modbox.ping": {}}),
+        json!({"modbox.modbox.lineinfile": line("app/b"), "async": 60, "poll": 1}),
+        json!({"ansible.builtin.ping": {}, "vars": by_modbox}),
+    ];
+    let results = play(oracle::VERSION, dir, &tasks, &["-e", &executable]);
+    let said = |number: usize| results[number]["msg"].as_str().unwrap_or_default();
+    assert_eq!((&results[0]["changed"], &results[3]["changed"]), (&true.into(), &true.into()), "{results:?}");
+    assert!(said(1).contains("release@acme.example may not be given write"), "{results:?}");
+    assert!(said(2).contains("requires a signature of the module, and none counts"), "{results:?}");
+    assert!(said(4).contains("requires a signature of the module, and none counts"), "{results:?}");
+
+    // The digest of a Python module is that of its source.
+    let source = python_closure::package(&oracle::python()).join("modules/ping.py");
+    fs::copy(source, dir.join("ping.py")).unwrap();
+    place.modbox().args(["sign", "./ping.py", "--key", "ed", "--name", "modbox/ping"]).run().exits_with(0);
+    let signed = fs::read_to_string(dir.join("ping.py.sig")).unwrap();
+    let digest = &signed.lines().nth(1).unwrap()["sha256:".len()..][..64];
+    dir.write(&format!("signatures/{digest}.sig"), &signed);
+    let results = play(oracle::VERSION, dir, &tasks[4..], &["-e", &executable]);
+    assert_eq!(results[0]["ping"], "pong", "{results:?}");
+
+    // A signature of other bytes is not put into a collection.
+    fs::copy(dir.join("lineinfile.wasm.sig"), dir.join("ping.wasm.sig")).unwrap();
+    let refused = build().run().exits_with(3);
+    assert!(refused.stderr_text().contains("is a signature of other bytes"), "{refused}");
 }
 
 #[test]

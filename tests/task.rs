@@ -116,7 +116,7 @@ fn a_wrong_task_is_answered_in_json() {
         assert_eq!(answer["failed"], true, "{ran}");
         assert!(answer["msg"].as_str().unwrap().contains(expect), "{ran}");
     }
-    let newer = send(&dir, &[], json!({"contract": 3, "more": 1}).to_string().as_bytes()).exits_with(97);
+    let newer = send(&dir, &[], json!({"contract": 4, "more": 1}).to_string().as_bytes()).exits_with(97);
     assert_eq!(answer(&newer)["modbox_need"], "runner");
     send(&dir, &["--store", "sha256:x"], b"").exits_with(2);
 }

@@ -12,7 +12,7 @@ use modbox_trust::revocations::Revocations;
 use modbox_trust::signature_file::SignatureFile;
 use modbox_trust::statement::Statement;
 use modbox_trust::verification::Keyring;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
 use ssh_key::{HashAlg, LineEnding};
@@ -244,6 +244,49 @@ fn jobs_and_tasks_have_ceilings_too() {
     play("app/p").exits_with(0);
     let refused = play("elsewhere/p").exits_with(4).stdout_text();
     assert!(refused.contains("release@acme.example may not be given write"), "{refused}");
+}
+
+#[test]
+fn providers_that_are_not_signed_are_not_asked() {
+    let place = Place::new("  require-signature: true\n");
+    let describe =
+        "provider:\n  type: thing\n  invoke: json\n  actions: [list]\n  suitable: true\n  attributes:\n    name: {}\n";
+    let asked = place.dir.join("asked").display().to_string();
+    let text = format!("#!/bin/sh\ntouch {asked}\nprintf '%s' '---\n{describe}'\n");
+    let provider = place.dir.write("data/providers/thing.prov", text);
+    fs::set_permissions(&provider, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let list = || {
+        let ran = Modbox::new(&place.dir).args(["resource", "--policy", "policy.yaml", "--include", "data"]).run();
+        ran.stderr_text().contains("`data/providers/thing.prov` is left out")
+            || ran.stderr_text().contains("is left out: `policy.yaml` requires a signature")
+    };
+    assert!(list());
+    place.dir.write("data/providers/thing.prov.sig", signed(statement(&provider, None, None), &[1]));
+    assert!(!list());
+}
+
+#[test]
+fn tasks_of_controllers_bring_their_signatures() {
+    let place = Place::new(CEILING);
+    let statement = statement(&place.module, Some("acme/lineinfile"), None);
+    let digest = format!("sha256:{}", statement.digest);
+    place.dir.write("home/.config/modbox/policy.yaml", fs::read_to_string(place.dir.join("policy.yaml")).unwrap());
+    let send = |args: &[&str], input: Vec<u8>| {
+        Modbox::new(&place.dir).own_cache(&place.dir).arg("task").args(args).stdin(input).run()
+    };
+    send(&["--store", &digest], fs::read(&place.module).unwrap()).exits_with(0);
+    let task = |more: Value| {
+        let path = place.dir.join("app/task");
+        let mut task = json!({"contract": 3, "module": digest, "args": {"path": path, "line": "x", "create": true}});
+        task.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        send(&[], task.to_string().into_bytes()).stdout_text()
+    };
+    let unsigned = "a module without a signature that counts may not be given write";
+    assert!(task(json!({})).contains(unsigned));
+    assert!(task(json!({"signature": signed(statement.clone(), &[2])})).contains(unsigned));
+    assert!(task(json!({"signature": "nonsense"})).contains(unsigned));
+    let ran = task(json!({"signature": signed(statement, &[1])}));
+    assert!(ran.contains("\"changed\": true"), "{ran}");
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub struct CollectionModule {
     pub component: Vec<u8>,
     /// Its manual.
     pub manual: Manual,
+    /// Its signature file.
+    pub signature: Option<Vec<u8>>,
 }
 
 /// A collection of component modules.
@@ -114,6 +116,9 @@ impl Collection {
             digests.insert(module.name.clone(), format!("sha256:{digest}").into());
             files.insert(format!("plugins/modules/{}.py", module.name), module.manual.to_python().into_bytes());
             files.insert(format!("components/{}.wasm.gz", module.name), compressed(&module.component)?);
+            if let Some(signature) = &module.signature {
+                files.insert(format!("components/{}.wasm.sig", module.name), signature.clone());
+            }
         }
         files.insert("components/index.json".to_owned(), line(&Value::Dict(digests)));
         files.insert("meta/runtime.yml".to_owned(), line(&self.runtime()));
@@ -208,6 +213,7 @@ mod tests {
             name: (*name).to_owned(),
             component: name.as_bytes().to_vec(),
             manual: Manual::default(),
+            signature: (*name == "one").then(|| b"signed".to_vec()),
         };
         Collection {
             name: CollectionName::new(namespace, namespace).unwrap(),
@@ -227,6 +233,7 @@ mod tests {
             "README.md",
             "components/index.json",
             "components/one.wasm.gz",
+            "components/one.wasm.sig",
             "components/two.wasm.gz",
             "meta/runtime.yml",
             "plugins/modules/one.py",

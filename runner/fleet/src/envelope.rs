@@ -8,12 +8,13 @@ use crate::module_digest::{InvalidDigest, ModuleDigest};
 /// Number of this contract between controller and target. It grows when a target of an older number would do something
 /// else than the controller means.
 ///
-/// 1 has a module and its arguments. 2 adds a policy, and the question for the audit line. A controller writes the least number
+/// 1 has a module and its arguments. 2 adds a policy, and the question for the audit line; 3 a signature. A controller writes the least number
 /// that has what it sends, so that it needs no newer targets than it must.
-pub const CONTRACT: i64 = 2;
+pub const CONTRACT: i64 = 3;
 
 /// Keys of an envelope, with the contract that added each.
-const KEYS: [(&str, i64); 5] = [("args", 1), ("contract", 1), ("module", 1), ("audit", 2), ("policy", 2)];
+const KEYS: [(&str, i64); 6] =
+    [("args", 1), ("contract", 1), ("module", 1), ("audit", 2), ("policy", 2), ("signature", 3)];
 
 /// A task: which module runs, with which arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Envelope {
     pub args: Dict,
     /// The text of a policy file that restricts the task further.
     pub policy: Option<String>,
+    /// The text of the module's signature file.
+    pub signature: Option<String>,
     /// Whether the answer has the audit line of the run in it.
     pub audit: bool,
 }
@@ -73,18 +76,19 @@ impl Envelope {
         }
         let digest = keys.get("module").and_then(Value::as_str).ok_or_else(|| missing("module", "a digest"))?;
         let module = digest.parse().map_err(EnvelopeError::Module)?;
-        let policy = match keys.shift_remove("policy") {
-            None => None,
-            Some(Value::Str(text)) => Some(text),
-            Some(_) => return Err(missing("policy", "a text")),
+        let mut text = |key| match keys.shift_remove(key) {
+            None => Ok(None),
+            Some(Value::Str(text)) => Ok(Some(text)),
+            Some(_) => Err(missing(key, "a text")),
         };
+        let (policy, signature) = (text("policy")?, text("signature")?);
         let audit = match keys.get("audit") {
             None => false,
             Some(Value::Bool(audit)) => *audit,
             Some(_) => return Err(missing("audit", "true or false")),
         };
         match keys.shift_remove("args") {
-            Some(Value::Dict(args)) => Ok(Self { module, args, policy, audit }),
+            Some(Value::Dict(args)) => Ok(Self { module, args, policy, signature, audit }),
             _ => Err(missing("args", "an object")),
         }
     }
@@ -100,8 +104,10 @@ impl Envelope {
             ("args".to_owned(), Value::Dict(self.args.clone())),
             ("audit".to_owned(), self.audit.into()),
         ]);
-        if let Some(policy) = &self.policy {
-            keys.insert("policy".to_owned(), policy.as_str().into());
+        for (key, text) in [("policy", &self.policy), ("signature", &self.signature)] {
+            if let Some(text) = text {
+                keys.insert(key.to_owned(), text.as_str().into());
+            }
         }
         encode(&Value::Dict(keys))
     }
@@ -125,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_contract_adds_a_policy_and_a_question() {
+    fn later_contracts_add_a_policy_a_question_and_a_signature() {
         let task = |contract: i64, more: &str| {
             let text = format!(r#"{{"contract": {contract}, "module": "{DIGEST}", "args": {{}}, {more}}}"#);
             Envelope::parse(text.as_bytes())
@@ -136,6 +142,10 @@ mod tests {
         for more in [r#""policy": "x""#, r#""audit": true"#] {
             assert!(task(1, more).unwrap_err().to_string().contains("unknown key"), "{more}");
         }
+        let signed = task(3, r#""signature": "modbox-statement-v1""#).unwrap();
+        assert_eq!(signed.signature.as_deref(), Some("modbox-statement-v1"));
+        assert_eq!(Envelope::parse(signed.to_json().as_bytes()).unwrap(), signed);
+        assert!(task(2, r#""signature": "x""#).unwrap_err().to_string().contains("unknown key"));
         for (more, expect) in [(r#""policy": {}"#, "`policy`"), (r#""audit": 1"#, "`audit`")] {
             assert!(task(2, more).unwrap_err().to_string().contains(expect), "{more}");
         }
@@ -146,7 +156,7 @@ mod tests {
         let parsed = |text: &str| Envelope::parse(text.as_bytes()).unwrap_err().to_string();
         assert!(parsed("[]").contains("not a JSON object"));
         assert!(parsed("{}").contains("`contract`"));
-        assert!(parsed(r#"{"contract": 3, "other": 1}"#).contains("contract 3"));
+        assert!(parsed(r#"{"contract": 4, "other": 1}"#).contains("contract 4"));
         assert!(parsed(r#"{"contract": 0}"#).contains("`contract`"));
         assert!(parsed(r#"{"contract": true}"#).contains("`contract`"));
         assert!(parsed(r#"{"contract": 1, "args": {}}"#).contains("`module`"));

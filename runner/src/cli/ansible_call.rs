@@ -31,6 +31,8 @@ pub(crate) struct AnsibleCall<'a> {
     pub(crate) limit: Option<Duration>,
     /// Text of the policy that came with the task.
     pub(crate) policy: Option<&'a str>,
+    /// Text of the signature file that came with the task.
+    pub(crate) signature: Option<&'a str>,
     /// Whether the result has the audit line in it, also if no policy file says so.
     pub(crate) audit: bool,
 }
@@ -48,13 +50,13 @@ pub(crate) fn run(
     call: AnsibleCall<'_>,
     open: impl FnOnce() -> Result<Module, Failure>,
 ) -> Result<AnsweredRun, Failure> {
-    let AnsibleCall { path, name, args, limit, policy, audit: is_asked } = call;
+    let AnsibleCall { path, name, args, limit, policy, signature, audit: is_asked } = call;
     let mut settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let module = audit.loaded(path, open())?;
     let mut effective =
-        settings.for_module(ModuleIdentity { name, digest: module.digest(), path: module.path() }).or_usage()?;
+        settings.for_module(ModuleIdentity { signature, ..ModuleIdentity::of(name, &module) }).or_usage()?;
     audit.check(&effective.policy)?;
     let scrutiny = if module.is_received() { python_rule::scrutiny(&effective)? } else { Scrutiny::default() };
     if scrutiny == Scrutiny::Observed {

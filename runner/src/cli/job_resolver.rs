@@ -137,12 +137,7 @@ impl<'a> JobResolver<'a> {
         let resolved = loaded.and_then(|(_, module)| {
             let granted = {
                 let TaskRules { rules, names, timeout, .. } = task;
-                self.settings.for_task(
-                    ModuleIdentity { name: &found.name, digest: module.digest(), path: module.path() },
-                    names,
-                    rules,
-                    *timeout,
-                )
+                self.settings.for_task(ModuleIdentity::of(&found.name, &module), names, rules, *timeout)
             };
             let MergedPolicy { mut policy, mut limits, limits_by, .. } =
                 granted.map_err(|error| error_words(&error))?;
@@ -229,8 +224,7 @@ impl<'a> JobResolver<'a> {
         let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
         let rules = job.options.policy.as_ref().unwrap_or(&none);
         let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
-        let effective =
-            self.settings.for_job(ModuleIdentity { name, digest: module.digest(), path: module.path() }, rules, limits);
+        let effective = self.settings.for_job(ModuleIdentity::of(name, module), rules, limits);
         effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| error_words(&error))
     }
 

@@ -46,8 +46,7 @@ pub(crate) fn perform_by(
     let module = audit.loaded(&args.module, opened.or_unavailable())?;
     tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
     let FoundModule { name, task_name, deprecations, .. } = found;
-    let mut effective =
-        settings.for_module(ModuleIdentity { name: &name, digest: module.digest(), path: module.path() }).or_usage()?;
+    let mut effective = settings.for_module(ModuleIdentity::of(&name, &module)).or_usage()?;
     audit.check(&effective.policy)?;
     become_user::apply(&mut effective.policy, user, &context.environment);
     if let Some(limit) = args.background {

@@ -36,11 +36,12 @@ pub(crate) fn run(
     bytes: Vec<u8>,
     limit: Option<Duration>,
 ) -> Result<AnsweredRun, Failure> {
-    let Envelope { module, args, policy, audit } = task;
+    let Envelope { module, args, policy, signature, audit } = task;
     let name = name(module, &args);
     let path = Path::new(&name);
     let file = ModuleFile { path: path.to_owned(), bytes: bytes.into() };
-    let call = AnsibleCall { path, name: &name, args, limit, policy: policy.as_deref(), audit };
+    let (policy, signature) = (policy.as_deref(), signature.as_deref());
+    let call = AnsibleCall { path, name: &name, args, limit, policy, signature, audit };
     ansible_call::run(context, call, || Ok(Module::new(file, None)))
 }
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::allowed_signers::{AllowedSigners, Signer};
 use crate::revocations::Revocations;
 use crate::signature_file::{SignatureFile, SignatureFileError};
-use crate::ssh_signature::SigningKey;
+use crate::ssh_signature::{SigningKey, SshSignatureError};
 use crate::statement::Statement;
 
 /// The keys that count, and those that count no longer.
@@ -52,6 +52,28 @@ pub enum VerificationError {
     NoSigner(Vec<String>),
 }
 
+/// A signature file whose signatures were verified. Which of their keys count is another question, whose answer depends on
+/// the time; so this may be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedFile {
+    statement: Statement,
+    signatures: Vec<Result<SigningKey, SshSignatureError>>,
+}
+
+impl CheckedFile {
+    /// Reads a signature file, and verifies its signatures.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are none.
+    pub fn of(file: &[u8]) -> Result<Self, SignatureFileError> {
+        let SignatureFile { statement, signatures } = SignatureFile::parse(file)?;
+        let text = statement.to_string();
+        let signatures = signatures.iter().map(|signature| SigningKey::verify(signature, &text)).collect();
+        Ok(Self { statement, signatures })
+    }
+}
+
 impl Keyring {
     /// Verifies a signature file for a module. `digest` is that of the bytes that will run: 64 lower-case hex digits.
     ///
@@ -59,17 +81,31 @@ impl Keyring {
     ///
     /// The file says nothing about the module, or it has no signature that counts at the time.
     pub fn verify(&self, file: &[u8], digest: &str, now: Timestamp) -> Result<VerifiedStatement, VerificationError> {
+        self.judge(&CheckedFile::of(file)?, digest, now)
+    }
+
+    /// Does the same with a file whose signatures were verified.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keyring::verify`].
+    pub fn judge(
+        &self,
+        file: &CheckedFile,
+        digest: &str,
+        now: Timestamp,
+    ) -> Result<VerifiedStatement, VerificationError> {
         if self.revocations.has_module(digest) {
             return Err(VerificationError::Revoked(digest.to_owned()));
         }
-        let SignatureFile { statement, signatures } = SignatureFile::parse(file)?;
+        let CheckedFile { statement, signatures } = file;
         if statement.digest != digest {
-            return Err(VerificationError::OtherModule { stated: statement.digest, found: digest.to_owned() });
+            let (stated, found) = (statement.digest.clone(), digest.to_owned());
+            return Err(VerificationError::OtherModule { stated, found });
         }
-        let text = statement.to_string();
         let (mut signers, mut refused, mut keys) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for signature in &signatures {
-            match self.signer(signature, &text, now) {
+        for signature in signatures {
+            match self.signer(signature, now) {
                 Ok(signer) if keys.insert(signer.key.clone()) => signers.push(signer),
                 Ok(signer) => refused.push(format!("the key {} has signed before", signer.key)),
                 Err(reason) => refused.push(reason),
@@ -77,15 +113,15 @@ impl Keyring {
         }
         match signers.is_empty() {
             true => Err(VerificationError::NoSigner(refused)),
-            false => Ok(VerifiedStatement { statement, signers, refused }),
+            false => Ok(VerifiedStatement { statement: statement.clone(), signers, refused }),
         }
     }
 
-    fn signer(&self, signature: &str, text: &str, now: Timestamp) -> Result<Signer, String> {
-        let key = SigningKey::verify(signature, text).map_err(|error| error.to_string())?;
-        match self.revocations.key_of(&key) {
+    fn signer(&self, signature: &Result<SigningKey, SshSignatureError>, now: Timestamp) -> Result<Signer, String> {
+        let key = signature.as_ref().map_err(SshSignatureError::to_string)?;
+        match self.revocations.key_of(key) {
             Some(key) => Err(format!("the key {key} is revoked")),
-            None => self.signers.find(&key, now),
+            None => self.signers.find(key, now),
         }
     }
 }

@@ -8,14 +8,16 @@ use modbox_collection::manual::Manual;
 use modbox_collection::name::CollectionName;
 use modbox_collection::runner::Runner;
 use modbox_python_json::Value;
+use modbox_trust::signature_file::SignatureFile;
 
-use crate::app::{WasmInfo, ansible_documentation, locate};
+use crate::app::{WasmInfo, ansible_documentation, locate, module_digest};
 use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
 use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output::print_name;
+use crate::cli::settings::{read_signature, signature_path};
 use crate::cli::whole_file;
 
 /// Maximum number of files of a folder.
@@ -106,7 +108,22 @@ fn module(path: &Path) -> anyhow::Result<CollectionModule> {
     let metadata = WasmInfo::parse(&component)?.metadata()?;
     let metadata = metadata.context("it is a component without a manual; make it with the SDK")?;
     let manual = manual(&ansible_documentation(&metadata))?;
-    Ok(CollectionModule { name: metadata.name, component, manual })
+    let signature = signature(path, &component)?;
+    Ok(CollectionModule { name: metadata.name, component, manual, signature })
+}
+
+/// Returns the signature file beside a component, if there is one.
+fn signature(path: &Path, component: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
+    if !signature_path(path).exists() {
+        return Ok(None);
+    }
+    let bytes = read_signature(path).map_err(anyhow::Error::msg)?;
+    let shown = signature_path(path).display().to_string();
+    let signed = SignatureFile::parse(&bytes).with_context(|| format!("failed to read `{shown}`"))?;
+    if signed.statement.digest != module_digest(component) {
+        bail!("`{shown}` is a signature of other bytes; sign the component again, or remove the signature");
+    }
+    Ok(Some(bytes))
 }
 
 /// Returns the texts of a manual. The examples are commands, and so comments in a file of tasks.

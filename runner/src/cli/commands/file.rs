@@ -68,7 +68,15 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<AnsweredRun, F
     let args = read_args(&invocation.args_file).or_usage()?;
     let open = || Module::open(&invocation.file, None, cache_of_user(context).as_ref(), &context.cleanup);
     let name = name(&args, &invocation.file);
-    let call = AnsibleCall { path: &invocation.file, name: &name, args, limit: None, policy: None, audit: false };
+    let call = AnsibleCall {
+        path: &invocation.file,
+        name: &name,
+        args,
+        limit: None,
+        policy: None,
+        signature: None,
+        audit: false,
+    };
     ansible_call::run(context, call, || open().or_unavailable())
 }
 

@@ -54,14 +54,16 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
     let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
         Some(metadata) => {
             let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
-            let effective =
-                settings.for_module(ModuleIdentity { name: &found.name, digest: &digest, path: &path }).or_usage()?;
+            let effective = settings
+                .for_module(ModuleIdentity { name: &found.name, digest: &digest, path: &path, signature: None })
+                .or_usage()?;
             compare(metadata, &effective.policy)
         }
         None => Vec::new(),
     };
     let standing = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?.into_trust();
-    let standing = standing.standing(Some(ModuleIdentity { name: &found.name, digest: &digest, path: &path }));
+    let standing =
+        standing.standing(Some(ModuleIdentity { name: &found.name, digest: &digest, path: &path, signature: None }));
     let is_program = detection.kind.is_wasm() || file.bytes.starts_with(b"#!") || is_executable(&path);
     let facts = Facts {
         path: path.display().to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use modbox_policy::MergedPolicy;
 use modbox_providers::{Text, parse_given};
@@ -92,7 +92,17 @@ impl<'a> Session<'a> {
         for problem in problems {
             output::print_note(&error_words(&anyhow::Error::from(problem)));
         }
+        let files: Vec<PathBuf> = files.into_iter().filter(|path| self.may_run(path)).collect();
         Ok(self.runner.catalogue(&files, &self.request(&merged)))
+    }
+
+    /// Returns whether the trust rules let a provider run at all; prints why not.
+    fn may_run(&self, path: &Path) -> bool {
+        let refusals = self.settings.refusals(path);
+        for refusal in &refusals {
+            output::print_note(&format!("the provider `{}` is left out: {refusal}", path.display()));
+        }
+        refusals.is_empty()
     }
 
     fn request<'r>(&'r self, merged: &'r MergedPolicy) -> ResourceRequest<'r> {
@@ -103,10 +113,7 @@ impl<'a> Session<'a> {
     /// Returns the policy and the limits for a provider.
     fn merged(&self, provider: &Provider) -> Result<MergedPolicy, Failure> {
         let name = provider.qualified_name();
-        let mut merged = self
-            .settings
-            .for_module(ModuleIdentity { name: &name, digest: provider.module.digest(), path: provider.module.path() })
-            .or_usage()?;
+        let mut merged = self.settings.for_module(ModuleIdentity::of(&name, &provider.module)).or_usage()?;
         become_user::apply(&mut merged.policy, self.user.clone(), &self.context.environment);
         lens_grants(&mut merged.policy, &self.data_dirs, lenses(&self.context.environment));
         self.audit.check(&merged.policy)?;

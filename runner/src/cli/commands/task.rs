@@ -11,6 +11,7 @@ use modbox_fleet::module_digest::ModuleDigest;
 use modbox_fleet::modules::MAX_MODULE;
 use modbox_fleet::need::Need;
 use modbox_fleet::shipment;
+use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_worker::THIS_PROGRAM;
 
 use crate::cli::ansible_call;
@@ -24,8 +25,8 @@ use crate::cli::{bounded, fleet_folder, output, sent_module};
 use crate::jobs::order::{JobRequest, JobWork};
 use crate::jobs::{file, monitor};
 
-/// Maximum bytes of a task: its arguments, its policy, and the rest.
-const MAX_TASK: u64 = MAX_ARGS + 2 * MAX_POLICY + (1 << 10);
+/// Maximum bytes of a task: its arguments, its policy, its signature, and the rest.
+const MAX_TASK: u64 = MAX_ARGS + 2 * MAX_POLICY + 2 * MAX_SIGNATURE_FILE + (1 << 10);
 
 /// Maximum bytes that are read and dropped after a failure, so that a controller that still sends hears of it.
 const MAX_REST: u64 = 256 << 20;

@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Fa
         let found = lookup.find(context, module)?;
         let file = locate::read(&found.path).or_unavailable()?;
         let digest = module_digest(&file.bytes);
-        let identity = ModuleIdentity { name: &found.name, digest: &digest, path: &found.path };
+        let identity = ModuleIdentity { name: &found.name, digest: &digest, path: &found.path, signature: None };
         let standing = trust.standing(Some(identity));
         counts &= is_good(&standing);
         let text = match args.json {

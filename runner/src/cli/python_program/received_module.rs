@@ -25,6 +25,6 @@ pub(super) fn run(
     let ReceivedPayload { args, .. } = received;
     let name = args.get("_ansible_module_name").and_then(Value::as_str).map_or(own_name, str::to_owned);
     let path = module.path().to_owned();
-    let call = AnsibleCall { path: &path, name: &name, args, limit, policy: None, audit: false };
+    let call = AnsibleCall { path: &path, name: &name, args, limit, policy: None, signature: None, audit: false };
     ansible_call::run(context, call, || Ok(module))
 }

@@ -24,7 +24,7 @@ pub(crate) use self::python::{interpreters, python};
 use self::sent_policy::SentPolicy;
 pub(crate) use self::trust::{ModuleIdentity, Trust, read_signature, signature_path};
 use crate::app::library::Place;
-use crate::app::reaches_out;
+use crate::app::{locate, module_digest, reaches_out};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 
@@ -117,6 +117,21 @@ impl Settings {
         let accepted = merge(&self.general).context("the grants contradict each other")?.accept_policy;
         self.sent = Some(SentPolicy::resolve(&self.environment, text, accepted)?);
         Ok(())
+    }
+
+    /// Returns why the trust rules do not let a module run, whatever it is granted.
+    pub(crate) fn refusals(&self, path: &Path) -> Vec<String> {
+        if self.trust.is_empty() {
+            return Vec::new();
+        }
+        match locate::read(path) {
+            Ok(file) => {
+                let digest = module_digest(&file.bytes);
+                let module = ModuleIdentity { name: "", digest: &digest, path, signature: None };
+                self.trust.standing(Some(module)).refusals
+            }
+            Err(error) => vec![error.to_string()],
+        }
     }
 
     /// Returns the trust rules.
@@ -329,7 +344,7 @@ mod tests {
     }
 
     fn identity<'a>(name: &'a str, digest: &'a str) -> ModuleIdentity<'a> {
-        ModuleIdentity { name, digest, path: Path::new("module") }
+        ModuleIdentity { name, digest, path: Path::new("module"), signature: None }
     }
 
     fn read(specs: &[&str]) -> GrantArgs {

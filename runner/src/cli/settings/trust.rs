@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
@@ -17,8 +18,9 @@ use modbox_policy::{
 use modbox_trust::allowed_signers::{AllowedSigners, Signer};
 use modbox_trust::revocations::Revocations;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
-use modbox_trust::verification::{Keyring, VerifiedStatement};
+use modbox_trust::verification::{CheckedFile, Keyring, VerifiedStatement};
 
+use crate::app::Module;
 use crate::cli::bounded::read_stream;
 use crate::cli::environment::Environment;
 use crate::cli::settings::files;
@@ -35,6 +37,15 @@ pub(crate) struct ModuleIdentity<'a> {
     pub(crate) digest: &'a str,
     /// Its file, beside which its signature lies.
     pub(crate) path: &'a Path,
+    /// The text of the signature file that came with it, in place of the one beside it.
+    pub(crate) signature: Option<&'a str>,
+}
+
+impl<'a> ModuleIdentity<'a> {
+    /// Returns the identity of a module whose signature lies beside it.
+    pub(crate) fn of(name: &'a str, module: &'a Module) -> Self {
+        Self { name, digest: module.digest(), path: module.path(), signature: None }
+    }
 }
 
 /// The trust rules of all policy files.
@@ -44,6 +55,8 @@ pub(crate) struct Trust {
     revocations: Revocations,
     /// Folders of signatures.
     folders: Vec<PathBuf>,
+    /// The signature file that was checked last, since the jobs of a batch have mostly one module.
+    checked: Mutex<Option<(Vec<u8>, CheckedFile)>>,
 }
 
 /// The trust rules of one policy file.
@@ -109,7 +122,7 @@ impl Trust {
             most: signer.into_iter().map(|_| None).collect(),
         };
         let revocations = revoked.map(Self::revocations).transpose()?.unwrap_or_default();
-        Ok(Self { files: vec![file], revocations, folders: Vec::new() })
+        Ok(Self { files: vec![file], revocations, ..Self::default() })
     }
 
     /// Reads a file of signers.
@@ -144,11 +157,11 @@ impl Trust {
         if self.is_empty() {
             return standing;
         }
-        let signature_file = module.map(|module| self.signature_file(module));
+        let signature_file = module.map(|module| self.signature_file(module).and_then(|bytes| self.checked(bytes)));
         let mut verdict: Option<Result<VerifiedStatement, String>> = None;
         for file in &self.files {
             let own = match (module, &signature_file) {
-                (Some(module), Some(Ok(bytes))) => self.verify(&file.signers, bytes, module.digest),
+                (Some(module), Some(Ok(checked))) => self.judge(&file.signers, checked, module.digest),
                 (_, Some(Err(reason))) => Err(reason.clone()),
                 _ => Err("the module is not known yet".to_owned()),
             };
@@ -166,15 +179,29 @@ impl Trust {
         standing
     }
 
-    /// Reads the signature file of a module: the one beside it, or else one in the folders of signatures.
+    /// Returns the signature file of a module: the one that came with it, the one beside it, or else one in the folders of signatures.
     fn signature_file(&self, module: ModuleIdentity<'_>) -> Result<Vec<u8>, String> {
+        if let Some(text) = module.signature {
+            return Ok(text.as_bytes().to_vec());
+        }
         let in_folder = |folder: &PathBuf| read_signature(&folder.join(module.digest)).ok();
         read_signature(module.path).or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason))
     }
 
-    fn verify(&self, signers: &AllowedSigners, file: &[u8], digest: &str) -> Result<VerifiedStatement, String> {
+    /// Verifies the signatures of a file, unless that was done.
+    fn checked(&self, bytes: Vec<u8>) -> Result<CheckedFile, String> {
+        let mut last = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, checked)) = last.as_ref().filter(|(known, _)| *known == bytes) {
+            return Ok(checked.clone());
+        }
+        let checked = CheckedFile::of(&bytes).map_err(|error| error.to_string())?;
+        *last = Some((bytes, checked.clone()));
+        Ok(checked)
+    }
+
+    fn judge(&self, signers: &AllowedSigners, file: &CheckedFile, digest: &str) -> Result<VerifiedStatement, String> {
         let keyring = Keyring { signers: signers.clone(), revocations: self.revocations.clone() };
-        keyring.verify(file, digest, Timestamp::now()).map_err(|error| error.to_string())
+        keyring.judge(file, digest, Timestamp::now()).map_err(|error| error.to_string())
     }
 }
 

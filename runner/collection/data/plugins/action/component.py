@@ -24,9 +24,9 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.modbox.modbox.plugins.plugin_utils import audit, runners, target
 
-# Numbers of the contract with modbox on hosts: that of a plain task, and that of one with a policy or the question for its
-# audit line. The least one is written, so that hosts need no newer modbox than they must.
-PLAIN, EXTENDED = 1, 2
+# Numbers of the contract with modbox on hosts: that of a plain task, that of one with a policy or the question for its audit
+# line, and that of one with a signature. The least one is written, so that hosts need no newer modbox than they must.
+PLAIN, EXTENDED, SIGNED = 1, 2, 3
 # Longest policy, in characters, as on hosts.
 MAX_POLICY = 1 << 20
 # Exit status of sudo, su and doas that do not start a program. modbox ends with it only after a result.
@@ -64,6 +64,16 @@ class Component:
             raise AnsibleActionFail(
                 f"the collection {collection} has no component {self.module!r}: {error}; install the collection again"
             )
+
+    def signature(self):
+        """Returns the text of the component's signature file, and an empty one if it has none."""
+        try:
+            with open(os.path.join(self.folder, f"{self.module}.wasm.sig"), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            raise AnsibleActionFail(f"the signature of {self.module!r} cannot be read: {error}; install the collection again")
 
     def compressed(self):
         with open(os.path.join(self.folder, f"{self.module}.wasm.gz"), "rb") as file:
@@ -122,6 +132,9 @@ class ActionModule(ActionBase):
             task["audit"] = True
         if "policy" in task or "audit" in task:
             task["contract"] = EXTENDED
+        signature = component.signature()
+        if signature:
+            task.update(contract=SIGNED, signature=signature)
         return json.dumps(task, default=str).encode("utf-8", "surrogateescape")
 
     def policy(self):

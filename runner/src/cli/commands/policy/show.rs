@@ -39,9 +39,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
             let found = lookup.find(context, written)?;
             let module = Module::new(locate::read(&found.path).or_unavailable()?, None);
             let (name, digest) = (found.name, module.digest().to_owned());
-            let effective = as_user(
-                settings.for_module(ModuleIdentity { name: &name, digest: &digest, path: module.path() }).or_usage()?,
-            );
+            let effective = as_user(settings.for_module(ModuleIdentity::of(&name, &module)).or_usage()?);
             let run = examine(context, &lookup, &module, &name, task, &effective)?;
             (Some((name, digest)), effective, run)
         }
