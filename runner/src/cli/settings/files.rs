@@ -61,7 +61,16 @@ pub(super) fn load(path: &Path, choice: FileChoice) -> anyhow::Result<Option<Pol
 ///
 /// The file cannot be read, is not regular, is too long or is not UTF-8.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Option<PolicyText>> {
-    let failed = || format!("failed to read the policy file `{}`", path.display());
+    read_as("policy file", path)
+}
+
+/// Does the same with another file that policies depend on; `what` names it in errors.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(super) fn read_as(what: &str, path: &Path) -> anyhow::Result<Option<PolicyText>> {
+    let failed = || format!("failed to read the {what} `{}`", path.display());
     // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = match File::options().read(true).custom_flags(nonblock).open(path) {
@@ -73,12 +82,12 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Option<PolicyText>> {
     };
     let metadata = file.metadata().with_context(failed)?;
     if !metadata.is_file() {
-        bail!("the policy file `{}` is not a regular file", path.display());
+        bail!("the {what} `{}` is not a regular file", path.display());
     }
     let exposure = exposure::find(path, &metadata);
     match String::from_utf8(read_stream(file, MAX_POLICY).with_context(failed)?) {
         Ok(text) => Ok(Some(PolicyText { text, exposure })),
-        Err(_) => bail!("the policy file `{}` is not UTF-8", path.display()),
+        Err(_) => bail!("the {what} `{}` is not UTF-8", path.display()),
     }
 }
 

@@ -309,7 +309,7 @@ pub(crate) fn read_signature(module: &Path) -> Result<Vec<u8>, String> {
 
 /// Reads a file of keys, which no other user may change.
 fn key_file(path: &Path) -> anyhow::Result<String> {
-    let Some(files::PolicyText { text, exposure }) = files::read(path)? else {
+    let Some(files::PolicyText { text, exposure }) = files::read_as("file of keys", path)? else {
         bail!("failed to find `{}`, which the trust rules name", path.display());
     };
     match exposure {
