@@ -30,7 +30,7 @@ const CRATES: [(&str, &[&str]); 23] = [
     ("policy", &["vocabulary"]),
     ("scratch", &["cleanup", "vocabulary"]),
     ("store", &["cleanup", "vocabulary"]),
-    ("trust", &[]),
+    ("trust", &["vocabulary"]),
     ("fleet", &["cleanup", "contract", "store"]),
     ("kernel", &["policy", "vocabulary"]),
     ("worker", &["channel", "kernel"]),

@@ -188,7 +188,7 @@ fn a_module_without_a_signature_that_counts_is_an_unsigned_one() {
 #[test]
 fn a_signature_can_be_required_of_name_version_and_number() {
     let place = Place::new("  require-signature: true\n");
-    place.refuses("app/a", &[], "requires a signature of the module, and none counts: there is no signature file");
+    place.refuses("app/a", &[], "requires a signature of the module, and none counts: the signature file");
     place.sign(None, None, &[3]);
     place.refuses("app/a", &[], "is not listed");
     place.sign(None, None, &[2]);

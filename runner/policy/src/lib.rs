@@ -25,7 +25,6 @@ mod merge;
 mod min_confinement;
 mod missing;
 mod module_key;
-mod name_pattern;
 pub mod net;
 mod node;
 mod objections;
@@ -41,6 +40,8 @@ mod sent_policy;
 mod single_files;
 mod task_key;
 mod trust;
+
+pub use modbox_vocabulary::NamePattern;
 
 pub use self::accept_policy::AcceptPolicy;
 pub use self::access::Access;
@@ -60,7 +61,6 @@ pub use self::merge::{DEFAULT_SOURCE, MergedPolicy, merge};
 pub use self::min_confinement::{DEFAULT_LEAST, MinConfinement};
 pub use self::missing::MissingPath;
 pub use self::module_key::ModuleKey;
-pub use self::name_pattern::NamePattern;
 pub use self::node::{Located, Place};
 pub use self::own::{OwnerGrant, Owners};
 pub use self::places::{RESERVED, is_own, normalize};

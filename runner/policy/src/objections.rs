@@ -3,7 +3,6 @@
 use modbox_vocabulary::{Capability, Denial, Grant};
 
 use crate::grant_set::Policy;
-use crate::own;
 use crate::trust::Ceiling;
 
 impl Policy {
@@ -40,42 +39,27 @@ fn exceeding(ceiling: &Ceiling, policy: &Policy) -> Vec<Grant> {
     if policy.allows_everything() {
         return policy.grants();
     }
-    let exceeds = |grant: &Grant| match grant.capability {
-        Capability::Read | Capability::Write => false,
-        Capability::Env => !ceiling.holds_env(&grant.subject),
-        Capability::Own => !policy
-            .own()
-            .iter()
-            .filter(|own| own.written == grant.subject)
-            .all(|own| own::include(&ceiling.most.own, own)),
-        Capability::Net => {
-            let rules = policy.net().iter().filter(|net| net.rule.to_string() == grant.subject);
-            !rules.into_iter().all(|net| ceiling.most.net.iter().any(|most| most.rule.includes(&net.rule)))
-        }
-        Capability::Listen => {
-            let rules = policy.listen().iter().filter(|listen| listen.rule.to_string() == grant.subject);
-            !rules.into_iter().all(|listen| ceiling.most.listen.iter().any(|most| most.rule.includes(&listen.rule)))
-        }
-        Capability::Run => {
-            let rules = policy.run().iter().filter(|run| run.rule.to_string() == grant.subject);
-            !rules.into_iter().all(|run| ceiling.most.run.iter().any(|most| most.includes(run)))
-        }
-        Capability::All | Capability::Confinement => true,
-    };
-    let paths = policy.paths().iter().filter(|grant| !ceiling.holds_path(grant)).map(|grant| Grant {
-        capability: grant.access.capability(),
-        subject: grant.host.display().to_string(),
-        source: grant.source.clone(),
-    });
-    paths.chain(policy.grants().into_iter().filter(exceeds)).collect()
+    let line = |capability, subject: String, source: &str| Grant { capability, subject, source: source.to_owned() };
+    let paths = policy.paths().iter().filter(|grant| !ceiling.holds_path(grant));
+    let paths = paths.map(|it| line(it.access.capability(), it.host.display().to_string(), &it.source));
+    let own = policy.own().iter().filter(|grant| !ceiling.holds_own(grant));
+    let own = own.map(|it| line(Capability::Own, it.written.clone(), &it.source));
+    let env = policy.env().iter().filter(|grant| !ceiling.holds_env(&grant.name));
+    let env = env.map(|it| line(Capability::Env, it.name.clone(), &it.source));
+    let net = policy.net().iter().filter(|grant| !ceiling.holds_net(&grant.rule));
+    let net = net.map(|it| line(Capability::Net, it.rule.to_string(), &it.source));
+    let listen = policy.listen().iter().filter(|grant| !ceiling.holds_listen(&grant.rule));
+    let listen = listen.map(|it| line(Capability::Listen, it.rule.to_string(), &it.source));
+    let run = policy.run().iter().filter(|grant| !ceiling.holds_run(grant));
+    let run = run.map(|it| line(Capability::Run, it.rule.to_string(), &it.source));
+    paths.chain(own).chain(env).chain(net).chain(listen).chain(run).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::access::Access;
-    use crate::grants::PathGrant;
-    use crate::grants::{EnvGrant, Shape};
+    use crate::grants::{EnvGrant, PathGrant, Shape};
     use crate::merge::merge;
     use crate::net::NetGrant;
     use crate::rules::Rules;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::name_pattern::NamePattern;
+use modbox_vocabulary::NamePattern;
 
 /// What a key begins with that is for the tasks of a role.
 const ROLE: &str = "role:";

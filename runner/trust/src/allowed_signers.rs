@@ -85,20 +85,8 @@ impl AllowedSigners {
         Ok(Self(entries.collect::<Result<_, _>>()?))
     }
 
-    /// Returns the number of keys.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns whether there is no key.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Returns the lines and the names that they sign for, as patterns.
-    pub fn names(&self) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    pub fn names(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
         self.0.iter().map(|entry| (entry.line, entry.principals.included().collect()))
     }
 
@@ -215,7 +203,7 @@ impl Entry {
     fn signer(&self, signed: &SigningKey, identity: Identity) -> Signer {
         let authority = self.is_authority.then(|| self.key.fingerprint(ssh_key::HashAlg::Sha256).to_string());
         let principals = match &identity {
-            Identity::Patterns(patterns) => patterns.included().map(str::to_owned).collect(),
+            Identity::Patterns(patterns) => patterns.included().collect(),
             Identity::Names(names) => names.clone(),
         };
         Signer { line: self.line, key: signed.fingerprint(), authority, principals, identity }

@@ -3,51 +3,32 @@
 //!
 //! Source: ssh_config(5), PATTERNS.
 
+use modbox_vocabulary::NamePattern;
+
 /// A list of patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PatternList(Vec<String>);
+pub(crate) struct PatternList {
+    included: Vec<NamePattern>,
+    excluded: Vec<NamePattern>,
+}
 
 impl PatternList {
     pub(crate) fn new(text: &str) -> Self {
-        Self(text.split(',').map(str::to_owned).collect())
+        let (excluded, included): (Vec<&str>, Vec<&str>) = text.split(',').partition(|text| text.starts_with('!'));
+        let excluded = excluded.into_iter().map(|text| NamePattern::new(&text[1..])).collect();
+        Self { included: included.into_iter().map(NamePattern::new).collect(), excluded }
     }
 
     /// Returns whether a pattern fits and none that excludes does.
     pub(crate) fn matches(&self, text: &str) -> bool {
-        let excludes = |pattern: &String| pattern.strip_prefix('!').is_some_and(|pattern| fits(pattern, text));
-        let includes = |pattern: &String| !pattern.starts_with('!') && fits(pattern, text);
-        !self.0.iter().any(excludes) && self.0.iter().any(includes)
+        let fits = |patterns: &[NamePattern]| patterns.iter().any(|pattern| pattern.matches(text));
+        fits(&self.included) && !fits(&self.excluded)
     }
 
     /// Returns the patterns that include.
-    pub(crate) fn included(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|pattern| !pattern.starts_with('!')).map(String::as_str)
+    pub(crate) fn included(&self) -> impl Iterator<Item = String> {
+        self.included.iter().map(NamePattern::to_string)
     }
-}
-
-/// Returns whether a text fits one pattern. Takes time in proportion to the product of both lengths at most.
-fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut at, mut read) = (0, 0);
-    // Where the pattern goes on after its last `*`, and where that `*` ends in the text.
-    let mut star: Option<(usize, usize)> = None;
-    while read < text.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                at += 1;
-                star = Some((at, read));
-            }
-            Some(wanted) if *wanted == b'?' || *wanted == text[read] => {
-                at += 1;
-                read += 1;
-            }
-            _ => {
-                let Some((after, end)) = star else { return false };
-                (at, read, star) = (after, end + 1, Some((after, end + 1)));
-            }
-        }
-    }
-    pattern[at..].iter().all(|rest| *rest == b'*')
 }
 
 #[cfg(test)]

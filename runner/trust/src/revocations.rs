@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use ssh_key::{HashAlg, PublicKey};
 
 use crate::ssh_signature::SigningKey;
+use crate::statement::is_digest;
 
 /// What counts no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,8 +42,9 @@ impl Revocations {
                 continue;
             }
             let word = line.split_whitespace().next().unwrap_or_default();
-            if let Some(digest) = word.strip_prefix("sha256:").filter(|digits| is_hex(digits)) {
-                revoked.modules.insert(digest.to_ascii_lowercase());
+            let digest = word.strip_prefix("sha256:").map(str::to_ascii_lowercase);
+            if let Some(digest) = digest.filter(|digest| is_digest(digest)) {
+                revoked.modules.insert(digest);
             } else if word.parse::<ssh_key::Fingerprint>().is_ok() {
                 revoked.keys.insert(word.trim_end_matches('=').to_owned());
             } else if let Ok(key) = PublicKey::from_openssh(line) {
@@ -72,8 +74,4 @@ impl Revocations {
         let keys = [Some(signed.fingerprint()), authority.map(|key| key.to_string())];
         keys.into_iter().flatten().find(|key| self.keys.contains(key))
     }
-}
-
-fn is_hex(digits: &str) -> bool {
-    digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -31,7 +31,7 @@ pub enum SignatureFileError {
     /// The statement is none.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// There is no signature, or something else after the statement.
+    /// The statement is not followed by signatures alone.
     #[error("after the statement, the file has something that is not an SSH signature, or no signature")]
     NoSignature,
     /// There are too many signatures.
@@ -44,7 +44,7 @@ impl SignatureFile {
     ///
     /// # Errors
     ///
-    /// The bytes are none.
+    /// The bytes are not a signature file.
     pub fn parse(bytes: &[u8]) -> Result<Self, SignatureFileError> {
         if bytes.len() as u64 > MAX_SIGNATURE_FILE {
             return Err(SignatureFileError::NoText);

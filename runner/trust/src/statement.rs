@@ -134,7 +134,8 @@ impl fmt::Display for Statement {
     }
 }
 
-fn is_digest(text: &str) -> bool {
+/// Returns whether a text is 64 lower-case hex digits.
+pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 

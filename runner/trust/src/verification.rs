@@ -65,7 +65,7 @@ impl CheckedFile {
     ///
     /// # Errors
     ///
-    /// The bytes are none.
+    /// The bytes are not a signature file.
     pub fn of(file: &[u8]) -> Result<Self, SignatureFileError> {
         let SignatureFile { statement, signatures } = SignatureFile::parse(file)?;
         let text = statement.to_string();

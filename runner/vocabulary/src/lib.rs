@@ -15,6 +15,7 @@ mod fingerprint;
 mod invocation;
 mod limits;
 mod lost;
+mod name_pattern;
 pub mod native_path;
 mod operation;
 mod outcome;
@@ -36,6 +37,7 @@ pub use limits::{
     DEFAULT_MAX_TMP, DEFAULT_TIMEOUT, LimitHit, LimitKind, Limits, MAX_HANDLES, Unit,
 };
 pub use lost::LostChange;
+pub use name_pattern::NamePattern;
 pub use operation::Operation;
 pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};
 pub use user::User;

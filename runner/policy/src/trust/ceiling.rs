@@ -7,9 +7,10 @@ use modbox_vocabulary::{Capability, Denial};
 use crate::access::Access;
 use crate::designated::Designated;
 use crate::grants::{PathGrant, Shape};
-
-use crate::own;
+use crate::net::{ListenRule, NetRule};
+use crate::own::{self, OwnerGrant};
 use crate::rules::Rules;
+use crate::run::RunGrant;
 
 /// The most that a trust rule lets a module be granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +44,10 @@ impl Ceiling {
         };
         rules.paths = rules.paths.iter().flat_map(inner).collect();
         rules.env.retain(|grant| self.holds_env(&grant.name));
-        rules.own.retain(|grant| own::include(&self.most.own, grant));
-        rules.net.retain(|grant| self.most.net.iter().any(|most| most.rule.includes(&grant.rule)));
-        rules.listen.retain(|grant| self.most.listen.iter().any(|most| most.rule.includes(&grant.rule)));
-        rules.run.retain(|grant| self.most.run.iter().any(|most| most.includes(grant)));
+        rules.own.retain(|grant| self.holds_own(grant));
+        rules.net.retain(|grant| self.holds_net(&grant.rule));
+        rules.listen.retain(|grant| self.holds_listen(&grant.rule));
+        rules.run.retain(|grant| self.holds_run(grant));
     }
 
     /// Returns the access that naming a path in an argument may grant.
@@ -72,5 +73,21 @@ impl Ceiling {
 
     pub(crate) fn holds_env(&self, name: &str) -> bool {
         self.most.env.iter().any(|most| most.name == name)
+    }
+
+    pub(crate) fn holds_own(&self, grant: &OwnerGrant) -> bool {
+        own::include(&self.most.own, grant)
+    }
+
+    pub(crate) fn holds_net(&self, rule: &NetRule) -> bool {
+        self.most.net.iter().any(|most| most.rule.includes(rule))
+    }
+
+    pub(crate) fn holds_listen(&self, rule: &ListenRule) -> bool {
+        self.most.listen.iter().any(|most| most.rule.includes(rule))
+    }
+
+    pub(crate) fn holds_run(&self, grant: &RunGrant) -> bool {
+        self.most.run.iter().any(|most| most.includes(grant))
     }
 }

@@ -1,7 +1,8 @@
 //! Reads the section `trust`.
 
+use modbox_vocabulary::NamePattern;
+
 use crate::allow::ALLOW_KEYS;
-use crate::name_pattern::NamePattern;
 use crate::node::{Content, Located, Node};
 use crate::reader::{FileReader, parse_flag};
 use crate::trust::rules::{AtMost, Subject, TrustRule, TrustRules};

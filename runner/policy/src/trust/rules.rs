@@ -1,8 +1,9 @@
 //! The rules of a policy file for signed and unsigned modules.
 
+use modbox_vocabulary::NamePattern;
+
 use crate::allow::Allow;
 use crate::designated::Designated;
-use crate::name_pattern::NamePattern;
 use crate::node::Located;
 
 /// The section `trust` of a policy file. Paths and grants are not resolved yet.

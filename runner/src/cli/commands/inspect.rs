@@ -51,19 +51,10 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         false => None,
     };
     let digest = module_digest(&file.bytes);
-    let requests = match metadata.as_ref().filter(|metadata| !metadata.requests.is_empty()) {
-        Some(metadata) => {
-            let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
-            let effective = settings
-                .for_module(ModuleIdentity { name: &found.name, digest: &digest, path: &path, signature: None })
-                .or_usage()?;
-            compare(metadata, &effective.policy)
-        }
-        None => Vec::new(),
-    };
-    let standing = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?.into_trust();
-    let standing =
-        standing.standing(Some(ModuleIdentity { name: &found.name, digest: &digest, path: &path, signature: None }));
+    let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
+    let identity = ModuleIdentity { name: &found.name, digest: &digest, path: &path, signature: None };
+    let policy = settings.for_module(identity).or_usage()?.policy;
+    let requests = metadata.as_ref().map(|metadata| compare(metadata, &policy)).unwrap_or_default();
     let is_program = detection.kind.is_wasm() || file.bytes.starts_with(b"#!") || is_executable(&path);
     let facts = Facts {
         path: path.display().to_string(),
@@ -78,7 +69,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         source_spec: source_spec.filter(|_| provider.is_none()),
         provider,
         requests,
-        standing,
+        standing: policy.trust().clone(),
     };
     let text = if args.json { encode(&facts.to_value()) } else { facts.to_text().trim_end().to_owned() };
     output::print_line(&text).or_internal()?;

@@ -1,14 +1,12 @@
 //! Reads and parses policy files, and resolves their grants.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use modbox_policy::{Access, FileRules, Located, Place, PolicyFile, Rules};
 
-use crate::cli::bounded::read_stream;
+use crate::cli::bounded::{open_at_once, read_stream};
 use crate::cli::environment::Environment;
 use crate::cli::output;
 use crate::cli::settings::exposure::{self, Exposure};
@@ -71,16 +69,13 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Option<PolicyText>> {
 /// As [`read`].
 pub(super) fn read_as(what: &str, path: &Path) -> anyhow::Result<Option<PolicyText>> {
     let failed = || format!("failed to read the {what} `{}`", path.display());
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = match File::options().read(true).custom_flags(nonblock).open(path) {
-        Ok(file) => file,
+    let (file, metadata) = match open_at_once(path) {
+        Ok(opened) => opened,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(error) => return Err(error).with_context(failed),
     };
-    let metadata = file.metadata().with_context(failed)?;
     if !metadata.is_file() {
         bail!("the {what} `{}` is not a regular file", path.display());
     }

@@ -2,9 +2,7 @@
 //! rules that fit it.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +19,7 @@ use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_trust::verification::{CheckedFile, Keyring, VerifiedStatement};
 
 use crate::app::Module;
-use crate::cli::bounded::read_stream;
+use crate::cli::bounded::{open_at_once, read_stream};
 use crate::cli::environment::Environment;
 use crate::cli::settings::files;
 
@@ -163,7 +161,7 @@ impl Trust {
             let own = match (module, &signature_file) {
                 (Some(module), Some(Ok(checked))) => self.judge(&file.signers, checked, module.digest),
                 (_, Some(Err(reason))) => Err(reason.clone()),
-                _ => Err("the module is not known yet".to_owned()),
+                _ => Err("only the file of a module has one".to_owned()),
             };
             file.judge(&own, &mut standing);
             if verdict.as_ref().is_none_or(|verdict| verdict.is_err() && own.is_ok()) {
@@ -179,7 +177,8 @@ impl Trust {
         standing
     }
 
-    /// Returns the signature file of a module: the one that came with it, the one beside it, or else one in the folders of signatures.
+    /// Returns the signature file of a module: the one that came with it, the one beside it, or else one in the folders of
+    /// signatures.
     fn signature_file(&self, module: ModuleIdentity<'_>) -> Result<Vec<u8>, String> {
         if let Some(text) = module.signature {
             return Ok(text.as_bytes().to_vec());
@@ -293,16 +292,12 @@ pub(crate) fn signature_path(module: &Path) -> PathBuf {
 /// There is none, or it cannot be read. The error says so in words.
 pub(crate) fn read_signature(module: &Path) -> Result<Vec<u8>, String> {
     let path = signature_path(module);
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let open = || -> io::Result<Vec<u8>> {
-        let file = File::options().read(true).custom_flags(nonblock).open(&path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        read_stream(file, MAX_SIGNATURE_FILE)
+    let read = || match open_at_once(&path)? {
+        (file, metadata) if metadata.is_file() => read_stream(file, MAX_SIGNATURE_FILE),
+        _ => Err(io::Error::other("it is not a regular file")),
     };
-    open().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no signature file `{}`", path.display()),
+    read().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("the signature file `{}` is missing", path.display()),
         _ => format!("failed to read `{}`: {error}", path.display()),
     })
 }

@@ -52,8 +52,9 @@ fn check_signers(signers: &AllowedSigners, shown: &str, rules: &[Located<TrustRu
         }
     }
     for (line, names) in signers.names().filter(|_| !patterns.is_empty()) {
-        let has_rule =
-            patterns.iter().any(|(_, pattern)| names.iter().any(|name| pattern.matches(name)) || names.contains(&"*"));
+        let has_rule = patterns
+            .iter()
+            .any(|(_, pattern)| names.iter().any(|name| pattern.matches(name)) || names.iter().any(|name| name == "*"));
         if !has_rule {
             let text = format!(
                 "no trust rule is for line {line} of `{shown}` ({}), so its signatures do not count",
