@@ -50,14 +50,22 @@ pub(crate) struct FoundEntry {
 /// The kernel's error, or more extended attributes than the bound.
 pub(crate) fn read(root: &TreeRoot, path: &Path) -> io::Result<Option<FoundEntry>> {
     let Some(opened) = root.look(path)? else { return Ok(None) };
-    let stat = rustix::fs::fstat(&opened)?;
-    let entry_type = entry_type(&stat);
+    Ok(Some(read_opened(&opened, &rustix::fs::fstat(&opened)?)?))
+}
+
+/// Reads an entry that is open to look at it, whose state in the file system is known.
+///
+/// # Errors
+///
+/// The same.
+pub(crate) fn read_opened(opened: &OwnedFd, stat: &Stat) -> io::Result<FoundEntry> {
+    let entry_type = entry_type(stat);
     let target = match entry_type {
         EntryType::Symlink => {
-            let target = rustix::fs::readlinkat(&opened, c"", Vec::new())?;
+            let target = rustix::fs::readlinkat(opened, c"", Vec::new())?;
             Some(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
         }
-        EntryType::Special => Some(special(&stat)),
+        EntryType::Special => Some(special(stat)),
         EntryType::File | EntryType::Directory => None,
     };
     let size = if entry_type == EntryType::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
@@ -70,10 +78,10 @@ pub(crate) fn read(root: &TreeRoot, path: &Path) -> io::Result<Option<FoundEntry
         modified: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
         target,
         digest: None,
-        xattrs: xattrs(&opened)?,
-        links: links(&stat),
+        xattrs: xattrs(opened)?,
+        links: links(stat),
     };
-    Ok(Some(FoundEntry { entry, id: (stat.st_dev, stat.st_ino), flags: EntryFlags::read(&opened)? }))
+    Ok(FoundEntry { entry, id: (stat.st_dev, stat.st_ino), flags: EntryFlags::read(opened)? })
 }
 
 /// Returns the digest of a file's content.

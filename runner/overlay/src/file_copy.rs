@@ -4,15 +4,16 @@
 //! `tree_copy` fills them.
 
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Uid, XattrFlags};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags};
 
 use crate::copied_attributes::times;
 use crate::entry_reader::{self, FoundEntry};
-use crate::file_holes::next_data;
+use crate::file_holes::{has_holes, next_data};
 use crate::tree_root::TreeRoot;
 
 /// Size of the buffer for content.
@@ -68,11 +69,11 @@ fn path_or_dot(path: &Path) -> &Path {
 }
 
 fn copy_content(from: &TreeRoot, to: &TreeRoot, path: &Path, stat: &Stat) -> io::Result<()> {
-    let source = from.open_file(path)?;
+    let source = File::from(from.open_file(path)?);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let copy = rustix::fs::openat(to, path, flags, Mode::RUSR | Mode::WUSR)?;
+    let copy = File::from(rustix::fs::openat(to, path, flags, Mode::RUSR | Mode::WUSR)?);
     if rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
-        copy_data(&source, copy.try_clone()?, u64::try_from(stat.st_size).unwrap_or(0))?;
+        copy_data(&source, &copy, stat)?;
     }
     let now = rustix::fs::fstat(&source)?;
     let state = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime, stat.st_ctime_nsec);
@@ -83,25 +84,25 @@ fn copy_content(from: &TreeRoot, to: &TreeRoot, path: &Path, stat: &Stat) -> io:
 }
 
 /// Copies the parts of a file that have blocks.
-fn copy_data(source: &OwnedFd, copy: OwnedFd, size: u64) -> io::Result<()> {
+fn copy_data(source: &File, copy: &File, stat: &Stat) -> io::Result<()> {
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let next = |position| if has_holes(stat) { next_data(source, position, size) } else { Ok(Some((position, size))) };
     let room = usize::try_from(size).unwrap_or(BUFFER).min(BUFFER);
-    let (mut copy, mut buffer, mut position) = (File::from(copy), vec![0; room], 0);
+    let (mut buffer, mut position) = (vec![0; room], 0);
     while position < size {
-        let Some((start, end)) = next_data(source, position, size)? else { break };
-        rustix::fs::seek(source.as_fd(), SeekFrom::Start(start))?;
-        rustix::fs::seek(copy.as_fd(), SeekFrom::Start(start))?;
+        let Some((start, end)) = next(position)? else { return copy.set_len(size) };
         position = start;
         while position < end {
             let wanted = usize::try_from(end - position).unwrap_or(room).min(room);
-            let read = rustix::io::retry_on_intr(|| rustix::io::read(source, &mut buffer[..wanted]))?;
+            let read = rustix::io::retry_on_intr(|| rustix::io::pread(source, &mut buffer[..wanted], position))?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            copy.write_all(&buffer[..read])?;
+            copy.write_all_at(&buffer[..read], position)?;
             position += read as u64;
         }
     }
-    copy.set_len(size)
+    Ok(())
 }
 
 /// Returns whether a copy lacks attributes of its original.
@@ -116,9 +117,5 @@ pub(crate) fn is_inexact(original: &FoundEntry, copy: &FoundEntry) -> bool {
 pub(crate) fn look(root: &TreeRoot, path: &Path) -> io::Result<Option<(FoundEntry, Stat)>> {
     let Some(opened) = root.look(path)? else { return Ok(None) };
     let stat = rustix::fs::fstat(&opened)?;
-    let Some(found) = entry_reader::read(root, path)? else { return Ok(None) };
-    if found.id == (stat.st_dev, stat.st_ino) {
-        return Ok(Some((found, stat)));
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed while it was copied"))
+    Ok(Some((entry_reader::read_opened(&opened, &stat)?, stat)))
 }

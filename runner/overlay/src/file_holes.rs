@@ -2,8 +2,13 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{SeekFrom, seek};
+use rustix::fs::{SeekFrom, Stat, seek};
 use rustix::io::{Errno, Result};
+
+/// Returns whether a file can have holes: it has fewer blocks than bytes.
+pub(crate) fn has_holes(stat: &Stat) -> bool {
+    stat.st_blocks.saturating_mul(512) < stat.st_size
+}
 
 /// Returns the next part of a file that has blocks, from a position to the size that the file is to have; `None` if the
 /// rest is a hole. A file system without holes has one part.

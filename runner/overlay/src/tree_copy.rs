@@ -287,14 +287,15 @@ impl<'a> Copier<'a> {
     /// Records the state of a copied entry.
     fn record_entry(&mut self, path: &Path, original: &FoundEntry) -> io::Result<()> {
         let gone = || io::Error::other("an entry of the copy disappeared");
-        let mut copy = entry_reader::read(&self.view, path)?.ok_or_else(gone)?;
+        let opened = self.view.look(path)?.ok_or_else(gone)?;
+        let mut copy = entry_reader::read_opened(&opened, &rustix::fs::fstat(&opened)?)?;
         if copy.entry.entry_type == EntryType::File {
             copy.entry.digest = Some(entry_reader::digest(&self.view, path, &copy)?);
         }
         if file_copy::is_inexact(original, &copy) {
             self.record.inexact.insert(path.to_owned(), original.entry.clone());
         }
-        let (identity, _) = identity(&self.view.look(path)?.ok_or_else(gone)?)?;
+        let (identity, _) = identity(&opened)?;
         self.record.paths.entry(identity).or_insert_with(|| path.to_owned());
         self.record.entries.insert(path.to_owned(), copy);
         Ok(())

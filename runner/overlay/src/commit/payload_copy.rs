@@ -15,7 +15,7 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use crate::change::{Entry, EntryType};
-use crate::file_holes::next_data;
+use crate::file_holes::{has_holes, next_data};
 
 use super::attributes::Attributes;
 use super::disk_calls::DiskCalls;
@@ -263,11 +263,6 @@ pub(super) fn keep_label(calls: DiskCalls<'_>, old: impl AsFd, copy: Target<'_>)
 fn state(from: Source<'_>, to: Target<'_>) -> Result<Inode, Failure> {
     let made = look(to.dir, to.name).context("look at the copy of", from.path)?;
     Ok(Inode::of(&made.ok_or(Errno::NOENT).context("look at the copy of", from.path)?))
-}
-
-/// Returns whether a file can have holes: it has fewer blocks than bytes.
-fn has_holes(stat: &Stat) -> bool {
-    stat.st_blocks.saturating_mul(512) < stat.st_size
 }
 
 fn is_fatal(error: Errno) -> bool {
