@@ -28,7 +28,8 @@ const UNSUPPORTED: i32 = libc::EOPNOTSUPP;
 /// No call has a number this high, but for those of x32.
 const NUMBERS: i64 = 1024;
 
-const PROFILES: [Profile; 4] = [Profile::Guest, Profile::Native, Profile::NativeOnHost, Profile::Compiler];
+const PROFILES: [Profile; 5] =
+    [Profile::Guest, Profile::Native, Profile::NativeOnHost, Profile::Compiler, Profile::Transfer];
 
 /// Does something behind the walls of a profile, on a thread where marked calls are not made.
 fn behind<T: Send>(profile: Profile, net: NetPlan, attempt: impl FnOnce() -> T + Send) -> T {
@@ -215,7 +216,8 @@ fn threads_are_told_from_processes_and_namespaces() {
         let is_native = matches!(profile, Profile::Native | Profile::NativeOnHost);
         behind(profile, NetPlan::default(), || {
             let clone = |flags: usize| ask(libc::SYS_clone, [flags, 0, 0, 0]);
-            assert_eq!(clone(thread), ALLOWED, "{profile:?}");
+            let threads = if profile == Profile::Transfer { REFUSED } else { ALLOWED };
+            assert_eq!(clone(thread), threads, "{profile:?}");
             assert_eq!(clone(process), if is_native { ALLOWED } else { REFUSED }, "{profile:?}");
             for namespace in [
                 libc::CLONE_NEWNS,

@@ -1,7 +1,7 @@
 //! The parts of an allow list of system calls: groups of calls with one condition and one reason.
 //!
 //! The crate `syscalls` has the numbers for each architecture. The lists are in `guest_calls`, `compiler_calls`,
-//! `native_calls`, `namespace_calls` and `on_host_calls`.
+//! `transfer_calls`, `native_calls`, `namespace_calls` and `on_host_calls`.
 
 use syscalls::Sysno;
 

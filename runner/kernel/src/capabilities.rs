@@ -25,6 +25,9 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     if plan.net.any() {
         kept |= CapabilitySet::NET_BIND_SERVICE;
     }
+    if plan.profile == Profile::Transfer {
+        kept = CapabilitySet::empty();
+    }
     if matches!(plan.profile, Profile::Native | Profile::NativeOnHost) {
         if !rustix::process::geteuid().is_root() {
             kept = CapabilitySet::empty();
@@ -34,7 +37,7 @@ pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
     }
     let present = rustix::thread::capabilities(None)?;
     let own = match plan.profile {
-        Profile::Guest | Profile::Compiler => None,
+        Profile::Guest | Profile::Compiler | Profile::Transfer => None,
         Profile::Native | Profile::NativeOnHost => present.permitted.difference(kept).iter().next(),
     };
     rustix::thread::set_capabilities(

@@ -34,6 +34,7 @@ mod resolver;
 mod rlimits;
 mod seccomp;
 mod system;
+mod transfer_calls;
 mod user_mounts;
 
 use std::io;

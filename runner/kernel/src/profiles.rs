@@ -5,7 +5,7 @@
 use syscalls::Sysno;
 
 use crate::calls::{CallGroup, calls};
-use crate::{compiler_calls, guest_calls, namespace_calls, native_calls, on_host_calls};
+use crate::{compiler_calls, guest_calls, namespace_calls, native_calls, on_host_calls, transfer_calls};
 
 /// A kind of confined process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Profile {
     NativeOnHost,
     /// The compile worker of modbox.
     Compiler,
+    /// The process of modbox that speaks with registries.
+    Transfer,
 }
 
 /// Lists the allowed calls of a profile, by group.
@@ -27,6 +29,7 @@ pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGrou
         Profile::Native => (native_calls::ALLOWED, namespace_calls::ALLOWED),
         Profile::NativeOnHost => (native_calls::ALLOWED, on_host_calls::ALLOWED),
         Profile::Compiler => (compiler_calls::ALLOWED, &[]),
+        Profile::Transfer => (transfer_calls::ALLOWED, &[]),
     };
     list.iter().chain(more)
 }
@@ -38,7 +41,7 @@ pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGrou
 #[must_use]
 pub fn hidden_calls(profile: Profile) -> &'static [Sysno] {
     match profile {
-        Profile::Guest | Profile::Compiler => calls![clone3],
+        Profile::Guest | Profile::Compiler | Profile::Transfer => calls![clone3],
         Profile::Native | Profile::NativeOnHost => calls![clone3, openat2, file_getattr, file_setattr],
     }
 }
@@ -50,7 +53,7 @@ pub fn hidden_calls(profile: Profile) -> &'static [Sysno] {
 #[must_use]
 pub fn unsupported_calls(profile: Profile) -> &'static [Sysno] {
     match profile {
-        Profile::Guest | Profile::Compiler => &[],
+        Profile::Guest | Profile::Compiler | Profile::Transfer => &[],
         Profile::Native | Profile::NativeOnHost => calls![fallocate],
     }
 }
@@ -61,7 +64,8 @@ mod tests {
 
     use super::*;
 
-    const PROFILES: [Profile; 4] = [Profile::Guest, Profile::Native, Profile::NativeOnHost, Profile::Compiler];
+    const PROFILES: [Profile; 5] =
+        [Profile::Guest, Profile::Native, Profile::NativeOnHost, Profile::Compiler, Profile::Transfer];
 
     fn names(profile: Profile) -> BTreeSet<&'static str> {
         allowed_calls(profile).flat_map(|group| group.calls).map(Sysno::name).collect()
@@ -157,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_and_the_compiler_have_only_a_part_of_what_a_native_module_has() {
+    fn processes_of_modbox_have_only_a_part_of_what_a_native_module_has() {
         let native = names(Profile::Native);
-        for (profile, most) in [(Profile::Guest, 140), (Profile::Compiler, 45)] {
+        for (profile, most) in [(Profile::Guest, 140), (Profile::Compiler, 45), (Profile::Transfer, 45)] {
             let own = names(profile);
             assert!(own.len() < most, "{profile:?}: {} calls", own.len());
             let more: Vec<_> = own.difference(&native).filter(|name| **name != "openat2").collect();
