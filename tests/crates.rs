@@ -19,7 +19,7 @@ const TASKS: [&str; 10] = [
 
 /// The crates of the runner, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 23] = [
+const CRATES: [(&str, &[&str]); 24] = [
     ("vocabulary", &[]),
     ("channel", &[]),
     ("cleanup", &[]),
@@ -34,6 +34,7 @@ const CRATES: [(&str, &[&str]); 23] = [
     ("fleet", &["cleanup", "contract", "store"]),
     ("kernel", &["policy", "vocabulary"]),
     ("worker", &["channel", "kernel"]),
+    ("registry", &["channel", "kernel", "policy", "trust", "worker"]),
     ("wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("overlay", &["channel", "cleanup", "kernel", "vocabulary", "worker"]),
@@ -59,8 +60,9 @@ const CRATES: [(&str, &[&str]); 23] = [
             "overlay",
             "policy",
             "providers",
-            "python-re",
             "python-json",
+            "python-re",
+            "registry",
             "scratch",
             "store",
             "tasks",

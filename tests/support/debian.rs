@@ -50,6 +50,9 @@ const OF_COLLECTIONS: [&str; 33] = [
     "xdg-utils",
 ];
 
+/// Packages with the registry of the distribution project, and with a tool that copies images between registries.
+const OF_REGISTRIES: [&str; 2] = ["docker-registry", "skopeo"];
+
 /// Shell script that downloads packages, and their dependencies that the machine lacks, with private package lists, and
 /// unpacks them. A top-level directory that is a link on the machine is the same link in the unpacked root.
 const UNPACK: &str = r#"
@@ -93,6 +96,13 @@ pub fn programs() -> Option<PathBuf> {
 pub fn programs_of_collections() -> Option<PathBuf> {
     static PROGRAMS: LazyLock<Option<Prepared>> =
         LazyLock::new(|| unpacked("debian-programs-of-collections", &OF_COLLECTIONS));
+    PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Returns the root folder with a registry and a tool for registries, like [`programs`].
+pub fn programs_of_registries() -> Option<PathBuf> {
+    static PROGRAMS: LazyLock<Option<Prepared>> =
+        LazyLock::new(|| unpacked("debian-programs-of-registries", &OF_REGISTRIES));
     PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
 }
 

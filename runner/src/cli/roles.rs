@@ -29,6 +29,9 @@ pub(crate) fn worker() -> ExitCode {
         }
         Ok(Some((Role::Launcher, _))) => modbox_native::launcher::serve(socket),
         Ok(Some((Role::Mounts, _))) => modbox_overlay::user_mounts::serve(&socket),
+        Ok(Some((Role::Transfer, monitor))) => {
+            modbox_worker::die_with_monitor(monitor).and_then(|()| modbox_registry::serve(socket))
+        }
         Ok(None) => Ok(()),
         Err(error) => Err(error),
     };

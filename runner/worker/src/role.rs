@@ -15,6 +15,8 @@ pub enum Role {
     Launcher,
     /// Makes and keeps the overlays of an ordinary user, in namespaces of its own.
     Mounts,
+    /// Speaks with a registry.
+    Transfer,
 }
 
 /// First message to a worker.

@@ -1,0 +1,246 @@
+//! Pulls a module: its manifest, its content and its signatures, each checked against the digest that names it.
+//!
+//! The registry and the worker that speaks with it are not trusted. A tag is what the registry says it is; everything after
+//! that follows from the digest of the manifest.
+
+use std::io::{self, Write as _};
+
+use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
+
+use crate::blob_writer::BlobWriter;
+use crate::digest::Digest;
+use crate::layout::{Layout, LayoutError, described};
+use crate::manifest::{
+    Annotations, Descriptor, Index, MANIFEST, MAX_CONFIG, MAX_MANIFEST, Manifest, ManifestError, SIGNATURE_ARTIFACT,
+};
+use crate::module_store::ModuleStore;
+use crate::reference::Reference;
+use crate::session::{Session, SessionError};
+
+/// Number of signature files that are pulled with a module.
+const MAX_SIGNATURES: usize = 32;
+
+/// A module that was pulled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PulledModule {
+    /// The digest of the manifest.
+    pub manifest: Digest,
+    /// The module's content.
+    pub module: Descriptor,
+    /// What the manifest says about it.
+    pub annotations: Annotations,
+    /// Number of signature files that came with it.
+    pub signatures: usize,
+}
+
+/// Error of a pull.
+#[derive(Debug, thiserror::Error)]
+pub enum PullError {
+    /// The transfer failed.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The store failed.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The registry does not have it.
+    #[error("`{0}` is not there; the registry may also say so of what this user may not read")]
+    NotFound(String),
+    /// What the manifest names is missing.
+    #[error("the registry has a manifest of `{reference}`, but not {digest}, which it names")]
+    Incomplete {
+        /// The reference.
+        reference: String,
+        /// The missing content.
+        digest: Digest,
+    },
+    /// Content is another one than was asked for.
+    #[error("the registry sent something else for {digest} of `{reference}`; nothing of it was kept")]
+    OtherContent {
+        /// The reference.
+        reference: String,
+        /// The digest that was asked for.
+        digest: Digest,
+    },
+    /// The manifest is not one of a module.
+    #[error("`{reference}` cannot be used")]
+    Manifest {
+        /// The reference.
+        reference: String,
+        /// The cause.
+        #[source]
+        source: ManifestError,
+    },
+    /// The module is too large.
+    #[error("the module `{reference}` has {size} bytes; a module may have {max} (--max-module)")]
+    TooLarge {
+        /// The reference.
+        reference: String,
+        /// Its size.
+        size: u64,
+        /// The bound.
+        max: u64,
+    },
+}
+
+/// A pull of one module.
+#[derive(Debug)]
+pub struct Pull<'a> {
+    /// Where content is kept.
+    pub store: &'a ModuleStore,
+    /// The module.
+    pub reference: &'a Reference,
+    /// Maximum size of a module in bytes.
+    pub max_module: u64,
+}
+
+impl Pull<'_> {
+    /// Pulls the module. `progress` is told the number of bytes so far, and of all.
+    ///
+    /// # Errors
+    ///
+    /// The transfer fails, the registry lies, or it is not a module.
+    pub fn run(&self, session: &mut Session, progress: &mut dyn FnMut(u64, u64)) -> Result<PulledModule, PullError> {
+        let bytes = self.manifest(session)?;
+        let unusable = |source| PullError::Manifest { reference: self.reference.to_string(), source };
+        let manifest = Manifest::parse(&bytes).map_err(unusable)?;
+        let module = manifest.module().map_err(unusable)?;
+        let digest = Digest::of(&bytes);
+        self.layout().create()?;
+        self.config(session, &manifest.config)?;
+        self.module(session, module, progress)?;
+        let signatures = self.signatures(session, &digest)?;
+        self.layout().add(&bytes)?;
+        let count = signatures.len();
+        let own = (described(&manifest, &bytes), Some(self.reference.without_scheme()));
+        let others = signatures.into_iter().map(|signature| (signature, None));
+        self.layout().add_to_index(&others.chain([own]).collect::<Vec<_>>())?;
+        self.store.write_signatures(&digest, &module.digest)?;
+        let (module, annotations) = (module.clone(), manifest.annotations.clone());
+        Ok(PulledModule { manifest: digest, module, annotations, signatures: count })
+    }
+
+    fn layout(&self) -> &Layout {
+        self.store.layout()
+    }
+
+    fn manifest(&self, session: &mut Session) -> Result<Vec<u8>, PullError> {
+        let Reference { tag, digest, .. } = self.reference;
+        let wanted = digest.as_ref().map(Digest::as_str).or(tag.as_deref()).unwrap_or_default();
+        let bytes = session.manifest(wanted, MAX_MANIFEST)?;
+        let bytes = bytes.ok_or_else(|| PullError::NotFound(self.reference.to_string()))?;
+        match digest {
+            Some(digest) => self.checked(digest, bytes),
+            None => Ok(bytes),
+        }
+    }
+
+    /// Pulls the configuration, so that the layout has all that the manifest names.
+    fn config(&self, session: &mut Session, config: &Descriptor) -> Result<(), PullError> {
+        if !self.layout().has(config) {
+            let bytes = self.small(session, config, MAX_CONFIG)?;
+            self.layout().add(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Pulls the content of the module, unless it is there.
+    fn module(
+        &self,
+        session: &mut Session,
+        module: &Descriptor,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), PullError> {
+        let Descriptor { digest, size, .. } = module;
+        if *size > self.max_module {
+            let (reference, max) = (self.reference.to_string(), self.max_module);
+            return Err(PullError::TooLarge { reference, size: *size, max });
+        }
+        if self.layout().has(module) && self.layout().read(digest, *size).is_ok() {
+            return Ok(());
+        }
+        let mut blob: BlobWriter = self.layout().begin()?;
+        let mut take = |piece: &[u8]| {
+            if blob.size() + piece.len() as u64 > *size {
+                return Err(io::Error::other(format!("it is longer than the {size} bytes that its manifest says")));
+            }
+            blob.write_all(piece)?;
+            progress(blob.size(), *size);
+            Ok(())
+        };
+        let is_there = session.blob(digest, *size, &mut take)?;
+        if !is_there {
+            return Err(PullError::Incomplete { reference: self.reference.to_string(), digest: digest.clone() });
+        }
+        if blob.size() != *size || blob.digest() != *digest {
+            return Err(self.other(digest));
+        }
+        self.layout().finish(blob)?;
+        Ok(())
+    }
+
+    /// Pulls the signature files of a manifest, and keeps them. Returns their manifests.
+    fn signatures(&self, session: &mut Session, subject: &Digest) -> Result<Vec<Descriptor>, PullError> {
+        let index = match session.referrers(subject, MAX_MANIFEST)? {
+            Some(index) => Some(index),
+            // Registries from before version 1.1 of the specification have the index under a tag.
+            None => session.manifest(&fallback_tag(subject), MAX_MANIFEST)?,
+        };
+        let Some(index) = index else { return Ok(Vec::new()) };
+        let unusable = |source| PullError::Manifest { reference: format!("the signatures of {subject}"), source };
+        let index = Index::parse(&index).map_err(unusable)?;
+        let is_signature = |manifest: &&Descriptor| {
+            manifest.media_type == MANIFEST
+                && manifest.artifact_type.as_deref().is_none_or(|found| found == SIGNATURE_ARTIFACT)
+        };
+        let mut kept = Vec::new();
+        for listed in index.manifests.iter().filter(is_signature).take(MAX_SIGNATURES) {
+            kept.extend(self.signature(session, listed, subject)?);
+        }
+        Ok(kept)
+    }
+
+    fn signature(
+        &self,
+        session: &mut Session,
+        listed: &Descriptor,
+        subject: &Digest,
+    ) -> Result<Option<Descriptor>, PullError> {
+        let missing = || PullError::Incomplete { reference: self.reference.to_string(), digest: listed.digest.clone() };
+        let bytes = session.manifest(listed.digest.as_str(), MAX_MANIFEST)?.ok_or_else(missing)?;
+        let bytes = self.checked(&listed.digest, bytes)?;
+        // What is listed can be any artifact.
+        let Ok(manifest) = Manifest::parse(&bytes) else { return Ok(None) };
+        let Some(layer) = manifest.signature_of(subject) else { return Ok(None) };
+        let file = self.small(session, layer, MAX_SIGNATURE_FILE)?;
+        self.config(session, &manifest.config)?;
+        self.layout().add(&file)?;
+        self.layout().add(&bytes)?;
+        Ok(Some(described(&manifest, &bytes)))
+    }
+
+    /// Fetches a small blob, and checks it.
+    fn small(&self, session: &mut Session, content: &Descriptor, max: u64) -> Result<Vec<u8>, PullError> {
+        let reference = || self.reference.to_string();
+        let Descriptor { digest, size, .. } = content;
+        if *size > max {
+            return Err(LayoutError::TooLarge { path: self.layout().path(digest), max }.into());
+        }
+        let missing = || PullError::Incomplete { reference: reference(), digest: digest.clone() };
+        let bytes = session.small_blob(digest, *size)?.ok_or_else(missing)?;
+        self.checked(digest, bytes)
+    }
+
+    fn checked(&self, digest: &Digest, bytes: Vec<u8>) -> Result<Vec<u8>, PullError> {
+        if Digest::of(&bytes) == *digest { Ok(bytes) } else { Err(self.other(digest)) }
+    }
+
+    fn other(&self, digest: &Digest) -> PullError {
+        PullError::OtherContent { reference: self.reference.to_string(), digest: digest.clone() }
+    }
+}
+
+/// Returns the tag of the index of what has a manifest as its subject (OCI distribution specification 1.1, "Referrers Tag
+/// Schema").
+pub(crate) fn fallback_tag(subject: &Digest) -> String {
+    format!("sha256-{}", subject.hex())
+}
