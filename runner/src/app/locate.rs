@@ -1,10 +1,13 @@
 //! Reads a module's file: regular files only, up to a limit. `library` finds the file.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use crate::app::module_digest::module_digest;
 
 /// Largest module file that is read; a Python interpreter as a component has 20 MB.
 pub const MAX_MODULE: u64 = 256 << 20;
@@ -27,6 +30,9 @@ pub enum LocateError {
     /// The file is too large.
     #[error("`{}` is longer than the limit of {MAX_MODULE} bytes for a module", .0.display())]
     TooLarge(PathBuf),
+    /// The file is named by a digest, and has other content.
+    #[error("`{}` is damaged: its content has another digest than its name says; remove it, and pull the module again", .0.display())]
+    Damaged(PathBuf),
     /// The file changed after modbox had opened it.
     #[error("the module `{}` changed while it was being read; run it again", .0.display())]
     Changed(PathBuf),
@@ -48,7 +54,18 @@ pub enum LocateError {
 /// A file that is not regular, too large, or cannot be read.
 pub fn read(path: &Path) -> Result<ModuleFile, LocateError> {
     let (file, metadata) = open(path)?;
-    Ok(ModuleFile { path: path.to_owned(), bytes: contents(path, &file, &metadata)? })
+    let bytes = contents(path, &file, &metadata)?;
+    check_name(path, || module_digest(&bytes))?;
+    Ok(ModuleFile { path: path.to_owned(), bytes })
+}
+
+/// Refuses content that is not what the path says, if that is one of content by its digest: in the folder `blobs/sha256` of
+/// an OCI image layout, as the store of pulled modules is one.
+pub(super) fn check_name<T: AsRef<str>>(path: &Path, digest: impl FnOnce() -> T) -> Result<(), LocateError> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let is_digest = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_blob = is_digest && path.parent().is_some_and(|folder| folder.ends_with("blobs/sha256"));
+    if is_blob && digest().as_ref() != name { Err(LocateError::Damaged(path.to_owned())) } else { Ok(()) }
 }
 
 /// Opens a module's file, after checking its type and size.

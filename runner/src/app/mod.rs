@@ -30,6 +30,7 @@ pub mod locate;
 mod metadata;
 mod missing_grant;
 mod module;
+mod module_digest;
 mod native;
 mod observed_variables;
 mod path_uses;
@@ -71,7 +72,8 @@ pub use self::layered::{
 };
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
-pub use self::module::{Module, digest, module_digest, wasm_bytes};
+pub use self::module::Module;
+pub use self::module_digest::{digest, module_digest, wasm_bytes};
 pub use self::program::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{
     Answer, Catalogue, Managed, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Unmanaged,

@@ -1,6 +1,5 @@
 //! A loaded module, ready to run once or many times.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
@@ -14,13 +13,13 @@ use modbox_kinds::detect::{self, DetectError, Detection};
 use modbox_providers::Metadata as ProviderMetadata;
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
 use modbox_wasm::CompileCache;
-use sha2::{Digest, Sha256};
 
 use crate::app::cached_module::CachedModule;
 use crate::app::documentation::{self, FragmentFolders};
 use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
 use crate::app::metadata::WasmInfo;
+use crate::app::module_digest::digest;
 use crate::app::path_uses::{ModuleTable, qualified_name};
 use crate::app::provider::section;
 use crate::app::resident_module::ResidentModule;
@@ -117,10 +116,12 @@ impl Module {
         if let Some(cached) = cache.and_then(|cache| CachedModule::recall(cache, &before))
             && let Some(detection) = cached.detection()
         {
+            locate::check_name(path, || &cached.digest)?;
             return Ok(Self::from_cache(path, file, cached, detection));
         }
         let bytes = locate::contents(path, &file, &metadata)?;
         let module = Self::new(ModuleFile { path: path.to_owned(), bytes }, kind);
+        locate::check_name(path, || module.digest())?;
         // If the file changed while it was read, the fingerprint is not that of these bytes.
         let unchanged = file.metadata().is_ok_and(|after| FileFingerprint::from(&after) == before);
         if let Some(cache) = cache.filter(|_| unchanged) {
@@ -263,25 +264,4 @@ impl Module {
         };
         self.metadata.get_or_init(read).as_ref()
     }
-}
-
-/// Returns the SHA-256 of a module in hex, by which policies and caches identify it.
-#[must_use]
-pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-/// Returns the digest of a module's file, in hex; that of a wasm module excludes a `#!` line.
-#[must_use]
-pub fn module_digest(bytes: &[u8]) -> String {
-    digest(wasm_bytes(bytes).unwrap_or(bytes))
-}
-
-/// Returns the wasm binary in a module's file, without a `#!` line; `None` for other kinds.
-#[must_use]
-pub fn wasm_bytes(bytes: &[u8]) -> Option<&[u8]> {
-    detect::detect(bytes).is_ok_and(|found| found.kind.is_wasm()).then(|| modbox_kinds::skip_shebang(bytes))
 }

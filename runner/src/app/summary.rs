@@ -6,7 +6,7 @@ use modbox_vocabulary::error_chain;
 
 use crate::app::documentation::short_description;
 use crate::app::metadata::WasmInfo;
-use crate::app::module::{module_digest, wasm_bytes};
+use crate::app::module_digest::{module_digest, wasm_bytes};
 use crate::app::provider::section;
 use crate::app::python::read_bounded;
 use crate::app::{library::ListedModule, locate};

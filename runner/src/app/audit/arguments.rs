@@ -5,7 +5,8 @@ use modbox_contract::args::RESERVED_PREFIX;
 use modbox_python_json::{Dict, Value, encode};
 
 use crate::app::metadata::WasmInfo;
-use crate::app::module::{Module, digest};
+use crate::app::module::Module;
+use crate::app::module_digest::digest;
 
 /// Text in place of arguments that must not be shown.
 pub(super) const MASKED: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";

@@ -17,7 +17,8 @@ use serde::Serialize;
 use crate::app::audit::actor::Actor;
 use crate::app::audit::arguments::{self, MASKED, shortened};
 use crate::app::layered::{CommitReport, CommitState, EffectReport, Remark};
-use crate::app::module::{Module, digest};
+use crate::app::module::Module;
+use crate::app::module_digest::digest;
 use crate::app::report::{CENSORED, Report, RunUser};
 use crate::app::request::{Arguments, RunRequest};
 
