@@ -17,6 +17,8 @@ pub(crate) struct Environment {
     pub(crate) temp_dir: PathBuf,
     /// The user's cache folder; `None` when the user has no home.
     pub(crate) cache_dir: Option<PathBuf>,
+    /// The user's folder for data; `None` when the user has no home.
+    pub(crate) data_dir: Option<PathBuf>,
     /// The policy files that apply to every run, the system's first.
     pub(crate) policy_files: Vec<PathBuf>,
     /// Folders of `MODBOX_LIBRARY`.
@@ -36,7 +38,7 @@ impl Environment {
     ///
     /// The working directory does not exist any more.
     pub(crate) fn of_process() -> io::Result<Self> {
-        let (cache, config) = own_folders(rustix::process::geteuid().as_raw());
+        let OwnFolders { cache, config, data } = own_folders(rustix::process::geteuid().as_raw());
         let user_policy = config.map(|config| config.join("modbox/policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
         // Skip empty entries: they would mean the working directory, which an empty variable is not meant to name.
@@ -51,6 +53,7 @@ impl Environment {
             temp_dir: cwd.join(temp_dir()),
             cwd,
             cache_dir: cache.map(|cache| cache.join("modbox")),
+            data_dir: data.map(|data| data.join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
             library: folders("MODBOX_LIBRARY"),
             installed_library: env::current_exe().ok().and_then(|program| installed_library(&program)),
@@ -70,24 +73,34 @@ impl Environment {
     }
 }
 
-/// Returns the folders for caches and configuration of a user, if it has a home.
+/// Folders of a user, if it has a home.
+#[derive(Default)]
+struct OwnFolders {
+    cache: Option<PathBuf>,
+    config: Option<PathBuf>,
+    data: Option<PathBuf>,
+}
+
+/// Returns the folders for caches, configuration and data of a user.
 ///
 /// After `sudo`, `HOME` and `XDG_CACHE_HOME` may still name folders of the login user. A cache there would be closed to that
 /// user, and a policy file there is that user's own. A folder that `XDG_CONFIG_HOME` names is named on purpose.
-fn own_folders(uid: u32) -> (Option<PathBuf>, Option<PathBuf>) {
-    let Ok(base) = etcetera::choose_base_strategy() else { return (None, None) };
-    let (cache, config) = (base.cache_dir(), base.config_dir());
+fn own_folders(uid: u32) -> OwnFolders {
+    let Ok(base) = etcetera::choose_base_strategy() else { return OwnFolders::default() };
+    let (cache, config, data) = (base.cache_dir(), base.config_dir(), base.data_dir());
     let is_below_home = config == base.home_dir().join(".config");
     let home = || {
         let user = modbox_policy::find_user(&uid.to_string()).ok().flatten();
         user.map(|user| user.home).filter(|home| !is_of_another(home, uid))
     };
     let cache = if is_of_another(&cache, uid) { home().map(|home| home.join(".cache")) } else { Some(cache) };
+    let own_data = || home().map(|home| home.join(".local/share"));
+    let data = if is_of_another(&data, uid) { own_data() } else { Some(data) };
     let config = match is_below_home && is_of_another(base.home_dir(), uid) {
         true => home().map(|home| home.join(".config")),
         false => Some(config),
     };
-    (cache, config)
+    OwnFolders { cache, config, data }
 }
 
 /// Says whether what exists of a path is neither a user's nor root's.

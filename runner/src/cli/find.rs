@@ -16,6 +16,7 @@ use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
+use crate::cli::registry::{ReferenceLookup, is_reference};
 use crate::cli::{settings, standard};
 
 /// How the modules of a command are looked up, resolved from its switches and the environment.
@@ -26,6 +27,7 @@ pub(crate) struct Lookup {
     pub(crate) python: PythonConfig,
     /// Programs to start instead of an interpreter, by the interpreter's base name.
     pub(crate) interpreters: BTreeMap<String, String>,
+    references: ReferenceLookup,
 }
 
 impl Lookup {
@@ -41,6 +43,7 @@ impl Lookup {
             module_path: args.module_path.clone(),
             python: settings::python(environment, args, module_utils, form).or_usage()?,
             interpreters: settings::interpreters(environment, &args.interpreter).or_usage()?,
+            references: ReferenceLookup::new(context, args),
         })
     }
 
@@ -52,6 +55,9 @@ impl Lookup {
     /// Returns a module's file. Starts no program: the file of a project is the component of its last build, which must
     /// be up to date.
     pub(crate) fn find(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
+        if is_reference(module) {
+            return self.references.find(context, module);
+        }
         match self.locate(context, module)? {
             Located::File(found) => Ok(found),
             Located::Own(name) => {
@@ -67,6 +73,9 @@ impl Lookup {
 
     /// Returns a module's file. Builds the file first when the module is a project whose component is stale.
     pub(crate) fn find_or_build(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
+        if is_reference(module) {
+            return self.references.find(context, module);
+        }
         match self.locate(context, module)? {
             Located::File(found) => Ok(found),
             Located::Own(name) => Ok(FoundModule::at(standard::build_if_stale(context, &name)?, module)),

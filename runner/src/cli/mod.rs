@@ -28,6 +28,7 @@ mod job_summary;
 mod layered;
 mod layered_play;
 mod logging;
+mod module_store;
 mod output;
 mod pager;
 mod perform;
@@ -35,6 +36,7 @@ mod play;
 mod playbook_program;
 mod python_program;
 mod python_rule;
+mod registry;
 mod resource_output;
 mod roles;
 mod runner;
@@ -183,6 +185,12 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
             commands::policy::run(context, &args.command, &show.map(argument_order).unwrap_or_default())
         }
+        Command::Pull(args) => commands::pull::run(context, &args),
+        Command::Install(args) => commands::install::run(context, &args),
+        Command::Update(args) => commands::update::run(context, &args),
+        Command::Save(args) => commands::save::run(context, &args),
+        Command::Load(args) => commands::load::run(context, &args),
+        Command::Push(args) => commands::push::run(context, &args),
         Command::Sign(args) => commands::sign::run(context, &args),
         Command::Verify(args) => commands::verify::run(context, &args),
         Command::Doctor(args) => commands::doctor::run(context, &args),

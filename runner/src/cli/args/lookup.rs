@@ -16,7 +16,16 @@ pub(crate) struct LookupArgs {
     /// NAME. Repeatable.
     #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter)]
     pub(crate) interpreter: Vec<(String, String)>,
+    /// Look up tags of `oci://` references in this lock file [default: modbox.lock].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
+    /// Use only modules that were pulled before.
+    #[arg(long)]
+    pub(crate) offline: bool,
 }
+
+/// Name of the lock file, in the working directory.
+pub(crate) const LOCK_FILE: &str = "modbox.lock";
 
 /// Parses `NAME=PATH`, or the path of a Python interpreter.
 pub(crate) fn parse_interpreter(pair: &str) -> Result<(String, String), String> {

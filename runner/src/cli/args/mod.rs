@@ -16,6 +16,7 @@ mod play;
 mod policy;
 mod providers;
 mod python;
+mod registry;
 mod resource;
 mod rules;
 mod signing;
@@ -43,11 +44,12 @@ pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
 pub(crate) use self::layers::LayerArgs;
 pub(crate) use self::list::ListArgs;
-pub(crate) use self::lookup::{LookupArgs, parse_interpreter};
+pub(crate) use self::lookup::{LOCK_FILE, LookupArgs, parse_interpreter};
 pub(crate) use self::play::{PlayArgs, PlayFormat, Preference, TemplateArgs};
 pub(crate) use self::policy::{PolicyArgs, PolicyCommand, ShowArgs, SuggestionKey};
 pub(crate) use self::providers::ProviderArgs;
 pub(crate) use self::python::{AnsiballzForm, AssembleArgs, PythonArgs};
+pub(crate) use self::registry::{InstallArgs, LoadArgs, PullArgs, PushArgs, RegistryArgs, SaveArgs, UpdateArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 pub(crate) use self::rules::{GrantArgs, LimitArgs};
 pub(crate) use self::signing::{SignArgs, VerifyArgs};
@@ -111,6 +113,18 @@ pub(crate) enum Command {
     New(Late<NewArgs>),
     /// Make a collection of Ansible from component modules.
     Collection(Late<CollectionArgs>),
+    /// Bring modules from registries.
+    Pull(Late<PullArgs>),
+    /// Put modules from registries into the user's library.
+    Install(Late<InstallArgs>),
+    /// Move the lock file to what tags stand for now.
+    Update(Late<UpdateArgs>),
+    /// Send a module to a registry.
+    Push(Late<PushArgs>),
+    /// Write modules with their signatures to one file, to carry them.
+    Save(Late<SaveArgs>),
+    /// Read modules from a file that `save` wrote.
+    Load(Late<LoadArgs>),
     /// Sign modules with an SSH key.
     Sign(Late<SignArgs>),
     /// Show who signed a module.

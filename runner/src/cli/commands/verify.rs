@@ -7,11 +7,12 @@ use modbox_policy::{Ceiling, MergedPolicy, ModuleSignature, TrustStanding, merge
 use modbox_python_json::{Value, encode, to_value};
 
 use crate::app::{locate, module_digest};
-use crate::cli::args::{GrantArgs, LimitArgs, VerifyArgs};
+use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output::{self, clean_line};
+use crate::cli::registry::is_reference;
 use crate::cli::settings::{ModuleIdentity, Settings, Trust};
 
 /// Verifies the modules, and prints a verdict on each.
@@ -23,10 +24,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Fa
             let revoked = args.revoked.as_deref().map(|path| environment.absolute(path));
             Trust::of_keys(&environment.absolute(signers), args.signer.as_deref(), revoked.as_deref()).or_usage()?
         }
-        None => {
-            let grants = GrantArgs { policy: args.policy.clone(), ..GrantArgs::default() };
-            Settings::load(&context.environment, &grants, &LimitArgs::default()).or_usage()?.into_trust()
-        }
+        None => Settings::trust_of(&context.environment, &args.policy).or_usage()?,
     };
     if trust.is_empty() {
         let message = "no key counts: give a file of keys with `--signers`, or name one as `signers` in the section `trust` \
@@ -41,9 +39,10 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Fa
         let identity = ModuleIdentity { name: &found.name, digest: &digest, path: &found.path, signature: None };
         let standing = trust.standing(Some(identity));
         counts &= is_good(&standing);
+        let shown = if is_reference(module) { module.as_path() } else { &found.path };
         let text = match args.json {
-            true => encode(&to_json(&found.path, &digest, &standing)),
-            false => to_text(&found.path, &digest, &standing),
+            true => encode(&to_json(shown, &digest, &standing)),
+            false => to_text(shown, &digest, &standing),
         };
         output::print_line(text.trim_end()).or_internal()?;
     }

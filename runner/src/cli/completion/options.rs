@@ -71,7 +71,7 @@ fn metadata(word: &OsString) -> Option<Metadata> {
         return None;
     }
     let context = context()?;
-    let lookup = Lookup::new(&context, &LookupArgs::default()).ok()?;
+    let lookup = Lookup::new(&context, &LookupArgs { offline: true, ..LookupArgs::default() }).ok()?;
     let found = lookup.find(&context, Path::new(word)).ok()?;
     let file = locate::read(&found.path).ok()?;
     match wasm_bytes(&file.bytes) {

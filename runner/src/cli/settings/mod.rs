@@ -27,6 +27,7 @@ use crate::app::library::Place;
 use crate::app::{locate, module_digest, reaches_out};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
+use crate::cli::module_store::{module_store, user_library};
 
 /// The rules for all modules and for single ones, from policy files and the command line.
 pub(crate) struct Settings {
@@ -86,6 +87,8 @@ impl Settings {
                 anyhow::bail!("failed to find the policy file `{}`", path.display());
             }
         }
+        // A user without a home has pulled nothing.
+        settings.trust.add_folders(module_store(environment).ok().map(|store| store.signatures()));
         settings.switches = switches::rules(environment, grants, limits)?;
         // Report contradictions before a module is looked up.
         settings.for_every_module()?;
@@ -134,9 +137,14 @@ impl Settings {
         }
     }
 
-    /// Returns the trust rules.
-    pub(crate) fn into_trust(self) -> Trust {
-        self.trust
+    /// Reads the trust rules of the policy files, and of these.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load`].
+    pub(crate) fn trust_of(environment: &Environment, policy: &[PathBuf]) -> anyhow::Result<Trust> {
+        let grants = GrantArgs { policy: policy.to_vec(), ..GrantArgs::default() };
+        Ok(Self::load(environment, &grants, &LimitArgs::default())?.trust)
     }
 
     /// Makes paths grant nothing that a play makes from results of modules.
@@ -311,6 +319,8 @@ pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec
         place("--module-path", "none", module_path),
         place("$MODBOX_LIBRARY", "unset", &environment.library),
     ];
+    let own = user_library(environment).filter(|folder| folder.is_dir());
+    places.extend(own.map(|folder| place("the user's library", "none", &[folder])));
     let installed = environment.installed_library.iter();
     places.extend(installed.map(|folder| place("the installed library", "none", std::slice::from_ref(folder))));
     places
@@ -329,6 +339,7 @@ mod tests {
             cache_dir: None,
             policy_files: vec![dir.join("system.yaml"), dir.join("user.yaml")],
             library: Vec::new(),
+            data_dir: None,
             installed_library: None,
             module_utils: Vec::new(),
             variables: vec![("STAGE".into(), "test".into())],

@@ -144,6 +144,11 @@ impl Trust {
         Revocations::parse(&text).with_context(|| format!("the file of revocations `{}`", path.display()))
     }
 
+    /// Adds folders of signature files, after those of the policy files.
+    pub(crate) fn add_folders(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
+        self.folders.extend(folders);
+    }
+
     /// Returns whether no policy file has trust rules.
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -184,6 +189,10 @@ impl Trust {
             return Ok(text.as_bytes().to_vec());
         }
         let in_folder = |folder: &PathBuf| read_signature(&folder.join(module.digest)).ok();
+        if module.path.parent().is_some_and(|folder| folder.ends_with("blobs/sha256")) {
+            let missing = || "no signature of it came with it from its registry".to_owned();
+            return self.folders.iter().find_map(in_folder).ok_or_else(missing);
+        }
         read_signature(module.path).or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason))
     }
 

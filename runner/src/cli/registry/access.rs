@@ -1,0 +1,65 @@
+//! Sessions with registries, by the switches and the environment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::bail;
+use modbox_registry::reference::Repository;
+use modbox_registry::session::{Session, SessionSettings};
+
+use crate::cli::args::RegistryArgs;
+use crate::cli::context::Context;
+use crate::cli::registry::{authorities, logins};
+
+/// Time limit for a module. At 1 MB a second, half of a gigabyte comes in it.
+const TIMEOUT: Duration = Duration::from_mins(10);
+
+/// How this user speaks with registries.
+pub(crate) struct RegistryAccess<'a> {
+    context: &'a Context,
+    plain: Vec<String>,
+    authorities: Option<PathBuf>,
+    timeout: Duration,
+}
+
+impl<'a> RegistryAccess<'a> {
+    /// Resolves the switches.
+    pub(crate) fn new(context: &'a Context, args: &RegistryArgs) -> Self {
+        let variable = context.environment.variable("MODBOX_PLAIN_HTTP").and_then(|hosts| hosts.to_str());
+        let hosts = variable.into_iter().flat_map(|hosts| hosts.split(',')).map(str::trim);
+        let named = args.plain_http.iter().map(String::as_str);
+        let plain = hosts.chain(named).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+        Self { context, plain, authorities: args.ca.clone(), timeout: args.timeout.unwrap_or(TIMEOUT) }
+    }
+
+    /// Opens a session with a repository.
+    ///
+    /// # Errors
+    ///
+    /// A file of certificates or logins is wrong, or the worker cannot be started.
+    pub(crate) fn open(&self, repository: &Repository) -> anyhow::Result<Session> {
+        let environment = &self.context.environment;
+        let is_plain = self.is_plain(&repository.host);
+        let authorities = match is_plain {
+            true => Vec::new(),
+            false => authorities::read(environment, self.authorities.as_deref())?,
+        };
+        if !is_plain && authorities.is_empty() {
+            bail!("no authorities are known that vouch for servers: install `ca-certificates`, or name a file by --ca");
+        }
+        let settings = SessionSettings {
+            workers: &self.context.workers,
+            is_plain,
+            authorities: &authorities,
+            credentials: logins::files(environment).find(&repository.host, &repository.name)?,
+            timeout: self.timeout,
+        };
+        Ok(Session::open(settings, repository)?)
+    }
+
+    /// Returns whether a registry is spoken with without TLS.
+    fn is_plain(&self, host: &str) -> bool {
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        self.plain.iter().any(|plain| plain == host || plain == name)
+    }
+}

@@ -1,0 +1,122 @@
+//! The module that a reference names: in the store, by the digest in the reference or by the lock file.
+//!
+//! A tag alone names nothing here: its owner can move it. What is missing in the store is pulled by its digest, unless the
+//! network is not to be used. The loader checks the content against its name; see `locate`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use modbox_registry::digest::Digest;
+use modbox_registry::lock_file::LockFile;
+use modbox_registry::manifest::Descriptor;
+use modbox_registry::module_store::ModuleStore;
+use modbox_registry::pull::Pull;
+use modbox_registry::reference::{self, Reference};
+
+use crate::app::library::FoundModule;
+use crate::app::locate::MAX_MODULE;
+use crate::cli::args::{LOCK_FILE, LookupArgs, RegistryArgs};
+use crate::cli::context::Context;
+use crate::cli::exit::{Failure, OrExit};
+use crate::cli::module_store::module_store;
+use crate::cli::registry::access::RegistryAccess;
+use crate::cli::registry::progress::TransferBar;
+
+/// How references are looked up.
+#[derive(Debug, Clone)]
+pub(crate) struct ReferenceLookup {
+    lock: PathBuf,
+    is_offline: bool,
+}
+
+/// Returns whether the word for a module is a reference.
+pub(crate) fn is_reference(module: &Path) -> bool {
+    module.to_str().is_some_and(reference::is_reference)
+}
+
+impl ReferenceLookup {
+    /// Resolves the switches.
+    pub(crate) fn new(context: &Context, args: &LookupArgs) -> Self {
+        let lock = args.lock.as_deref().unwrap_or_else(|| Path::new(LOCK_FILE));
+        Self { lock: context.environment.absolute(lock), is_offline: args.offline }
+    }
+
+    /// Returns the module that a reference names.
+    ///
+    /// # Errors
+    ///
+    /// It is not a reference, the lock file does not have its tag, or it can neither be found nor pulled.
+    pub(crate) fn find(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
+        let reference: Reference = module.to_string_lossy().parse().or_usage()?;
+        let store = module_store(&context.environment).or_unavailable()?;
+        let (_, content) = self.resolve(context, &store, &reference).or_unavailable()?;
+        let name = reference.repository.name.rsplit('/').next().unwrap_or_default().to_owned();
+        Ok(FoundModule {
+            path: store.layout().path(&content.digest),
+            name: reference.repository.to_string(),
+            task_name: name,
+            deprecations: Vec::new(),
+        })
+    }
+
+    /// Returns a reference with its digest, and the content of its module, which is then in the store.
+    ///
+    /// # Errors
+    ///
+    /// The lock file does not have its tag, or it can neither be found nor pulled.
+    pub(crate) fn resolve(
+        &self,
+        context: &Context,
+        store: &ModuleStore,
+        reference: &Reference,
+    ) -> anyhow::Result<(Reference, Descriptor)> {
+        let pinned = self.pinned(reference)?;
+        let content = match stored(store, &pinned) {
+            Some(content) => content,
+            None => self.pull(context, store, &pinned)?,
+        };
+        Ok((pinned, content))
+    }
+
+    /// Returns the tags of the lock file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub(crate) fn locked(&self) -> anyhow::Result<Vec<Reference>> {
+        Ok(LockFile::read(&self.lock)?.iter().map(|(reference, _)| reference.clone()).collect())
+    }
+
+    /// Returns a reference with a digest: its own, or that of the lock file.
+    fn pinned(&self, reference: &Reference) -> anyhow::Result<Reference> {
+        if reference.digest.is_some() {
+            return Ok(reference.clone());
+        }
+        let locked = LockFile::read(&self.lock)?.get(reference).map(|locked| locked.manifest.clone());
+        let missing = || {
+            format!(
+                "`{}` does not say which module `{reference}` is; run `modbox pull {reference}` once, or add the digest",
+                self.lock.display()
+            )
+        };
+        Ok(Reference { digest: Some(locked.with_context(missing)?), ..reference.clone() })
+    }
+
+    fn pull(&self, context: &Context, store: &ModuleStore, reference: &Reference) -> anyhow::Result<Descriptor> {
+        if self.is_offline {
+            bail!("`{reference}` is not in the store, and --offline says not to pull it");
+        }
+        let access = RegistryAccess::new(context, &RegistryArgs::default());
+        let mut session = access.open(&reference.repository)?;
+        let bar = TransferBar::new(&reference.to_string());
+        let pull = Pull { store, reference, max_module: MAX_MODULE };
+        Ok(pull.run(&mut session, &mut |done, all| bar.show(done, all))?.module)
+    }
+}
+
+/// Returns the content of a module that is in the store.
+fn stored(store: &ModuleStore, reference: &Reference) -> Option<Descriptor> {
+    let digest: &Digest = reference.digest.as_ref()?;
+    let (manifest, _) = store.layout().manifest(digest).ok()?;
+    manifest.module().ok().filter(|module| store.layout().has(module)).cloned()
+}

@@ -1,0 +1,86 @@
+//! The user's library: puts modules of the store into it, with their signatures.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use modbox_registry::module_store::ModuleStore;
+use modbox_registry::reference::Reference;
+
+use crate::cli::args::LOCK_FILE;
+use crate::cli::environment::Environment;
+use crate::cli::module_store::user_library;
+use crate::cli::registry::judged::JudgedModule;
+use crate::cli::settings::{read_signature, signature_path};
+use crate::cli::whole_file;
+
+/// Permissions of the files.
+const MODE: u32 = 0o644;
+
+/// The user's library.
+pub(crate) struct UserLibrary {
+    folder: PathBuf,
+}
+
+impl UserLibrary {
+    /// Returns the library, which need not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// The user has no home.
+    pub(crate) fn of(environment: &Environment) -> anyhow::Result<Self> {
+        let folder = user_library(environment);
+        Ok(Self { folder: folder.context("there is no folder for data: set HOME, or XDG_DATA_HOME")? })
+    }
+
+    /// Returns its lock file.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.folder.join(LOCK_FILE)
+    }
+
+    /// Makes the folder.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made.
+    pub(crate) fn create(&self) -> anyhow::Result<()> {
+        let failed = || format!("failed to make the folder `{}`", self.folder.display());
+        std::fs::create_dir_all(&self.folder).with_context(failed)
+    }
+
+    /// Writes a module and its signature. Returns the path of the module.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read, or a file cannot be written.
+    pub(crate) fn write(&self, store: &ModuleStore, module: &JudgedModule) -> anyhow::Result<PathBuf> {
+        let path = self.path(&module.reference);
+        let bytes = store.layout().read(&module.content.digest, module.content.size)?;
+        let signature = signature_path(&path);
+        // Never a module beside the signature of another one.
+        remove(&signature)?;
+        whole_file::write(&path, MODE, &[&bytes])?;
+        if let Ok(text) = read_signature(&store.signatures().join(module.content.digest.hex())) {
+            whole_file::write(&signature, MODE, &[&text])?;
+        }
+        Ok(path)
+    }
+
+    /// Returns where a module is: by the last part of its name.
+    pub(crate) fn path(&self, reference: &Reference) -> PathBuf {
+        self.folder.join(format!("{}.wasm", plain_name(reference)))
+    }
+}
+
+/// Returns the name by which an installed module is run.
+pub(crate) fn plain_name(reference: &Reference) -> &str {
+    reference.repository.name.rsplit('/').next().unwrap_or_default()
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("failed to remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

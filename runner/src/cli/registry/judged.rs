@@ -1,0 +1,102 @@
+//! Judges modules of the store by the trust rules, before anything else knows of them.
+
+use modbox_argument_spec::Request;
+use modbox_policy::TrustStanding;
+use modbox_registry::digest::Digest;
+use modbox_registry::lock_file::LockedModule;
+use modbox_registry::manifest::Descriptor;
+use modbox_registry::module_store::ModuleStore;
+use modbox_registry::pull::Pull;
+use modbox_registry::reference::Reference;
+
+use crate::app::WasmInfo;
+use crate::app::locate::MAX_MODULE;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output::clean_line;
+use crate::cli::registry::access::RegistryAccess;
+use crate::cli::registry::progress::TransferBar;
+use crate::cli::settings::{ModuleIdentity, Trust};
+
+/// Judges modules of a store.
+pub(crate) struct ModuleJudge<'a> {
+    pub(crate) store: &'a ModuleStore,
+    pub(crate) trust: &'a Trust,
+}
+
+/// A module of the store that the trust rules do not refuse.
+#[derive(Debug)]
+pub(crate) struct JudgedModule {
+    /// The reference, with the digest of the manifest.
+    pub(crate) reference: Reference,
+    /// The content.
+    pub(crate) content: Descriptor,
+    /// The entry for the lock file.
+    pub(crate) locked: LockedModule,
+}
+
+impl ModuleJudge<'_> {
+    /// Pulls a module, and judges it.
+    ///
+    /// # Errors
+    ///
+    /// The registry fails, or the trust rules refuse the module.
+    pub(crate) fn pull(&self, access: &RegistryAccess<'_>, reference: &Reference) -> Result<JudgedModule, Failure> {
+        let mut session = access.open(&reference.repository).or_unavailable()?;
+        let bar = TransferBar::new(&reference.to_string());
+        let pull = Pull { store: self.store, reference, max_module: MAX_MODULE };
+        let pulled = pull.run(&mut session, &mut |done, all| bar.show(done, all)).or_unavailable()?;
+        drop(bar);
+        self.judge(reference, pulled.manifest, pulled.module)
+    }
+
+    /// Judges a module with this manifest and content.
+    ///
+    /// # Errors
+    ///
+    /// The trust rules refuse it, or it cannot be read.
+    pub(crate) fn judge(
+        &self,
+        reference: &Reference,
+        manifest: Digest,
+        content: Descriptor,
+    ) -> Result<JudgedModule, Failure> {
+        let standing = self.standing(reference, &content.digest);
+        if !standing.refusals.is_empty() {
+            let error = anyhow::anyhow!("the trust rules refuse `{reference}`: {}", standing.refusals.join("; "));
+            return Err(Failure { status: ExitStatus::Denied, error });
+        }
+        let bytes = self.store.layout().read(&content.digest, content.size).or_unavailable()?;
+        let metadata = WasmInfo::parse(&bytes).and_then(|info| info.metadata()).or_unavailable()?;
+        let asked = |request: &Request| format!("{} {}", request.capability, request.subject);
+        let mut requests: Vec<String> =
+            metadata.iter().flat_map(|metadata| metadata.requests.iter().map(asked)).collect();
+        requests.sort();
+        let signature = standing.signature.filter(|signature| signature.verified).unwrap_or_default();
+        let locked = LockedModule {
+            manifest: manifest.clone(),
+            module: content.digest.clone(),
+            version: metadata.map(|metadata| metadata.version).filter(|version| !version.is_empty()),
+            signers: signature.signers,
+            keys: signature.keys,
+            requests,
+        };
+        Ok(JudgedModule { reference: reference.with_digest(manifest), content, locked })
+    }
+
+    fn standing(&self, reference: &Reference, digest: &Digest) -> TrustStanding {
+        let path = self.store.layout().path(digest);
+        let name = reference.repository.to_string();
+        let identity = ModuleIdentity { name: &name, digest: digest.hex(), path: &path, signature: None };
+        self.trust.standing(Some(identity))
+    }
+}
+
+impl JudgedModule {
+    /// Returns the line that commands print: the reference, and who signed the module.
+    pub(crate) fn line(&self) -> String {
+        match self.locked.signers.is_empty() {
+            true => self.reference.to_string(),
+            false => format!("{} signed by {}", self.reference, clean_line(&self.locked.signers.join(", "))),
+        }
+    }
+}
