@@ -88,8 +88,11 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     let link = || rustix::fs::linkat(CWD, &own, CWD, path, AtFlags::SYMLINK_FOLLOW);
     match link() {
         Err(Errno::EXIST) => {
-            // The kernel has no call that links over a name. Who reads in between finds nothing, and pulls again.
-            rustix::fs::unlink(path)?;
+            // Only what is damaged is replaced. Another process can be doing the same.
+            match rustix::fs::unlink(path) {
+                Err(Errno::NOENT) => {}
+                removed => removed?,
+            }
             match link() {
                 Err(Errno::EXIST) => Ok(()),
                 linked => Ok(linked?),

@@ -10,15 +10,17 @@
 //! manifest a reference stood for when it was pulled. This file sends nothing.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use rustix::fs::OFlags;
 
 use crate::blob_writer::BlobWriter;
 use crate::digest::Digest;
 use crate::manifest::{Descriptor, Index, MANIFEST, MAX_MANIFEST, Manifest, ManifestError};
+use crate::regular_file::{self, NotRead};
 
 /// File that makes a folder a layout (OCI image specification 1.1, "Image Layout").
 const VERSION: (&str, &str) = ("oci-layout", "{\"imageLayoutVersion\":\"1.0.0\"}");
@@ -191,12 +193,16 @@ impl Layout {
         BlobWriter::new(&blobs).map_err(failed("write to", &blobs))
     }
 
-    /// Ends to add content.
+    /// Ends to add content. What is there already stays, so that who reads it meanwhile finds it, unless it is damaged.
     ///
     /// # Errors
     ///
     /// It cannot be written.
     pub fn finish(&self, blob: BlobWriter) -> Result<Digest, LayoutError> {
+        let digest = blob.digest();
+        if self.read(&digest, blob.size()).is_ok() {
+            return Ok(digest);
+        }
         blob.finish().map_err(failed("write to", &self.root.join(BLOBS)))
     }
 
@@ -226,20 +232,28 @@ impl Layout {
         Ok(self.index()?.manifests.into_iter().filter_map(named).collect())
     }
 
-    /// Returns the signatures of a manifest.
+    /// Returns the signatures of a manifest. What is damaged or missing is passed over: it vouches for nothing, and a pull
+    /// brings it again.
     ///
     /// # Errors
     ///
-    /// The index or one of them cannot be read.
+    /// The index cannot be read.
     pub fn signatures(&self, subject: &Digest) -> Result<Vec<StoredSignature>, LayoutError> {
-        let mut found = Vec::new();
-        for descriptor in self.index()?.manifests.iter().filter(|descriptor| descriptor.artifact_type.is_some()) {
-            let (manifest, bytes) = self.manifest(&descriptor.digest)?;
-            if let Some(layer) = manifest.signature_of(subject) {
-                found.push(StoredSignature { manifest: bytes, file: self.read(&layer.digest, MAX_MANIFEST)? });
-            }
-        }
-        Ok(found)
+        let index = self.index()?;
+        let artifacts = index.manifests.iter().filter(|listed| listed.artifact_type.is_some());
+        Ok(artifacts.filter_map(|listed| self.signature(&listed.digest, subject)).collect())
+    }
+
+    fn signature(&self, manifest: &Digest, subject: &Digest) -> Option<StoredSignature> {
+        let (manifest, bytes) = self.manifest(manifest).ok()?;
+        let file = self.read(&manifest.signature_of(subject)?.digest, MAX_SIGNATURE_FILE).ok()?;
+        Some(StoredSignature { manifest: bytes, file })
+    }
+
+    /// Returns whether content is there and undamaged.
+    #[must_use]
+    pub fn has_undamaged(&self, content: &Descriptor) -> bool {
+        self.has(content) && self.read(&content.digest, content.size).is_ok()
     }
 
     /// Adds manifests to the index, each with its reference if it has one. A reference that was there moves.
@@ -303,21 +317,14 @@ fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LayoutEr
 
 /// Reads a regular file up to a size. Returns `None` if it is missing.
 fn read_bounded(path: &Path, max: u64) -> Result<Option<Vec<u8>>, LayoutError> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed("open", path))?,
-    };
-    if !file.metadata().map_err(failed("look at", path))?.is_file() {
-        let source = io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file");
-        return Err(failed("read", path)(source));
-    }
-    let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
-    match bytes.len() as u64 > max {
-        true => Err(LayoutError::TooLarge { path: path.to_owned(), max }),
-        false => Ok(Some(bytes)),
+    match regular_file::read(path, max, OFlags::NOFOLLOW) {
+        Ok(found) => Ok(found.map(|(bytes, _)| bytes)),
+        Err(NotRead::Io(source)) => Err(failed("read", path)(source)),
+        Err(NotRead::NotRegular) => {
+            let source = io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file");
+            Err(failed("read", path)(source))
+        }
+        Err(NotRead::TooLarge) => Err(LayoutError::TooLarge { path: path.to_owned(), max }),
     }
 }
 

@@ -28,6 +28,7 @@ pub mod module_store;
 pub mod pull;
 pub mod push;
 pub mod reference;
+mod regular_file;
 pub mod session;
 mod worker;
 

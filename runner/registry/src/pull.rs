@@ -70,6 +70,16 @@ pub enum PullError {
         #[source]
         source: ManifestError,
     },
+    /// What belongs to a module is too large.
+    #[error("{digest}, which the manifest of `{reference}` names, is larger than {max} bytes")]
+    LargeContent {
+        /// The reference.
+        reference: String,
+        /// The content.
+        digest: Digest,
+        /// The bound.
+        max: u64,
+    },
     /// The module is too large.
     #[error("the module `{reference}` has {size} bytes; a module may have {max} (--max-module)")]
     TooLarge {
@@ -111,7 +121,7 @@ impl Pull<'_> {
         let signatures = self.signatures(session, &digest)?;
         self.layout().add(&bytes)?;
         let count = signatures.len();
-        let own = (described(&manifest, &bytes), Some(self.reference.without_scheme()));
+        let own = (described(&manifest, &bytes), Some(self.name()));
         let others = signatures.into_iter().map(|signature| (signature, None));
         self.layout().add_to_index(&others.chain([own]).collect::<Vec<_>>())?;
         self.store.write_signatures(&digest, &module.digest)?;
@@ -121,6 +131,14 @@ impl Pull<'_> {
 
     fn layout(&self) -> &Layout {
         self.store.layout()
+    }
+
+    /// Returns the name in the index: with the tag, as it was written, or else with the digest.
+    fn name(&self) -> String {
+        match &self.reference.tag {
+            Some(_) => self.reference.without_digest().without_scheme(),
+            None => self.reference.without_scheme(),
+        }
     }
 
     fn manifest(&self, session: &mut Session) -> Result<Vec<u8>, PullError> {
@@ -136,7 +154,7 @@ impl Pull<'_> {
 
     /// Pulls the configuration, so that the layout has all that the manifest names.
     fn config(&self, session: &mut Session, config: &Descriptor) -> Result<(), PullError> {
-        if !self.layout().has(config) {
+        if !self.layout().has_undamaged(config) {
             let bytes = self.small(session, config, MAX_CONFIG)?;
             self.layout().add(&bytes)?;
         }
@@ -155,7 +173,7 @@ impl Pull<'_> {
             let (reference, max) = (self.reference.to_string(), self.max_module);
             return Err(PullError::TooLarge { reference, size: *size, max });
         }
-        if self.layout().has(module) && self.layout().read(digest, *size).is_ok() {
+        if self.layout().has_undamaged(module) {
             return Ok(());
         }
         let mut blob: BlobWriter = self.layout().begin()?;
@@ -223,7 +241,7 @@ impl Pull<'_> {
         let reference = || self.reference.to_string();
         let Descriptor { digest, size, .. } = content;
         if *size > max {
-            return Err(LayoutError::TooLarge { path: self.layout().path(digest), max }.into());
+            return Err(PullError::LargeContent { reference: reference(), digest: digest.clone(), max });
         }
         let missing = || PullError::Incomplete { reference: reference(), digest: digest.clone() };
         let bytes = session.small_blob(digest, *size)?.ok_or_else(missing)?;

@@ -3,9 +3,6 @@
 //! Of the settings of docker that the file also has, nothing is read.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -16,6 +13,7 @@ use serde::Deserialize;
 use super::credential::{Credentials, Secret};
 use super::error::{CredentialsError, MAX_FILE};
 use super::registry_key::{RegistryKey, is_hub, server_of};
+use crate::regular_file::{self, NotRead};
 
 /// What the name of a helper's program begins with.
 const PROGRAM: &str = "docker-credential-";
@@ -136,23 +134,12 @@ fn decode(auth: &str) -> Option<(String, Secret)> {
     (!user.is_empty()).then(|| (user.to_owned(), password.trim_matches('\0').to_owned().into()))
 }
 
+/// Reads a file up to its bound. Returns `None` if it is missing.
 fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, CredentialsError> {
-    let failed = |source| CredentialsError::Read { path: path.to_owned(), source };
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        opened => opened.map_err(failed)?,
-    };
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(CredentialsError::NotRegular(path.to_owned()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
-    match bytes.len() as u64 > MAX_FILE {
-        true => Err(CredentialsError::TooLarge(path.to_owned())),
-        false => Ok(Some(bytes)),
+    match regular_file::read(path, MAX_FILE, OFlags::empty()) {
+        Ok(found) => Ok(found.map(|(bytes, _)| bytes)),
+        Err(NotRead::Io(source)) => Err(CredentialsError::Read { path: path.to_owned(), source }),
+        Err(NotRead::NotRegular) => Err(CredentialsError::NotRegular(path.to_owned())),
+        Err(NotRead::TooLarge) => Err(CredentialsError::TooLarge(path.to_owned())),
     }
 }

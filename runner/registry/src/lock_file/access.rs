@@ -4,7 +4,7 @@
 //! one in its place. So a reader needs no lock: it finds the old content or the new one.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use super::format::{LockFile, LockFileError};
+use crate::regular_file::{self, NotRead};
 
 /// Maximum size of the file, in bytes: some ten thousand modules.
 const MAX_FILE: u64 = 4 << 20;
@@ -122,21 +123,13 @@ impl LockFile {
 
 /// Reads a file. Returns its permissions as well, if it is there.
 fn read(path: &Path) -> Result<(LockFile, Option<Permissions>), LockFileAccessError> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockFile::default(), None)),
-        opened => opened.map_err(failed("read", path))?,
+    let (bytes, metadata) = match regular_file::read(path, MAX_FILE, OFlags::empty()) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok((LockFile::default(), None)),
+        Err(NotRead::Io(source)) => return Err(failed("read", path)(source)),
+        Err(NotRead::NotRegular) => return Err(LockFileAccessError::NotRegular(path.to_owned())),
+        Err(NotRead::TooLarge) => return Err(LockFileAccessError::TooLarge(path.to_owned())),
     };
-    let metadata = file.metadata().map_err(failed("read", path))?;
-    if !metadata.is_file() {
-        return Err(LockFileAccessError::NotRegular(path.to_owned()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(LockFileAccessError::TooLarge(path.to_owned()));
-    }
     let text = String::from_utf8(bytes).map_err(|_| LockFileAccessError::NotText(path.to_owned()))?;
     let invalid = |source| LockFileAccessError::Content { path: path.to_owned(), source };
     Ok((LockFile::parse(&text).map_err(invalid)?, Some(metadata.permissions())))

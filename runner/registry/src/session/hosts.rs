@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use modbox_policy::net::Special;
 
@@ -36,21 +38,21 @@ impl Hosts {
         Self { registry: (bare(name), port), sort: None, others: BTreeSet::new() }
     }
 
-    /// Connects to a host, if that may be.
-    pub(super) fn connect(&mut self, host: &str, port: u16) -> io::Result<TcpStream> {
+    /// Connects to a host, if that may be, before a time.
+    pub(super) fn connect(&mut self, host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
         let target = (bare(host), port);
         let is_registry = target == self.registry;
         if !is_registry {
             self.admit(&target)?;
         }
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
-        for address in target.to_socket_addrs()? {
+        for address in addresses(target, deadline)? {
             let sort = Special::of(address.ip().to_canonical());
             if !is_registry && sort.is_some() && sort != self.sort {
                 failure = refused(address.ip());
                 continue;
             }
-            match connected(address) {
+            match connected(address, deadline) {
                 Ok(stream) => {
                     if is_registry {
                         self.sort = sort;
@@ -72,9 +74,26 @@ impl Hosts {
     }
 }
 
+/// Looks up a name. The C library waits as long as it likes, so a thread waits for it.
+fn addresses(target: (String, u16), deadline: Instant) -> io::Result<Vec<SocketAddr>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new().name("resolver".to_owned()).spawn(move || {
+        let found = target.to_socket_addrs().map(Iterator::collect);
+        // Fails if the answer came too late.
+        let _ = sender.send(found);
+    })?;
+    receiver.recv_timeout(left(deadline)?).map_err(|_| io::ErrorKind::TimedOut)?
+}
+
+/// Returns the time until a deadline.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
 /// Connects to an address. The socket does not wait.
-fn connected(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+fn connected(address: SocketAddr, deadline: Instant) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, left(deadline)?.min(PATIENCE))?;
     // Requests are small, and each waits for its answer.
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)?;
@@ -96,6 +115,10 @@ mod tests {
 
     use super::*;
 
+    fn soon() -> Instant {
+        Instant::now() + PATIENCE
+    }
+
     #[test]
     fn ports_are_read_or_those_of_the_scheme() {
         let registry = |host: &str, is_plain| Hosts::of(host, is_plain).registry;
@@ -111,20 +134,20 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut of_internet = Hosts::of("registry.example", false);
-        let error = of_internet.connect("127.0.0.1", port).unwrap_err().to_string();
+        let error = of_internet.connect("127.0.0.1", port, soon()).unwrap_err().to_string();
         assert!(error.contains("127.0.0.1, which is not an address of the internet"), "{error}");
         let other = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut of_machine = Hosts::of(&format!("127.0.0.1:{port}"), true);
-        of_machine.connect("127.0.0.1", port).unwrap();
-        of_machine.connect("127.0.0.1", other.local_addr().unwrap().port()).unwrap();
-        let error = of_machine.connect("169.254.169.254", 80).unwrap_err().to_string();
+        of_machine.connect("127.0.0.1", port, soon()).unwrap();
+        of_machine.connect("127.0.0.1", other.local_addr().unwrap().port(), soon()).unwrap();
+        let error = of_machine.connect("169.254.169.254", 80, soon()).unwrap_err().to_string();
         assert!(error.contains("169.254.169.254"), "{error}");
     }
 
     #[test]
     fn there_are_not_many_others() {
         let mut hosts = Hosts::of("127.0.0.1:1", true);
-        let refused = (1..=9).map(|port| hosts.connect("127.0.0.2", port).unwrap_err().to_string());
+        let refused = (1..=9).map(|port| hosts.connect("127.0.0.2", port, soon()).unwrap_err().to_string());
         let refused: Vec<_> = refused.collect();
         assert!(refused[8].contains("too many other hosts") && !refused[7].contains("too many"), "{refused:?}");
     }

@@ -216,7 +216,7 @@ impl Session {
     fn connect(&mut self, host: &str, port: u16) -> Result<(), SessionError> {
         let failed = |source| SessionError::Worker { verb: "connect", source };
         let socket = self.worker.socket();
-        match self.hosts.connect(host, port) {
+        match self.hosts.connect(host, port, self.deadline) {
             Ok(stream) => {
                 messages::send(socket, &Connection::Made, &[]).map_err(failed)?;
                 descriptor::send(socket, &stream).map_err(failed)

@@ -47,7 +47,25 @@ pub(super) fn connection_error(host: &str, error: &ureq::Error) -> TransferError
         ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..) => {
             TransferError::Protocol { host, reason: error.to_string().into() }
         }
-        error => TransferError::Connection { host, cause: error.to_string().into() },
+        error => TransferError::Connection { host, cause: words(error).into() },
+    }
+}
+
+/// Returns an error of a connection in words, with what the user can do about TLS.
+fn words(error: &ureq::Error) -> String {
+    let tls = match error {
+        ureq::Error::Rustls(error) => Some(error),
+        ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
+        _ => None,
+    };
+    match tls {
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            format!("{error}; if its authority is one of your own, name the authority's certificate by --ca")
+        }
+        Some(rustls::Error::InvalidMessage(_)) => {
+            format!("{error}; if it has no TLS, and that is right, name it by --plain-http")
+        }
+        _ => error.to_string(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use ureq::Agent;
+use ureq::http::StatusCode;
 use ureq::http::header::AUTHORIZATION;
 
 use crate::messages::{Opening, Proof, TransferError};
@@ -57,6 +58,10 @@ pub(super) fn fetch(
         }
     };
     let mut response = response.map_err(|error| connection_error(&host, &error))?;
+    if response.status() == StatusCode::UNAUTHORIZED {
+        // Logins are kept for the registry, wherever its token service is.
+        return Err(TransferError::Unauthorized { host: opening.host.as_str().into() });
+    }
     if !response.status().is_success() {
         return Err(status_error(&host, response));
     }

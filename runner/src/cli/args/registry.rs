@@ -8,7 +8,7 @@ use modbox_policy::parse_duration;
 
 use crate::cli::args::lookup::{LOCK_FILE, LookupArgs};
 
-/// How registries are spoken with.
+// How registries are spoken with. A doc comment would be shown as that of the commands.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Registries")]
 pub(crate) struct RegistryArgs {
@@ -121,8 +121,8 @@ Examples:
   MODBOX_REGISTRY=oci://ghcr.io/acme modbox install lineinfile:1.4.2
   modbox run lineinfile path=/srv/app.conf line=x
 
-Pulls a module and writes it to the user's library, modbox/library in the user's data folder, with its signature and an entry \
-of the lock file there. It is then found by its name, from every directory. `modbox update --installed` updates it.
+Pulls a module and writes it to the user's library, modbox/library in the user's data folder, with an entry of the \
+lock file there. Its signatures stay in the store. It is then found by its name, from every directory. `modbox update --installed` updates it.
 
 Exit status: 0 installed · 2 usage · 3 the registry cannot be reached, lacks the module, or sends something else · 4 the trust \
 rules refuse the module.";

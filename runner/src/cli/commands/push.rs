@@ -16,8 +16,9 @@ use crate::cli::args::PushArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::module_store::module_store;
 use crate::cli::output::{print_name, print_note};
-use crate::cli::registry::RegistryAccess;
+use crate::cli::registry::{RegistryAccess, is_reference};
 use crate::cli::settings::{read_signature, signature_path};
 
 /// What the names of the annotations begin with (OCI image specification 1.1, "Pre-Defined Annotation Keys").
@@ -46,7 +47,10 @@ pub(crate) fn run(context: &Context, args: &PushArgs) -> Result<ExitStatus, Fail
         size: wasm.len() as u64,
         config: config(&info, &digest).into_bytes(),
         annotations: annotations(metadata.as_ref()),
-        signatures: signature(&path, &digest).or_unavailable()?.into_iter().collect(),
+        signatures: match is_reference(&args.module) {
+            true => module_store(&context.environment).or_unavailable()?.signature_files(&digest),
+            false => signature(&path, &digest).or_unavailable()?.into_iter().collect(),
+        },
         digest,
     };
     let mut session = RegistryAccess::new(context, &args.registry).open(&reference.repository).or_unavailable()?;

@@ -113,8 +113,7 @@ mod tests {
         let old = module(b"a", "1.0", "", &["net x:443", "run git"]);
         let new = module(b"b", "1.1", "a@x", &["net y:443", "run git"]);
         let lines = changes(&reference, Some(&old), &new);
-        let expect =
-            ["  version: 1.0 -> 1.1", "  signed by: no known signer -> a@x ()", "  now asks for: net y:443"];
+        let expect = ["  version: 1.0 -> 1.1", "  signed by: no known signer -> a@x ()", "  now asks for: net y:443"];
         assert_eq!(lines[1..4], expect);
         assert_eq!(lines[4], "  no longer asks for: net x:443");
         assert_eq!(changes(&reference, Some(&old), &old), ["oci://h/a:stable: unchanged"]);

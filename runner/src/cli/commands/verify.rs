@@ -22,7 +22,8 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Fa
         Some(signers) => {
             let environment = &context.environment;
             let revoked = args.revoked.as_deref().map(|path| environment.absolute(path));
-            Trust::of_keys(&environment.absolute(signers), args.signer.as_deref(), revoked.as_deref()).or_usage()?
+            let trust = Trust::of_keys(&environment.absolute(signers), args.signer.as_deref(), revoked.as_deref());
+            trust.or_usage()?.with_store(environment)
         }
         None => Settings::trust_of(&context.environment, &args.policy).or_usage()?,
     };

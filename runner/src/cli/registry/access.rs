@@ -40,10 +40,8 @@ impl<'a> RegistryAccess<'a> {
     pub(crate) fn open(&self, repository: &Repository) -> anyhow::Result<Session> {
         let environment = &self.context.environment;
         let is_plain = self.is_plain(&repository.host);
-        let authorities = match is_plain {
-            true => Vec::new(),
-            false => authorities::read(environment, self.authorities.as_deref())?,
-        };
+        // Also for a registry without TLS, which can lead to hosts that have it.
+        let authorities = authorities::read(environment, self.authorities.as_deref())?;
         if !is_plain && authorities.is_empty() {
             bail!("no authorities are known that vouch for servers: install `ca-certificates`, or name a file by --ca");
         }

@@ -1,6 +1,6 @@
-//! The user's library: puts modules of the store into it, with their signatures.
+//! The user's library: puts modules of the store into it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use modbox_registry::module_store::ModuleStore;
@@ -10,7 +10,6 @@ use crate::cli::args::LOCK_FILE;
 use crate::cli::environment::Environment;
 use crate::cli::module_store::user_library;
 use crate::cli::registry::judged::JudgedModule;
-use crate::cli::settings::{read_signature, signature_path};
 use crate::cli::whole_file;
 
 /// Permissions of the files.
@@ -47,21 +46,15 @@ impl UserLibrary {
         std::fs::create_dir_all(&self.folder).with_context(failed)
     }
 
-    /// Writes a module and its signature. Returns the path of the module.
+    /// Writes a module. Its signatures stay in the store, where they are found by its digest. Returns its path.
     ///
     /// # Errors
     ///
-    /// The store cannot be read, or a file cannot be written.
+    /// The store cannot be read, or the file cannot be written.
     pub(crate) fn write(&self, store: &ModuleStore, module: &JudgedModule) -> anyhow::Result<PathBuf> {
         let path = self.path(&module.reference);
         let bytes = store.layout().read(&module.content.digest, module.content.size)?;
-        let signature = signature_path(&path);
-        // Never a module beside the signature of another one.
-        remove(&signature)?;
         whole_file::write(&path, MODE, &[&bytes])?;
-        if let Ok(text) = read_signature(&store.signatures().join(module.content.digest.hex())) {
-            whole_file::write(&signature, MODE, &[&text])?;
-        }
         Ok(path)
     }
 
@@ -74,13 +67,4 @@ impl UserLibrary {
 /// Returns the name by which an installed module is run.
 pub(crate) fn plain_name(reference: &Reference) -> &str {
     reference.repository.name.rsplit('/').next().unwrap_or_default()
-}
-
-fn remove(path: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("failed to remove `{}`", path.display()))
-        }
-        _ => Ok(()),
-    }
 }

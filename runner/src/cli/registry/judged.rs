@@ -71,7 +71,9 @@ impl ModuleJudge<'_> {
         let mut requests: Vec<String> =
             metadata.iter().flat_map(|metadata| metadata.requests.iter().map(asked)).collect();
         requests.sort();
-        let signature = standing.signature.filter(|signature| signature.verified).unwrap_or_default();
+        let mut signature = standing.signature.filter(|signature| signature.verified).unwrap_or_default();
+        signature.signers.sort();
+        signature.keys.sort();
         let locked = LockedModule {
             manifest: manifest.clone(),
             module: content.digest.clone(),

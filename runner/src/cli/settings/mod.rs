@@ -27,7 +27,7 @@ use crate::app::library::Place;
 use crate::app::{locate, module_digest, reaches_out};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
-use crate::cli::module_store::{module_store, user_library};
+use crate::cli::module_store::user_library;
 
 /// The rules for all modules and for single ones, from policy files and the command line.
 pub(crate) struct Settings {
@@ -87,8 +87,7 @@ impl Settings {
                 anyhow::bail!("failed to find the policy file `{}`", path.display());
             }
         }
-        // A user without a home has pulled nothing.
-        settings.trust.add_folders(module_store(environment).ok().map(|store| store.signatures()));
+        settings.trust = std::mem::take(&mut settings.trust).with_store(environment);
         settings.switches = switches::rules(environment, grants, limits)?;
         // Report contradictions before a module is looked up.
         settings.for_every_module()?;

@@ -13,6 +13,8 @@ use modbox_policy::{
     AtMost, Ceiling, FileRules, Located, ModuleSignature, NamePattern, Place, Rules, Subject, TrustRule, TrustRules,
     TrustStanding,
 };
+use modbox_registry::digest::Digest;
+use modbox_registry::module_store::ModuleStore;
 use modbox_trust::allowed_signers::{AllowedSigners, Signer};
 use modbox_trust::revocations::Revocations;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
@@ -21,6 +23,7 @@ use modbox_trust::verification::{CheckedFile, Keyring, VerifiedStatement};
 use crate::app::Module;
 use crate::cli::bounded::{open_at_once, read_stream};
 use crate::cli::environment::Environment;
+use crate::cli::module_store::module_store;
 use crate::cli::settings::files;
 
 /// What the name of a module's signature file ends with.
@@ -53,6 +56,8 @@ pub(crate) struct Trust {
     revocations: Revocations,
     /// Folders of signatures.
     folders: Vec<PathBuf>,
+    /// Modules from registries.
+    store: Option<ModuleStore>,
     /// The signature file that was checked last, since the jobs of a batch have mostly one module.
     checked: Mutex<Option<(Vec<u8>, CheckedFile)>>,
 }
@@ -144,9 +149,10 @@ impl Trust {
         Revocations::parse(&text).with_context(|| format!("the file of revocations `{}`", path.display()))
     }
 
-    /// Adds folders of signature files, after those of the policy files.
-    pub(crate) fn add_folders(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
-        self.folders.extend(folders);
+    /// Also finds the signatures that came from registries.
+    pub(crate) fn with_store(self, environment: &Environment) -> Self {
+        // A user without a home has pulled nothing.
+        Self { store: module_store(environment).ok(), ..self }
     }
 
     /// Returns whether no policy file has trust rules.
@@ -154,21 +160,37 @@ impl Trust {
         self.files.is_empty()
     }
 
-    /// Returns what the rules say of a module, or of one that is unknown.
+    /// Returns what the rules say of a module, or of one that is unknown. A module from a registry can have several signature
+    /// files, since each signer may say something else: the first that counts is taken.
     pub(crate) fn standing(&self, module: Option<ModuleIdentity<'_>>) -> TrustStanding {
-        let mut standing = TrustStanding::default();
         if self.is_empty() {
-            return standing;
+            return TrustStanding::default();
         }
-        let signature_file = module.map(|module| self.signature_file(module).and_then(|bytes| self.checked(bytes)));
+        let Some(module) = module else {
+            return self.standing_by(None, Err("only the file of a module has one".to_owned()));
+        };
+        let files = match self.signature_files(module) {
+            Ok(files) => files.into_iter().map(|bytes| self.checked(bytes)).collect(),
+            Err(reason) => vec![Err(reason)],
+        };
+        let mut standings: Vec<_> = files.into_iter().map(|file| self.standing_by(Some(module), file)).collect();
+        let counts = |standing: &TrustStanding| standing.signature.as_ref().is_some_and(|signature| signature.verified);
+        let is_good = |standing: &TrustStanding| standing.refusals.is_empty() && counts(standing);
+        let chosen = standings.iter().position(is_good).or_else(|| standings.iter().position(counts));
+        standings.swap_remove(chosen.unwrap_or(0))
+    }
+
+    /// Returns what the rules say of a module by one signature file, or by the reason why there is none.
+    fn standing_by(&self, module: Option<ModuleIdentity<'_>>, file: Result<CheckedFile, String>) -> TrustStanding {
+        let mut standing = TrustStanding::default();
         let mut verdict: Option<Result<VerifiedStatement, String>> = None;
-        for file in &self.files {
-            let own = match (module, &signature_file) {
-                (Some(module), Some(Ok(checked))) => self.judge(&file.signers, checked, module.digest),
-                (_, Some(Err(reason))) => Err(reason.clone()),
-                _ => Err("only the file of a module has one".to_owned()),
+        for rules in &self.files {
+            let own = match (module, &file) {
+                (Some(module), Ok(checked)) => self.judge(&rules.signers, checked, module.digest),
+                (_, Err(reason)) => Err(reason.clone()),
+                (None, Ok(_)) => Err("only the file of a module has one".to_owned()),
             };
-            file.judge(&own, &mut standing);
+            rules.judge(&own, &mut standing);
             if verdict.as_ref().is_none_or(|verdict| verdict.is_err() && own.is_ok()) {
                 verdict = Some(own);
             }
@@ -182,18 +204,25 @@ impl Trust {
         standing
     }
 
-    /// Returns the signature file of a module: the one that came with it, the one beside it, or else one in the folders of
-    /// signatures.
-    fn signature_file(&self, module: ModuleIdentity<'_>) -> Result<Vec<u8>, String> {
+    /// Returns the signature files of a module, at least one: the one that came with it, the one beside it, one in the folders
+    /// of signatures, or those that came from registries.
+    fn signature_files(&self, module: ModuleIdentity<'_>) -> Result<Vec<Vec<u8>>, String> {
         if let Some(text) = module.signature {
-            return Ok(text.as_bytes().to_vec());
+            return Ok(vec![text.as_bytes().to_vec()]);
         }
+        // A name by a digest is one of the store, where nothing lies beside a module.
+        let is_stored = module.path.parent().is_some_and(|folder| folder.ends_with("blobs/sha256"));
+        let beside = match is_stored {
+            true => Err("no signature of it came with it from its registry".to_owned()),
+            false => read_signature(module.path),
+        };
         let in_folder = |folder: &PathBuf| read_signature(&folder.join(module.digest)).ok();
-        if module.path.parent().is_some_and(|folder| folder.ends_with("blobs/sha256")) {
-            let missing = || "no signature of it came with it from its registry".to_owned();
-            return self.folders.iter().find_map(in_folder).ok_or_else(missing);
-        }
-        read_signature(module.path).or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason))
+        let single = beside.or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason));
+        single.map(|file| vec![file]).or_else(|reason| {
+            let digest = Digest::from_hex(module.digest).ok();
+            let stored = self.store.as_ref().zip(digest).map(|(store, digest)| store.signature_files(&digest));
+            stored.filter(|files| !files.is_empty()).ok_or(reason)
+        })
     }
 
     /// Verifies the signatures of a file, unless that was done.
