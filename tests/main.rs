@@ -33,6 +33,20 @@ mod plays_unsafe;
 mod policy;
 // Who signed a module, and the most that it may then be granted.
 mod trust;
+// Modules in registries: pushed, pulled, locked and run by reference.
+mod registry;
+mod registry_lock;
+mod registry_place;
+mod registry_push;
+mod registry_store;
+// Registries: logins, hosts, and what trust rules say of what they send.
+mod registry_hosts;
+mod registry_logins;
+mod registry_trust;
+// Registries that fail or lie, and pulls that are interrupted.
+mod registry_faults;
+mod registry_interrupted;
+mod registry_manifests;
 // Policy files that trial runs teach.
 mod learn;
 // Previews and transactions: runs on layers over what they may write.

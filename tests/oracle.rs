@@ -42,6 +42,8 @@ mod oracle_hosts;
 mod oracle_jobs;
 // Signatures, keys and certificates, judged by OpenSSH as well.
 mod oracle_trust;
+// Modules in the registry of the distribution project, and as skopeo copies them.
+mod oracle_registry;
 // ansible-core's own integration targets in the form of scripts, with modbox as `ansible-playbook`.
 mod oracle_runme;
 // Archives with entries that would be unpacked outside their folder.
