@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::{TestDir, fixture, oracle, own_example, sample};
 
 /// Number of generated cases: as many as take half a minute, and of all.
-const CASES: (usize, usize) = (700, 50_000);
+const CASES: (usize, usize) = (300, 50_000);
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]

@@ -265,9 +265,9 @@ fn every_form_of_import_is_packed_as_ansible_packs_it() {
         }
         Case::new(&dir, &dir.write(&format!("{folder}/m{number}.py"), text), &python, &options)
     };
-    let cases: Vec<Case> = (0..90).map(case).collect();
+    let cases: Vec<Case> = (0..60).map(case).collect();
     let refused = cases.iter().filter(|case| case.assembled.is_none()).count();
-    assert!(refused > 5, "some import what is nowhere: {refused}");
+    assert!(refused > 3, "some import what is nowhere: {refused}");
     let packed = compare(&dir, &python, None, &cases);
-    assert!(packed > 20 && packed + refused == cases.len(), "{packed} packed, {refused} refused");
+    assert!(packed > 13 && packed + refused == cases.len(), "{packed} packed, {refused} refused");
 }

@@ -10,7 +10,7 @@ use super::table::Table;
 use super::{Place, is_true, leave_out};
 
 /// Part of the groups that is a sample.
-const SAMPLE: usize = 30;
+const SAMPLE: usize = 50;
 
 /// Minimum number of modules in the table, and of those among them that succeed.
 const MODULES: usize = 80;

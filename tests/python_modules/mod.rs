@@ -35,7 +35,7 @@ const PLAYS: usize = 2;
 const MODULES: usize = 40;
 
 /// An ordinary run takes one of so many groups.
-const SAMPLE: usize = 5;
+const SAMPLE: usize = 8;
 
 /// The variable with the names of the groups to run, separated by commas; without it, all groups run.
 const ONLY: &str = "MODBOX_TASKS";

@@ -14,7 +14,7 @@ use super::{ONLY, Place, begin, beside, comparable, holds, leave_out, machine, p
 use crate::support::{Modbox, modbox, sample};
 
 /// Part of the groups that is a sample.
-const SAMPLE: usize = 8;
+const SAMPLE: usize = 12;
 
 /// Modules that do something else in a confined run, with the reason.
 const OTHERWISE: [(&str, &str); 1] = [(
