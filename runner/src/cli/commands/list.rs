@@ -1,9 +1,11 @@
-//! `modbox list`: the modules that have a name, and providers of libral, one line each. Runs, compiles and builds nothing.
+//! `modbox list`: the modules that have a name, those that were pulled, and providers of libral, one line each. Runs, compiles and builds nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use modbox_python_json::{Value, encode};
+use modbox_registry::layout::StoredModule;
+use modbox_registry::reference::Reference;
 use modbox_vocabulary::error_chain;
 
 use modbox_policy::NamePattern;
@@ -15,6 +17,7 @@ use crate::cli::context::Context;
 use crate::cli::data_dirs::data_dirs;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::module_store::module_store;
 use crate::cli::output::{self, clean_line};
 use crate::cli::runner::runner;
 use crate::cli::standard;
@@ -43,6 +46,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
     }
     let mut versions: HashMap<PathBuf, String> = HashMap::new();
     let mut rows: Vec<Row> = modules.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
+    rows.extend(stored(context, args));
     rows.extend(providers(context, args));
     let width = |column: fn(&Row) -> &str| rows.iter().map(|row| column(row).chars().count()).max().unwrap_or(0);
     let widths = [width(|row| &row.name).min(60), width(|row| &row.version).min(16), width(Row::kind)];
@@ -56,6 +60,33 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
         output::print_note(&format!("no module has a name like `{pattern}`"));
     }
     Ok(ExitStatus::Success)
+}
+
+/// Returns the modules that were pulled and whose references, or the last parts of their names, fit the pattern.
+fn stored(context: &Context, args: &ListArgs) -> Vec<Row> {
+    // A user without a home has pulled nothing.
+    let Ok(store) = module_store(&context.environment) else { return Vec::new() };
+    let modules = store.layout().modules().unwrap_or_else(|error| {
+        output::print_note(&error_chain(&error));
+        Vec::new()
+    });
+    let pattern = args.pattern.as_ref().map(|pattern| NamePattern::new(pattern));
+    let rows = modules.into_iter().filter_map(|StoredModule { reference, manifest }| {
+        let reference = Reference::from_layout(&reference).ok()?;
+        let last = reference.repository.name.rsplit('/').next().unwrap_or_default();
+        let name = reference.to_string();
+        let fits = |pattern: &NamePattern| pattern.matches(&name) || pattern.matches(last);
+        if !pattern.as_ref().is_none_or(fits) {
+            return None;
+        }
+        let (manifest, _) = store.layout().manifest(&manifest.digest).ok()?;
+        let path = store.layout().path(&manifest.module().ok()?.digest);
+        let summary = ModuleSummary::of(&path);
+        Some(Row { name, path: Some(path), version: summary.version.clone(), summary })
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    rows.sort_by(|one, other| one.name.cmp(&other.name));
+    rows
 }
 
 /// Returns the providers of libral whose names fit the pattern. One that would have to be asked has only the name of its
