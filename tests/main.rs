@@ -47,6 +47,10 @@ mod registry_trust;
 mod registry_faults;
 mod registry_interrupted;
 mod registry_manifests;
+// Registries: bundles, updates and the user's library.
+mod registry_bundles;
+mod registry_library;
+mod registry_update;
 // Policy files that trial runs teach.
 mod learn;
 // Previews and transactions: runs on layers over what they may write.

@@ -1,7 +1,7 @@
 //! `modbox install`: puts modules from registries into the user's library, where they are found by their names.
 
 use anyhow::{Context as _, bail};
-use modbox_registry::lock_file::LockFile;
+use modbox_registry::lock_file::{LockFile, LockedModule, LockedReferenceError};
 use modbox_registry::reference::{Reference, is_reference};
 
 use crate::cli::args::InstallArgs;
@@ -67,14 +67,10 @@ fn refuse_other(lock: &LockFile, reference: &Reference) -> anyhow::Result<()> {
 }
 
 /// Sets the entry of an installed module, which has one tag.
-fn set(
-    lock: &mut LockFile,
-    reference: &Reference,
-    module: &modbox_registry::lock_file::LockedModule,
-) -> Result<(), modbox_registry::lock_file::LockedReferenceError> {
-    let same: Vec<Reference> = lock.iter().map(|(installed, _)| installed.clone()).collect();
-    for other in same.iter().filter(|installed| installed.repository == reference.repository) {
-        lock.remove(other);
+fn set(lock: &mut LockFile, reference: &Reference, module: &LockedModule) -> Result<(), LockedReferenceError> {
+    let installed: Vec<Reference> = lock.iter().map(|(installed, _)| installed.clone()).collect();
+    for older in installed.iter().filter(|installed| installed.repository == reference.repository) {
+        lock.remove(older);
     }
     lock.insert(&reference.without_digest(), module.clone()).map(drop)
 }
