@@ -196,3 +196,15 @@ fn the_signature_of_a_reference_is_shown() {
         assert!(shown.to_string().contains("release@acme.example"), "{shown}");
     }
 }
+
+/// A ceiling is written for many hosts.
+#[test]
+fn a_ceiling_may_name_what_a_host_lacks() {
+    let place = Place::new();
+    let most = "{run: [no-such-program], read: [/nowhere], write: [/nowhere/at/all]}";
+    place.trust(&format!("  rules: [{{unsigned: true, at-most: {most}}}]\n"));
+    place.push_word("one", "a:1");
+    pull(&place, "a:1").exits_with(0);
+    place.trust("  rules: [{unsigned: true, at-most: {read: ['~/x']}}]\n");
+    pull(&place, "a:1").exits_with(2).says("is not expanded");
+}

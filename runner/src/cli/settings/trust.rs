@@ -9,9 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use modbox_policy::run::RunRule;
 use modbox_policy::{
-    AtMost, Ceiling, FileRules, Located, ModuleSignature, NamePattern, Place, Rules, Subject, TrustRule, TrustRules,
-    TrustStanding,
+    Access, Allow, AtMost, Ceiling, FileRules, Located, ModuleSignature, NamePattern, Place, Rules, Subject, TrustRule,
+    TrustRules, TrustStanding,
 };
 use modbox_registry::digest::Digest;
 use modbox_registry::module_store::ModuleStore;
@@ -24,7 +25,7 @@ use crate::app::Module;
 use crate::cli::bounded::{open_at_once, read_stream};
 use crate::cli::environment::Environment;
 use crate::cli::module_store::module_store;
-use crate::cli::settings::files;
+use crate::cli::settings::{files, grants};
 
 /// What the name of a module's signature file ends with.
 const SUFFIX: &str = ".sig";
@@ -311,9 +312,28 @@ fn resolve(
     rule: &Located<TrustRule>,
     at_most: &AtMost,
 ) -> anyhow::Result<Rules> {
-    let rules = FileRules { allow: at_most.allow.clone(), designated: at_most.designated, ..FileRules::default() };
+    let allow = on_this_host(environment, &at_most.allow);
+    let rules = FileRules { allow, designated: at_most.designated, ..FileRules::default() };
     let source = format!("trust rule at {}", rule.place);
     files::resolve_all(environment, path, &rules, &source)
+}
+
+/// Leaves out paths and programs that this host lacks: a ceiling is often written for many hosts, and what is not there
+/// cannot be granted.
+fn on_this_host(environment: &Environment, allow: &Allow) -> Allow {
+    let is_missing = |error: &anyhow::Error| {
+        let cause = error.root_cause().downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    };
+    let has_path = |written: &str, access| {
+        grants::path_of_file(environment, written, access, "").map_or_else(|error| !is_missing(&error), |_| true)
+    };
+    let mut found = allow.clone();
+    found.read.retain(|path| has_path(&path.value, Access::Read));
+    found.write.retain(|path| has_path(&path.value, Access::Write));
+    // A rule that is well written fails only for want of its program.
+    found.run.retain(|rule| rule.value.parse::<RunRule>().is_err() || grants::run(&rule.value, "").is_ok());
+    found
 }
 
 /// Returns the path of a module's signature file.
