@@ -49,6 +49,7 @@ mod registry_interrupted;
 mod registry_manifests;
 // Registries: bundles, updates and the user's library.
 mod registry_bundles;
+mod registry_hostile_bundles;
 mod registry_library;
 mod registry_update;
 // Policy files that trial runs teach.

@@ -78,11 +78,16 @@ pub enum BundleError {
 pub fn save(store: &ModuleStore, modules: &[StoredModule], bundle: impl Write) -> Result<(), BundleError> {
     let layout = store.layout();
     let (mut index, mut blobs) = (Index::default(), BTreeMap::new());
+    let mut modules: Vec<&StoredModule> = modules.iter().collect();
+    modules.sort_by_key(|module| (&module.reference, &module.manifest.digest));
+    modules.dedup();
     for module in modules {
         let (manifest, bytes) = layout.manifest(&module.manifest.digest)?;
         add(&manifest, &bytes, &mut blobs);
         index.manifests.push(with_reference(module.manifest.clone(), &module.reference));
-        for signature in layout.signatures(&module.manifest.digest)? {
+        let mut signatures = layout.signatures(&module.manifest.digest)?;
+        signatures.sort_by_key(|signature| Digest::of(&signature.manifest));
+        for signature in signatures {
             let manifest = Manifest::parse(&signature.manifest).map_err(of("manifest of a signature"))?;
             let listed = described(&manifest, &signature.manifest);
             add(&manifest, &signature.manifest, &mut blobs);
@@ -243,7 +248,8 @@ fn each(
     let failed = |source| BundleError::Io { verb: "read", source };
     file.rewind().map_err(failed)?;
     let mut archive = tar::Archive::new(&*file);
-    for (number, entry) in archive.entries().map_err(BundleError::NotTar)?.enumerate() {
+    // As they are: what extends headers is read into memory, however long it is, and no name here needs it.
+    for (number, entry) in archive.entries().map_err(BundleError::NotTar)?.raw(true).enumerate() {
         if number >= MAX_FILES {
             return Err(BundleError::Form("it has too many files"));
         }

@@ -1,8 +1,8 @@
 //! `modbox install`: puts modules from registries into the user's library, where they are found by their names.
 
-use anyhow::{Context as _, bail};
-use modbox_registry::lock_file::{LockFile, LockedModule, LockedReferenceError};
-use modbox_registry::reference::{Reference, is_reference};
+use anyhow::bail;
+use modbox_registry::lock_file::{LockFile, LockedModule};
+use modbox_registry::reference::{Reference, ReferenceError, is_reference};
 
 use crate::cli::args::InstallArgs;
 use crate::cli::context::Context;
@@ -23,7 +23,10 @@ pub(crate) fn run(context: &Context, args: &InstallArgs) -> Result<ExitStatus, F
     let references: Vec<Reference> = references.collect::<anyhow::Result<_>>().or_usage()?;
     let library = UserLibrary::of(environment).or_unavailable()?;
     let lock = LockFile::read(&library.lock()).or_usage()?;
-    references.iter().try_for_each(|reference| refuse_other(&lock, reference)).or_usage()?;
+    for (number, reference) in references.iter().enumerate() {
+        let installed = lock.iter().map(|(installed, _)| installed);
+        refuse_other(installed.chain(&references[..number]), reference).or_usage()?;
+    }
     let trust = Settings::trust_of(environment, &args.policy).or_usage()?;
     let store = module_store(environment).or_unavailable()?;
     let access = RegistryAccess::new(context, &args.registry);
@@ -31,8 +34,9 @@ pub(crate) fn run(context: &Context, args: &InstallArgs) -> Result<ExitStatus, F
     for reference in &references {
         let module = judge.pull(&access, reference)?;
         library.create().or_unavailable()?;
-        let path = library.write(&store, &module).or_unavailable()?;
+        // The entry first: another process that installs the same name is refused by it.
         LockFile::update(&library.lock(), |lock| set(lock, reference, &module.locked)).or_unavailable()?.or_usage()?;
+        let path = library.write(&store, &module).or_unavailable()?;
         print_line(&format!("{}: {}", path.display(), module.line())).or_internal()?;
     }
     Ok(ExitStatus::Success)
@@ -45,19 +49,20 @@ fn reference(environment: &Environment, text: &str) -> anyhow::Result<Reference>
         Some(registry) if !registry.is_empty() => format!("{}/{text}", registry.trim_end_matches('/')),
         _ => bail!("`{text}` names no registry: write `oci://HOST/NAME:TAG`, or set {REGISTRY} to `oci://HOST/NAME`"),
     };
-    let reference: Reference = whole.parse()?;
-    let has_tag = || format!("`{reference}` has no tag, which `modbox update` needs; write `oci://HOST/NAME:TAG`");
-    reference.tag.as_ref().with_context(has_tag)?;
-    Ok(reference)
+    let no_tag = || anyhow::anyhow!("`{whole}` has no tag, which `modbox update` needs; write `oci://HOST/NAME:TAG`");
+    match whole.parse::<Reference>() {
+        Ok(Reference { tag: None, .. }) | Err(ReferenceError::NoVersion(_)) => Err(no_tag()),
+        parsed => Ok(parsed?),
+    }
 }
 
 /// Refuses a module whose name one of another repository has.
-fn refuse_other(lock: &LockFile, reference: &Reference) -> anyhow::Result<()> {
-    let has_name = |(installed, _): &(&Reference, _)| {
+fn refuse_other<'a>(mut installed: impl Iterator<Item = &'a Reference>, reference: &Reference) -> anyhow::Result<()> {
+    let has_name = |installed: &&Reference| {
         plain_name(installed) == plain_name(reference) && installed.repository != reference.repository
     };
-    match lock.iter().find(has_name) {
-        Some((installed, _)) => bail!(
+    match installed.find(has_name) {
+        Some(installed) => bail!(
             "`{installed}` is installed by the name `{}` already; remove the file of the module and its entry in the lock \
              file first",
             plain_name(reference)
@@ -67,10 +72,11 @@ fn refuse_other(lock: &LockFile, reference: &Reference) -> anyhow::Result<()> {
 }
 
 /// Sets the entry of an installed module, which has one tag.
-fn set(lock: &mut LockFile, reference: &Reference, module: &LockedModule) -> Result<(), LockedReferenceError> {
+fn set(lock: &mut LockFile, reference: &Reference, module: &LockedModule) -> anyhow::Result<()> {
+    refuse_other(lock.iter().map(|(installed, _)| installed), reference)?;
     let installed: Vec<Reference> = lock.iter().map(|(installed, _)| installed.clone()).collect();
     for older in installed.iter().filter(|installed| installed.repository == reference.repository) {
         lock.remove(older);
     }
-    lock.insert(&reference.without_digest(), module.clone()).map(drop)
+    Ok(lock.insert(&reference.without_digest(), module.clone()).map(drop)?)
 }

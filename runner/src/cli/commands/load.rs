@@ -39,6 +39,10 @@ pub(crate) fn run(context: &Context, args: &LoadArgs) -> Result<ExitStatus, Fail
             print_note(&format!("`{}` is kept, and is not the name of a module in a registry", clean_line(&reference)));
             continue;
         };
+        if reference.digest.as_ref().is_some_and(|digest| *digest != manifest.digest) {
+            let error = anyhow::anyhow!("the bundle has {} by the name `{reference}`", manifest.digest);
+            return Err(error).with_context(failed).or_unavailable();
+        }
         let (parsed, _) = store.layout().manifest(&manifest.digest).or_unavailable()?;
         let content = parsed.module().or_unavailable()?.clone();
         modules.push(judge.judge(&reference, manifest.digest, content)?);

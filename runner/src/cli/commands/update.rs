@@ -64,7 +64,7 @@ fn changes(reference: &Reference, old: Option<&LockedModule>, new: &LockedModule
     let Some(old) = old else {
         return vec![format!("{reference}: new, {}", new.manifest)];
     };
-    if old.manifest == new.manifest && old.signers == new.signers {
+    if old.manifest == new.manifest && old.signers == new.signers && old.keys == new.keys {
         return vec![format!("{reference}: unchanged")];
     }
     let mut lines = vec![format!("{reference}: {} -> {}", old.manifest, new.manifest)];

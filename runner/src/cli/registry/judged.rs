@@ -72,8 +72,10 @@ impl ModuleJudge<'_> {
             metadata.iter().flat_map(|metadata| metadata.requests.iter().map(asked)).collect();
         requests.sort();
         let mut signature = standing.signature.filter(|signature| signature.verified).unwrap_or_default();
-        signature.signers.sort();
-        signature.keys.sort();
+        for names in [&mut signature.signers, &mut signature.keys] {
+            names.sort();
+            names.dedup();
+        }
         let locked = LockedModule {
             manifest: manifest.clone(),
             module: content.digest.clone(),
