@@ -35,6 +35,26 @@ fn a_module_is_pushed_pulled_and_run() {
 }
 
 #[test]
+fn what_was_pulled_is_listed() {
+    let place = Place::new();
+    let references = ["1.0", "2.0"].map(|tag| format!("acme/lineinfile:{tag}"));
+    for reference in &references {
+        place.push(&module("lineinfile"), reference);
+        place.pull(reference).exits_with(0);
+    }
+    let listed = |words: &[&str]| -> Vec<Value> {
+        let text = place.modbox(&["list", "--json"]).args(words).run().exits_with(0).stdout_text();
+        let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.filter(|row| row["name"].as_str().unwrap().starts_with("oci://")).collect()
+    };
+    let names: Vec<Value> = listed(&["lineinfile"]).into_iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, references.each_ref().map(|reference| place.reference(reference)));
+    let [only] = &listed(&[&place.reference(&references[1])])[..] else { panic!("one fits") };
+    assert_eq!((&only["kind"], &only["version"]), (&"component".into(), &"0.1.0".into()));
+    assert_eq!(listed(&["other"]), [Value::Null; 0]);
+}
+
+#[test]
 fn the_manifest_has_the_layout_of_the_cncf() {
     let place = Place::new();
     let digest = place.push(&module("lineinfile"), "acme/lineinfile:1.0");

@@ -90,16 +90,17 @@ impl Session {
     pub fn open(settings: SessionSettings<'_>, repository: &Repository) -> Result<Self, SessionError> {
         let failed = |source| SessionError::Worker { verb: "start", source };
         let worker = settings.workers.start(Role::Transfer).map_err(failed)?;
+        let host = server_of(&repository.host);
         let opening = Opening {
-            host: repository.host.clone(),
+            host: host.to_owned(),
             repository: repository.name.clone(),
             is_plain: settings.is_plain,
             proof: settings.credentials.map(proof),
         };
         messages::send(worker.socket(), &opening, &[settings.authorities]).map_err(failed)?;
         Ok(Self {
-            hosts: Hosts::of(&repository.host, settings.is_plain),
-            host: repository.host.clone(),
+            hosts: Hosts::of(host, settings.is_plain),
+            host: host.to_owned(),
             worker,
             timeout: settings.timeout,
             deadline: Instant::now() + settings.timeout,
@@ -224,6 +225,11 @@ impl Session {
             Err(error) => messages::send(socket, &Connection::Refused(error.to_string().into()), &[]).map_err(failed),
         }
     }
+}
+
+/// Returns the host that has a registry's content. Docker Hub's is another one than people write.
+fn server_of(host: &str) -> &str {
+    if host == "docker.io" { "registry-1.docker.io" } else { host }
 }
 
 fn proof(credentials: Credentials) -> Proof {

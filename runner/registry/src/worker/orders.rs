@@ -69,9 +69,10 @@ fn fetch(client: &mut Client, channel: &UnixStream, resource: &Resource, max: u6
         Resource::Blob(_) => follow(client, call.url, response)?,
         _ => (client.host().to_owned(), response),
     };
-    match response.status().as_u16() {
-        200 => {}
-        404 => return Ok(Answer::NotFound),
+    match (response.status().as_u16(), resource) {
+        (200, _) => {}
+        // A registry from before version 1.1 of the specification does not know the address of a list of referrers.
+        (404, _) | (400 | 405 | 501, Resource::Referrers(_)) => return Ok(Answer::NotFound),
         _ => return Err(status_error(&host, response).into()),
     }
     if matches!(resource, Resource::Manifest(_)) {
