@@ -235,7 +235,8 @@ fn a_load_that_is_killed_leaves_a_store_that_works() {
     // A large custom section, which nothing reads.
     let path = home.module("one");
     let (mut bytes, size) = (fs::read(&path).unwrap(), 24 << 20);
-    bytes.extend([0, 0x80 | (size & 0x7f) as u8, 0x80, 0x80, (size >> 21) as u8, 1, b'x']);
+    // Its size in LEB128: 12 << 21.
+    bytes.extend([0, 0x80, 0x80, 0x80, 12, 1, b'x']);
     bytes.resize(bytes.len() + size - 2, 7);
     fs::write(&path, bytes).unwrap();
     home.sign(&path, None, &[1]);
