@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`reference`] | `oci://HOST/NAME:TAG` |
+//! | [`reference`](mod@reference) | `oci://HOST/NAME:TAG` |
 //! | [`digest`] | names of content |
 //! | [`manifest`] | what an artifact is made of |
 //! | [`layout`] | the folder with what was pulled |
