@@ -88,7 +88,7 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     let link = || rustix::fs::linkat(CWD, &own, CWD, path, AtFlags::SYMLINK_FOLLOW);
     match link() {
         Err(Errno::EXIST) => {
-            // Only what is damaged is replaced. Another process can be doing the same.
+            // The caller replaces damaged blobs only. Another process can be replacing this one.
             match rustix::fs::unlink(path) {
                 Err(Errno::NOENT) => {}
                 removed => removed?,

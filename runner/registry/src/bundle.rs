@@ -1,6 +1,6 @@
 //! Bundles: modules with their signatures in one file, to carry them to where there is no network.
 //!
-//! A bundle is a tar of an OCI image layout, as skopeo's `oci-archive` is. What is read is checked as what a registry sends:
+//! A bundle is a tar of an OCI image layout, as skopeo's `oci-archive` is. A bundle is checked as an answer of a registry is:
 //! everything follows from the digests of the manifests that the index names, and only what they name is kept.
 
 use std::collections::BTreeMap;

@@ -193,7 +193,7 @@ impl Layout {
         BlobWriter::new(&blobs).map_err(failed("write to", &blobs))
     }
 
-    /// Ends to add content. What is there already stays, so that who reads it meanwhile finds it, unless it is damaged.
+    /// Completes content. An undamaged blob of the same digest stays in place, so that its readers find it meanwhile.
     ///
     /// # Errors
     ///
@@ -232,8 +232,8 @@ impl Layout {
         Ok(self.index()?.manifests.into_iter().filter_map(named).collect())
     }
 
-    /// Returns the signatures of a manifest. What is damaged or missing is passed over: it vouches for nothing, and a pull
-    /// brings it again.
+    /// Returns the signatures of a manifest. Passes over damaged and missing ones: they vouch for nothing, and a pull brings
+    /// them again.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::blob_writer::BlobWriter;
 use crate::digest::Digest;
 use crate::layout::{Layout, LayoutError, described};
 use crate::manifest::{
-    Annotations, Descriptor, Index, MANIFEST, MAX_CONFIG, MAX_MANIFEST, Manifest, ManifestError, SIGNATURE_ARTIFACT,
+    Descriptor, Index, MANIFEST, MAX_CONFIG, MAX_MANIFEST, Manifest, ManifestError, SIGNATURE_ARTIFACT,
 };
 use crate::module_store::ModuleStore;
 use crate::reference::Reference;
@@ -27,10 +27,6 @@ pub struct PulledModule {
     pub manifest: Digest,
     /// The module's content.
     pub module: Descriptor,
-    /// What the manifest says about it.
-    pub annotations: Annotations,
-    /// Number of signature files that came with it.
-    pub signatures: usize,
 }
 
 /// Error of a pull.
@@ -81,7 +77,7 @@ pub enum PullError {
         max: u64,
     },
     /// The module is too large.
-    #[error("the module `{reference}` has {size} bytes; a module may have {max} (--max-module)")]
+    #[error("the module `{reference}` has {size} bytes; a module may have {max}")]
     TooLarge {
         /// The reference.
         reference: String,
@@ -120,13 +116,11 @@ impl Pull<'_> {
         self.module(session, module, progress)?;
         let signatures = self.signatures(session, &digest)?;
         self.layout().add(&bytes)?;
-        let count = signatures.len();
         let own = (described(&manifest, &bytes), Some(self.name()));
         let others = signatures.into_iter().map(|signature| (signature, None));
         self.layout().add_to_index(&others.chain([own]).collect::<Vec<_>>())?;
         self.store.write_signatures(&digest, &module.digest)?;
-        let (module, annotations) = (module.clone(), manifest.annotations.clone());
-        Ok(PulledModule { manifest: digest, module, annotations, signatures: count })
+        Ok(PulledModule { manifest: digest, module: module.clone() })
     }
 
     fn layout(&self) -> &Layout {

@@ -26,6 +26,14 @@ pub struct Repository {
     pub name: String,
 }
 
+impl Repository {
+    /// Returns the last part of the name, by which people call the module.
+    #[must_use]
+    pub fn module_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 impl fmt::Display for Repository {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{SCHEME}{}/{}", self.host, self.name)

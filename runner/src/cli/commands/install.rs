@@ -10,7 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::module_store::module_store;
 use crate::cli::output::print_line;
-use crate::cli::registry::{ModuleJudge, RegistryAccess, UserLibrary, plain_name};
+use crate::cli::registry::{ModuleJudge, RegistryAccess, UserLibrary};
 use crate::cli::settings::Settings;
 
 /// Variable with the registry of references that name none.
@@ -59,13 +59,14 @@ fn reference(environment: &Environment, text: &str) -> anyhow::Result<Reference>
 /// Refuses a module whose name one of another repository has.
 fn refuse_other<'a>(mut installed: impl Iterator<Item = &'a Reference>, reference: &Reference) -> anyhow::Result<()> {
     let has_name = |installed: &&Reference| {
-        plain_name(installed) == plain_name(reference) && installed.repository != reference.repository
+        installed.repository.module_name() == reference.repository.module_name()
+            && installed.repository != reference.repository
     };
     match installed.find(has_name) {
         Some(installed) => bail!(
             "`{installed}` is installed by the name `{}` already; remove the file of the module and its entry in the lock \
              file first",
-            plain_name(reference)
+            reference.repository.module_name()
         ),
         None => Ok(()),
     }

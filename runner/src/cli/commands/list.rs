@@ -73,7 +73,7 @@ fn stored(context: &Context, args: &ListArgs) -> Vec<Row> {
     let pattern = args.pattern.as_ref().map(|pattern| NamePattern::new(pattern));
     let rows = modules.into_iter().filter_map(|StoredModule { reference, manifest }| {
         let reference = Reference::from_layout(&reference).ok()?;
-        let last = reference.repository.name.rsplit('/').next().unwrap_or_default();
+        let last = reference.repository.module_name();
         let name = reference.to_string();
         let fits = |pattern: &NamePattern| pattern.matches(&name) || pattern.matches(last);
         if !pattern.as_ref().is_none_or(fits) {

@@ -50,11 +50,10 @@ impl ReferenceLookup {
         let reference: Reference = module.to_string_lossy().parse().or_usage()?;
         let store = module_store(&context.environment).or_unavailable()?;
         let (_, content) = self.resolve(context, &store, &reference).or_unavailable()?;
-        let name = reference.repository.name.rsplit('/').next().unwrap_or_default().to_owned();
         Ok(FoundModule {
             path: store.layout().path(&content.digest),
             name: reference.repository.to_string(),
-            task_name: name,
+            task_name: reference.repository.module_name().to_owned(),
             deprecations: Vec::new(),
         })
     }
@@ -99,7 +98,7 @@ impl ReferenceLookup {
                 self.lock.display()
             )
         };
-        Ok(Reference { digest: Some(locked.with_context(missing)?), ..reference.clone() })
+        Ok(reference.with_digest(locked.with_context(missing)?))
     }
 
     fn pull(&self, context: &Context, store: &ModuleStore, reference: &Reference) -> anyhow::Result<Descriptor> {

@@ -1,5 +1,7 @@
 //! The user's library: puts modules of the store into it.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -43,7 +45,7 @@ impl UserLibrary {
     /// It cannot be made.
     pub(crate) fn create(&self) -> anyhow::Result<()> {
         let failed = || format!("failed to make the folder `{}`", self.folder.display());
-        std::fs::create_dir_all(&self.folder).with_context(failed)
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).with_context(failed)
     }
 
     /// Writes a module. Its signatures stay in the store, where they are found by its digest. Returns its path.
@@ -60,11 +62,6 @@ impl UserLibrary {
 
     /// Returns where a module is: by the last part of its name.
     pub(crate) fn path(&self, reference: &Reference) -> PathBuf {
-        self.folder.join(format!("{}.wasm", plain_name(reference)))
+        self.folder.join(format!("{}.wasm", reference.repository.module_name()))
     }
-}
-
-/// Returns the name by which an installed module is run.
-pub(crate) fn plain_name(reference: &Reference) -> &str {
-    reference.repository.name.rsplit('/').next().unwrap_or_default()
 }

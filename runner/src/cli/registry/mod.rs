@@ -20,5 +20,5 @@ mod progress;
 
 pub(crate) use self::access::RegistryAccess;
 pub(crate) use self::found::{ReferenceLookup, is_reference};
-pub(crate) use self::installation::{UserLibrary, plain_name};
+pub(crate) use self::installation::UserLibrary;
 pub(crate) use self::judged::{JudgedModule, ModuleJudge};
