@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
+use std::{fs, io};
+
+use serde_json::Value;
 
 use crate::install::{Prepared, locked, tool};
 use crate::{TestDir, fixture, oracle, repository, temporary};
@@ -32,7 +35,6 @@ pub fn module(name: &str) -> PathBuf {
         // Build several together: building a single one keeps only one processor busy.
         let names = alike(name);
         let packages: Vec<_> = names.iter().map(|name| format!("modbox-module-{name}")).collect();
-        // In another folder than the test guests, since some of the names are the same.
         let dir = build_guests("modules", &packages).unwrap_or_else(|error| panic!("{error}"));
         built.extend(names.into_iter().map(|name| (name.clone(), dir.join(format!("{name}.wasm")))));
     }
@@ -51,37 +53,34 @@ pub fn example_provider() -> PathBuf {
 fn alike(name: &str) -> Vec<String> {
     let modules = repository().join("modules");
     let sdk = |name: &str| {
-        let manifest = std::fs::read_to_string(modules.join(name).join("Cargo.toml")).ok()?;
+        let manifest = fs::read_to_string(modules.join(name).join("Cargo.toml")).ok()?;
         manifest.lines().find(|line| line.starts_with("modbox-sdk")).map(str::to_owned)
     };
     let wanted = sdk(name).unwrap_or_else(|| panic!("there is no module `{name}`"));
-    let entries = std::fs::read_dir(&modules).expect("the repository has modules").flatten();
+    let entries = fs::read_dir(&modules).expect("the repository has modules").flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| sdk(name).is_some_and(|sdk| sdk == wanted)).collect()
 }
 
 /// Builds modbox's own modules as native programs, as Ansible runs them, and returns their folder.
 pub fn native_modules(names: &[&str]) -> PathBuf {
-    let dir = locked("native-modules", |dir| {
-        let mut cargo = cargo();
-        // Compile time matters more than speed; and this profile checks for integer overflow.
-        cargo.args(["build", "--locked", "--profile=dev", "--target-dir"]).arg(dir).current_dir(repository());
-        cargo.args(names.iter().map(|name| format!("--package=modbox-module-{name}")));
-        tool(&mut cargo, BUILD).map(drop)
-    });
-    dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
+    native_programs(&names.iter().map(|name| format!("--package=modbox-module-{name}")).collect::<Vec<_>>())
 }
 
 /// Builds an example program of one of modbox's packages, and returns its path.
 pub fn example_program(package: &str, name: &str) -> PathBuf {
-    let dir = locked("example-programs", |dir| {
+    native_programs(&[format!("--package={package}"), format!("--example={name}")]).join("examples").join(name)
+}
+
+/// Builds programs for this machine, and returns the folder of the profile.
+fn native_programs(options: &[String]) -> PathBuf {
+    let dir = locked("native-programs", |dir| {
         let mut cargo = cargo();
         // This profile checks for integer overflow, and compiles quickly.
         cargo.args(["build", "--locked", "--profile=dev", "--target-dir"]).arg(dir).current_dir(repository());
-        cargo.args(["--package", package, "--example", name]);
-        tool(&mut cargo, BUILD).map(drop)
+        tool(cargo.args(options), BUILD).map(drop)
     });
-    dir.unwrap_or_else(|error| panic!("{error}")).join("debug/examples").join(name)
+    dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
 }
 
 /// Builds an example of a package beside the running test, with the dependencies that the test has. Returns its path.
@@ -96,22 +95,38 @@ pub fn own_example(package: &str, name: &str) -> PathBuf {
     profile.join("examples").join(name)
 }
 
-/// Builds the programs of packages for WebAssembly, below a folder.
+/// Builds the programs of packages for WebAssembly, and returns the folder `folder` with them. Packages of several folders
+/// share their dependencies, but may have programs of the same name.
 fn build_guests(folder: &str, packages: &[String]) -> Prepared {
-    let dir = locked(folder, |dir| {
+    let dir = locked("wasm", |dir| {
         ensure_target()?;
         let mut cargo = cargo();
         cargo
             .args(["build", "--locked", "--release", "--bins", "--target", TARGET])
+            .args(["--message-format=json-render-diagnostics"])
             .args(packages.iter().map(|package| format!("--package={package}")))
             // For many small programs, size and compile time matter more than speed.
             .args(["--config", "profile.release.opt-level=\"s\""])
             .arg("--target-dir")
-            .arg(dir)
+            .arg(dir.join("target"))
             .current_dir(repository());
-        tool(&mut cargo, BUILD).map(drop)
+        let messages = tool(&mut cargo, BUILD)?;
+        let programs = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let programs = programs.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+        keep(&dir.join(folder), programs).map_err(|error| error.to_string())
     })?;
-    Ok(dir.join(TARGET).join("release"))
+    Ok(dir.join(folder))
+}
+
+/// Keeps files in a folder, under their names. A file that another test reads is not written to.
+fn keep(dir: &Path, files: impl Iterator<Item = PathBuf>) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    for file in files {
+        let unfinished = dir.join("unfinished");
+        fs::copy(&file, &unfinished)?;
+        fs::rename(&unfinished, dir.join(file.file_name().expect("a program has a name")))?;
+    }
+    Ok(())
 }
 
 /// Adds the wasm target to the toolchain if it is missing.
@@ -205,7 +220,7 @@ pub fn native_library(source: &str) -> PathBuf {
 fn compiled(source: &str, what: &str, command: impl FnOnce(&Path) -> Command) -> PathBuf {
     let name = format!("{}-{what}", source.replace(['/', '.'], "-"));
     let dir = locked(&name, |dir| {
-        std::fs::create_dir_all(dir).map_err(|error| error.to_string())?;
+        fs::create_dir_all(dir).map_err(|error| error.to_string())?;
         let output = dir.join(&name);
         let written = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
         if written(&output) > written(&fixture(source)) {
@@ -214,7 +229,7 @@ fn compiled(source: &str, what: &str, command: impl FnOnce(&Path) -> Command) ->
         // Link to another name and rename, so that an interrupted compiler leaves no file that looks complete.
         let unfinished = dir.join("unfinished");
         tool(&mut command(&unfinished), BUILD)?;
-        std::fs::rename(&unfinished, &output).map_err(|error| error.to_string())
+        fs::rename(&unfinished, &output).map_err(|error| error.to_string())
     });
     dir.unwrap_or_else(|error| panic!("{error}")).join(name)
 }
