@@ -28,6 +28,9 @@ const SETTABLE: u32 = 0o1777;
 /// Argument that leaves an owner or a group as it is.
 const UNCHANGED: u32 = u32::MAX;
 
+/// The call `fchmodat2`, which has this number on every architecture. The crate `libc` lacks it for some C libraries.
+const FCHMODAT2: libc::c_long = 452;
+
 /// End of a call that the launcher made, or did not make.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AttributeCall {
@@ -60,7 +63,7 @@ fn decode(report: &ReportedCall) -> Option<(File, Setting)> {
     Some(match report.number {
         libc::SYS_fchmod => (File::Open(low(first)), Setting::Mode(second)),
         libc::SYS_fchmodat => (at(0), Setting::Mode(third)),
-        libc::SYS_fchmodat2 => (at(fourth), Setting::Mode(third)),
+        FCHMODAT2 => (at(fourth), Setting::Mode(third)),
         libc::SYS_utimensat if second == 0 => (File::Open(low(first)), Setting::Times(third)),
         libc::SYS_utimensat => (at(fourth), Setting::Times(third)),
         libc::SYS_fchown => (File::Open(low(first)), Setting::Owner { user: second, group: third }),
