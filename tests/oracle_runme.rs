@@ -71,7 +71,7 @@ const MISSES: &[(&str, &str)] = &[
 ];
 
 /// Number of targets that an ordinary run takes; all of them take minutes.
-const SAMPLE: usize = 3;
+const SAMPLE: usize = 2;
 
 /// Number of targets that run at the same time. Waiting for the start of programs leaves processors idle.
 const THREADS: usize = 3;

@@ -8,8 +8,8 @@ use std::process::Command;
 use crate::support::{TestDir, example_program, fixture, oracle, sample};
 
 /// Numbers of generated texts and of damaged files: as many as take a few seconds, and of all.
-const GENERATED: (usize, usize) = (500, 80_000);
-const DAMAGED: (usize, usize) = (250, 40_000);
+const GENERATED: (usize, usize) = (300, 80_000);
+const DAMAGED: (usize, usize) = (150, 40_000);
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]

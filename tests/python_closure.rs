@@ -8,11 +8,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::sample::{Random, sample};
+use crate::support::sample::{Random, cases, sample};
 use crate::support::{Modbox, TestDir, fixture, oracle};
 
-/// Number of modules in a sample of the three thousand of 2.9.
-const LEGACY_MODULES: usize = 40;
+/// Number of modules in a sample: of the seventy of a current release, and of the three thousand of 2.9.
+const MODULES: usize = 24;
+
+/// Number of modules with made imports, in an ordinary run and in a whole one.
+const MADE: (usize, usize) = (24, 200);
 
 /// Files whose content differs between the two sides.
 const OWN_WORDS: [&str; 2] = ["ansible/__init__.py", "ansible/module_utils/__init__.py"];
@@ -124,17 +127,18 @@ fn check_all(python: &Path) {
     let dir = TestDir::new();
     let paths = modules(&package(python).join("modules"));
     assert!(paths.len() > 60, "only {} modules", paths.len());
+    let paths = sample(paths, MODULES);
     let cases: Vec<Case> = paths.iter().map(|path| Case::new(&dir, path, python, &[])).collect();
     assert_eq!(compare(&dir, python, None, &cases), paths.len());
 }
 
 #[test]
-fn every_module_of_ansible_core_is_packed_as_ansible_packs_it() {
+fn modules_of_ansible_core_are_packed_as_ansible_packs_them() {
     check_all(&oracle::python());
 }
 
 #[test]
-fn every_module_of_2_14_is_packed_as_it_packs_it() {
+fn modules_of_2_14_are_packed_as_it_packs_them() {
     check_all(&oracle::python_of(oracle::EARLIER));
 }
 
@@ -143,9 +147,9 @@ fn modules_of_2_9_are_packed_as_it_packs_them() {
     let dir = TestDir::new();
     let (python, lib) = (oracle::python_of(oracle::EARLIER), oracle::legacy());
     let paths = modules(&lib.join("ansible/modules"));
-    let paths = sample(paths, LEGACY_MODULES);
+    let paths = sample(paths, MODULES);
     let cases: Vec<Case> = paths.iter().map(|path| Case::new(&dir, path, &python, &[])).collect();
-    assert!(cases.len() >= LEGACY_MODULES, "only {} modules", cases.len());
+    assert!(cases.len() >= MODULES, "only {} modules", cases.len());
     assert_eq!(compare(&dir, &python, Some(&lib), &cases), cases.len());
 }
 
@@ -265,9 +269,9 @@ fn every_form_of_import_is_packed_as_ansible_packs_it() {
         }
         Case::new(&dir, &dir.write(&format!("{folder}/m{number}.py"), text), &python, &options)
     };
-    let cases: Vec<Case> = (0..60).map(case).collect();
+    let cases: Vec<Case> = (0..cases(MADE.0, MADE.1)).map(case).collect();
     let refused = cases.iter().filter(|case| case.assembled.is_none()).count();
-    assert!(refused > 3, "some import what is nowhere: {refused}");
+    assert!(refused > 1, "some import what is nowhere: {refused}");
     let packed = compare(&dir, &python, None, &cases);
-    assert!(packed > 13 && packed + refused == cases.len(), "{packed} packed, {refused} refused");
+    assert!(packed > 5 && packed + refused == cases.len(), "{packed} packed, {refused} refused");
 }
