@@ -18,3 +18,5 @@ mod audit_page;
 mod play_page;
 // The book, built by MkDocs from PyPI.
 mod book;
+// What a release holds, and that it is the same each time.
+mod releases;
