@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const CARRIED: [&str; 2] = ["guest-sdk", "modules"];
 
 /// Folders below them that are not.
-const LEFT_OUT: [&str; 3] = ["examples", "target", "tests"];
+const LEFT_OUT: [&str; 4] = ["examples", "python-host", "target", "tests"];
 
 fn main() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,0 +1,105 @@
+"""Builds the interpreter: CPython for WASI with the user's `ansible.module_utils` imported, as one component.
+
+    build.py --ansible FOLDER --wit FOLDER --out FILE [--componentize PROGRAM] [--keep FOLDER]
+
+FOLDER of `--ansible` is the package `ansible` of an installed ansible-core. FOLDER of `--wit` holds the interfaces that
+the world imports, one folder or file for each package. The build fails if what every module needs could not be
+imported. Python's own packages of this machine are kept out, so that the result depends on nothing else.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# An empty package: the real one is of the controller, and modules get an empty one natively, too.
+PACKAGE = "__version__ = %r\n__author__ = 'Ansible, Inc.'\n"
+
+
+class BuildError(Exception):
+    """The interpreter could not be built."""
+
+
+def release_of(ansible):
+    """Returns the release of an ansible-core."""
+    path = os.path.join(ansible, "release.py")
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = re.search(r"^__version__ = ['\"]([^'\"]+)", file.read(), re.MULTILINE)
+    except OSError as error:
+        raise BuildError("failed to read the release of ansible-core: %s" % error) from error
+    if found is None:
+        raise BuildError("failed to read the release of ansible-core: `%s` has no `__version__`" % path)
+    return found[1]
+
+
+def lay_out(ansible, folder):
+    """Writes the files that are imported: `module_utils`, `release`, and where they come from."""
+    release = release_of(ansible)
+    package = os.path.join(folder, "ansible")
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.ps1", "*.psm1", "*.cs", "powershell", "csharp")
+    shutil.copytree(os.path.join(ansible, "module_utils"), os.path.join(package, "module_utils"), ignore=ignored)
+    shutil.copy(os.path.join(ansible, "release.py"), package)
+    for name, text in (("", PACKAGE % release), ("modules", "")):
+        os.makedirs(os.path.join(package, name), exist_ok=True)
+        with open(os.path.join(package, name, "__init__.py"), "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(os.path.join(folder, "modbox_layout.py"), "w", encoding="utf-8") as file:
+        file.write('"""Where `ansible` comes from."""\n\nimport os\n\nFOLDER = os.path.dirname(__file__)\n')
+        file.write("SHOWN = %r\nRELEASE = %r\n" % (os.path.abspath(ansible), release))
+    return release
+
+
+def lay_out_wit(interfaces, folder):
+    """Writes the world and the interfaces that it imports."""
+    shutil.copytree(interfaces, os.path.join(folder, "deps"))
+    shutil.copy(os.path.join(HERE, "world.wit"), folder)
+
+
+def build(ansible, interfaces, out, componentize, work):
+    """Builds the interpreter in a folder for work."""
+    sources, wit, empty = (os.path.join(work, name) for name in ("sources", "wit", "empty"))
+    for folder in (sources, wit, os.path.join(empty, "lib", "site-packages")):
+        os.makedirs(folder)
+    release = lay_out(ansible, sources)
+    lay_out_wit(interfaces, wit)
+    # componentize-py adds the packages of a virtual environment, or else those of this machine's Python.
+    environment = {**os.environ, "VIRTUAL_ENV": empty}
+    unfinished = os.path.join(work, "interpreter.wasm")
+    command = [componentize, "-q", "-d", wit, "-w", "interpreter", "componentize", "component", "-o", unfinished]
+    for folder in (HERE, sources):
+        command += ["-p", folder]
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, check=False)
+    if done.returncode != 0 or not os.path.isfile(unfinished):
+        message = done.stderr.decode("utf-8", "replace").split("\nStack backtrace:")[0]
+        raise BuildError("componentize-py failed:\n%s" % message)
+    # Under its final name, the file is complete or not there.
+    beside = "%s.unfinished-%d" % (out, os.getpid())
+    shutil.copyfile(unfinished, beside)
+    os.replace(beside, out)
+    return release
+
+
+def main():
+    """Reads the command line, and builds."""
+    parser = argparse.ArgumentParser(description="Builds a Python interpreter for modbox's sandbox.")
+    parser.add_argument("--ansible", required=True, help="the package `ansible` of ansible-core")
+    parser.add_argument("--wit", required=True, help="the folder of the interfaces")
+    parser.add_argument("--out", required=True, help="the component to write")
+    parser.add_argument("--componentize", default="componentize-py", help="componentize-py")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="modbox-python-") as work:
+        try:
+            release = build(options.ansible, options.wit, options.out, options.componentize, work)
+        except (BuildError, OSError) as error:
+            sys.exit("failed to build the interpreter: %s" % error)
+    print("built `%s` with ansible-core %s" % (options.out, release))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The component: what the interpreter imports before it is frozen, and the class that is called in each run.
+
+componentize-py imports this file, and stores the memory of the interpreter as it is then.
+"""
+
+import os
+import subprocess  # While the platform is still WASI: on Linux it needs `_posixsubprocess`.
+import sys
+
+# The replacements of standard modules come first.
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "standins"))
+
+import modbox_layout  # noqa: E402  `build.py` writes it.
+from modbox_python import commands, paths, preload, start, store, system  # noqa: E402
+
+_exit = os._exit
+
+system.install()
+commands.install()
+_store = store.Store()
+_missing = preload.standard_library(_store)
+store.install(_store)
+_missing.update(preload.module_utils(_store, modbox_layout))
+_about = {
+    "python": sys.version.split()[0],
+    "release": modbox_layout.RELEASE,
+    "imported": len(sys.modules),
+    "stored": len(_store.names()),
+    "not_imported": _missing,
+}
+_files = _store.add_imported()
+for _folder in (*sys.path, os.path.dirname(subprocess.__file__), modbox_layout.SHOWN):
+    paths.hide(_files, _folder)
+store.forget_folders()
+start.freeze()
+
+
+class Run:
+    """Implements `wasi:cli/run`."""
+
+    def run(self):
+        """Runs one module, and ends with its exit status."""
+        try:
+            status = start.run(_store, _about)
+        except SystemExit as ended:
+            print(ended, file=sys.stderr)
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Nothing is left to do, and taking the interpreter down would take longer than many modules run.
+        _exit(status)

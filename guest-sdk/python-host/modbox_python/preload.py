@@ -1,0 +1,95 @@
+"""Imports everything that modules need, while the interpreter is built.
+
+The standard library is stored as code, and its often used modules are imported. All of `ansible.module_utils` is stored
+and imported, from the folder that `build.py` laid out. A module of it that cannot be imported stays stored, so that its
+error appears when a module of Ansible imports it. Only what every module needs must be importable.
+"""
+
+import importlib
+import marshal
+import os
+import subprocess
+import sys
+
+# Parts of the standard library that a module of Ansible has no use for: programs, tests, windows. A stand-in replaces
+# `ctypes`.
+_LEFT_OUT = {
+    "antigravity", "ctypes", "curses", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "this", "tkinter",
+    "turtle", "turtledemo", "venv", "config-3.14-wasm32-wasi", "_pyrepl", "lib-dynload",
+}
+
+# Modules of the standard library that modules of Ansible import often.
+_IMPORTED = """
+    abc argparse array ast atexit base64 binascii bisect calendar codecs collections collections.abc configparser
+    contextlib copy csv ctypes dataclasses datetime decimal difflib email.message email.parser email.utils errno
+    fileinput filecmp fnmatch functools getpass gettext glob gzip hashlib heapq hmac html http.client http.cookiejar
+    importlib.metadata importlib.util inspect io ipaddress itertools json keyword linecache locale logging math
+    mimetypes multiprocessing netrc numbers operator optparse os pathlib pickle pkgutil platform plistlib pprint
+    queue random re runpy secrets select selectors shlex shutil signal socket sqlite3 stat string stringprep struct
+    subprocess tarfile tempfile textwrap threading time tokenize traceback types typing unicodedata urllib.error
+    urllib.parse urllib.request uuid warnings weakref xml.dom.minidom xml.etree.ElementTree zipfile zlib
+    encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16 encodings.cp437 fcntl grp mmap pwd resource
+    syslog termios
+""".split()
+
+# What a run cannot begin without; since ansible-core 2.19 there is a loader, too.
+REQUIRED = ("ansible.module_utils.basic",)
+LOADER = "ansible.module_utils._internal._ansiballz._loader"
+
+
+def store_folder(store, folder, package, shown, left_out=()):
+    """Stores the code of all sources below a folder. `shown` is the folder's path in tracebacks."""
+    for entry in sorted(os.listdir(folder)):
+        path, name = os.path.join(folder, entry), entry.removesuffix(".py")
+        if entry in left_out or name in left_out or entry == "__pycache__":
+            continue
+        full = "%s.%s" % (package, name) if package else name
+        if entry.endswith(".py"):
+            if name == "__init__":
+                _store_file(store, path, package, True, os.path.join(shown, entry))
+            else:
+                _store_file(store, path, full, False, os.path.join(shown, entry))
+        elif os.path.isdir(path) and os.path.isfile(os.path.join(path, "__init__.py")):
+            store_folder(store, path, full, os.path.join(shown, entry), left_out)
+
+
+def _store_file(store, path, name, is_package, shown):
+    with open(path, "rb") as file:
+        source = file.read()
+    try:
+        code = compile(source, shown, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        # Importing it is an error, as with its file.
+        return
+    store.add(name, marshal.dumps(code), is_package, shown)
+
+
+def import_all(names):
+    """Imports modules, and returns the errors of those that could not be imported."""
+    failed = {}
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            failed[name] = "%s: %s" % (type(error).__name__, error)
+    return failed
+
+
+def standard_library(store):
+    """Stores the standard library, and imports its often used modules."""
+    # `os` itself is frozen into CPython, and names another folder.
+    folder = os.path.dirname(subprocess.__file__)
+    store_folder(store, folder, "", folder, _LEFT_OUT)
+    return import_all(_IMPORTED)
+
+
+def module_utils(store, layout):
+    """Stores and imports `ansible.module_utils`. Raises if a module that every run needs is not importable."""
+    store_folder(store, os.path.join(layout.FOLDER, "ansible"), "ansible", layout.SHOWN)
+    names = [name for name in store.names() if name == "ansible" or name.startswith("ansible.")]
+    failed = import_all(names)
+    required = [*REQUIRED, LOADER] if LOADER in store else REQUIRED
+    for name in required:
+        if name in failed or name not in sys.modules:
+            raise ImportError("failed to preload `%s`: %s" % (name, failed.get(name, "it is not in the folder")))
+    return failed

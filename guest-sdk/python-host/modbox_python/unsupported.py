@@ -1,0 +1,28 @@
+"""The error of a function that the sandbox does not have.
+
+A function that is missing raises this error. It never returns a made-up value: a module would act on it.
+"""
+
+import errno
+
+
+class Unsupported(OSError):
+    """A module called a function that the sandbox does not have."""
+
+    def __init__(self, name):
+        super().__init__(errno.ENOSYS, "this module needs %s, which the sandbox does not have; "
+                                       "run it with a native Python" % name)
+        self.name = name
+
+    def __str__(self):
+        return self.strerror
+
+
+def refuse(name):
+    """Returns a function that raises `Unsupported` for the function of this name."""
+
+    def refused(*_args, **_kwargs):
+        raise Unsupported(name)
+
+    refused.__name__ = refused.__qualname__ = name.rsplit(".", 1)[-1]
+    return refused

@@ -1,0 +1,71 @@
+"""The build: what is laid out for componentize-py, and what happens when it fails."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import build
+
+
+class Build(unittest.TestCase):
+    def setUp(self):
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        self.work = work.name
+        self.write("ansible/release.py", "__version__ = '2.19.1'\n")
+        for name in ("__init__.py", "basic.py", "powershell/x.psm1", "__pycache__/basic.pyc"):
+            self.write("ansible/module_utils/" + name, "")
+        self.write("wit/host/files.wit", "package a:b;\n")
+        self.out = os.path.join(self.work, "out.wasm")
+
+    def write(self, name, text, mode=0o644):
+        path = os.path.join(self.work, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def main(self, componentize):
+        """Runs the build, and returns its message for a failure."""
+        program = self.write("componentize", "#!/bin/sh\n" + componentize, 0o755)
+        argv = ["build.py", "--ansible", os.path.join(self.work, "ansible"), "--wit", os.path.join(self.work, "wit"),
+                "--out", self.out, "--componentize", program]
+        with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                build.main()
+            except SystemExit as ended:
+                return ended.code
+        return None
+
+    def test_only_what_modules_import_is_laid_out(self):
+        folder = os.path.join(self.work, "sources")
+        os.mkdir(folder)
+        self.assertEqual(build.lay_out(os.path.join(self.work, "ansible"), folder), "2.19.1")
+        found = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        self.assertEqual(sorted(os.path.relpath(path, folder) for path in found), [
+            "ansible/__init__.py", "ansible/module_utils/__init__.py", "ansible/module_utils/basic.py",
+            "ansible/modules/__init__.py", "ansible/release.py", "modbox_layout.py"])
+
+    def test_a_failure_leaves_no_file_and_says_why(self):
+        self.assertIn("no module named x", self.main("echo 'no module named x' >&2; exit 1"))
+        self.assertIn("failed to build", self.main("exit 0"))
+        self.assertFalse(os.path.exists(self.out))
+        self.assertIn("failed to build", self.main("exit 0").replace("componentize-py failed", ""))
+
+    def test_a_success_writes_the_component_and_nothing_beside_it(self):
+        script = 'while [ "$1" != -o ]; do shift; done; echo "$VIRTUAL_ENV" > "$2"'
+        self.assertIsNone(self.main(script))
+        with open(self.out, encoding="utf-8") as file:
+            self.assertTrue(file.read().strip().endswith("empty"))
+        self.assertEqual([name for name in os.listdir(self.work) if "unfinished" in name], [])
+
+    def test_a_folder_that_is_not_ansible_core_is_refused(self):
+        self.write("ansible/release.py", "")
+        self.assertIn("release", self.main("exit 0"))
+        os.unlink(os.path.join(self.work, "ansible/release.py"))
+        self.assertIn("release", self.main("exit 0"))
