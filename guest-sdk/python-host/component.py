@@ -40,11 +40,7 @@ class Run:
 
     def run(self):
         """Runs one module, and ends with its exit status."""
-        try:
-            status = start.run(_store, _about)
-        except SystemExit as ended:
-            print(ended, file=sys.stderr)
-            status = 1
+        status = start.run(_store, _about)
         sys.stdout.flush()
         sys.stderr.flush()
         # Nothing is left to do, and taking the interpreter down would take longer than many modules run.

@@ -1,7 +1,7 @@
 """The host's functions, and whether they can be called.
 
-The interpreter is frozen after it has imported everything. While that happens the host is not there, and a call to it would
-end the build. So every replacement of a standard function asks `is_live` first, and behaves like CPython until then.
+The interpreter is frozen after it has imported everything. While that happens the host is not there, and a call to it
+would end the build. So every replacement of a standard function asks `is_live` first, and is CPython's until then.
 """
 
 from wit_world.imports import files, preopens, process, types

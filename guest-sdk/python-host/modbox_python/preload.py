@@ -14,8 +14,8 @@ import sys
 # Parts of the standard library that a module of Ansible has no use for: programs, tests, windows. A stand-in replaces
 # `ctypes`.
 _LEFT_OUT = {
-    "antigravity", "ctypes", "curses", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "this", "tkinter",
-    "turtle", "turtledemo", "venv", "config-3.14-wasm32-wasi", "_pyrepl", "lib-dynload",
+    "antigravity", "ctypes", "curses", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "this",
+    "tkinter", "turtle", "turtledemo", "venv", "config-3.14-wasm32-wasi", "_pyrepl", "lib-dynload",
 }
 
 # Modules of the standard library that modules of Ansible import often.

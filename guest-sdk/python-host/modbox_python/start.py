@@ -2,17 +2,21 @@
 
 The start file is a JSON object:
 
-    module       {"name": the module's full name, such as `ansible.modules.ping`,
-                  "shown": its file's path in tracebacks,
-                  "source": a path of the source, or "code": a path of its marshalled code}
-    imports      further modules: a list of objects like `module`, with "package": whether it is one. Optional
-    host         the facts of `identity`: uid, gid, groups, node, system, release, version, machine, ...
+    module       the full name of the module to run, such as `ansible.modules.ping`
+    sources      this module, and further ones that the interpreter does not have: a list of
+                 {"name": full name, "source": path of the source, "shown": the file's path in tracebacks,
+                  "package": whether it is a package, optional}
+    code         instead of `sources`: the path of what `pack` has written for them. It saves the time to compile
+    pack         a path: compile the sources, write their code there, and run nothing. Optional
+    host         the facts of `identity`: uid, gid, groups, parent, node, system, release, version, machine; and those
+                 of `system`: pid, processors
+    executable   what `sys.executable` names, for messages. Optional
     profile      the profile of messages, for ansible-core 2.19 and newer. Default: `legacy`
     directory    the working directory. Optional
     path         further folders to import from. Optional
 
 Its path is the program's second argument, or the value of `MODBOX_PYTHON_START`. The first argument is the path of the
-module's arguments, as Ansible writes them. With `"about": true` it tells what the interpreter has, and runs nothing.
+module's arguments, as Ansible writes them. Without a start file, the interpreter says what it has, and runs nothing.
 
 A component that `build.py` has built runs a module by hand so, with a start file that grants and paths agree with:
 
@@ -23,7 +27,6 @@ A component that `build.py` has built runs a module by hand so, with a start fil
 import atexit
 import gc
 import json
-import marshal
 import os
 import platform
 import runpy
@@ -40,31 +43,25 @@ VARIABLE = "MODBOX_PYTHON_START"
 def run(store, about):
     """Runs the module, and returns the exit status."""
     os.reload_environ()
-    start_path = os.environ.pop(VARIABLE, None) or _argument(2)
+    start_path = os.environ.pop(VARIABLE, None) or (sys.argv[2] if len(sys.argv) > 2 else None)
+    if start_path is None:
+        json.dump(about, sys.stdout)
+        return 0
     # Before the host's functions are in place, CPython's are good enough to read the start file.
     with open(start_path, encoding="utf-8") as file:
         start = json.load(file)
-    if start.get("about"):
-        json.dump(about, sys.stdout)
-        return 0
-    with open(_argument(1), "rb") as file:
+    with open(sys.argv[1], "rb") as file:
         params = _wrapped(file.read())
     system.renew(start.get("host", {}))
     commands.renew()
     _enter(start.get("directory"))
-    sys.path[:] = start.get("path", [])
-    for other in start.get("imports", []):
-        _add(store, other)
-    module = start["module"]
-    _add(store, module)
-    sys.argv[:] = [module["shown"]]
-    return _status(lambda: _call(module, params, start.get("profile", "legacy")))
-
-
-def _argument(at):
-    if len(sys.argv) <= at:
-        raise SystemExit("failed to start: the program has no argument %d" % at)
-    return sys.argv[at]
+    sys.path[:], sys.executable = start.get("path", []), start.get("executable", "")
+    _add(store, start)
+    if "pack" in start:
+        return _pack(store, start)
+    name = start["module"]
+    sys.argv[:] = [store.get_filename(name)]
+    return _status(lambda: _call(name, sys.argv[0], params, start.get("profile", "legacy")))
 
 
 def _wrapped(text):
@@ -83,27 +80,35 @@ def _enter(directory):
                 pass
 
 
-def _add(store, module):
-    """Adds a module to the store, from its code or its source."""
-    if "code" in module:
-        with open(module["code"], "rb") as file:
-            code = marshal.load(file)
-    else:
+def _add(store, start):
+    """Adds the run's modules to the store, from their code or their sources."""
+    if "code" in start:
+        with open(start["code"], "rb") as file:
+            store.unpack(file.read())
+        return
+    for module in start["sources"]:
         with open(module["source"], "rb") as file:
-            code = compile(file.read(), module["shown"], "exec", dont_inherit=True)
-    store.add(module["name"], code, module.get("package", False), module["shown"])
+            store.add(module["name"], file.read(), module.get("package", False), module["shown"], is_source=True)
 
 
-def _call(module, params, profile):
+def _pack(store, start):
+    """Writes the code of the run's modules."""
+    names = [module["name"] for module in start["sources"]]
+    with open(start["pack"], "wb") as file:
+        file.write(store.pack(names))
+    json.dump({"packed": len(names)}, sys.stdout)
+    return 0
+
+
+def _call(name, path, params, profile):
     """Starts the module as the main program."""
     loader = sys.modules.get(preload.LOADER)
     if loader is not None:
-        loader.run_module(json_params=params, profile=profile, module_fqn=module["name"], modlib_path=module["shown"],
-                          extensions={})
+        loader.run_module(json_params=params, profile=profile, module_fqn=name, modlib_path=path, extensions={})
         return
     sys.modules["ansible.module_utils.basic"]._ANSIBLE_ARGS = params
-    known = {"_module_fqn": module["name"], "_modlib_path": module["shown"]}
-    runpy.run_module(module["name"], init_globals=known, run_name="__main__", alter_sys=True)
+    known = {"_module_fqn": name, "_modlib_path": path}
+    runpy.run_module(name, init_globals=known, run_name="__main__", alter_sys=True)
     print('{"msg": "New-style module did not handle its own exit", "failed": true}')
     sys.exit(1)
 

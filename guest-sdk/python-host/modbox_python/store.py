@@ -9,15 +9,16 @@ import importlib.machinery
 import linecache
 import marshal
 import sys
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 
 class Stored(NamedTuple):
-    """The code of a module: a code object, or its marshalled form, which takes less memory."""
+    """The code of a module, marshalled, or its source, which is compiled when the module is imported."""
 
-    code: Union[bytes, object]
+    code: bytes
     is_package: bool
     filename: str
+    is_source: bool
 
 
 class Store:
@@ -29,13 +30,13 @@ class Store:
     def __contains__(self, name):
         return name in self._modules
 
-    def add(self, name, code, is_package, filename):
+    def add(self, name, code, is_package, filename, is_source=False):
         """Adds a module. Its packages are added, too, if the store lacks them."""
-        self._modules[name] = Stored(code, is_package, filename)
+        self._modules[name] = Stored(code, is_package, filename, is_source)
         self._files.add(filename)
         package = name.rpartition(".")[0]
         while package and package not in self._modules and package not in sys.modules:
-            self._modules[package] = Stored(compile("", "<package>", "exec"), True, "<package>")
+            self._modules[package] = Stored(b"", True, "<package>", True)
             package = package.rpartition(".")[0]
 
     def names(self):
@@ -66,7 +67,26 @@ class Store:
         stored = self._modules.get(name)
         if stored is None:
             raise ImportError("no module named %r is stored" % name, name=name)
-        return marshal.loads(stored.code) if isinstance(stored.code, bytes) else stored.code
+        if stored.is_source:
+            return compile(stored.code, stored.filename, "exec", dont_inherit=True)
+        return marshal.loads(stored.code)
+
+    def pack(self, names):
+        """Returns the code of some modules, for `unpack` in a later run. What cannot be compiled stays a source."""
+        packed = []
+        for name in names:
+            stored = self._modules[name]
+            try:
+                stored = stored._replace(code=marshal.dumps(self.get_code(name)), is_source=False)
+            except (SyntaxError, ValueError):
+                pass
+            packed.append((name, *stored))
+        return marshal.dumps(packed)
+
+    def unpack(self, packed):
+        """Adds modules that were packed by an interpreter of the same build."""
+        for module in marshal.loads(packed):
+            self.add(*module)
 
     def get_source(self, name):
         """Returns that sources are not stored."""

@@ -30,8 +30,8 @@ _NEW = {
     "getppid": identity.getppid,
 }
 
-# Functions of Linux's `os` that modules of Ansible name. `hasattr` finds them, and calling one is an error. `os.fork` is
-# not one of them: the standard library asks `hasattr` whether it must prepare for it.
+# Functions of Linux's `os` that modules of Ansible name. `hasattr` finds them, and calling one is an error. `os.fork`
+# is not one of them: the standard library asks `hasattr` whether it must prepare for it.
 _ABSENT = (
     "chroot", "fstatvfs", "getloadavg", "getlogin", "getpgid", "getpgrp", "getpriority", "getresgid",
     "getresuid", "getsid", "initgroups", "kill", "killpg", "mkfifo", "mknod", "nice", "openpty", "pipe", "pipe2",

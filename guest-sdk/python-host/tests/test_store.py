@@ -1,5 +1,6 @@
 """Imports from memory, and the preloading of `module_utils`."""
 
+import importlib
 import linecache
 import marshal
 import os
@@ -41,6 +42,22 @@ class Stored(unittest.TestCase):
         self.assertEqual(stored_one.inner.__file__, "/shown/stored_one.inner.py")
         with self.assertRaises(ImportError):
             import stored_one.missing
+
+    def test_modules_are_packed_and_unpacked(self):
+        self.add("stored_packed", "value = 4\n")
+        self.store.add("stored_source", b"value = 5\n", False, "/shown/source.py", is_source=True)
+        self.store.add("stored_wrong", b"def\n", False, "/shown/wrong.py", is_source=True)
+        names = ["stored_packed", "stored_source", "stored_wrong"]
+        packed = self.store.pack(names)
+        self.store._modules.clear()
+        self.store.unpack(packed)
+        self.assertEqual([self.store._modules[name].is_source for name in names], [False, False, True])
+        import stored_packed
+        import stored_source
+        self.assertEqual((stored_packed.value, stored_source.value), (4, 5))
+        with self.assertRaises(SyntaxError) as raised:
+            importlib.import_module("stored_wrong")
+        self.assertEqual(raised.exception.filename, "/shown/wrong.py")
 
     def test_missing_packages_are_added(self):
         self.add("stored_two.plugins.leaf", "value = 3\n")

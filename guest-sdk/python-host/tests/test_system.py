@@ -18,8 +18,8 @@ root = os.path.realpath(tempfile.mkdtemp())
 assert isinstance(os.stat(root), os.stat_result) and not host.is_live()
 open(root + "/a", "w").close()
 preopens.GRANTED[:] = [root]
-facts = {"uid": 0, "gid": 0, "groups": [], "node": "n", "system": "Linux", "release": "1", "version": "2", "machine": "m"}
-system.renew(facts)
+facts = {"uid": 0, "gid": 0, "groups": [], "node": "n", "system": "Linux", "release": "1", "version": "2"}
+system.renew({**facts, "machine": "m"})
 assert os.uname().nodename == "n" and sys.platform == "linux"
 os.makedirs(root + "/d/e", mode=0o700)
 with open(root + "/d/e/f", "w") as file:
