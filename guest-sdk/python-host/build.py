@@ -1,10 +1,11 @@
 """Builds the interpreter: CPython for WASI with the user's `ansible.module_utils` imported, as one component.
 
-    build.py --ansible FOLDER --wit FOLDER --out FILE [--componentize PROGRAM] [--keep FOLDER]
+    build.py --ansible FOLDER --wit FOLDER --out FILE [--componentize PROGRAM | --componentize-package FOLDER]
 
 FOLDER of `--ansible` is the package `ansible` of an installed ansible-core. FOLDER of `--wit` holds the interfaces that
 the world imports, one folder or file for each package. The build fails if what every module needs could not be
-imported. Python's own packages of this machine are kept out, so that the result depends on nothing else.
+imported. componentize-py is a program, or a package in a folder, which then runs with this Python. Other packages of this
+machine are kept out, so that the result depends on nothing else.
 """
 
 import argparse
@@ -19,6 +20,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 # An empty package: the real one is of the controller, and modules get an empty one natively, too.
 PACKAGE = "__version__ = %r\n__author__ = 'Ansible, Inc.'\n"
+
+
+# Runs componentize-py from the folder that is the first argument.
+FROM_PACKAGE = "import sys; sys.path.insert(0, sys.argv.pop(1)); import componentize_py; componentize_py.script()"
 
 
 class BuildError(Exception):
@@ -71,7 +76,7 @@ def build(ansible, interfaces, out, componentize, work):
     # componentize-py adds the packages of a virtual environment, or else those of this machine's Python.
     environment = {**os.environ, "VIRTUAL_ENV": empty}
     unfinished = os.path.join(work, "interpreter.wasm")
-    command = [componentize, "-q", "-d", wit, "-w", "interpreter", "componentize", "component", "-o", unfinished]
+    command = [*componentize, "-q", "-d", wit, "-w", "interpreter", "componentize", "component", "-o", unfinished]
     for folder in (HERE, sources):
         command += ["-p", folder]
     done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, check=False)
@@ -91,11 +96,15 @@ def main():
     parser.add_argument("--ansible", required=True, help="the package `ansible` of ansible-core")
     parser.add_argument("--wit", required=True, help="the folder of the interfaces")
     parser.add_argument("--out", required=True, help="the component to write")
-    parser.add_argument("--componentize", default="componentize-py", help="componentize-py")
+    parser.add_argument("--componentize", default="componentize-py", help="the program componentize-py")
+    parser.add_argument("--componentize-package", help="a folder with the package componentize_py")
     options = parser.parse_args()
+    componentize = [options.componentize]
+    if options.componentize_package is not None:
+        componentize = [sys.executable, "-I", "-c", FROM_PACKAGE, options.componentize_package]
     with tempfile.TemporaryDirectory(prefix="modbox-python-") as work:
         try:
-            release = build(options.ansible, options.wit, options.out, options.componentize, work)
+            release = build(options.ansible, options.wit, options.out, componentize, work)
         except (BuildError, OSError) as error:
             sys.exit("failed to build the interpreter: %s" % error)
     print("built `%s` with ansible-core %s" % (options.out, release))

@@ -30,11 +30,11 @@ class Build(unittest.TestCase):
         os.chmod(path, mode)
         return path
 
-    def main(self, componentize):
+    def main(self, componentize, *more):
         """Runs the build, and returns its message for a failure."""
         program = self.write("componentize", "#!/bin/sh\n" + componentize, 0o755)
         argv = ["build.py", "--ansible", os.path.join(self.work, "ansible"), "--wit", os.path.join(self.work, "wit"),
-                "--out", self.out, "--componentize", program]
+                "--out", self.out, "--componentize", program, *more]
         with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(io.StringIO()):
             try:
                 build.main()
@@ -63,6 +63,12 @@ class Build(unittest.TestCase):
         with open(self.out, encoding="utf-8") as file:
             self.assertTrue(file.read().strip().endswith("empty"))
         self.assertEqual([name for name in os.listdir(self.work) if "unfinished" in name], [])
+
+    def test_componentize_may_be_a_package_in_a_folder(self):
+        self.write("packages/componentize_py/__init__.py",
+                   "import sys\ndef script():\n    open(sys.argv[sys.argv.index('-o') + 1], 'w').close()\n")
+        self.assertIsNone(self.main("exit 1", "--componentize-package", os.path.join(self.work, "packages")))
+        self.assertTrue(os.path.isfile(self.out))
 
     def test_a_folder_that_is_not_ansible_core_is_refused(self):
         self.write("ansible/release.py", "")
