@@ -221,6 +221,15 @@ impl Store {
         Ok(entries)
     }
 
+    /// Removes an entry. Returns whether it is gone: a missing one was not there, and a tree in use stays.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the entry cannot be removed.
+    pub fn remove(&self, kind: Kind, key: &str) -> Result<bool, StoreError> {
+        Ok(eviction::remove(&self.dir().join(kind.file_name(key)))? > 0)
+    }
+
     /// Removes the least recently used entries until at most `max_size` bytes are left. Also removes the files of
     /// killed processes. Returns the number of removed files and trees.
     ///
@@ -474,6 +483,19 @@ mod tests {
                 assert_eq!(same, keeps_its_write || !touched);
             }
         }
+    }
+
+    #[test]
+    fn removes_an_entry_by_its_key() {
+        let (_dir, store) = store();
+        put(&store, "a-1", b"code").unwrap();
+        put(&store, "b-1", b"code").unwrap();
+        let held = make_tree(&store, "t", 1).unwrap();
+        assert!(store.remove(CODE, "a-1").unwrap() && !store.remove(CODE, "a-1").unwrap());
+        assert!(open(&store, "a-1").is_none() && open(&store, "b-1").is_some());
+        assert!(!store.remove(TREE, "t").unwrap(), "a tree in use stays");
+        drop(held);
+        assert!(store.remove(TREE, "t").unwrap());
     }
 
     #[test]
