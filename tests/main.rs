@@ -156,6 +156,8 @@ mod batch_changed;
 mod compile;
 // Compiled code is cached, checked and removed.
 mod cache;
+// Python interpreters for the sandbox.
+mod interpreters;
 // What a failed run advises works when it is followed.
 mod advice;
 // The audit log has a line for every run.

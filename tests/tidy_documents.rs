@@ -169,7 +169,7 @@ fn modbox_helps() -> String {
     for command in subcommands() {
         helps += &help("modbox", &[command, "--help"]);
     }
-    for command in [["cache", "prune"], ["collection", "build"], ["policy", "suggest"]] {
+    for command in [["cache", "prune"], ["collection", "build"], ["policy", "suggest"], ["python", "install"]] {
         helps += &help("modbox", &[command[0], command[1], "--help"]);
     }
     helps
@@ -209,7 +209,16 @@ fn normalized(path: &Path) -> PathBuf {
 /// Writes the page from the help of every command, and of the commands below those.
 fn command_line_page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let nested = [["policy", "show"], ["policy", "check"], ["cache", "list"], ["cache", "prune"], ["cache", "clear"]];
+    let nested = [
+        ["policy", "show"],
+        ["policy", "check"],
+        ["python", "install"],
+        ["python", "list"],
+        ["python", "remove"],
+        ["cache", "list"],
+        ["cache", "prune"],
+        ["cache", "clear"],
+    ];
     let commands = subcommands().iter().map(|name| vec![name.as_str()]).chain(nested.iter().map(|path| path.to_vec()));
     for command in [Vec::new()].into_iter().chain(commands) {
         let heading: String = ["modbox"].iter().chain(&command).copied().collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
 //! For authors of modules: makes a component from a guest crate or from a project in another language, and makes new
-//! guest crates.
+//! guest crates. For runs of Python modules: makes the interpreter of the sandbox from the user's ansible-core.
 //!
 //! ```text
 //! new_project ──> NAME/ ──> build ──> NAME/target/modbox/NAME.wasm

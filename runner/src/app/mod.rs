@@ -80,8 +80,8 @@ pub use self::provider::{
     Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
-    CollectionPaths, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
-    usual_python,
+    CollectionPaths, InstalledInterpreter, InterpreterFacts, Interpreters, PayloadForm, PythonConfig, PythonError,
+    PythonSurvey, clear_cache as clear_python_cache, usual_python,
 };
 pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::request::{Arguments, RunRequest};

@@ -195,6 +195,7 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
         Command::Verify(args) => commands::verify::run(context, &args),
         Command::Doctor(args) => commands::doctor::run(context, &args),
         Command::Audit(args) => commands::audit::run(&args),
+        Command::Python(args) => commands::interpreters::run(context, &args.command),
         Command::Cache(args) => commands::cache::run(context, &args.command),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

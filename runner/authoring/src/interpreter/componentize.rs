@@ -1,13 +1,13 @@
 //! componentize-py: found as a program, or installed by pip into a folder of modbox's cache.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use super::file_error;
 use crate::context::AuthoringContext;
 use crate::environment;
-use crate::interpreter::InterpreterError;
+use crate::interpreter::error::{InterpreterError, file_error};
 use crate::process::{self, Stderr, Tool};
 use crate::temporary_folder::TemporaryFolder;
 use crate::toolchain::find_program;
@@ -50,7 +50,8 @@ impl Componentize {
             return Ok(Self::Package(place));
         }
         let parent = place.parent().expect("the place lies in the cache").to_owned();
-        fs::create_dir_all(&parent).map_err(file_error("make", &parent))?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&parent);
+        made.map_err(file_error("make", &parent))?;
         let folder = TemporaryFolder::create(&cx.cleanup, &parent, ".installing-", 0o700);
         let folder = folder.map_err(file_error("make", &parent))?;
         let package = format!("{PROGRAM}=={COMPONENTIZE_VERSION}");
@@ -99,7 +100,7 @@ impl Componentize {
 
 /// Returns the folder of the installed package.
 fn place(cache: &Path) -> PathBuf {
-    cache.join("python").join(format!("componentize-{COMPONENTIZE_VERSION}"))
+    cache.join(PROGRAM).join(COMPONENTIZE_VERSION)
 }
 
 /// Returns the shared library in a package.

@@ -1,7 +1,7 @@
 //! Failures to build an interpreter.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use thiserror::Error;
@@ -60,4 +60,10 @@ pub enum InterpreterError {
         /// Path that was to be written.
         path: PathBuf,
     },
+}
+
+/// Returns the conversion of an error about a file.
+pub(super) fn file_error(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> InterpreterError + use<> {
+    let path = path.to_owned();
+    move |source| InterpreterError::File { verb, path, source }
 }

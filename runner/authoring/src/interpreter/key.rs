@@ -6,8 +6,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{carried, file_error};
-use crate::interpreter::{Componentize, InterpreterError};
+use crate::interpreter::carried;
+use crate::interpreter::componentize::Componentize;
+use crate::interpreter::error::{InterpreterError, file_error};
 
 /// Maximum depth of folders in `module_utils`.
 const MAX_DEPTH: usize = 32;

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::componentize::{COMPONENTIZE_VERSION, Componentize};
 pub use self::error::InterpreterError;
+use self::error::file_error;
 use crate::context::AuthoringContext;
 use crate::environment;
 use crate::process::{self, Stderr, Tool};
@@ -86,9 +87,4 @@ fn run(cx: &mut AuthoringContext<'_>, python: &Path, args: &[OsString], dir: &Pa
         return Ok(());
     }
     Err(InterpreterError::Build { program: python.to_owned(), status: ended.status, detail: ended.stderr })
-}
-
-fn file_error(verb: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> InterpreterError + use<> {
-    let path = path.to_owned();
-    move |source| InterpreterError::File { verb, path, source }
 }

@@ -7,6 +7,7 @@ mod collection;
 mod doctor;
 mod help;
 mod internal;
+mod interpreters;
 mod jobs;
 mod late;
 mod layers;
@@ -40,6 +41,7 @@ use self::help::{
     PRUNE_HELP, RUN_HELP, TEST_HELP,
 };
 use self::internal::InternalKeyArgs;
+pub(crate) use self::interpreters::{InterpreterCommand, InterpreterInstallArgs, InterpretersArgs};
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 use self::late::Late;
 pub(crate) use self::layers::LayerArgs;
@@ -135,6 +137,8 @@ pub(crate) enum Command {
     Doctor(Late<DoctorArgs>),
     /// Show the runs of audit logs.
     Audit(Late<AuditArgs>),
+    /// Manage the Python interpreters of the sandbox.
+    Python(Late<InterpretersArgs>),
     /// Manage the cache of compiled modules.
     Cache(Late<CacheArgs>),
     /// Print completions for a shell.

@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod file;
 pub(crate) mod inspect;
 pub(crate) mod install;
+pub(crate) mod interpreters;
 pub(crate) mod job;
 pub(crate) mod learn;
 pub(crate) mod list;

@@ -1,0 +1,200 @@
+//! The Python interpreters of the sandbox that a user has installed: a store of trees, each with the component and the
+//! facts about it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use modbox_cleanup::Cleanup;
+use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
+use serde::{Deserialize, Serialize};
+
+use crate::app::python::disk::read_bounded;
+
+/// The component in a tree.
+const COMPONENT: &str = "interpreter.wasm";
+
+/// The facts in a tree.
+const FACTS: &str = "facts.json";
+
+/// Largest file of facts that is read.
+const MAX_FACTS: u64 = 1 << 20;
+
+const INTERPRETER: Kind = Kind::trees("interpreter");
+
+/// Twenty interpreters.
+const PURPOSE: Purpose = Purpose { kinds: &[INTERPRETER], max_size: 1 << 30, obsolete: &[] };
+
+/// What an interpreter is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterpreterFacts {
+    /// Version of CPython.
+    pub python: String,
+    /// Release of ansible-core.
+    pub release: String,
+    /// The package `ansible` whose files are in it.
+    pub ansible: PathBuf,
+    /// Digest of the component.
+    pub digest: String,
+}
+
+/// An installed interpreter.
+#[derive(Debug)]
+pub struct InstalledInterpreter {
+    /// Key: a digest of all files that it was made from.
+    pub key: String,
+    /// Path of the component.
+    pub component: PathBuf,
+    /// What it is.
+    pub facts: InterpreterFacts,
+    /// Bytes of the component.
+    pub bytes: u64,
+    /// When it was installed or used.
+    pub used: SystemTime,
+    /// Keeps it from being removed.
+    _tree: Tree,
+}
+
+/// The interpreters of one user.
+#[derive(Debug)]
+pub struct Interpreters {
+    store: Store,
+    cleanup: Cleanup,
+}
+
+impl Interpreters {
+    /// Opens the interpreters in a folder, without touching the disk.
+    #[must_use]
+    pub fn new(dir: PathBuf, cleanup: Cleanup) -> Self {
+        Self { store: Store::new(dir, PURPOSE), cleanup }
+    }
+
+    /// Returns an interpreter. `None` if it is missing, or incomplete.
+    ///
+    /// # Errors
+    ///
+    /// The folder is not private, or cannot be read.
+    pub fn find(&self, key: &str) -> Result<Option<InstalledInterpreter>, StoreError> {
+        Ok(self.store.tree(INTERPRETER, key)?.and_then(|tree| installed(key, tree)))
+    }
+
+    /// Returns all interpreters, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// The folder is not private, or cannot be read.
+    pub fn list(&self) -> Result<Vec<InstalledInterpreter>, StoreError> {
+        let keys = self.store.list(INTERPRETER)?;
+        keys.iter().filter_map(|entry| self.find(&entry.key).transpose()).collect()
+    }
+
+    /// Installs an interpreter, unless it is there. `build` writes the component to a path, and returns the facts about
+    /// it. A failure leaves nothing.
+    ///
+    /// # Errors
+    ///
+    /// `build` fails, or the folder cannot be written.
+    pub fn install<E: From<StoreError> + From<std::io::Error>>(
+        &self,
+        key: &str,
+        build: impl FnOnce(&Path) -> Result<InterpreterFacts, E>,
+    ) -> Result<Option<InstalledInterpreter>, E> {
+        if let Some(incomplete) = self.store.tree(INTERPRETER, key)?
+            && installed(key, incomplete).is_none()
+        {
+            self.store.remove(INTERPRETER, key)?;
+        }
+        let tree = self.store.make_tree(INTERPRETER, key, &self.cleanup, |staging, _| {
+            let component = staging.join(COMPONENT);
+            let facts = build(&component)?;
+            fs::set_permissions(&component, fs::Permissions::from_mode(0o600))?;
+            fs::write(staging.join(FACTS), serde_json::to_vec(&facts).map_err(std::io::Error::other)?)?;
+            Ok::<(), E>(())
+        })?;
+        Ok(tree.and_then(|tree| installed(key, tree)))
+    }
+
+    /// Removes an interpreter. Returns whether it is gone.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be removed.
+    pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
+        self.store.remove(INTERPRETER, key)
+    }
+
+    /// Returns the folder, for messages.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.store.dir()
+    }
+}
+
+/// Reads the facts of a tree. `None` if the tree is incomplete.
+fn installed(key: &str, tree: Tree) -> Option<InstalledInterpreter> {
+    let component = tree.path().join(COMPONENT);
+    let facts = read_bounded(&tree.path().join(FACTS), MAX_FACTS).ok()?;
+    let facts = serde_json::from_slice(&facts).ok()?;
+    let bytes = fs::metadata(&component).ok()?.len();
+    let used = fs::metadata(tree.path()).and_then(|metadata| metadata.modified()).ok()?;
+    Some(InstalledInterpreter { key: key.to_owned(), component, facts, bytes, used, _tree: tree })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interpreters() -> (tempfile::TempDir, Interpreters) {
+        let dir = tempfile::tempdir().unwrap();
+        let interpreters = Interpreters::new(dir.path().join("interpreters"), Cleanup::default());
+        (dir, interpreters)
+    }
+
+    fn install(interpreters: &Interpreters, key: &str) -> anyhow::Result<Option<InstalledInterpreter>> {
+        interpreters.install(key, |component| {
+            fs::write(component, "wasm")?;
+            let text = |text: &str| text.to_owned();
+            let ansible = PathBuf::from("/usr/lib/ansible");
+            Ok(InterpreterFacts { python: text("3.14.0"), release: text("2.19.14"), ansible, digest: text("sha256:0") })
+        })
+    }
+
+    #[test]
+    fn an_interpreter_is_installed_once_listed_and_removed() {
+        let (_dir, interpreters) = interpreters();
+        assert!(interpreters.list().unwrap().is_empty() && interpreters.find("a").unwrap().is_none());
+        let made = install(&interpreters, "a").unwrap().unwrap();
+        assert_eq!((made.facts.release.as_str(), made.bytes), ("2.19.14", 4));
+        let mode = fs::metadata(&made.component).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let again = interpreters.install("a", |_| -> anyhow::Result<_> { panic!("it is there") });
+        assert_eq!(again.unwrap().unwrap().component, made.component);
+        assert_eq!(interpreters.list().unwrap().len(), 1);
+        assert!(!interpreters.remove("a").unwrap(), "it is in use");
+        drop(made);
+        assert!(interpreters.remove("a").unwrap() && interpreters.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing() {
+        let (_dir, interpreters) = interpreters();
+        let failed = interpreters.install("a", |component| {
+            fs::write(component, "half")?;
+            anyhow::bail!("no")
+        });
+        assert!(failed.is_err() && interpreters.list().unwrap().is_empty());
+        let names = fs::read_dir(interpreters.dir()).unwrap().flatten().map(|entry| entry.file_name());
+        assert_eq!(names.collect::<Vec<_>>(), ["locks"]);
+    }
+
+    #[test]
+    fn an_incomplete_interpreter_is_made_again() {
+        let (_dir, interpreters) = interpreters();
+        let made = install(&interpreters, "a").unwrap().unwrap();
+        fs::remove_file(made.component.with_file_name(FACTS)).unwrap();
+        drop(made);
+        assert!(interpreters.find("a").unwrap().is_none());
+        assert!(install(&interpreters, "a").unwrap().is_some());
+    }
+}

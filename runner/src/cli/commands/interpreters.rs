@@ -1,0 +1,192 @@
+//! `modbox python`: builds, lists and removes the Python interpreters of the sandbox.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context as _, bail};
+use indicatif::ProgressBar;
+use modbox_authoring::{AuthoringContext, Componentize, InterpreterSources, build_interpreter};
+use modbox_contract::Dict;
+use modbox_policy::Policy;
+use modbox_python_json::Value;
+use modbox_vocabulary::Limits;
+
+use crate::app::{
+    Arguments, InstalledInterpreter, InterpreterFacts, Interpreters, Module, PythonConfig, PythonSurvey, RunRequest,
+    Status,
+};
+use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs, LookupArgs};
+use crate::cli::authoring::with_context;
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output;
+use crate::cli::runner::{cache_of_user, runner};
+use crate::cli::settings;
+
+/// Characters of a key that are shown: as many as tell interpreters apart.
+const SHOWN_KEY: usize = 12;
+
+/// Time for compiling an interpreter. It takes 20 seconds of a processor.
+const COMPILE_TIME: Duration = Duration::from_mins(5);
+
+/// Runs a subcommand.
+pub(crate) fn run(context: &Context, command: &InterpreterCommand) -> Result<ExitStatus, Failure> {
+    let interpreters = interpreters(context)?;
+    match command {
+        InterpreterCommand::Install(args) => install(context, &interpreters, args),
+        InterpreterCommand::List => list(&interpreters),
+        InterpreterCommand::Remove { keys, all } => remove(&interpreters, keys, *all),
+    }
+}
+
+fn interpreters(context: &Context) -> Result<Interpreters, Failure> {
+    let cache = context.environment.cache_dir.as_ref();
+    let cache =
+        cache.context("failed to find the cache: this user has no home folder; set XDG_CACHE_HOME").or_usage()?;
+    Ok(Interpreters::new(cache.join("interpreters"), context.cleanup.clone()))
+}
+
+fn install(
+    context: &Context,
+    interpreters: &Interpreters,
+    args: &InterpreterInstallArgs,
+) -> Result<ExitStatus, Failure> {
+    let began = Instant::now();
+    let spinner = io::stderr().is_terminal().then(ProgressBar::new_spinner);
+    let step = |message: &str| match &spinner {
+        Some(spinner) => {
+            spinner.set_message(message.to_owned());
+            spinner.enable_steady_tick(Duration::from_millis(100));
+        }
+        None => output::print_note(message),
+    };
+    let (sources, release) = sources(context, args, &step)?;
+    let key = sources.key().or_unavailable()?;
+    if let Some(found) = interpreters.find(&key).or_unavailable()? {
+        finish(spinner.as_ref());
+        return print(&found, "is installed already");
+    }
+    let made = interpreters.install(&key, |component| -> anyhow::Result<InterpreterFacts> {
+        step(&format!("building the interpreter with ansible-core {release}; this takes about a minute"));
+        with_context(context, |cx| build_interpreter(cx, &sources, component))?;
+        step("compiling and testing the interpreter");
+        let facts = facts(context, component, &sources)?;
+        if facts.release != release {
+            bail!("the interpreter has ansible-core {}, and not {release}", facts.release);
+        }
+        Ok(facts)
+    });
+    finish(spinner.as_ref());
+    let installed =
+        made.or_unavailable()?.context("another process removed the interpreter at once").or_unavailable()?;
+    print(&installed, &format!("is installed; it took {} s", began.elapsed().as_secs()))
+}
+
+fn finish(spinner: Option<&ProgressBar>) {
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
+    }
+}
+
+/// Finds what an interpreter is made from, and the release of ansible-core. With `--with-pip`, installs componentize-py.
+fn sources(
+    context: &Context,
+    args: &InterpreterInstallArgs,
+    step: &dyn Fn(&str),
+) -> Result<(InterpreterSources, String), Failure> {
+    let environment = &context.environment;
+    let named = args.interpreter.iter().map(|path| ("python".to_owned(), path.clone())).collect();
+    let lookup = LookupArgs { interpreter: named, ..LookupArgs::default() };
+    let config = settings::python(environment, &lookup, &[], AnsiballzForm::Cached).or_usage()?;
+    let chosen = settings::interpreters(environment, &lookup.interpreter).or_usage()?;
+    let survey = PythonSurvey::of(&config, chosen.get("python").map(String::as_str), &environment.cwd);
+    let python = survey.interpreters.into_iter().next();
+    let python = python.context("failed to find Python: install `python3`, or name one with `--interpreter`");
+    let python = python.or_unavailable()?;
+    let (ansible, release) = survey
+        .core
+        .context("failed to find ansible-core: install it, or name its Python with `--interpreter`")
+        .or_unavailable()?;
+    let find = |cx: &mut AuthoringContext<'_>| match (&args.componentize, environment.cache_dir.as_deref()) {
+        (Some(path), _) => Ok(Componentize::Program(environment.absolute(path))),
+        (None, Some(cache)) if args.with_pip => {
+            step("installing componentize-py with pip");
+            Componentize::install(cx, &python, cache)
+        }
+        (None, _) => Componentize::find(cx),
+    };
+    let componentize = with_context(context, find).or_unavailable()?;
+    Ok((InterpreterSources { python, ansible, componentize }, release))
+}
+
+/// Runs the interpreter in the sandbox, which compiles it for later runs, and returns what it says about itself. So an
+/// interpreter that does not start is never installed.
+fn facts(context: &Context, component: &Path, sources: &InterpreterSources) -> anyhow::Result<InterpreterFacts> {
+    let cache = cache_of_user(context);
+    let module = Module::open(component, None, cache.as_ref(), &context.cleanup)?;
+    let (policy, defaults) = (Policy::default(), Limits::default());
+    let limits = Limits { compile_time: COMPILE_TIME, ..defaults };
+    let request = RunRequest::new("python", Arguments::Complete(Dict::new()), &policy, &limits);
+    let report = runner(context, None, PythonConfig::default()).run(&module, &request);
+    if let Some(error) = report.error {
+        return Err(anyhow::Error::new(error).context("failed to run the interpreter"));
+    }
+    let text = |name: &str| report.result.as_dict().get(name).and_then(Value::as_str).map(str::to_owned);
+    match (report.status, text("python"), text("release")) {
+        (Status::Ok, Some(python), Some(release)) => {
+            let digest = module.digest().to_owned();
+            Ok(InterpreterFacts { python, release, ansible: sources.ansible.clone(), digest })
+        }
+        _ => bail!("failed to run the interpreter: {}", text("msg").unwrap_or_default()),
+    }
+}
+
+fn print(interpreter: &InstalledInterpreter, state: &str) -> Result<ExitStatus, Failure> {
+    output::print_name(&format!("{}  {state}", line(interpreter))).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+fn line(interpreter: &InstalledInterpreter) -> String {
+    let InterpreterFacts { python, release, .. } = &interpreter.facts;
+    let size = bytesize::ByteSize(interpreter.bytes).display().iec();
+    let key = interpreter.key.get(..SHOWN_KEY).unwrap_or(&interpreter.key);
+    format!("{key}  ansible-core {release}  CPython {python}  {size}")
+}
+
+fn list(interpreters: &Interpreters) -> Result<ExitStatus, Failure> {
+    let now = SystemTime::now();
+    for interpreter in interpreters.list().or_unavailable()? {
+        let age = now.duration_since(interpreter.used).unwrap_or_default();
+        let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
+        let ansible = interpreter.facts.ansible.display();
+        let used = format!("{}  used {age} ago  {ansible}", line(&interpreter));
+        output::print_name(&used).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn remove(interpreters: &Interpreters, named: &[String], all: bool) -> Result<ExitStatus, Failure> {
+    let keys: Vec<String> = interpreters.list().or_unavailable()?.into_iter().map(|found| found.key).collect();
+    let mut doomed = if all { keys.clone() } else { Vec::new() };
+    for name in named {
+        let matching: Vec<&String> = keys.iter().filter(|key| key.starts_with(name.as_str())).collect();
+        match matching[..] {
+            [key] => doomed.push(key.clone()),
+            [] => {
+                return Err(anyhow::anyhow!("unknown interpreter `{name}`; `modbox python list` shows all"))
+                    .or_unavailable();
+            }
+            _ => return Err(anyhow::anyhow!("`{name}` names several interpreters; give more of the key")).or_usage(),
+        }
+    }
+    doomed.dedup();
+    for key in doomed {
+        if !interpreters.remove(&key).or_unavailable()? {
+            return Err(anyhow::anyhow!("failed to remove the interpreter `{key}`: a run is using it"))
+                .or_unavailable();
+        }
+        output::print_name(&format!("removed {key}")).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}
