@@ -102,8 +102,11 @@ fn sources(
     let chosen = settings::interpreters(environment, &lookup.interpreter).or_usage()?;
     let survey = PythonSurvey::of(&config, chosen.get("python").map(String::as_str), &environment.cwd);
     let python = survey.interpreters.into_iter().next();
-    let python = python.context("failed to find Python: install `python3`, or name one with `--interpreter`");
-    let python = python.or_unavailable()?;
+    let missing = || match &args.interpreter {
+        Some(named) => format!("failed to find the Python interpreter `{named}`"),
+        None => "failed to find Python: install `python3`, or name one with `--interpreter`".to_owned(),
+    };
+    let python = python.with_context(missing).or_unavailable()?;
     let (ansible, release) = survey
         .core
         .context("failed to find ansible-core: install it, or name its Python with `--interpreter`")
