@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{Modbox, TestDir, core_module, repository, wait_for};
@@ -42,7 +42,7 @@ fn install(dir: &TestDir, python: &PathBuf, script: &str) -> Modbox {
 }
 
 /// The script that writes this file as the component.
-fn writes(wasm: &PathBuf) -> String {
+fn writes(wasm: &Path) -> String {
     format!("while [ \"$1\" != -o ]; do shift; done; cp '{}' \"$2\"", wasm.display())
 }
 
