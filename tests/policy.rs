@@ -174,3 +174,12 @@ fn arguments_of_ansible_designate_too() {
     Modbox::new(&dir).args([component.to_str().unwrap(), "args"]).run().exits_with(0);
     assert_eq!(fs::read_to_string(dir.join("file")).unwrap(), "one\ntwo\n");
 }
+
+#[test]
+fn a_relative_path_is_the_callers_when_everything_is_granted() {
+    let dir = TestDir::new();
+    dir.write("file", "one\n");
+    let ran = run(&dir, "lineinfile", &["path=file", "line=two", "--allow-all"]).exits_with(0);
+    assert_eq!(grants(&dir, &ran), ["all * (--allow-all)"]);
+    assert_eq!(fs::read_to_string(dir.join("file")).unwrap(), "one\ntwo\n");
+}

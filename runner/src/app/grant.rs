@@ -78,7 +78,8 @@ impl Runner {
             notes: Vec::new(),
             obstacles: Vec::new(),
         };
-        if request.policy.allows_everything() {
+        let allows_everything = request.policy.allows_everything();
+        if allows_everything && !kind.is_wasm() {
             return Ok(as_requested());
         }
         let known = self.known_options(module, request.interpreters);
@@ -104,6 +105,10 @@ impl Runner {
                 }
                 None => as_requested(),
             };
+            if allows_everything {
+                // A relative path is still the caller's: a guest would look for it in a directory of its own.
+                return EffectiveGrants { arguments: effective.arguments, ..as_requested() };
+            }
             if let Some(table) = table {
                 let besides = table.besides(known, effective.arguments.given());
                 let missing = designation::missing_besides(&effective.policy, besides);
