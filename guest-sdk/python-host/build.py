@@ -84,9 +84,7 @@ def build(ansible, interfaces, out, componentize, work):
         message = done.stderr.decode("utf-8", "replace").split("\nStack backtrace:")[0]
         raise BuildError("componentize-py failed:\n%s" % message)
     # Under its final name, the file is complete or not there.
-    beside = "%s.unfinished-%d" % (out, os.getpid())
-    shutil.copyfile(unfinished, beside)
-    os.replace(beside, out)
+    os.replace(unfinished, out)
     return release
 
 
@@ -102,7 +100,8 @@ def main():
     componentize = [options.componentize]
     if options.componentize_package is not None:
         componentize = [sys.executable, "-I", "-c", FROM_PACKAGE, options.componentize_package]
-    with tempfile.TemporaryDirectory(prefix="modbox-python-") as work:
+    # Beside the component: whoever removes that folder after an interruption removes this one, too.
+    with tempfile.TemporaryDirectory(prefix=".work-", dir=os.path.dirname(os.path.abspath(options.out))) as work:
         try:
             release = build(options.ansible, options.wit, options.out, componentize, work)
         except (BuildError, OSError) as error:
