@@ -22,9 +22,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = TestDir::new();
-        let unpacked = debian::unpacked("debian-ssh-client", &["openssh-client"]).map(|made| made.unwrap());
-        let own = unpacked.map(|root| root.join("usr/bin")).filter(|programs| programs.join("ssh-keygen").exists());
-        let place = Self { dir, programs: own.unwrap_or_else(|| PathBuf::from("/usr/bin")) };
+        let place = Self { dir, programs: debian::ssh_programs() };
         place.dir.write("module", "#!/bin/sh\necho '{}'\n");
         for (name, kind) in
             [("ed", "ed25519"), ("ec", "ecdsa"), ("ca", "ed25519"), ("other", "ed25519"), ("rsa", "rsa")]

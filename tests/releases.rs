@@ -5,26 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{Modbox, TestDir, debian, modbox, module, repository};
 
 const ARCH: &str = std::env::consts::ARCH;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Time limit for packing the program several times on busy processors.
 const PACKING: Duration = Duration::from_secs(600);
 
-/// The folder with `ssh-keygen`.
-fn ssh_programs() -> PathBuf {
-    let unpacked = debian::unpacked("debian-ssh-client", &["openssh-client"]).map(|made| made.unwrap());
-    let own = unpacked.map(|root| root.join("usr/bin")).filter(|programs| programs.join("ssh-keygen").exists());
-    own.unwrap_or_else(|| PathBuf::from("/usr/bin"))
-}
-
 fn command(dir: &TestDir, program: impl AsRef<Path>) -> Modbox {
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", ssh_programs().display());
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", debian::ssh_programs().display());
     Modbox::of(program.as_ref(), dir).env("PATH", path).patience(PACKING)
 }
 
@@ -50,7 +44,8 @@ fn a_release_is_the_same_each_time_and_works_where_it_is_unpacked() {
     for name in ["ping", "lineinfile"] {
         fs::copy(module(name), dir.mkdir("modules").join(format!("{name}.wasm"))).unwrap();
     }
-    let keygen = |args: &[&str]| command(&dir, ssh_programs().join("ssh-keygen")).args(args).run().exits_with(0);
+    let keygen =
+        |args: &[&str]| command(&dir, debian::ssh_programs().join("ssh-keygen")).args(args).run().exits_with(0);
     keygen(&["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", "key"]);
     let with_key = |out: &str| {
         release(&dir, out)
@@ -84,7 +79,9 @@ fn a_release_is_the_same_each_time_and_works_where_it_is_unpacked() {
     // Packages for the machine, unpacked: a module is found and runs, without Rust, also where only signed ones may.
     let root = dir.mkdir("root");
     let deb_arch = if ARCH == "x86_64" { "amd64.deb" } else { "arm64.deb" };
-    for package in [named(deb_arch), named("modules_0.1.0_all.deb"), named("runners_0.1.0_all.deb")] {
+    for package in
+        [named(deb_arch), named(&format!("modules_{VERSION}_all.deb")), named(&format!("runners_{VERSION}_all.deb"))]
+    {
         let unpacked = Command::new("dpkg-deb").arg("--extract").args([&package, &root]).status().unwrap();
         assert!(unpacked.success(), "{}", package.display());
     }
@@ -114,6 +111,8 @@ fn what_cannot_become_a_release_is_named() {
     let dir = TestDir::new();
     let says = |modbox: Modbox, text: &str| modbox.run().exits_with(2).says(text);
     says(release(&dir, "out").args(["--arch", "sparc"]), "`sparc` is not x86_64 or aarch64");
+    says(release(&dir, "out").args(["--key", "nowhere"]), "there is no file `nowhere`");
+    says(release(&dir, "out").args(["--level", "high"]), "`high` is not a number from 0 to 9");
     says(release(&dir, "out").arg("--keys"), "`--keys` is not an option, or has no value");
     dir.write("full/file", "");
     says(release(&dir, "full"), "full` is not empty");

@@ -106,6 +106,13 @@ pub fn programs_of_registries() -> Option<PathBuf> {
     PROGRAMS.clone().map(|made| made.unwrap_or_else(|error| panic!("{error}")))
 }
 
+/// Returns the folder with `ssh-keygen`: unpacked, where the machine lacks it.
+pub fn ssh_programs() -> PathBuf {
+    let unpacked = unpacked("debian-ssh-client", &["openssh-client"]).map(|made| made.unwrap());
+    let own = unpacked.map(|root| root.join("usr/bin")).filter(|programs| programs.join("ssh-keygen").exists());
+    own.unwrap_or_else(|| PathBuf::from("/usr/bin"))
+}
+
 /// Unpacks packages below the folder `name`, once, and returns the root folder with their files. Returns `None` if the
 /// system has no Debian packages.
 pub fn unpacked(name: &str, packages: &[&str]) -> Option<Prepared> {
