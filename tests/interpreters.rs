@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Modbox, TestDir, core_module, repository, wait_for};
+use crate::support::{Modbox, TestDir, printing_module, repository, wait_for};
 
 /// Makes a Python with an ansible-core beside it, and returns its path.
 fn python(dir: &TestDir) -> PathBuf {
@@ -21,17 +21,7 @@ fn python(dir: &TestDir) -> PathBuf {
 /// Makes a module that says what an interpreter says about itself.
 fn interpreter(dir: &TestDir, release: &str) -> PathBuf {
     let said = format!(r#"{{"python": "3.14.0", "release": "{release}"}}"#);
-    let (data, length) = (said.replace('"', "\\\""), said.len());
-    let text = format!(
-        r#"(import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-        (memory (export "memory") 1)
-        (data (i32.const 16) "{data}")
-        (func (export "_start")
-            (i32.store (i32.const 0) (i32.const 16))
-            (i32.store (i32.const 4) (i32.const {length}))
-            (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))"#
-    );
-    core_module(dir, "interpreter.wasm", &text)
+    printing_module(dir, "interpreter.wasm", &said)
 }
 
 /// Prepares an installation with a script in the place of componentize-py.

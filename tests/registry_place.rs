@@ -14,7 +14,7 @@ use ssh_key::private::{Ed25519Keypair, PrivateKey};
 use ssh_key::{HashAlg, LineEnding};
 
 use crate::support::registry::{Behavior, Registry};
-use crate::support::{Modbox, RunOutput, TestDir, core_module};
+use crate::support::{Modbox, RunOutput, TestDir, printing_module};
 
 /// The store, below the test's folder.
 const STORE: &str = "home/.local/share/modbox/registry";
@@ -77,18 +77,8 @@ impl Place {
 
     /// Writes a small module whose result has a word.
     pub(crate) fn module(&self, word: &str) -> PathBuf {
-        let result = format!("{{\"changed\": false, \"word\": \"{word}\"}}\n");
-        let (text, length) = (result.replace('"', "\\\"").replace('\n', "\\n"), result.len());
-        let fields = format!(
-            r#"(import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-               (memory (export "memory") 1)
-               (data (i32.const 16) "{text}")
-               (func (export "_start")
-                   (i32.store (i32.const 0) (i32.const 16))
-                   (i32.store (i32.const 4) (i32.const {length}))
-                   (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))"#
-        );
-        core_module(&self.dir, &format!("{word}.wasm"), &fields)
+        let result = format!(r#"{{"changed": false, "word": "{word}"}}"#);
+        printing_module(&self.dir, &format!("{word}.wasm"), &result)
     }
 
     /// Writes the signature file of a module, by keys of seeds.

@@ -174,15 +174,23 @@ pub fn core_module(dir: &TestDir, name: &str, fields: &str) -> PathBuf {
 
 /// Writes a minimal module with the result `{"changed": false, "small": true}`, which compiles in an instant.
 pub fn small_module(dir: &TestDir, name: &str) -> PathBuf {
-    let text = r#"
+    printing_module(dir, name, r#"{"changed": false, "small": true}"#)
+}
+
+/// Writes a minimal module that prints a JSON text of one line.
+pub fn printing_module(dir: &TestDir, name: &str, result: &str) -> PathBuf {
+    let (data, length) = (result.replace('\\', "\\\\").replace('"', "\\\""), result.len() + 1);
+    let text = format!(
+        r#"
         (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
         (memory (export "memory") 1)
-        (data (i32.const 16) "{\"changed\": false, \"small\": true}\n")
+        (data (i32.const 16) "{data}\n")
         (func (export "_start")
             (i32.store (i32.const 0) (i32.const 16))
-            (i32.store (i32.const 4) (i32.const 34))
-            (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))"#;
-    core_module(dir, name, text)
+            (i32.store (i32.const 4) (i32.const {length}))
+            (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))"#
+    );
+    core_module(dir, name, &text)
 }
 
 /// Compiles a C program of `tests/` to a core module for WASI 0.1, with the compiler in the oracle's environment.
