@@ -7,7 +7,7 @@ import errno
 import io
 import os
 
-from modbox_python import attributes, changes, host, identity, open_files, paths, pipes
+from modbox_python import attributes, changes, host, identity, open_files, paths, pipes, whole_writes
 from modbox_python.errors import renew
 
 _system_open, _system_close, _io_open = os.open, os.close, io.open
@@ -64,6 +64,8 @@ def open_file(file, mode="r", buffering=-1, encoding=None, errors=None, newline=
     if opener is None and not isinstance(file, int) and host.is_live():
         opener = _opener
     try:
+        if buffering == 0 and "b" in mode and host.is_live():
+            return whole_writes.File(file, mode.replace("b", ""), closefd, opener)
         return _io_open(file, mode, buffering, encoding, errors, newline, closefd, opener)
     except OSError as raised:
         raise renew(raised) from None

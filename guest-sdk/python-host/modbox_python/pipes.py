@@ -10,13 +10,15 @@ import os
 import select
 import selectors
 
+from modbox_python import whole_writes
+
 # Greater than any descriptor of WASI.
 FIRST = 1 << 24
 
 _numbers = itertools.count(FIRST)
 _open = {}
 
-_system_read, _system_write, _system_set_blocking = os.read, os.write, os.set_blocking
+_system_read, _system_set_blocking = os.read, os.set_blocking
 _system_select, _system_poll = select.select, select.poll
 
 
@@ -90,7 +92,7 @@ def read(descriptor, length):
 def write(descriptor, data):
     """Writes to a pipe or an open file."""
     pipe = _open.get(descriptor)
-    return _system_write(descriptor, data) if pipe is None else pipe.write(data)
+    return whole_writes.write(descriptor, data) if pipe is None else pipe.write(data)
 
 
 def close(descriptor):

@@ -32,6 +32,17 @@ _IMPORTED = """
     syslog termios
 """.split()
 
+# Modules of the standard library that can be imported and cannot be used: they start processes and threads.
+_UNUSABLE = {"asyncio", "concurrent", "multiprocessing", "pty", "socketserver"}
+
+# Modules that lack names which they have on Linux.
+_PARTIAL = """
+    ctypes fcntl grp mmap os pwd resource select signal socket syslog termios threading time
+""".split()
+
+# Names that can be found and cannot be used.
+_UNUSABLE_NAMES = {("threading", "Thread"), ("threading", "Timer")}
+
 # What a run cannot begin without; since ansible-core 2.19 there is a loader, too.
 REQUIRED = ("ansible.module_utils.basic",)
 LOADER = "ansible.module_utils._internal._ansiballz._loader"
@@ -81,6 +92,25 @@ def standard_library(store):
     folder = os.path.dirname(subprocess.__file__)
     store_folder(store, folder, "", folder, _LEFT_OUT)
     return import_all(_IMPORTED)
+
+
+def usable(store):
+    """Returns the top-level modules that can be imported, and the usable names of those that lack some.
+
+    It imports all of them, so it is for a run that does nothing else.
+    """
+    stored = {name.partition(".")[0] for name in store.names()}
+    # Those of the interpreter itself are there. A private one may end the interpreter when it is imported twice.
+    failed = import_all(sorted(name for name in stored if not name.startswith("_") and name not in sys.modules))
+    names = {*stored, *sys.modules, *sys.builtin_module_names}
+    modules = sorted(name for name in names if "." not in name and name not in failed and name not in _UNUSABLE)
+    return {"modules": modules, "names": {name: _usable_names(sys.modules[name]) for name in _PARTIAL}}
+
+
+def _usable_names(module):
+    of = module.__name__
+    return [name for name in dir(module)
+            if (of, name) not in _UNUSABLE_NAMES and "is_refused" not in getattr(getattr(module, name), "__dict__", {})]
 
 
 def module_utils(store, layout):

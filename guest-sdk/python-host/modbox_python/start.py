@@ -7,7 +7,7 @@ The start file is a JSON object:
                  {"name": full name, "source": path of the source, "shown": the file's path in tracebacks,
                   "package": whether it is a package, optional}
     code         instead of `sources`: the path of what `pack` has written for them. It saves the time to compile
-    pack         a path: compile the sources, write their code there, and run nothing. Optional
+    pack         true: compile the sources, print their code as `code` in base64, and run nothing. Optional
     host         the facts of `identity`: uid, gid, groups, parent, node, system, release, version, machine; and those
                  of `system`: pid, processors
     executable   what `sys.executable` names, for messages. Optional
@@ -18,6 +18,9 @@ The start file is a JSON object:
 Its path is the program's second argument, or the value of `MODBOX_PYTHON_START`. The first argument is the path of the
 module's arguments, as Ansible writes them. Without a start file, the interpreter says what it has, and runs nothing.
 
+If the module called functions that the sandbox does not have, the last line of standard error names the first of them:
+`modbox-python: needs os.fork`. The host takes that line away.
+
 A component that `build.py` has built runs a module by hand so, with a start file that grants and paths agree with:
 
     modbox run interpreter.wasm --args '{"data": "hi"}' --allow-env MODBOX_PYTHON_START=/srv/start.json \
@@ -25,6 +28,7 @@ A component that `build.py` has built runs a module by hand so, with a start fil
 """
 
 import atexit
+import base64
 import gc
 import json
 import os
@@ -34,7 +38,10 @@ import sys
 import tempfile
 import traceback
 
-from modbox_python import commands, preload, system
+from modbox_python import commands, preload, system, unsupported, whole_writes
+
+# What the line begins with that names a missing function.
+_NEEDS = "modbox-python: needs "
 
 # Names the start file where the host passes one argument only.
 VARIABLE = "MODBOX_PYTHON_START"
@@ -45,13 +52,15 @@ def run(store, about):
     os.reload_environ()
     start_path = os.environ.pop(VARIABLE, None) or (sys.argv[2] if len(sys.argv) > 2 else None)
     if start_path is None:
-        json.dump(about, sys.stdout)
+        whole_writes.renew_streams()
+        json.dump({**about, **preload.usable(store)}, sys.stdout)
         return 0
     # Before the host's functions are in place, CPython's are good enough to read the start file.
     with open(start_path, encoding="utf-8") as file:
         start = json.load(file)
     with open(sys.argv[1], "rb") as file:
         params = _wrapped(file.read())
+    whole_writes.renew_streams()
     system.renew(start.get("host", {}))
     commands.renew()
     _enter(start.get("directory"))
@@ -61,7 +70,11 @@ def run(store, about):
         return _pack(store, start)
     name = start["module"]
     sys.argv[:] = [store.get_filename(name)]
-    return _status(lambda: _call(name, sys.argv[0], params, start.get("profile", "legacy")))
+    status = _status(lambda: _call(name, sys.argv[0], params, start.get("profile", "legacy")))
+    for needed in unsupported.raised()[:1]:
+        sys.stderr.write("%s%s\n" % (_NEEDS, needed))
+        sys.stderr.flush()
+    return status
 
 
 def _wrapped(text):
@@ -92,11 +105,9 @@ def _add(store, start):
 
 
 def _pack(store, start):
-    """Writes the code of the run's modules."""
+    """Prints the code of the run's modules."""
     names = [module["name"] for module in start["sources"]]
-    with open(start["pack"], "wb") as file:
-        file.write(store.pack(names))
-    json.dump({"packed": len(names)}, sys.stdout)
+    json.dump({"code": base64.b64encode(store.pack(names)).decode()}, sys.stdout)
     return 0
 
 

@@ -6,10 +6,14 @@ A function that is missing raises this error. It never returns a made-up value: 
 import errno
 
 
+_raised = []
+
+
 class Unsupported(OSError):
     """A module called a function that the sandbox does not have."""
 
     def __init__(self, name):
+        _raised.append(name)
         super().__init__(errno.ENOSYS, "this module needs %s, which the sandbox does not have; "
                                        "run it with a native Python" % name)
         self.name = name
@@ -18,11 +22,17 @@ class Unsupported(OSError):
         return self.strerror
 
 
+def raised():
+    """Returns the names of the functions that were called in this run, the first one first, each once."""
+    return list(dict.fromkeys(_raised))
+
+
 def refuse(name):
     """Returns a function that raises `Unsupported` for the function of this name."""
 
     def refused(*_args, **_kwargs):
         raise Unsupported(name)
 
+    refused.is_refused = True
     refused.__name__ = refused.__qualname__ = name.rsplit(".", 1)[-1]
     return refused

@@ -14,7 +14,7 @@ macro_rules! python_host {
     };
 }
 
-const PYTHON_HOST: [(&str, &str); 29] = python_host![
+const PYTHON_HOST: [(&str, &str); 30] = python_host![
     "build.py",
     "component.py",
     "modbox_python/__init__.py",
@@ -35,6 +35,7 @@ const PYTHON_HOST: [(&str, &str); 29] = python_host![
     "modbox_python/store.py",
     "modbox_python/system.py",
     "modbox_python/unsupported.py",
+    "modbox_python/whole_writes.py",
     "standins/ctypes.py",
     "standins/fcntl.py",
     "standins/grp.py",
