@@ -32,7 +32,7 @@ mod wasm;
 
 pub use kind::{Kind, ProviderForm, UnknownKind};
 pub use powershell::NoPowershell;
-pub use python::PythonSource;
+pub use python::{GUEST_CODE_PATH, PythonSource};
 use request::ModuleKind;
 pub use request::{PrepareError, PreparedInvocation, PythonForm, PythonStart, Request};
 pub use shebang::skip_line as skip_shebang;

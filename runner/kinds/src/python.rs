@@ -1,5 +1,7 @@
 //! New-style Python: an interpreter gets the module with all its imports, and the arguments on standard input.
 //!
+//! In the sandbox for WebAssembly, the interpreter is a guest, and gets arguments, start and code as files.
+//!
 //! The imports are on the disk, so they are collected before this kind prepares the module. The request states the form
 //! of the assembled module and how it is started. As with Ansible's pipelining, neither form leaves the arguments on
 //! the disk or on a command line. Only with `--keep-files` is there a file with both, as Ansible leaves it.
@@ -9,12 +11,12 @@ use std::sync::{Arc, LazyLock};
 
 use modbox_contract::args::encode_file;
 use modbox_contract::{Dict, ModuleArgs, Release, Value};
-use modbox_vocabulary::{Invocation, NativeProgram, Program, quoting};
+use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program, WasmFormat, WasmProgram, quoting};
 
 use crate::ansiballz::with_params;
 use crate::kind::Kind;
 use crate::powershell_source::NoPowershell;
-use crate::request::{ModuleKind, PrepareError, PreparedInvocation, PythonForm, Request};
+use crate::request::{ARGS_NAME, ARGS_PATH, ModuleKind, PrepareError, PreparedInvocation, PythonForm, Request};
 use crate::{native, shebang};
 
 /// The `#!` line that Ansible assumes for a module without one (ansible-core 2.19, `_find_module_utils`).
@@ -29,6 +31,14 @@ const THIS_PROGRAM: &str = "modbox";
 /// The token of old modules. Since ansible-core 2.1 it is replaced by the import below.
 const COMMON_TOKEN: &str = "#<<INCLUDE_ANSIBLE_MODULE_COMMON>>";
 const COMMON: &str = "from ansible.module_utils.basic import *";
+
+/// The path of the start file of the interpreter in the sandbox.
+const START_PATH: &str = "/args/start.json";
+const START_NAME: &str = "start.json";
+
+/// The path of the code for the interpreter in the sandbox; its start file names it.
+pub const GUEST_CODE_PATH: &str = "/args/code.bin";
+const CODE_NAME: &str = "code.bin";
 
 #[derive(Debug)]
 pub(super) struct Python;
@@ -129,13 +139,28 @@ impl ModuleKind for Python {
             PythonForm::Portable { text, on_disk: false } => {
                 piped(format!("exec {}", quoting::join(words)), with_params(text, &params))
             }
+            PythonForm::Guest { start, code } => {
+                let argv = [request.module_name, ARGS_PATH, START_PATH].map(str::to_owned).into();
+                let file = |name: &str, contents: Arc<[u8]>| InputFile { name: name.to_owned(), contents, mode: 0o444 };
+                Invocation {
+                    program: Program::Wasm(WasmProgram { format: WasmFormat::Component, argv }),
+                    files: vec![
+                        file(ARGS_NAME, params.into()),
+                        file(START_NAME, Arc::clone(start)),
+                        file(CODE_NAME, Arc::clone(code)),
+                    ],
+                    stdin: Vec::new(),
+                    runtime_paths: Vec::new(),
+                }
+            }
             PythonForm::Portable { text, on_disk: true } => {
                 let file = with_params(text, &params);
                 native::prepare(request, file.into(), None, Some(&shebang)).invocation
             }
         };
         let invocation = Invocation { runtime_paths: start.runtime_paths.clone(), ..invocation };
-        Ok(PreparedInvocation { invocation, shebang: Some(shebang.text()) })
+        let shebang = (!matches!(start.form, PythonForm::Guest { .. })).then(|| shebang.text());
+        Ok(PreparedInvocation { invocation, shebang })
     }
 }
 

@@ -13,6 +13,10 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::powershell_source::{PowershellError, PowershellSource};
 
+/// The name of the file in which guests find their arguments, and its path there.
+pub(super) const ARGS_NAME: &str = "args.json";
+pub(super) const ARGS_PATH: &str = "/args/args.json";
+
 /// The preparation of modules of one kind.
 pub(super) trait ModuleKind: fmt::Debug + Sync {
     /// Returns the kind.
@@ -136,5 +140,12 @@ pub enum PythonForm {
         text: Arc<str>,
         /// Write it to the temporary directory and start it from there.
         on_disk: bool,
+    },
+    /// A program for the interpreter of the sandbox.
+    Guest {
+        /// The start file, which names the other files.
+        start: Arc<[u8]>,
+        /// Code of the module, and of imports that the interpreter does not have.
+        code: Arc<[u8]>,
     },
 }

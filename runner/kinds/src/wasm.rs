@@ -7,13 +7,7 @@
 use modbox_vocabulary::{InputFile, Invocation, Program, WasmFormat, WasmProgram};
 
 use crate::kind::Kind;
-use crate::request::{ModuleKind, PrepareError, PreparedInvocation, Request};
-
-/// The name of the arguments file.
-const ARGS_NAME: &str = "args.json";
-
-/// The path of the arguments file in the guest.
-const ARGS_PATH: &str = "/args/args.json";
+use crate::request::{ARGS_NAME, ARGS_PATH, ModuleKind, PrepareError, PreparedInvocation, Request};
 
 #[derive(Debug)]
 pub(super) struct Wasm {

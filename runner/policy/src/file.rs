@@ -12,6 +12,7 @@
 //!   listen: ["127.0.0.1:8080"]
 //!   run: ["systemctl restart *"]
 //! check: observe
+//! python: auto
 //! python-modules: confine
 //! accept-policy: narrow
 //! min-confinement: 2
@@ -43,6 +44,7 @@ use crate::limit::{LimitName, LimitOverrides, parse_level};
 use crate::module_key::ModuleKey;
 use crate::node::{Located, Node, Place};
 use crate::profile::Profile;
+use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 use crate::reader::{FileReader, parse_flag};
 use crate::task_key::TaskKey;
@@ -72,6 +74,8 @@ pub struct FileRules {
     pub allow: Allow,
     /// What check mode does.
     pub check: Option<CheckRule>,
+    /// Where Python modules run.
+    pub python: Option<PythonPlace>,
     /// What `modbox-python` does with modules.
     pub python_modules: Option<PythonRule>,
     /// What the host accepts from the policy of a task. Only the rules for every module have it.
@@ -152,19 +156,20 @@ impl<'de> Deserialize<'de> for LimitOverrides {
 }
 
 /// The keys of a file.
-const FILE_RULES: &str = "designated, designated-by-results, allow, check, python-modules, accept-policy, min-confinement, \
+const FILE_RULES: &str = "designated, designated-by-results, allow, check, python, python-modules, accept-policy, min-confinement, \
      limits, modules, tasks, trust, audit, audit-in-results";
 
 /// The keys of the rules for one job of a batch.
 const JOB_RULES: &str =
-    "designated, designated-by-results, allow, check, python-modules, min-confinement, limits, audit";
+    "designated, designated-by-results, allow, check, python, python-modules, min-confinement, limits, audit";
 
 /// The keys of the rules for tasks.
-const TASK_RULES: &str = "designated, designated-by-results, allow, check, python-modules, min-confinement, limits";
+const TASK_RULES: &str =
+    "designated, designated-by-results, allow, check, python, python-modules, min-confinement, limits";
 
 /// The keys of the rules for one module.
 const MODULE_RULES: &str =
-    "designated, designated-by-results, allow, profiles, check, python-modules, min-confinement, limits";
+    "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits";
 
 impl FileReader {
     fn file(&mut self, node: Node) -> PolicyFile {
@@ -190,6 +195,7 @@ impl FileReader {
                 "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
                 "allow" => rules.allow = self.allow(node),
                 "check" => rules.check = self.scalar(node, str::parse),
+                "python" => rules.python = self.scalar(node, str::parse),
                 "python-modules" => rules.python_modules = self.scalar(node, str::parse),
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
@@ -324,7 +330,7 @@ mod tests {
             (
                 "modules: {a: {modules: {}}}",
                 "unknown key `modules`, expected one of designated, designated-by-results, allow, profiles, check, \
-                 python-modules, min-confinement, limits at line 1, column 15",
+                 python, python-modules, min-confinement, limits at line 1, column 15",
             ),
             (
                 "designated-by-results: no\n",
@@ -334,7 +340,7 @@ mod tests {
                 "tasks: {'role:': {}, 'a*': {audit: /x}}",
                 "`role:` names no role; expected `role: NAME`, with `*` for any characters at line 1, column 9; unknown key \
                  `audit`, expected one of designated, designated-by-results, allow, check, \
-                 python-modules, min-confinement, limits at line 1, column 29",
+                 python, python-modules, min-confinement, limits at line 1, column 29",
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),
             (

@@ -16,6 +16,7 @@ use crate::missing::MissingPath;
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::{OwnerGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
+use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 use crate::single_files::SingleFiles;
@@ -35,6 +36,7 @@ pub struct Policy {
     pub(super) designated_by_results: Designated,
     pub(super) designates: Vec<(String, Access)>,
     pub(super) check: CheckRule,
+    pub(super) python: PythonPlace,
     pub(super) python_modules: PythonRule,
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,

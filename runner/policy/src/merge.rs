@@ -8,7 +8,8 @@
 //!    the later value holds.)
 //! 2. **The strictest restriction wins.** The highest required level of confinement holds. Every audit file gets its
 //!    line. The strictest `designated` holds, or `write` when no source sets it: a source can lower it and none can
-//!    raise it again. The same holds for `designated-by-results`, `check`, `python-modules` and `accept-policy`.
+//!    raise it again. The same holds for `designated-by-results`, `check`, `python`, `python-modules` and
+//!    `accept-policy`.
 //! 3. **The later limit wins** over earlier ones and over the defaults. A limit protects the caller's resources, so the
 //!    caller may raise a limit of the system's file; the kernel guards the caller's own rights. A source that only
 //!    narrows, such as the policy that a controller sends with a task, raises none.
@@ -42,6 +43,8 @@ pub struct MergedPolicy {
     pub designated_by_results_by: String,
     /// The source of the rule for check mode.
     pub check_by: String,
+    /// The source of the place of Python modules.
+    pub python_by: String,
     /// The source of the rule for `modbox-python`.
     pub python_modules_by: String,
     /// What is accepted from the policy of a task.
@@ -89,6 +92,8 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     policy.set_designated_by_results(by_results);
     let (check, check_by) = greatest(sources, |rules| rules.check);
     policy.set_check_rule(check);
+    let (python, python_by) = greatest(sources, |rules| rules.python);
+    policy.set_python_place(python);
     let (python_modules, python_modules_by) = greatest(sources, |rules| rules.python_modules);
     policy.set_python_rule(python_modules);
     let (accept_policy, accept_policy_by) = greatest(sources, |rules| rules.accept_policy);
@@ -112,6 +117,7 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
         designated_by,
         designated_by_results_by,
         check_by,
+        python_by,
         python_modules_by,
         accept_policy,
         accept_policy_by,
@@ -120,9 +126,10 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     })
 }
 
-/// Returns the greatest value of a rule, and its source. Only policy files have such rules.
+/// Returns the greatest value of a rule, and its source. The only one that the command line has is `--python`.
 fn greatest<R: Copy + Ord + Default>(sources: &[Rules], value: impl Fn(&Rules) -> Option<R>) -> (R, String) {
-    let rules = sources.iter().filter_map(|rules| Some((value(rules)?, rules.source.clone())));
+    let by = |rules: &Rules| if rules.source.is_empty() { "--python".to_owned() } else { rules.source.clone() };
+    let rules = sources.iter().filter_map(|rules| Some((value(rules)?, by(rules))));
     // The first of equal rules, because it is the source that asked for it.
     rules.rev().max_by_key(|(rule, _)| *rule).unwrap_or_else(|| (R::default(), DEFAULT_SOURCE.to_owned()))
 }

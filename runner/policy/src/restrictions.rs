@@ -1,4 +1,5 @@
-//! The restrictions and settings of a policy: what arguments designate, and what check mode and `modbox-python` do.
+//! The restrictions and settings of a policy: what arguments designate, and where Python modules run, what check mode and
+//! `modbox-python` do.
 //!
 //! They grant nothing by themselves; see `grant_set`.
 
@@ -6,6 +7,7 @@ use crate::access::Access;
 use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::grant_set::Policy;
+use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 
 impl Policy {
@@ -53,6 +55,17 @@ impl Policy {
     #[must_use]
     pub fn check_rule(&self) -> CheckRule {
         self.check
+    }
+
+    /// Sets where Python modules run.
+    pub fn set_python_place(&mut self, place: PythonPlace) {
+        self.python = place;
+    }
+
+    /// Returns where Python modules run.
+    #[must_use]
+    pub fn python_place(&self) -> PythonPlace {
+        self.python
     }
 
     /// Sets what `modbox-python` does with modules.

@@ -10,6 +10,7 @@ use crate::grants::{EnvGrant, PathGrant};
 use crate::limit::LimitOverrides;
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::OwnerGrant;
+use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 
@@ -43,6 +44,8 @@ pub struct Rules {
     pub limits: LimitOverrides,
     /// What check mode does.
     pub check: Option<CheckRule>,
+    /// Where Python modules run.
+    pub python: Option<PythonPlace>,
     /// What `modbox-python` does with modules.
     pub python_modules: Option<PythonRule>,
     /// The required minimum level of confinement.

@@ -51,6 +51,7 @@ fn key_of_host(rules: &FileRules) -> Option<&'static str> {
         ("audit", rules.audit.is_some()),
         ("audit-in-results", rules.audit_in_results.is_some()),
         ("designated-by-results", rules.designated_by_results.is_some()),
+        ("python", rules.python.is_some()),
         ("python-modules", rules.python_modules.is_some()),
     ];
     keys.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key)
@@ -89,6 +90,7 @@ mod tests {
             ("audit: /var/log/x", "audit"),
             ("audit-in-results: true", "audit-in-results"),
             ("tasks: {x: {designated: none}}", "tasks"),
+            ("python: wasm", "python"),
             ("python-modules: observe", "python-modules"),
             ("modules: {x: {python-modules: observe}}", "python-modules"),
             ("designated-by-results: write", "designated-by-results"),

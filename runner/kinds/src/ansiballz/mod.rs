@@ -9,15 +9,19 @@
 //! |---|---|
 //! | `name` | dotted names, and the name that a module runs under |
 //! | `imports` | the imports of a source, found by a Python parser |
+//! | `needs` | what a source needs of its interpreter and of the machine |
 //! | `routing` | the redirects of a `runtime.yml` |
 //! | `closure` | all direct and indirect imports |
 //! | `payload` | the files of the closure, and their digest as a cache key |
+//! | `part` | the files that one file of a payload needs |
 //! | `wrapper` | the Python code that starts them, in both forms |
 //! | `received`, `received_files` | a payload that ansible-core has made, read and unpacked |
 
 mod closure;
 mod imports;
 mod name;
+mod needs;
+mod part;
 mod payload;
 mod received;
 mod received_files;
@@ -28,6 +32,8 @@ pub use closure::{ClosureError, Found, Lookup, MAX_FILES, MAX_SOURCE};
 pub(crate) use imports::parse;
 pub use imports::{Imports, SourceError, scan};
 pub use name::{DottedName, module_name};
+pub use needs::{CommandUse, Needs, needs};
+pub use part::part;
 pub use payload::{Core, Payload, assemble};
 pub use received::{MAX_PAYLOAD, NotReceived, ReceivedPayload, may_be_payload};
 pub use received_files::FilesError;
