@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use modbox::app::{Arguments, LayeredRun, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig};
+use modbox::app::{Arguments, LayeredRun, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
 use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
@@ -136,6 +136,7 @@ impl Attack {
         let setup = Setup {
             layers,
             module: Arc::clone(&self.module),
+            form: RunForm::of(&self.module),
             policy: self.policy.clone(),
             limits: self.limits,
             interpreters: Arc::default(),

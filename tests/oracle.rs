@@ -63,6 +63,9 @@ mod oracle_corpus;
 // Previews tell what real runs do.
 mod oracle_previews;
 
+// Python modules do the same in the sandbox for WebAssembly as natively.
+mod oracle_python_places;
+
 // `modbox-python` gives the results that Python gives.
 mod oracle_python_program;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, thread};
 
-use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig};
+use modbox::app::{Arguments, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
 use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
@@ -137,6 +137,7 @@ impl Attacked {
         let bytes = fs::read(guest("hello")).unwrap().into();
         let module = Arc::new(Module::new(ModuleFile { path: guest("hello"), bytes }, None));
         let setup = Arc::new(Setup {
+            form: RunForm::of(&module),
             module,
             policy: Policy::default(),
             layers: None,

@@ -130,7 +130,7 @@ pub use crate::error::NativeError;
 pub use crate::folder::can_make_in;
 pub use crate::group::control_groups;
 pub use crate::program::{ProgramCommand, ProgramFailure, ProgramOutcome, run_program};
-pub use crate::room::RoomRequest;
+pub use crate::room::{RoomRequest, USUAL_VARIABLES};
 pub use crate::runtime::{Trace, trace};
 pub use crate::started::{LauncherExit, RunningModule, run, start};
 pub use crate::step::Step;

@@ -18,7 +18,7 @@ use crate::writable;
 /// `RES_OPTIONS` makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
 /// datagrams. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
 /// replaced, as when only the file is granted in a read-only directory (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
-pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
+pub const USUAL_VARIABLES: [(&str, &str); 6] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
     ("HOME", "/tmp"),
     ("LANG", "C.UTF-8"),

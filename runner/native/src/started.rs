@@ -191,7 +191,7 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
     if room.is_some() {
         let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
         let is_wanted = |name: &str| cx.room_variables.is_none_or(|names| names.contains(&name));
-        let more = room::ENVIRONMENT.iter().filter(|(name, _)| is_wanted(name));
+        let more = room::USUAL_VARIABLES.iter().filter(|(name, _)| is_wanted(name));
         let more = more.filter(|(name, _)| !given.iter().any(|given| given == *name));
         environment.extend(more.map(|(name, value)| (name.into(), value.into())));
     }

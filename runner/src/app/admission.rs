@@ -11,9 +11,11 @@ use crate::app::judge;
 use crate::app::module::Module;
 use crate::app::observed_variables;
 use crate::app::program;
+use crate::app::python_guest::Placement;
 use crate::app::real_run;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
+use crate::app::run_form::RunForm;
 use crate::app::runner::Runner;
 use crate::app::scrutiny::Scrutiny;
 
@@ -34,8 +36,8 @@ pub enum Admission {
 /// A run that lacks no grant.
 #[derive(Debug)]
 pub struct AdmittedRun {
-    /// The kind of the module.
-    pub kind: Kind,
+    /// What runs.
+    pub form: RunForm,
     /// The grants of the run, with the paths that its arguments designate.
     pub policy: Policy,
     /// The arguments for the module.
@@ -69,6 +71,16 @@ impl Runner {
             Ok(kind) => kind,
             Err(error) => return failed(error),
         };
+        let (guest, place) = match kind {
+            Kind::Python => match self.place_python(module, request) {
+                Ok(Placement::Guest(guest, run)) => (Some(guest), Some(run)),
+                Ok(Placement::Native(run)) => (None, run),
+                Err(error) => return failed(error),
+            },
+            _ => (None, None),
+        };
+        let form = RunForm { kind, python: guest };
+        let is_guest = form.is_guest();
         let (grants, provider) = match kind.is_provider() {
             true => match self.admit_provider(kind, module, request) {
                 Ok((grants, run)) => (grants, Some(run)),
@@ -77,16 +89,21 @@ impl Runner {
                     return refused(request.policy.clone(), refusal.report(report));
                 }
             },
-            false => match self.grant(kind, module, request) {
+            false => match self.grant(&form, module, request) {
                 Ok(grants) => (grants, None),
                 Err(error) => return failed(error),
             },
         };
         let EffectiveGrants { policy, arguments, missing, notes, obstacles } = grants;
         let obstacles = if real_run::is_check(&arguments) { obstacles } else { Vec::new() };
-        let mut report =
-            Report { notes, obstacles, provider, ..Report::of_module(module, &policy).named(request.name) };
-        if kind.is_wasm() {
+        let mut report = Report {
+            notes,
+            obstacles,
+            provider,
+            python: place,
+            ..Report::of_module(module, &policy).named(request.name)
+        };
+        if is_guest {
             report.grants.extend(program::needed_by_commands(&policy));
         }
         for grant in &report.grants {
@@ -100,10 +117,10 @@ impl Runner {
         if request.scrutiny == Scrutiny::Observed {
             report.denials = missing.into_iter().map(|missing| missing.denial).collect();
             report.denials.extend(observed_variables::denials(&self.environment(&policy), &policy));
-            return Admission::Admitted(Box::new(AdmittedRun { kind, policy, arguments, report }));
+            return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
         match missing.is_empty() {
-            true => Admission::Admitted(Box::new(AdmittedRun { kind, policy, arguments, report })),
+            true => Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report })),
             false => refused(policy, judge::report_denial(report, missing)),
         }
     }

@@ -32,6 +32,15 @@ pub enum RunError {
     /// A Python module could not be assembled.
     #[error("failed to put the module together with what it imports")]
     Python(#[from] PythonError),
+    /// The policy says that Python modules run in the sandbox, and the sandbox lacks something for this one. The report
+    /// does not show this as an error but as a denied run.
+    #[error(
+        "the module {0}, so it cannot run in the sandbox, and `python: wasm` allows nothing else; `auto` would run it natively"
+    )]
+    NotInSandbox(String),
+    /// The interpreter of the sandbox could not compile a Python module.
+    #[error("failed to compile the module in the sandbox: {0}; run it with `--python native`")]
+    NotCompiled(String),
     /// A provider says nothing valid about itself.
     #[error(transparent)]
     Provider(#[from] ProviderError),
@@ -99,7 +108,7 @@ impl RunError {
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
-            Self::Layered(_) => false,
+            Self::Layered(_) | Self::NotInSandbox(_) => false,
             Self::Native(NativeError::GrantChanged { .. } | NativeError::Unreachable { .. }) | Self::Provider(_) => {
                 false
             }
@@ -109,6 +118,7 @@ impl RunError {
             | Self::User { .. }
             | Self::ScratchOfUser { .. }
             | Self::UserWithoutWorker(_)
+            | Self::NotCompiled(_)
             | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),

@@ -1,5 +1,6 @@
 //! Executes a module in the sandbox for its kind, with the policy that `grant` returned.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::app::execute_guest::GuestRun;
 use crate::app::module::Module;
 use crate::app::prepare;
 use crate::app::request::RunRequest;
+use crate::app::run_form::RunForm;
 use crate::app::run_user::{as_user, check_scratch};
 use crate::app::runner::Runner;
 
@@ -37,13 +39,13 @@ pub(super) struct CompletedRun {
 
 impl Runner {
     /// Executes a module that lacks no grant.
-    pub(super) fn execute(&self, kind: Kind, module: &Module, request: &RunRequest<'_>) -> Execution {
+    pub(super) fn execute(&self, form: &RunForm, module: &Module, request: &RunRequest<'_>) -> Execution {
         let mut notes = Vec::new();
-        match RunDir::create(&self.scratch, purpose(kind, request), request.policy.user()) {
+        match RunDir::create(&self.scratch, purpose(form, request), request.policy.user()) {
             Ok(run_dir) => {
                 let run_dir = Arc::new(run_dir);
                 let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
-                let completed = self.execute_in(&run_dir, kind, module, request, &mut notes);
+                let completed = self.execute_in(&run_dir, form, module, request, &mut notes);
                 match &completed {
                     // The guest came to its own end, so nothing of it still writes to the directory.
                     Ok(CompletedRun { outcome: Outcome { exit: Exit::Code(_), .. }, .. })
@@ -62,29 +64,34 @@ impl Runner {
     fn execute_in(
         &self,
         run_dir: &Arc<RunDir>,
-        kind: Kind,
+        form: &RunForm,
         module: &Module,
         request: &RunRequest<'_>,
         notes: &mut Vec<String>,
     ) -> Result<CompletedRun, RunError> {
         let user = request.policy.user();
         check_scratch(user, run_dir.path())?;
-        let python = match kind {
-            Kind::Python => Some(self.python_start(module, request, run_dir)?),
+        let python = match (form.kind, &form.python) {
+            (Kind::Python, None) => Some(self.python_start(module, request, run_dir)?),
             _ => None,
         };
         notes.extend(python.iter().flat_map(|ready| ready.notes.clone()));
-        let tmpdir = as_user(user, || tmpdir(kind, request, run_dir))??;
-        let start = python.as_ref().map(|ready| &ready.start);
-        let prepared = prepare::prepare(kind, module, request, &tmpdir, &self.config, start, notes)?;
+        let tmpdir = as_user(user, || tmpdir(form, request, run_dir))??;
+        let guest = form.python.as_ref().map(|guest| &guest.start);
+        let start = guest.or_else(|| python.as_ref().map(|ready| &ready.start));
+        let prepared = prepare::prepare(form, module, request, &tmpdir, &self.config, start, notes)?;
         let invocation = &prepared.invocation;
         let (outcome, leaving) = match &invocation.program {
             Program::Wasm(program) => {
-                let run = GuestRun { module, program, invocation, request, run_dir };
+                let granted = request.policy;
+                let policy = form.policy(granted);
+                let own = RunRequest { policy: &policy, arguments: Cow::Borrowed(&*request.arguments), ..*request };
+                let module = form.guest(module);
+                let run = GuestRun { module, program, invocation, request: &own, granted, run_dir };
                 (self.execute_guest(&run, notes)?, None)
             }
             Program::Native(_) | Program::Direct(_) => {
-                let (outcome, leaving) = self.execute_native(kind, invocation, request, run_dir)?;
+                let (outcome, leaving) = self.execute_native(form.kind, invocation, request, run_dir)?;
                 (outcome, Some(leaving))
             }
         };
@@ -95,10 +102,10 @@ impl Runner {
 
 /// Returns the use of the run's directory. A path that is granted by name for writing may have temporary files beside
 /// it, and the directory keeps notes of them.
-pub(super) fn purpose(kind: Kind, request: &RunRequest<'_>) -> DirPurpose {
+pub(super) fn purpose(form: &RunForm, request: &RunRequest<'_>) -> DirPurpose {
     let notes =
         || request.policy.paths().iter().any(|grant| grant.shape == Shape::Name && grant.access == Access::Write);
-    match kind.is_wasm() {
+    match form.is_guest() {
         _ if request.keep_files => DirPurpose::Kept,
         true if !request.policy.allows_everything() && !notes() => DirPurpose::Guest,
         _ => DirPurpose::Run,
@@ -107,8 +114,8 @@ pub(super) fn purpose(kind: Kind, request: &RunRequest<'_>) -> DirPurpose {
 
 /// Returns the host's directory for a module's temporary files. It is empty for a guest that has its own `/tmp`: such
 /// guests do not learn where that is on the host.
-fn tmpdir(kind: Kind, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
-    match (kind.is_wasm(), request.policy.allows_everything()) {
+fn tmpdir(form: &RunForm, request: &RunRequest<'_>, run_dir: &RunDir) -> Result<PathBuf, ScratchError> {
+    match (form.is_guest(), request.policy.allows_everything()) {
         (false, _) => Ok(run_dir.path().to_owned()),
         (true, true) => run_dir.tmp(),
         (true, false) => Ok(PathBuf::new()),

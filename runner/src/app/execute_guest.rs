@@ -28,6 +28,8 @@ pub(super) struct GuestRun<'a> {
     pub(super) program: &'a WasmProgram,
     pub(super) invocation: &'a Invocation,
     pub(super) request: &'a RunRequest<'a>,
+    /// Grants of the module, by which commands run. Those of the request may have more, of the guest itself.
+    pub(super) granted: &'a Policy,
     pub(super) run_dir: &'a Arc<RunDir>,
 }
 
@@ -71,7 +73,7 @@ impl Runner {
         let policy = run.request.policy;
         let commands = policy
             .allows_commands()
-            .then(|| CommandRunner::new(&self.config, policy, run.request.limits, &self.config.cleanup));
+            .then(|| CommandRunner::new(&self.config, run.granted, run.request.limits, &self.config.cleanup));
         let commands = commands.as_ref().map(|commands| commands as &dyn CommandService);
         let least = confinement(policy, PathBuf::new(), true).map(|order| order.least);
         let mut compile = false;
@@ -97,7 +99,7 @@ impl Runner {
     }
 
     fn execute_here(&self, run: &GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
-        let GuestRun { module, program, invocation, request, run_dir } = *run;
+        let GuestRun { module, program, invocation, request, granted, run_dir } = *run;
         let is_first = module.resident.get().is_none();
         let resident = self.resident(module, program.format, request.limits)?;
         notes.extend_from_slice(&resident.facts.notes);
@@ -105,7 +107,7 @@ impl Runner {
         let execute = |loaded: &LoadedModule| {
             let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
             let (policy, limits, cleanup) = (request.policy, request.limits, &self.config.cleanup);
-            let commands = policy.allows_commands().then(|| self.command_runner(policy, limits, cleanup));
+            let commands = policy.allows_commands().then(|| self.command_runner(granted, limits, cleanup));
             loaded.run(input, request.policy, request.limits, RunContext { commands, ..RunContext::new(run_dir) })
         };
         let mut outcome = match execute(&resident.module) {

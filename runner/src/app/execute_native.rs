@@ -47,7 +47,13 @@ impl Runner {
 
     /// Returns the context of a native process: confined to the policy, unless that grants everything, and able to read
     /// the paths in `readable`.
-    fn native_context(&self, policy: &Policy, scrutiny: Scrutiny, kept: bool, readable: Vec<PathBuf>) -> NativeContext {
+    pub(super) fn native_context(
+        &self,
+        policy: &Policy,
+        scrutiny: Scrutiny,
+        kept: bool,
+        readable: Vec<PathBuf>,
+    ) -> NativeContext {
         let observed = scrutiny == Scrutiny::Observed;
         let confine = (!policy.allows_everything()).then(|| RoomRequest {
             policy: policy.clone(),

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use modbox_argument_spec::Metadata;
-use modbox_kinds::Kind;
 use modbox_policy::Policy;
 
 use crate::app::designation::{self, Caller, EffectiveGrants};
@@ -13,6 +12,7 @@ use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::path_uses::{PathUses, Row};
 use crate::app::request::{Arguments, RunRequest};
+use crate::app::run_form::RunForm;
 use crate::app::run_user::{as_user, unreached};
 use crate::app::runner::Runner;
 use crate::app::{documentation, native, real_run, requests};
@@ -67,7 +67,7 @@ impl Runner {
     /// The run is another user's, and this process may not act as that user.
     pub(super) fn grant(
         &self,
-        kind: Kind,
+        form: &RunForm,
         module: &Module,
         request: &RunRequest<'_>,
     ) -> Result<EffectiveGrants, RunError> {
@@ -79,7 +79,7 @@ impl Runner {
             obstacles: Vec::new(),
         };
         let allows_everything = request.policy.allows_everything();
-        if allows_everything && !kind.is_wasm() {
+        if allows_everything && !form.is_guest() {
             return Ok(as_requested());
         }
         let known = self.known_options(module, request.interpreters);
@@ -93,7 +93,7 @@ impl Runner {
             uses = table.uses(known, arguments.given(), &said);
         }
         let described = documentation::describe_options(known, &uses, request.policy, arguments.given());
-        let caller = Caller { directory, environment, is_native: !kind.is_wasm() };
+        let caller = Caller { directory, environment, is_native: !form.kind.is_wasm() };
         // Naming a path grants what the user whose run it is finds there.
         as_user(request.policy.user(), || {
             let mut effective = match described {
@@ -114,16 +114,16 @@ impl Runner {
                 let missing = designation::missing_besides(&effective.policy, besides);
                 effective.missing.extend(missing);
             }
-            add_missing(&mut effective, kind, request.policy);
+            add_missing(&mut effective, form.is_guest(), request.policy);
             effective
         })
     }
 }
 
 /// Adds the grants that cannot be given to the module.
-fn add_missing(effective: &mut EffectiveGrants, kind: Kind, requested: &Policy) {
+fn add_missing(effective: &mut EffectiveGrants, is_guest: bool, requested: &Policy) {
     effective.missing.extend(unreached(&effective.policy));
-    if kind.is_wasm() {
+    if is_guest {
         // The guard refuses such a write when it happens; a native module does not start.
         effective.obstacles.extend(real_run::unwritable(&effective.policy));
     } else {

@@ -19,6 +19,8 @@ use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::program;
 use crate::app::provider::run::ProviderRun;
+use crate::app::python;
+use crate::app::python_run::GUEST;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
 use crate::app::run_user::as_user;
@@ -53,6 +55,9 @@ fn report_outcome(
 ) -> Report {
     let CompletedRun { prepared, outcome, _leaving } = completed;
     let (lines, mut stderr) = log_lines::take(&outcome.stderr.bytes);
+    if let Some(run) = report.python.as_mut().filter(|run| run.place == GUEST) {
+        run.needs = python::take_need(&mut stderr);
+    }
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,
         stderr: &outcome.stderr.bytes,
@@ -242,6 +247,7 @@ pub(super) fn report_failed_start(mut report: Report, error: RunError) -> Report
             limit: Some(limit.hit()),
             ..failed
         },
+        RunError::NotInSandbox(_) => Report { status: Status::Denied, ..failed },
         RunError::Unconfined(shortfall) => {
             let Shortfall { reached, denial, .. } = &**shortfall;
             let confinement = Confinement { level: reached.level, layers: reached.layers.clone() };

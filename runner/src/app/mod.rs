@@ -23,6 +23,7 @@ mod execute_guest;
 mod execute_native;
 mod file_errors;
 mod grant;
+mod guest_base;
 mod judge;
 mod layered;
 pub mod library;
@@ -39,6 +40,8 @@ mod prepare;
 mod program;
 mod provider;
 mod python;
+mod python_guest;
+mod python_run;
 mod real_run;
 mod replaced_paths;
 mod report;
@@ -46,8 +49,11 @@ mod request;
 mod requests;
 mod resident_module;
 mod run;
+mod run_form;
 mod run_user;
 mod runner;
+mod sandbox_python;
+mod sandbox_pythons;
 mod scrutiny;
 pub(crate) mod spelling;
 mod stopped;
@@ -80,13 +86,16 @@ pub use self::provider::{
     Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
-    CollectionPaths, InstalledInterpreter, InterpreterFacts, Interpreters, PayloadForm, PythonConfig, PythonError,
-    PythonSurvey, clear_cache as clear_python_cache, usual_python,
+    CollectionPaths, InstalledInterpreter, InterpreterContents, InterpreterFacts, Interpreters, PayloadForm,
+    PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, usual_python,
 };
+pub use self::python_run::PythonRun;
 pub use self::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::request::{Arguments, RunRequest};
 pub use self::requests::{RequestComparison, compare};
+pub use self::run_form::RunForm;
 pub use self::runner::Runner;
+pub use self::sandbox_python::PythonGuest;
 pub use self::scrutiny::Scrutiny;
 pub use self::summary::{ModuleSummary, package_version};
 pub use self::trial::{RealEffects, TrialError};

@@ -16,6 +16,7 @@ use crate::app::module::Module;
 use crate::app::powershell::InstalledPowershell;
 use crate::app::program::ProgramNeeds;
 use crate::app::request::{Arguments, RunRequest};
+use crate::app::run_form::RunForm;
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -31,7 +32,7 @@ const GUEST_TMPDIR: &str = "/tmp/";
 ///
 /// A module that its kind cannot start.
 pub(super) fn prepare(
-    kind: Kind,
+    form: &RunForm,
     module: &Module,
     request: &RunRequest<'_>,
     tmpdir: &Path,
@@ -39,8 +40,9 @@ pub(super) fn prepare(
     python: Option<&PythonStart>,
     notes: &mut Vec<String>,
 ) -> Result<PreparedInvocation, RunError> {
+    let kind = form.kind;
     let tmpdir = tmpdir.to_string_lossy();
-    let own_tmpdir = match (kind.is_wasm(), request.policy.allows_everything()) {
+    let own_tmpdir = match (form.is_guest(), request.policy.allows_everything()) {
         (false, _) | (true, true) => Cow::Owned(format!("{tmpdir}/")),
         (true, false) => Cow::Borrowed(GUEST_TMPDIR),
     };

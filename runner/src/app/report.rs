@@ -11,6 +11,7 @@ use crate::app::error::RunError;
 use crate::app::layered::effect_report::EffectReport;
 use crate::app::layered::error::LayeredError;
 use crate::app::provider::run::ProviderRun;
+use crate::app::python_run::PythonRun;
 use crate::app::stopped::limit_message;
 use crate::app::{file_errors, real_run, spelling};
 
@@ -124,6 +125,9 @@ pub struct Report {
     /// User whose run it is, if that is another one than the user who runs modbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub become_user: Option<RunUser>,
+    /// Where a Python module ran, if there was a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<PythonRun>,
     /// Confinement of the module.
     pub confinement: Confinement,
     /// What a run on layers changed, and whether that was committed.

@@ -32,10 +32,12 @@ impl Runner {
     /// Runs a module once, after [`Runner::admit`]. The grants and the arguments are those of `admitted`.
     #[must_use]
     pub fn run_admitted(&self, module: &Module, admitted: AdmittedRun, request: &RunRequest<'_>) -> Report {
-        let AdmittedRun { kind, policy, arguments, report } = admitted;
+        let AdmittedRun { form, policy, arguments, report } = admitted;
         let request = RunRequest { policy: &policy, arguments: Cow::Owned(arguments), ..*request };
-        let execution = self.execute(kind, module, &request);
-        logged(judge::report_execution(report, execution, &request, &self.environment(&policy)))
+        let execution = self.execute(&form, module, &request);
+        let report = judge::report_execution(report, execution, &request, &self.environment(&policy));
+        self.remember_need(&report, &form);
+        logged(report)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use modbox_policy::Policy;
 use modbox_scratch::ScratchRoot;
@@ -12,6 +12,7 @@ use modbox_wasm::{CodeSource, Compiler, Loader};
 use rustix::process::Pid;
 
 use crate::app::config::RunnerConfig;
+use crate::app::sandbox_python::SandboxPython;
 
 /// Runner of modules.
 pub struct Runner {
@@ -21,6 +22,8 @@ pub struct Runner {
     /// Engine of this process for guests that have no worker, made when the first one is loaded.
     pub(super) engine: OnceLock<Loader>,
     pub(super) scratch: ScratchRoot,
+    /// Interpreters of the sandbox, once they were looked for.
+    pub(super) pythons: OnceLock<Vec<Arc<SandboxPython>>>,
 }
 
 impl fmt::Debug for Runner {
@@ -40,7 +43,7 @@ impl Runner {
         if let Some(callback) = config.on_compile.clone() {
             code.on_compile(move || callback());
         }
-        Self { config, code, engine: OnceLock::new(), scratch }
+        Self { config, code, engine: OnceLock::new(), scratch, pythons: OnceLock::new() }
     }
 
     /// Returns a runner whose workers join the namespaces of a process.

@@ -28,6 +28,7 @@ impl Report {
             signature: None,
         };
         Self {
+            python: None,
             module,
             status: Status::Failed,
             result: ModuleResult::pending(),

@@ -19,6 +19,7 @@ use crate::app::execute::{self, CompletedRun, Execution};
 use crate::app::module::Module;
 use crate::app::report::Report;
 use crate::app::request::RunRequest;
+use crate::app::run_form::RunForm;
 use crate::app::run_user::as_user;
 use crate::app::runner::Runner;
 use crate::app::{confine, execute_guest, judge, prepare};
@@ -90,7 +91,7 @@ impl Runner {
         admitted: &AdmittedRun,
         request: &RunRequest<'_>,
     ) -> Result<GuestTask, RunError> {
-        let purpose = execute::purpose(admitted.kind, request);
+        let purpose = execute::purpose(&admitted.form, request);
         // Only a module that is granted everything learns a directory of the host.
         let user = request.policy.user();
         let run_dir = || RunDir::create(&self.scratch, purpose, user);
@@ -100,7 +101,9 @@ impl Runner {
             Some(run_dir) => RunDirectory::Made(run_dir.path().to_owned(), purpose),
             None => RunDirectory::ToMake(purpose),
         };
-        let prepared = prepare::prepare(admitted.kind, module, request, &tmpdir, &self.config, None, &mut Vec::new())?;
+        let start = admitted.form.python.as_ref().map(|guest| &guest.start);
+        let prepared =
+            prepare::prepare(&admitted.form, module, request, &tmpdir, &self.config, start, &mut Vec::new())?;
         let order = match &prepared.invocation.program {
             Program::Wasm(program) => Some(execute_guest::order(program, &prepared.invocation, directory)),
             Program::Native(_) | Program::Direct(_) => return Err(RunError::Wasm(WasmError::NoGuest)),
@@ -114,7 +117,7 @@ impl Runner {
         &self,
         report: Report,
         task: Option<GuestTask>,
-        request: &RunRequest<'_>,
+        (form, request): (&RunForm, &RunRequest<'_>),
         ended: Result<Outcome, RunError>,
     ) -> Report {
         let (completed, notes) = match (ended, task) {
@@ -126,7 +129,9 @@ impl Runner {
             (Err(error), _) => (Err(error), Vec::new()),
         };
         let execution = Execution { completed, kept_files: None, notes };
-        judge::report_execution(report, execution, request, &self.environment(request.policy))
+        let report = judge::report_execution(report, execution, request, &self.environment(request.policy));
+        self.remember_need(&report, form);
+        report
     }
 
     /// Returns the runner of a guest's commands. `cleanup` ends those that are running.

@@ -182,7 +182,8 @@ impl GuestSlot {
 
     fn start_worker(&mut self, code: &File, compiled: bool, context: SlotContext<'_>) -> Result<SlotWorker, RunError> {
         let SlotContext { runner, workers, cleanup, .. } = context;
-        let WarmSetup { setup, directory } = runner.warm_setup(&self.setup.policy, &self.setup.limits)?;
+        let WarmSetup { setup, directory } =
+            runner.warm_setup(&self.setup.form.policy(&self.setup.policy), &self.setup.limits)?;
         let fresh = self.setup.policy.user().map(|_| workers.without_early());
         let workers = fresh.as_ref().unwrap_or(workers);
         let worker = GuestWorker::start(workers, code, Instances::Pooled, cleanup);
@@ -364,7 +365,7 @@ impl GuestSlot {
 
 fn find_code(setup: &Arc<Setup>, context: SlotContext<'_>, compile: bool) -> io::Result<Stage> {
     let (runner, found) = (Arc::clone(context.runner), Arc::clone(setup));
-    let find = move || runner.code_for_worker(&found.module, &found.limits, compile);
+    let find = move || runner.code_for_worker(found.form.guest(&found.module), &found.limits, compile);
     Ok(Stage::Finding { code: context.wakeups.start("code", find)?, compiled: compile })
 }
 

@@ -7,13 +7,15 @@ use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
 use crate::app::audit::AuditLog;
-use crate::app::{LayeredRun, Module};
+use crate::app::{LayeredRun, Module, RunForm};
 
-/// Settings of a slot. Jobs share a slot only when module, policy and limits are equal.
+/// Settings of a slot. Jobs share a slot only when what runs, policy and limits are equal.
 #[derive(Debug)]
 pub struct Setup {
     /// The module.
     pub module: Arc<Module>,
+    /// How the module runs.
+    pub form: RunForm,
     /// The grants of the module.
     pub policy: Policy,
     /// How runs are made on layers, if they are.
@@ -29,9 +31,12 @@ pub struct Setup {
 impl Setup {
     /// Returns whether a slot with these settings can run jobs of the other.
     pub(super) fn serves(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.module, &other.module)
-            && self.limits == other.limits
-            && self.policy == other.policy
-            && self.layers == other.layers
+        let is_same = match (&self.form.python, &other.form.python) {
+            // The worker runs the interpreter, whichever module that runs.
+            (Some(python), Some(other)) => python.shares_interpreter(other),
+            (None, None) => Arc::ptr_eq(&self.module, &other.module),
+            _ => false,
+        };
+        is_same && self.limits == other.limits && self.policy == other.policy && self.layers == other.layers
     }
 }

@@ -39,7 +39,7 @@ impl Slot {
         let suits = |run: &LayeredRun| WarmLayers::suit(context.runner, &setup.module, &setup.policy, run);
         let kind = match &setup.layers {
             Some(run) if suits(run) => SlotKind::Layered(LayeredSlot::start(Arc::clone(&setup), run.clone(), context)?),
-            None if setup.module.format().is_some() => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
+            None if setup.form.is_guest() => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
             _ => SlotKind::Thread(ThreadSlot::new()),
         };
         Ok(Self { setup, idle_since: Instant::now(), kind })

@@ -135,9 +135,9 @@ impl Task {
     /// Answers the job of a guest that has ended, or could not be started.
     pub(super) fn conclude(self, runner: &Runner, ended: Result<Outcome, RunError>) -> Answer {
         let Self { number, setup, job, name, admitted, guest, audit, .. } = self;
-        let AdmittedRun { arguments, report, .. } = *admitted;
+        let AdmittedRun { form, arguments, report, .. } = *admitted;
         let request = request(&job, &name, &setup, Cow::Owned(arguments));
-        let report = runner.conclude(report, guest, &request, ended);
+        let report = runner.conclude(report, guest, (&form, &request), ended);
         answer(number, &job, audit, report)
     }
 

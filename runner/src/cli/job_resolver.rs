@@ -11,7 +11,9 @@ use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, Merged
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::app::library::FoundModule;
-use crate::app::{ArgumentOrigin, Arguments, Module, PythonConfig, RunRequest, Runner, lens_grants, locate};
+use crate::app::{
+    Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
+};
 use crate::batch::{Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
@@ -269,19 +271,24 @@ impl<'a> JobResolver<'a> {
         let admission = self.runner.admit(&module, &request);
         let layers =
             layered::of_job(self.context, &job.options, admission.policy()).map_err(|error| error_words(&error))?;
+        let form = match &admission {
+            Admission::Admitted(admitted) => admitted.form.clone(),
+            Admission::Refused { .. } => RunForm::of(&module),
+        };
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module)
                 && setup.limits == limits
                 && setup.interpreters == interpreters
                 && setup.layers == layers
                 && setup.policy == *admission.policy()
+                && setup.form.runs_like(&form)
         };
         if let Some(setup) = self.setups.iter().find(same) {
             return Ok(ResolvedJob { setup: Arc::clone(setup), name, admission });
         }
         let policy = admission.policy().clone();
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let setup = Arc::new(Setup { module, policy, layers, limits, interpreters, audit });
+        let setup = Arc::new(Setup { module, form, policy, layers, limits, interpreters, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }

@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use modbox_kinds::Kind;
 use modbox_policy::Policy;
 use modbox_scratch::ScratchRoot;
 
@@ -109,7 +108,7 @@ impl<'a> LayeredPlay<'a> {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let own = scratch.folders().or_internal()?.into_iter().chain(context.environment.cache_dir.clone());
         let mut layers = PlayLayers::enter(&merged.limits, own.collect(), &scratch).or_unavailable()?;
-        layers.cover(&policy, None).or_unavailable()?;
+        layers.cover(&policy, false).or_unavailable()?;
         let progress = Progress { state: State::Layered(Box::new(layers)), outside, failure: None };
         let progress = RefCell::new(progress);
         Ok(Some(Rc::new(Self { context, args, effect, policy, choices, audit, progress })))
@@ -126,9 +125,9 @@ impl<'a> LayeredPlay<'a> {
     /// # Errors
     ///
     /// A directory can have no layer.
-    pub(crate) fn cover(&self, policy: &Policy, kind: Kind) -> Result<bool, LayeredError> {
+    pub(crate) fn cover(&self, policy: &Policy, is_guest: bool) -> Result<bool, LayeredError> {
         match &mut self.progress.borrow_mut().state {
-            State::Layered(layers) => layers.cover(policy, Some(kind)),
+            State::Layered(layers) => layers.cover(policy, is_guest),
             State::Ended(_) => Ok(false),
         }
     }

@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use modbox_kinds::Kind;
 use modbox_overlay::change_list::ChangeList;
 use modbox_overlay::commit::Start;
 use modbox_overlay::error::LayerError;
@@ -26,6 +25,7 @@ use crate::app::layered::room::in_room;
 use crate::app::module::Module;
 use crate::app::report::Report;
 use crate::app::request::RunRequest;
+use crate::app::run_form::RunForm;
 use crate::app::runner::Runner;
 
 /// Level of confinement with mount namespaces, without which a native module sees the machine's own paths.
@@ -107,7 +107,7 @@ impl Runner {
         request: &RunRequest<'_>,
         run: &LayeredRun,
     ) -> Result<LayeredExecution, Box<Report>> {
-        let (kind, policy, arguments) = (admitted.kind, admitted.policy.clone(), admitted.arguments.clone());
+        let (form, policy, arguments) = (admitted.form.clone(), admitted.policy.clone(), admitted.arguments.clone());
         let (execution, can_repeat) = self.execute_once(module, admitted, request, run, Views::Any)?;
         if !can_repeat || !execution.report.refused_renames {
             return Ok(execution);
@@ -119,7 +119,7 @@ impl Runner {
             Admission::Admitted(again) => again.report,
             Admission::Refused { report, .. } => return Err(report),
         };
-        let admitted = AdmittedRun { kind, policy, arguments, report };
+        let admitted = AdmittedRun { form, policy, arguments, report };
         Ok(self.execute_once(module, admitted, request, run, Views::CopiesForUsers)?.0)
     }
 
@@ -132,13 +132,13 @@ impl Runner {
         run: &LayeredRun,
         views: Views,
     ) -> Result<(LayeredExecution, bool), Box<Report>> {
-        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
-        let (dir, layers, start) = match self.make_layers(kind, &mut policy, request, run, views) {
+        let AdmittedRun { form, mut policy, arguments, report } = admitted;
+        let (dir, layers, start) = match self.make_layers(&form, &mut policy, request, run, views) {
             Ok(made) => made,
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error))),
         };
         let can_repeat = layers.mounts_of().is_some() && plan::is_repeatable(&policy);
-        let admitted = AdmittedRun { kind, policy, arguments, report };
+        let admitted = AdmittedRun { form, policy, arguments, report };
         let joined = layers.mounts_of().map(|process| self.with_mounts_of(process));
         let runner = joined.as_ref().unwrap_or(self);
         let made = || runner.run_attached(module, admitted, request, &layers, dir.path());
@@ -157,7 +157,7 @@ impl Runner {
 
     fn make_layers(
         &self,
-        kind: Kind,
+        form: &RunForm,
         policy: &mut Policy,
         request: &RunRequest<'_>,
         run: &LayeredRun,
@@ -166,12 +166,12 @@ impl Runner {
         if policy.allows_everything() {
             return Err(LayeredError::Everything.into());
         }
-        if !kind.is_wasm() {
+        if !form.is_guest() {
             policy.require_confinement(WITH_NAMESPACES, "a run on layers");
         }
         let dir = RunDir::create(&self.scratch, DirPurpose::Run, policy.user())?;
         let start = run.start();
-        let has_overlays = views == Views::Any && plan::needs_one_owner(policy, kind);
+        let has_overlays = views == Views::Any && plan::needs_one_owner(policy, form.is_guest());
         let workers = self.config.workers.clone().filter(|_| has_overlays);
         let is_repeatable = plan::is_repeatable(policy);
         let plan = LayerPlan { workers, is_repeatable, ..plan::of(policy, request.limits, dir.path()) };
@@ -188,13 +188,13 @@ impl Runner {
         layers: &Layers,
         scratch: &Path,
     ) -> (Report, Result<(), LayeredError>) {
-        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+        let AdmittedRun { form, mut policy, arguments, report } = admitted;
         let placed = match attach(layers, scratch) {
             Ok(placed) => placed,
             Err(error) => return (judge::report_failed_start(report, error.into()), Ok(())),
         };
         let replaced = placed_layers::apply(&mut policy, &placed, scratch);
-        let admitted = AdmittedRun { kind, policy, arguments, report };
+        let admitted = AdmittedRun { form, policy, arguments, report };
         let mut report = self.run_admitted(module, admitted, request);
         replaced.translate(&mut report);
         (report, layers.freeze().map_err(LayeredError::from))

@@ -227,13 +227,13 @@ fn observe(
     run: &LayeredRun,
     execute: Execute<'_>,
 ) -> Result<Observed, Box<Report>> {
-    let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+    let AdmittedRun { form, mut policy, arguments, report } = admitted;
     let outside = match outside::withhold_outside(&mut policy, run.mode.outside()) {
         Ok(outside) => outside,
         Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
     };
     let granted = policy.clone();
-    let execution = execute(AdmittedRun { kind, policy, arguments, report }, request)?;
+    let execution = execute(AdmittedRun { form, policy, arguments, report }, request)?;
     Ok(Observed { execution, outside, policy: granted })
 }
 

@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-use modbox_kinds::Kind;
 use modbox_native::base;
 use modbox_overlay::layers::LayerPlan;
 use modbox_overlay::quota::Quota;
@@ -51,14 +50,14 @@ pub(super) fn is_repeatable(policy: &Policy) -> bool {
 /// Returns whether a run sees and does the same in a user namespace that has this user and group alone. A native module
 /// is in such a namespace in any case. A guest would see no other owners outside of its layers, and could give no file to
 /// another group.
-pub(super) fn needs_one_owner(policy: &Policy, kind: Kind) -> bool {
+pub(super) fn needs_one_owner(policy: &Policy, is_guest: bool) -> bool {
     let grants = policy.paths();
     let is_in_layer = |path: &Path| {
         let mut layered = grants.iter().filter(|grant| is_layered(grant));
         layered.any(|grant| path == grant.host || grant.shape == Shape::Directory && path.starts_with(&grant.host))
     };
     policy.own().is_empty()
-        && (!kind.is_wasm() || grants.iter().all(|grant| is_in_layer(&grant.host) || base::is_device(&grant.host)))
+        && (!is_guest || grants.iter().all(|grant| is_in_layer(&grant.host) || base::is_device(&grant.host)))
 }
 
 /// Returns whether the run may write a file of the machine by a grant. Devices of every module hold nothing.

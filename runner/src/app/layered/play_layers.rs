@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::PrivateMounts;
-use modbox_kinds::Kind;
 use modbox_overlay::change_list::ChangeList;
 use modbox_overlay::commit::Start;
 use modbox_overlay::layers::{LayerPlan, Layers};
@@ -71,12 +70,12 @@ impl PlayLayers {
     /// # Errors
     ///
     /// A directory can have no layer.
-    pub fn cover(&mut self, policy: &Policy, kind: Option<Kind>) -> Result<bool, LayeredError> {
+    pub fn cover(&mut self, policy: &Policy, is_guest: bool) -> Result<bool, LayeredError> {
         if policy.allows_everything() {
             return Err(LayeredError::Everything);
         }
         if let Some(user) = &mut self.user {
-            return user.cover(&mut self.layers, (policy, kind), &self.plan, &self.own);
+            return user.cover(&mut self.layers, (policy, is_guest), &self.plan, &self.own);
         }
         let directory = |grant: &modbox_policy::PathGrant| match grant.shape {
             Shape::Directory => grant.host.clone(),

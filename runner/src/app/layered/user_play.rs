@@ -6,7 +6,6 @@
 
 use std::path::{Path, PathBuf};
 
-use modbox_kinds::Kind;
 use modbox_native::base;
 use modbox_overlay::error::LayerError;
 use modbox_overlay::layers::{Layer, LayerPlan, Layers};
@@ -59,7 +58,7 @@ impl UserPlay {
     pub(super) fn cover(
         &mut self,
         layers: &mut Layers,
-        (policy, kind): (&Policy, Option<Kind>),
+        (policy, is_guest): (&Policy, bool),
         plan: &LayerPlan,
         own: &[PathBuf],
     ) -> Result<bool, LayeredError> {
@@ -78,7 +77,7 @@ impl UserPlay {
         for name in written.iter().filter(|grant| grant.shape == Shape::Name) {
             is_new |= self.cover_name(layers, &name.host, &plan, own)?;
         }
-        if kind.is_some_and(Kind::is_wasm) {
+        if is_guest {
             refuse_inexact_guest(policy, layers)?;
         }
         Ok(is_new)

@@ -116,14 +116,14 @@ impl WarmLayers {
         request: &RunRequest<'_>,
         run: &LayeredRun,
     ) -> Result<LayeredExecution, Box<Report>> {
-        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
+        let AdmittedRun { form, mut policy, arguments, report } = admitted;
         let (layers, start, placed) = match self.attach(&policy, request.limits, run) {
             Ok(attached) => attached,
             Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
         };
         let replaced = placed_layers::apply(&mut policy, &placed, self.hub.path());
         let request = RunRequest { policy: &policy, arguments: Cow::Borrowed(&*request.arguments), ..*request };
-        let admitted = AdmittedRun { kind, policy: policy.clone(), arguments, report };
+        let admitted = AdmittedRun { form, policy: policy.clone(), arguments, report };
         let (task, ended) = match runner.guest_task(module, &admitted, &request) {
             Ok(mut task) => {
                 let ended = self.run_guest(runner, module, &request, &mut task);
@@ -131,7 +131,7 @@ impl WarmLayers {
             }
             Err(error) => (None, Err(error)),
         };
-        let mut report = runner.conclude(admitted.report, task, &request, ended);
+        let mut report = runner.conclude(admitted.report, task, (&admitted.form, &request), ended);
         replaced.translate(&mut report);
         let frozen = layers.freeze().map_err(LayeredError::from);
         Ok(LayeredExecution::observe(report, (layers, start), frozen, request.limits, None))

@@ -117,7 +117,7 @@ impl Runner {
         };
         tracing::debug!(provider = %path.display(), "asking the provider for its metadata");
         let refused = |reason: String| ProviderError::Describe { path: path.to_owned(), reason };
-        let outcome = match self.execute(kind, module, &request).completed {
+        let outcome = match self.execute(&kind.into(), module, &request).completed {
             Ok(completed) => completed.outcome,
             Err(RunError::Native(error)) if error.is_of_program() => {
                 return Err(refused(error_chain(&error)).into());

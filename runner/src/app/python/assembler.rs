@@ -16,6 +16,7 @@ use crate::app::python::config::{PayloadForm, PythonConfig};
 use crate::app::python::context::{AssemblyContext, ModuleSource};
 use crate::app::python::error::PythonError;
 use crate::app::python::folders::{find_install, known_site_folders};
+use crate::app::python::guest::{self, GuestChoice, GuestModule, Verdict};
 use crate::app::python::install::{self, Install};
 use crate::app::python::interpreter::{self, Interpreter, ReadPaths};
 use crate::app::python::shim;
@@ -42,6 +43,47 @@ impl<'a> Assembler<'a> {
         let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, &cx.cleanup));
         let cache = if cx.user.is_some() { cache.map(Cache::read_only) } else { cache };
         Self { context: AssemblyContext { config, native: cx, cache, tmpdir } }
+    }
+
+    fn cache(&self) -> Option<&Cache> {
+        self.context.cache.as_ref()
+    }
+
+    /// Judges whether a module can run in an interpreter of the sandbox. `received` is the payload that it arrived with.
+    pub(in crate::app) fn guest(
+        &self,
+        subject: ModuleSource<'_>,
+        received: Option<&Payload>,
+        choice: &GuestChoice<'_>,
+    ) -> Result<Verdict, PythonError> {
+        let path = absolute(subject.path, &self.context.native.directory);
+        let subject = ModuleSource { path: &path, ..subject };
+        if let Some(payload) = received {
+            let native = self.choose_interpreter(subject).ok();
+            let folders = native.map(|native| native.facts.folders).unwrap_or_default();
+            return guest::judge(self.cache(), subject, (Assembly::received(&self.context, payload), &folders), choice);
+        }
+        let (interpreter, install) = self.choose_for_other(subject)?;
+        let folders = interpreter.as_ref().map(|native| native.facts.folders.clone()).unwrap_or_default();
+        let assembly = Assembly::new(&self.context, subject, &install, interpreter.as_ref());
+        guest::judge(self.cache(), subject, (assembly, &folders), choice)
+    }
+
+    /// Keeps the code of a module for an interpreter of the sandbox.
+    pub(in crate::app) fn keep_code(&self, module: &GuestModule, code: &[u8]) {
+        self.cache().iter().for_each(|cache| guest::keep_code(cache, module, code));
+    }
+
+    /// Chooses the ansible-core of a module that no interpreter of this machine runs. Such an interpreter may know where
+    /// ansible-core is.
+    fn choose_for_other(&self, subject: ModuleSource<'_>) -> Result<(Option<Interpreter>, Install), PythonError> {
+        match self.choose(subject) {
+            Ok((interpreter, install)) => Ok((Some(interpreter), install)),
+            Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
+                Ok((None, self.install(subject, None)?.ok_or(error)?))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Makes all that is needed to start a module. With `on_disk`, the payload is a file that may be kept.
@@ -115,14 +157,7 @@ impl<'a> Assembler<'a> {
     pub(in crate::app) fn portable(&self, subject: ModuleSource<'_>) -> Result<String, PythonError> {
         let path = absolute(subject.path, &self.context.native.directory);
         let subject = ModuleSource { path: &path, ..subject };
-        // Writing the file needs no interpreter, but an interpreter of this machine may know where ansible-core is.
-        let (interpreter, install) = match self.choose(subject) {
-            Ok((interpreter, install)) => (Some(interpreter), install),
-            Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
-                (None, self.install(subject, None)?.ok_or(error)?)
-            }
-            Err(error) => return Err(error),
-        };
+        let (interpreter, install) = self.choose_for_other(subject)?;
         Assembly::new(&self.context, subject, &install, interpreter.as_ref()).portable().map(|text| text.to_string())
     }
 

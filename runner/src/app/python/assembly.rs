@@ -177,7 +177,17 @@ impl<'a> Assembly<'a> {
         Ok(index_entry)
     }
 
-    fn payload(&mut self) -> Result<&Payload, PythonError> {
+    /// Returns the name that the module runs under.
+    pub(super) fn module(&self) -> &DottedName {
+        &self.module
+    }
+
+    /// Returns the payload's digest.
+    pub(super) fn digest(&mut self) -> Result<String, PythonError> {
+        Ok(self.index_entry()?.digest)
+    }
+
+    pub(super) fn payload(&mut self) -> Result<&Payload, PythonError> {
         if self.payload.is_none() {
             self.payload = Some(self.assemble()?.0);
         }

@@ -6,6 +6,9 @@
 //! | `payload` | the same payload as one file | content |
 //! | `index` | the payload of a module, and the stamps of all files that it depends on | module and folders |
 //! | `interpreter` | facts about an interpreter | its program |
+//! | `suitability` | whether an interpreter of the sandbox can run a payload | content and interpreter |
+//! | `code` | a module's code for such an interpreter | content and interpreter |
+//! | `needed` | a function that a module needed, and that such an interpreter does not have | module and interpreter |
 //!
 //! A folder that cannot be used costs time but fails no run.
 
@@ -24,17 +27,20 @@ const TREE: Kind = Kind::trees("tree");
 pub(super) const PAYLOAD: Kind = Kind::files("payload", MAX_FILE);
 pub(super) const INDEX: Kind = Kind::files("index", MAX_FILE);
 pub(super) const INTERPRETER: Kind = Kind::files("interpreter", MAX_FILE);
+pub(super) const SUITABILITY: Kind = Kind::files("suitability", MAX_FILE);
+pub(super) const CODE: Kind = Kind::files("code", MAX_FILE);
+pub(super) const NEEDED: Kind = Kind::files("needed", MAX_FILE);
 
 /// Two hundred modules, laid out and compiled. Older releases had a folder for each kind.
 const PURPOSE: Purpose = Purpose {
-    kinds: &[TREE, PAYLOAD, INDEX, INTERPRETER],
+    kinds: &[TREE, PAYLOAD, INDEX, INTERPRETER, SUITABILITY, CODE, NEEDED],
     max_size: 256 << 20,
     obsolete: &["trees", "payloads", "index", "interpreters"],
 };
 
 /// The cache of one user.
 #[derive(Debug, Clone)]
-pub(super) struct Cache {
+pub(in crate::app) struct Cache {
     store: Store,
     cleanup: Cleanup,
     /// Whether entries are added.

@@ -1,6 +1,7 @@
 //! The argument spec that a Python module's source says literally.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use modbox_argument_spec::ArgumentSpec;
 use modbox_contract::Value;
@@ -23,6 +24,11 @@ pub(in crate::app) struct SourceSpec {
 
 /// Reads the argument spec in a module's source. `core` finds the package `ansible`.
 pub(in crate::app) fn read_spec(source: &[u8], core: impl FnOnce() -> Option<PathBuf>) -> SourceSpec {
+    read_spec_with(source, || read_bounded(&core()?.join(BASIC), MAX_SOURCE).ok().map(Into::into))
+}
+
+/// Does the same. `basic` is the source of `ansible.module_utils.basic`.
+pub(in crate::app) fn read_spec_with(source: &[u8], basic: impl FnOnce() -> Option<Arc<[u8]>>) -> SourceSpec {
     let unknown = |reason: String| SourceSpec { spec: Err(reason), supports_check_mode: None };
     if source.len() as u64 > MAX_SOURCE {
         return unknown(format!("the source is longer than the limit of {MAX_SOURCE} bytes"));
@@ -34,17 +40,17 @@ pub(in crate::app) fn read_spec(source: &[u8], core: impl FnOnce() -> Option<Pat
     match call {
         Err(error) => unknown(error.to_string()),
         Ok(ModuleCall { spec, supports_check_mode, .. }) => {
-            let spec = spec.map_err(|error| error.to_string()).and_then(|spec| complete(spec, core));
+            let spec = spec.map_err(|error| error.to_string()).and_then(|spec| complete(spec, basic));
             SourceSpec { spec, supports_check_mode }
         }
     }
 }
 
 /// Adds the options of ansible-core, and reads the spec as Ansible does.
-fn complete(spec: LiteralSpec, core: impl FnOnce() -> Option<PathBuf>) -> Result<(ArgumentSpec, Value), String> {
+fn complete(spec: LiteralSpec, basic: impl FnOnce() -> Option<Arc<[u8]>>) -> Result<(ArgumentSpec, Value), String> {
     let LiteralSpec { mut options, rules, has_file_options } = spec;
     if has_file_options {
-        let file_options = core().and_then(|core| file_options(&core));
+        let file_options = basic().and_then(|basic| file_options(&basic));
         let file_options = file_options.ok_or("ansible-core's options for files were not found")?;
         for (name, option) in file_options {
             options.entry(name).or_insert(option);
@@ -56,7 +62,6 @@ fn complete(spec: LiteralSpec, core: impl FnOnce() -> Option<PathBuf>) -> Result
     Ok((parsed, Value::Dict(json)))
 }
 
-fn file_options(core: &Path) -> Option<modbox_contract::Dict> {
-    let basic = read_bounded(&core.join(BASIC), MAX_SOURCE).ok()?;
-    with_parser_stack(|| module_call::file_options(&basic)).ok()?
+fn file_options(basic: &[u8]) -> Option<modbox_contract::Dict> {
+    with_parser_stack(|| module_call::file_options(basic)).ok()?
 }

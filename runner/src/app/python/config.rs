@@ -19,6 +19,8 @@ pub enum PayloadForm {
 pub struct PythonConfig {
     /// Folder of cached payloads; without one, they are made anew for each run.
     pub cache: Option<PathBuf>,
+    /// Folder of the interpreters of the sandbox.
+    pub interpreters: Option<PathBuf>,
     /// Form in which payloads reach the interpreter.
     pub form: PayloadForm,
     /// Folders like `ansible/module_utils`, or with `ansible_collections` in them, that are searched before all others.

@@ -11,6 +11,7 @@ use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 use crate::app::python::disk::read_bounded;
+use crate::app::python::guest::contents::InterpreterContents;
 
 /// The component in a tree.
 const COMPONENT: &str = "interpreter.wasm";
@@ -18,8 +19,11 @@ const COMPONENT: &str = "interpreter.wasm";
 /// The facts in a tree.
 const FACTS: &str = "facts.json";
 
-/// Largest file of facts that is read.
-const MAX_FACTS: u64 = 1 << 20;
+/// What the interpreter has, in a tree.
+const CONTENTS: &str = "contents.json";
+
+/// Largest of these two files that is read.
+const MAX_FACTS: u64 = 4 << 20;
 
 const INTERPRETER: Kind = Kind::trees("interpreter");
 
@@ -56,6 +60,15 @@ pub struct InstalledInterpreter {
     _tree: Tree,
 }
 
+impl InstalledInterpreter {
+    /// Reads what the interpreter has; `None` if that cannot be read.
+    #[must_use]
+    pub fn contents(&self) -> Option<InterpreterContents> {
+        let path = self.component.with_file_name(CONTENTS);
+        serde_json::from_slice(&read_bounded(&path, MAX_FACTS).ok()?).ok()
+    }
+}
+
 /// The interpreters of one user.
 #[derive(Debug)]
 pub struct Interpreters {
@@ -90,7 +103,7 @@ impl Interpreters {
     }
 
     /// Installs an interpreter, unless it is there. `build` writes the component to a path, and returns the facts about
-    /// it. A failure leaves nothing.
+    /// it and what it has. A failure leaves nothing.
     ///
     /// # Errors
     ///
@@ -98,7 +111,7 @@ impl Interpreters {
     pub fn install<E: From<StoreError> + From<std::io::Error>>(
         &self,
         key: &str,
-        build: impl FnOnce(&Path) -> Result<InterpreterFacts, E>,
+        build: impl FnOnce(&Path) -> Result<(InterpreterFacts, InterpreterContents), E>,
     ) -> Result<Option<InstalledInterpreter>, E> {
         if let Some(incomplete) = self.store.tree(INTERPRETER, key)?
             && installed(key, incomplete).is_none()
@@ -107,8 +120,9 @@ impl Interpreters {
         }
         let tree = self.store.make_tree(INTERPRETER, key, &self.cleanup, |staging, _| {
             let component = staging.join(COMPONENT);
-            let facts = build(&component)?;
+            let (facts, contents) = build(&component)?;
             fs::set_permissions(&component, fs::Permissions::from_mode(0o600))?;
+            fs::write(staging.join(CONTENTS), serde_json::to_vec(&contents).map_err(std::io::Error::other)?)?;
             fs::write(staging.join(FACTS), serde_json::to_vec(&facts).map_err(std::io::Error::other)?)?;
             Ok::<(), E>(())
         })?;
@@ -156,7 +170,9 @@ mod tests {
             fs::write(component, "wasm")?;
             let text = |text: &str| text.to_owned();
             let ansible = PathBuf::from("/usr/lib/ansible");
-            Ok(InterpreterFacts { python: text("3.14.0"), release: text("2.19.14"), ansible, digest: text("sha256:0") })
+            let (python, release, digest) = (text("3.14.0"), text("2.19.14"), text("0"));
+            let contents = InterpreterContents { modules: ["os".to_owned()].into(), ..InterpreterContents::default() };
+            Ok((InterpreterFacts { python, release, ansible, digest }, contents))
         })
     }
 
@@ -166,6 +182,7 @@ mod tests {
         assert!(interpreters.list().unwrap().is_empty() && interpreters.find("a").unwrap().is_none());
         let made = install(&interpreters, "a").unwrap().unwrap();
         assert_eq!((made.facts.release.as_str(), made.bytes), ("2.19.14", 4));
+        assert!(made.contents().unwrap().modules.contains("os"));
         let mode = fs::metadata(&made.component).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let again = interpreters.install("a", |_| -> anyhow::Result<_> { panic!("it is there") });

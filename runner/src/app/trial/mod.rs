@@ -10,7 +10,6 @@
 mod copies;
 pub(in crate::app) mod error;
 
-use modbox_kinds::Kind;
 use modbox_policy::{Access, Policy, Shape, SingleFiles};
 use modbox_scratch::{DirPurpose, RunDir};
 
@@ -67,10 +66,10 @@ impl Runner {
         request: &RunRequest<'_>,
         effects: RealEffects,
     ) -> Report {
-        let AdmittedRun { kind, mut policy, arguments, report } = admitted;
-        match on_copies(&mut policy, kind, dir, effects) {
+        let AdmittedRun { form, mut policy, arguments, report } = admitted;
+        match on_copies(&mut policy, form.is_guest(), dir, effects) {
             Ok(copies) => {
-                let admitted = AdmittedRun { kind, policy, arguments, report };
+                let admitted = AdmittedRun { form, policy, arguments, report };
                 let mut report = self.run_admitted(module, admitted, request);
                 copies.translate(&mut report);
                 report.result.warn(&format!("{ADVICE_PREFIX}{TRIAL}"));
@@ -82,11 +81,16 @@ impl Runner {
 }
 
 /// Puts copies into the places of what the policy grants for writing.
-fn on_copies(policy: &mut Policy, kind: Kind, dir: &RunDir, effects: RealEffects) -> Result<ReplacedPaths, TrialError> {
+fn on_copies(
+    policy: &mut Policy,
+    is_guest: bool,
+    dir: &RunDir,
+    effects: RealEffects,
+) -> Result<ReplacedPaths, TrialError> {
     if effects == RealEffects::Refused {
         policy.paths().iter().try_for_each(check_special)?;
     }
-    if !kind.is_wasm() {
+    if !is_guest {
         policy.set_single_files(SingleFiles::Dropped);
         policy.require_confinement(WITH_NAMESPACES, "a trial on copies");
     }
@@ -94,7 +98,7 @@ fn on_copies(policy: &mut Policy, kind: Kind, dir: &RunDir, effects: RealEffects
     policy.replace_hosts(|grant| match (grant.access, grant.shape) {
         (Access::Read, _) => Ok(None),
         // Not copied again: the launcher works on a copy, and drops it.
-        (Access::Write, Shape::Name) if !kind.is_wasm() => Ok(None),
+        (Access::Write, Shape::Name) if !is_guest => Ok(None),
         (Access::Write, Shape::Name | Shape::Directory) => copier.copy(grant).map(Some),
     })?;
     Ok(copier.finish())

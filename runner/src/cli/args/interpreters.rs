@@ -50,7 +50,8 @@ Examples:
 
 The interpreter is CPython for WebAssembly, in which the installed ansible-core's `ansible.module_utils` is imported \
 already. Building it takes about a minute and 100 MB of the cache. It is kept for these files of ansible-core; a newer \
-ansible-core needs another one. This version of modbox builds and tests interpreters; it still runs Python modules natively.
+ansible-core needs another one. From then on, Python modules run in the sandbox if the interpreter has all that they need; \
+`--python native` runs one natively.
 
 Exit status: 0 installed, or installed already · 2 usage · 3 Python, ansible-core or componentize-py is missing, or the \
 build failed.";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use modbox_policy::{Access, Designated, parse_count, parse_duration, parse_level, parse_size};
+use modbox_policy::{Access, Designated, PythonPlace, parse_count, parse_duration, parse_level, parse_size};
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Grants")]
@@ -43,6 +43,10 @@ pub(crate) struct GrantArgs {
     /// Least level of the kernel's confinement, from 0 to 3 [default: 2].
     #[arg(long, value_name = "LEVEL", value_parser = parse_level, allow_negative_numbers = true)]
     pub(crate) min_confinement: Option<u8>,
+    /// Where Python modules run. `auto` is the sandbox, if `modbox python install` was run and the module suits it
+    /// [default: auto].
+    #[arg(long, value_name = "native|auto|wasm", value_parser = str::parse::<PythonPlace>, help_heading = "Python modules")]
+    pub(crate) python: Option<PythonPlace>,
     /// Append a JSON line for each run to a file. If this fails, the run does not start. Repeatable.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) audit: Vec<PathBuf>,

@@ -13,8 +13,8 @@ use modbox_python_json::Value;
 use modbox_vocabulary::Limits;
 
 use crate::app::{
-    Arguments, InstalledInterpreter, InterpreterFacts, Interpreters, Module, PythonConfig, PythonSurvey, RunRequest,
-    Status,
+    Arguments, InstalledInterpreter, InterpreterContents, InterpreterFacts, Interpreters, Module, PythonConfig,
+    PythonSurvey, RunRequest, Status,
 };
 use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs, LookupArgs};
 use crate::cli::authoring::with_context;
@@ -44,7 +44,7 @@ fn interpreters(context: &Context) -> Result<Interpreters, Failure> {
     let cache = context.environment.cache_dir.as_ref();
     let cache =
         cache.context("failed to find the cache: this user has no home folder; set XDG_CACHE_HOME").or_usage()?;
-    Ok(Interpreters::new(cache.join("interpreters"), context.cleanup.clone()))
+    Ok(Interpreters::new(settings::interpreters_folder(cache), context.cleanup.clone()))
 }
 
 fn install(
@@ -67,15 +67,15 @@ fn install(
         finish(spinner.as_ref());
         return print(&found, "is installed already");
     }
-    let made = interpreters.install(&key, |component| -> anyhow::Result<InterpreterFacts> {
+    let made = interpreters.install(&key, |component| -> anyhow::Result<(InterpreterFacts, InterpreterContents)> {
         step(&format!("building the interpreter with ansible-core {release}; this takes about a minute"));
         with_context(context, |cx| build_interpreter(cx, &sources, component))?;
         step("compiling and testing the interpreter");
-        let facts = facts(context, component, &sources)?;
+        let (facts, contents) = facts(context, component, &sources)?;
         if facts.release != release {
             bail!("the interpreter has ansible-core {}, and not {release}", facts.release);
         }
-        Ok(facts)
+        Ok((facts, contents))
     });
     finish(spinner.as_ref());
     let installed =
@@ -125,7 +125,11 @@ fn sources(
 
 /// Runs the interpreter in the sandbox, which compiles it for later runs, and returns what it says about itself. So an
 /// interpreter that does not start is never installed.
-fn facts(context: &Context, component: &Path, sources: &InterpreterSources) -> anyhow::Result<InterpreterFacts> {
+fn facts(
+    context: &Context,
+    component: &Path,
+    sources: &InterpreterSources,
+) -> anyhow::Result<(InterpreterFacts, InterpreterContents)> {
     let cache = cache_of_user(context);
     let module = Module::open(component, None, cache.as_ref(), &context.cleanup)?;
     let (policy, defaults) = (Policy::default(), Limits::default());
@@ -139,7 +143,11 @@ fn facts(context: &Context, component: &Path, sources: &InterpreterSources) -> a
     match (report.status, text("python"), text("release")) {
         (Status::Ok, Some(python), Some(release)) => {
             let digest = module.digest().to_owned();
-            Ok(InterpreterFacts { python, release, ansible: sources.ansible.clone(), digest })
+            let told = report.result.to_json();
+            let files = InterpreterContents::digests(&sources.ansible).context("failed to read ansible-core")?;
+            let contents = serde_json::from_str(&told).context("the interpreter does not say what it has")?;
+            let contents = InterpreterContents { files, ..contents };
+            Ok((InterpreterFacts { python, release, ansible: sources.ansible.clone(), digest }, contents))
         }
         _ => bail!("failed to run the interpreter: {}", text("msg").unwrap_or_default()),
     }

@@ -228,15 +228,15 @@ impl<'a> TaskModules<'a> {
         let resolved = self.resolver.resolve_found(job, found, &rules).map_err(NotRun::Internal)?;
         if let Admission::Admitted(admitted) = &resolved.admission {
             self.tree.add_run(&admitted.policy);
-            self.cover(&admitted.policy, admitted.kind)?;
+            self.cover(&admitted.policy, admitted.form.is_guest())?;
         }
         Ok(resolved)
     }
 
     /// Makes layers over what a run may write, if the play runs on layers.
-    fn cover(&mut self, policy: &Policy, kind: Kind) -> Result<(), NotRun> {
+    fn cover(&mut self, policy: &Policy, is_guest: bool) -> Result<(), NotRun> {
         let Some(layered) = &self.layered else { return Ok(()) };
-        let covered = layered.cover(policy, kind);
+        let covered = layered.cover(policy, is_guest);
         if covered.map_err(|error| NotRun::Refused(modbox_vocabulary::error_chain(&error)))? {
             // What was opened before shows the machine's own files.
             self.sequence.cool();

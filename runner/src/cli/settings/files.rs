@@ -113,6 +113,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         designated: rules.designated,
         designated_by_results: rules.designated_by_results,
         check: rules.check,
+        python: rules.python,
         python_modules: rules.python_modules,
         accept_policy: rules.accept_policy,
         min_confinement: rules.min_confinement,

@@ -20,7 +20,7 @@ use modbox_policy::{
 
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
-pub(crate) use self::python::{interpreters, python};
+pub(crate) use self::python::{interpreters, interpreters_folder, python};
 use self::sent_policy::SentPolicy;
 pub(crate) use self::trust::{ModuleIdentity, Trust, read_signature, signature_path};
 use crate::app::library::Place;

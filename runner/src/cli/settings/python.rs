@@ -36,6 +36,7 @@ pub(crate) fn python(
     let search_path = search_path.unwrap_or_default().into_iter().filter(|folder| folder.is_absolute());
     Ok(PythonConfig {
         cache: environment.cache_dir.as_ref().map(|dir| dir.join("python")),
+        interpreters: environment.cache_dir.as_deref().map(interpreters_folder),
         form: match form {
             AnsiballzForm::Cached => PayloadForm::Cached,
             AnsiballzForm::Zip => PayloadForm::Zip,
@@ -77,6 +78,11 @@ fn existing_folder(environment: &Environment, from: &str, folder: &Path) -> anyh
     let path = environment.absolute(folder);
     anyhow::ensure!(path.is_dir(), "`{from}{}` is not a folder", folder.display());
     Ok(path)
+}
+
+/// Returns the folder of the interpreters of the sandbox in the user's cache.
+pub(crate) fn interpreters_folder(cache: &Path) -> PathBuf {
+    cache.join("interpreters")
 }
 
 /// Returns the replacements for interpreters, from the variable `MODBOX_INTERPRETER` and the switches. Switches win.

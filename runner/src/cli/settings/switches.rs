@@ -16,7 +16,8 @@ use crate::cli::settings::grants;
 ///
 /// A grant is wrong, or names something that does not exist.
 pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Rules> {
-    let mut rules = Rules { designated: args.designated, limits: overrides(limits), ..Rules::default() };
+    let mut rules =
+        Rules { designated: args.designated, python: args.python, limits: overrides(limits), ..Rules::default() };
     rules.designates.clone_from(&args.designate);
     rules.min_confinement = args.min_confinement;
     rules.audit = args.audit.iter().map(|path| environment.cwd.join(path)).collect();

@@ -156,6 +156,7 @@ impl PolicyListing<'_> {
             ("designated", designated),
             ("designated_by_results", by_results),
             ("check", setting(policy.check_rule().as_str(), &effective.check_by)),
+            ("python", setting(policy.python_place().as_str(), &effective.python_by)),
             ("python_modules", setting(policy.python_rule().as_str(), &effective.python_modules_by)),
             ("accept_policy", setting(effective.accept_policy.as_str(), &effective.accept_policy_by)),
             ("audit_in_results", effective.audit_in_results.into()),
@@ -189,6 +190,7 @@ impl PolicyListing<'_> {
         let by = &effective.designated_by_results_by;
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
         let _ = writeln!(text, "check: {} ({})", policy.check_rule(), effective.check_by);
+        let _ = writeln!(text, "python: {} ({})", policy.python_place(), effective.python_by);
         let _ = writeln!(text, "python-modules: {} ({})", policy.python_rule(), effective.python_modules_by);
         let _ = writeln!(text, "accept-policy: {} ({})", effective.accept_policy, effective.accept_policy_by);
         if effective.audit_in_results {

@@ -1,0 +1,244 @@
+//! Python modules that run in an interpreter of the sandbox for WebAssembly, which the user has installed with
+//! `modbox python install`.
+//!
+//! ```text
+//! payload ──> suitability ──> code, compiled once by the interpreter itself ──> start file ──> guest
+//! ```
+//!
+//! Nothing here starts anything. What was found out about a payload is kept in the cache of Python modules.
+
+pub(in crate::app::python) mod contents;
+mod host_facts;
+mod suitability;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use modbox_cleanup::Cleanup;
+use modbox_contract::Dict;
+use modbox_contract::args::encode_file;
+use modbox_kinds::GUEST_CODE_PATH;
+use modbox_python_json::{Value, decode};
+use modbox_vocabulary::InputFile;
+use sha2::{Digest, Sha256};
+
+pub use self::contents::InterpreterContents;
+use self::host_facts::host_facts;
+use self::suitability::{Suitability, module_name};
+use crate::app::python::assembly::Assembly;
+use crate::app::python::cache::{CODE, Cache, NEEDED, SUITABILITY};
+use crate::app::python::config::PythonConfig;
+use crate::app::python::context::ModuleSource;
+use crate::app::python::error::PythonError;
+use crate::app::python::interpreters::InstalledInterpreter;
+
+/// What the line of standard error begins with that names a function which the sandbox does not have.
+const NEEDS: &[u8] = b"modbox-python: needs ";
+
+/// Longest name in such a line.
+const MAX_NEED: usize = 100;
+
+/// Characters of an interpreter's key in the keys of the cache.
+const SHORT_KEY: usize = 16;
+
+/// A module that an interpreter of the sandbox can run.
+pub(in crate::app) struct GuestModule {
+    /// Name that the module runs under.
+    name: String,
+    /// Path of the module in tracebacks.
+    shown: String,
+    /// Internal arguments that its ansible-core does not know.
+    pub(in crate::app) unknown_args: Vec<String>,
+    /// Key of the code in the cache.
+    code_key: String,
+    /// The code, if it is in the cache.
+    pub(in crate::app) code: Option<Arc<[u8]>>,
+    /// Sources of the module, and of imports that the interpreter does not have, by their paths in the payload.
+    sources: Vec<(String, Arc<[u8]>)>,
+}
+
+/// Whether a module can run in an interpreter of the sandbox.
+pub(in crate::app) enum Verdict {
+    /// It can.
+    Suits(Box<GuestModule>),
+    /// It cannot, for this reason, in words that follow `the module`.
+    Lacks(String),
+}
+
+/// The caller's side of a verdict.
+pub(in crate::app) struct GuestChoice<'a> {
+    pub(in crate::app) interpreter: &'a InstalledInterpreter,
+    pub(in crate::app) contents: &'a InterpreterContents,
+    pub(in crate::app) arguments: &'a Dict,
+    /// Whether nothing may be changed by a guess: a module that may need commands without a grant of any, or one that
+    /// needed more than the sandbox has before, does not suit.
+    pub(in crate::app) is_careful: bool,
+    pub(in crate::app) may_run_commands: bool,
+    /// SHA-256 of the module.
+    pub(in crate::app) digest: &'a str,
+}
+
+/// Judges whether a module can run in an interpreter of the sandbox. `folders` are those in which native Python looks for
+/// modules.
+pub(in crate::app::python) fn judge(
+    cache: Option<&Cache>,
+    subject: ModuleSource<'_>,
+    (mut assembly, folders): (Assembly<'_>, &[PathBuf]),
+    choice: &GuestChoice<'_>,
+) -> Result<Verdict, PythonError> {
+    let short = choice.interpreter.key.get(..SHORT_KEY).unwrap_or(&choice.interpreter.key);
+    let key = format!("{}-{short}", assembly.digest()?);
+    let suitability = match cache.and_then(|cache| cache.get::<Suitability>(SUITABILITY, &key)) {
+        Some(known) => known,
+        None => {
+            let found = Suitability::of(assembly.payload()?, choice.contents)?;
+            cache.iter().for_each(|cache| cache.put(SUITABILITY, &key, &found));
+            found
+        }
+    };
+    if let Some(reason) = suitability.obstacle {
+        return Ok(Verdict::Lacks(reason));
+    }
+    if choice.is_careful {
+        if let Some(reason) = suitability.doubt(folders) {
+            return Ok(Verdict::Lacks(reason));
+        }
+        if let Some(function) = suitability.commands_with(choice.arguments) {
+            if !choice.may_run_commands {
+                let reason = format!("may run commands, by {function}, and the policy allows none");
+                return Ok(Verdict::Lacks(reason));
+            }
+            if suitability.makes_temporary {
+                let reason = format!("may give commands, by {function}, temporary files, which they do not see");
+                return Ok(Verdict::Lacks(reason));
+            }
+        }
+        if let Some(needed) = cache.and_then(|cache| needed_before(cache, choice.digest, short)) {
+            return Ok(Verdict::Lacks(format!("needed `{needed}` before, which the sandbox does not have")));
+        }
+    }
+    let code: Option<Arc<[u8]>> = cache.and_then(|cache| cache.read(CODE, &key)).map(Into::into);
+    let mut sources = Vec::new();
+    if code.is_none() {
+        let files = &assembly.payload()?.files;
+        let handed = suitability.handed.iter();
+        sources.extend(handed.filter_map(|path| Some((path.clone(), Arc::clone(files.get(path)?)))));
+    }
+    let (name, shown) = (assembly.module().to_string(), subject.path.display().to_string());
+    let unknown_args = assembly.unknown_args()?;
+    Ok(Verdict::Suits(Box::new(GuestModule { name, shown, unknown_args, code_key: key, code, sources })))
+}
+
+/// Keeps the code of a module.
+pub(in crate::app::python) fn keep_code(cache: &Cache, module: &GuestModule, code: &[u8]) {
+    cache.write(CODE, &module.code_key, code);
+}
+
+impl GuestModule {
+    /// Returns the start file of a run.
+    pub(in crate::app) fn start_file(&self, directory: Option<String>) -> Vec<u8> {
+        let mut start = Dict::from_iter([
+            ("module".to_owned(), Value::from(self.name.as_str())),
+            ("code".to_owned(), GUEST_CODE_PATH.into()),
+            ("host".to_owned(), Value::Dict(host_facts())),
+            ("executable".to_owned(), "python3".into()),
+        ]);
+        start.extend(directory.map(|directory| ("directory".to_owned(), Value::from(directory))));
+        encode_file(&start)
+    }
+
+    /// Returns the files of a run that compiles the module and all that it was handed: empty arguments, the start file, and
+    /// the sources.
+    pub(in crate::app) fn pack_files(&self) -> Vec<InputFile> {
+        let file = |name: &str, contents: Arc<[u8]>| InputFile { name: name.to_owned(), contents, mode: 0o444 };
+        let own = |path: &str| self.name == module_name(path);
+        let (mut files, mut listed) = (vec![file("args.json", b"{}".as_slice().into())], Vec::new());
+        for (number, (path, source)) in self.sources.iter().enumerate() {
+            let at = format!("{number}.py");
+            // Tracebacks name the module's own file, and other files by their place in the payload.
+            let shown = if own(path) { self.shown.clone() } else { path.clone() };
+            let entry: [(&str, Value); 4] = [
+                ("name", module_name(path).into()),
+                ("source", format!("/args/{at}").into()),
+                ("shown", shown.into()),
+                ("package", path.ends_with("/__init__.py").into()),
+            ];
+            listed.push(Value::Dict(entry.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()));
+            files.push(file(&at, Arc::clone(source)));
+        }
+        let start = [("pack", Value::from(true)), ("sources", listed.into()), ("host", Value::Dict(host_facts()))];
+        let start = Dict::from_iter(start.map(|(key, value)| (key.to_owned(), value)));
+        files.push(file("start.json", encode_file(&start).into()));
+        files
+    }
+}
+
+/// Reads the code that a run of [`GuestModule::pack_files`] has printed; `None` if it has printed none.
+pub(in crate::app) fn read_code(stdout: &[u8]) -> Option<Vec<u8>> {
+    let answer = decode(str::from_utf8(stdout).ok()?).ok()?;
+    BASE64.decode(answer.as_dict()?.get("code")?.as_str()?).ok()
+}
+
+/// Takes the line from standard error that names a function which the module called and the sandbox does not have.
+pub(in crate::app) fn take_need(stderr: &mut Vec<u8>) -> Option<String> {
+    let end = stderr.strip_suffix(b"\n")?.len();
+    let begin = stderr[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let name = stderr[begin..end].strip_prefix(NEEDS).filter(|name| name.len() <= MAX_NEED)?;
+    let name =
+        str::from_utf8(name).ok().filter(|name| !name.is_empty() && !name.contains(char::is_control))?.to_owned();
+    stderr.truncate(begin);
+    Some(name)
+}
+
+/// Remembers a function that a module needed and an interpreter does not have, so that the module runs natively next time.
+/// `digest` is that of the module.
+pub(in crate::app) fn remember_need(
+    config: &PythonConfig,
+    (digest, interpreter): (&str, &InstalledInterpreter),
+    need: &str,
+    cleanup: &Cleanup,
+) {
+    let short = interpreter.key.get(..SHORT_KEY).unwrap_or(&interpreter.key);
+    let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, cleanup));
+    cache.iter().for_each(|cache| cache.write(NEEDED, &need_key(digest, short), need.as_bytes()));
+}
+
+fn needed_before(cache: &Cache, digest: &str, interpreter: &str) -> Option<String> {
+    String::from_utf8(cache.read(NEEDED, &need_key(digest, interpreter))?).ok()
+}
+
+fn need_key(digest: &str, interpreter: &str) -> String {
+    Sha256::digest(format!("{digest}-{interpreter}")).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_need_is_taken_from_the_last_line() {
+        for (stderr, need, rest) in [
+            ("modbox-python: needs os.fork\n", Some("os.fork"), ""),
+            ("a\nmodbox-python: needs os.fork\n", Some("os.fork"), "a\n"),
+            ("modbox-python: needs os.fork\na\n", None, "modbox-python: needs os.fork\na\n"),
+            ("modbox-python: needs \n", None, "modbox-python: needs \n"),
+            ("modbox-python: needs a\u{1b}b\n", None, "modbox-python: needs a\u{1b}b\n"),
+            ("modbox-python: needs os.fork", None, "modbox-python: needs os.fork"),
+            ("", None, ""),
+        ] {
+            let mut bytes = stderr.as_bytes().to_vec();
+            assert_eq!(take_need(&mut bytes).as_deref(), need, "{stderr:?}");
+            assert_eq!(String::from_utf8(bytes).unwrap(), rest);
+        }
+    }
+
+    #[test]
+    fn code_is_read_from_an_answer() {
+        assert_eq!(read_code(br#"{"code": "YWI="}"#), Some(b"ab".to_vec()));
+        for wrong in [&b"{}"[..], b"", b"\xff", br#"{"code": 1}"#, br#"{"code": "!"}"#] {
+            assert_eq!(read_code(wrong), None);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Decides where a Python module runs, before it starts: natively, or as a guest, in an interpreter of the sandbox.
+//!
+//! The reason is in the report. A module has effects, so a run that needs more than the sandbox has fails and is not
+//! repeated; under `auto`, the next run of the same module is native.
+
+use std::sync::Arc;
+
+use modbox_contract::Dict;
+use modbox_kinds::{PythonForm, PythonSource, PythonStart};
+use modbox_policy::{Access, Policy, PythonPlace};
+use modbox_scratch::{DirPurpose, RunDir};
+use modbox_vocabulary::{Exit, Invocation, Limits, Outcome, Program, WasmFormat, WasmProgram};
+
+use crate::app::error::RunError;
+use crate::app::execute_guest::GuestRun;
+use crate::app::module::Module;
+use crate::app::python::{Assembler, GuestChoice, GuestModule, ModuleSource, Verdict, read_code, remember_need};
+use crate::app::python_run::{GUEST, PythonRun};
+use crate::app::report::Report;
+use crate::app::request::{Arguments, RunRequest};
+use crate::app::run_form::RunForm;
+use crate::app::runner::Runner;
+use crate::app::sandbox_python::{PythonGuest, SandboxPython};
+use crate::app::scrutiny::Scrutiny;
+use crate::app::stopped;
+
+/// Names of any Python 3, as a module's `#!` line has them.
+const ANY_PYTHON: [&str; 2] = ["python3", "/usr/bin/python3"];
+
+/// Largest code of a module and its imports.
+const MAX_CODE: u64 = 64 << 20;
+
+/// Where a Python module runs.
+pub(super) enum Placement {
+    /// Natively. The facts are missing where there was nothing to choose.
+    Native(Option<PythonRun>),
+    /// In the sandbox.
+    Guest(Arc<PythonGuest>, PythonRun),
+}
+
+impl Runner {
+    /// Decides where a Python module runs.
+    ///
+    /// # Errors
+    ///
+    /// The policy says that it runs in the sandbox, and the sandbox lacks something; or the module cannot be assembled.
+    pub(super) fn place_python(&self, module: &Module, request: &RunRequest<'_>) -> Result<Placement, RunError> {
+        let place = request.policy.python_place();
+        let native = |reason: String| PythonRun { place: "native", reason, needs: None };
+        if place == PythonPlace::Native {
+            let is_told = !self.sandbox_pythons().is_empty();
+            return Ok(Placement::Native(is_told.then(|| native("the policy says `native`".to_owned()))));
+        }
+        let reason = match self.place_in_sandbox(module, request, place)? {
+            Ok((guest, reason)) => {
+                return Ok(Placement::Guest(Arc::new(guest), PythonRun { place: GUEST, reason, needs: None }));
+            }
+            Err(reason) => reason,
+        };
+        tracing::debug!(reason, "the module does not suit the interpreter in the sandbox");
+        match place {
+            PythonPlace::Wasm => Err(RunError::NotInSandbox(reason)),
+            _ if self.sandbox_pythons().is_empty() => Ok(Placement::Native(None)),
+            _ => Ok(Placement::Native(Some(native(reason)))),
+        }
+    }
+
+    /// Finds an interpreter of the sandbox for a module. The inner error is the reason why there is none.
+    fn place_in_sandbox(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+        place: PythonPlace,
+    ) -> Result<Result<(PythonGuest, String), String>, RunError> {
+        if self.sandbox_pythons().is_empty() {
+            let reason = "needs an interpreter there, and none is installed; install one with `modbox python install`";
+            return Ok(Err(reason.to_owned()));
+        }
+        if request.scrutiny == Scrutiny::Observed {
+            return Ok(Err("is observed, which is for native runs".to_owned()));
+        }
+        if request.policy.user().is_some() {
+            return Ok(Err("runs as another user".to_owned()));
+        }
+        let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
+        if let Some(reason) = named_interpreter(&source, place) {
+            return Ok(Err(reason));
+        }
+        let run_dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
+        let context = self.native_context(request.policy, request.scrutiny, false, Vec::new());
+        let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
+        let mut first = None;
+        for python in self.sandbox_pythons() {
+            let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
+            let Some(contents) = python.contents() else { continue };
+            let choice = GuestChoice {
+                interpreter: &python.installed,
+                contents,
+                arguments: request.arguments.given(),
+                is_careful: place == PythonPlace::Auto,
+                may_run_commands: request.policy.allows_commands(),
+                digest: module.digest(),
+            };
+            match assembler.guest(subject, module.received.as_ref(), &choice)? {
+                Verdict::Lacks(reason) => first = first.or(Some(reason)),
+                Verdict::Suits(guest) => {
+                    let code = self.code_of(python, &guest, request.policy, &assembler)?;
+                    let reason = format!(
+                        "the interpreter of ansible-core {} has all that it needs",
+                        python.installed.facts.release
+                    );
+                    return Ok(Ok((self.guest_of(python, &guest, code, request.policy), reason)));
+                }
+            }
+        }
+        Ok(Err(first.unwrap_or_else(|| "needs an interpreter, and none that is installed can be read".to_owned())))
+    }
+
+    fn guest_of(
+        &self,
+        python: &Arc<SandboxPython>,
+        guest: &GuestModule,
+        code: Arc<[u8]>,
+        policy: &Policy,
+    ) -> PythonGuest {
+        // A look at a folder that is not granted would be a denial.
+        let directory = &self.config.directory;
+        let directory = policy.covers(directory, Access::Read).then(|| directory.display().to_string());
+        let start = PythonStart {
+            interpreter: vec!["python3".to_owned()],
+            form: PythonForm::Guest { start: guest.start_file(directory).into(), code },
+            unknown_args: guest.unknown_args.clone(),
+            runtime_paths: Vec::new(),
+        };
+        PythonGuest { python: Arc::clone(python), start }
+    }
+
+    /// Returns the code of a module. The interpreter compiles it in the sandbox, where it sees the sources and nothing else.
+    fn code_of(
+        &self,
+        python: &SandboxPython,
+        guest: &GuestModule,
+        policy: &Policy,
+        assembler: &Assembler<'_>,
+    ) -> Result<Arc<[u8]>, RunError> {
+        if let Some(code) = &guest.code {
+            return Ok(Arc::clone(code));
+        }
+        let mut alone = Policy::default();
+        if let Some(least) = policy.least_confinement() {
+            alone.require_confinement(least.level, &least.source);
+        }
+        let limits = Limits { max_output: MAX_CODE, ..Limits::default() };
+        let argv = ["python", "/args/args.json", "/args/start.json"].map(str::to_owned).into();
+        let program = WasmProgram { format: WasmFormat::Component, argv };
+        let invocation = Invocation {
+            program: Program::Wasm(program.clone()),
+            files: guest.pack_files(),
+            stdin: Vec::new(),
+            runtime_paths: Vec::new(),
+        };
+        let request = RunRequest::new("python", Arguments::Complete(Dict::new()), &alone, &limits);
+        let run_dir = Arc::new(RunDir::create(&self.scratch, DirPurpose::Guest, None)?);
+        let run = GuestRun {
+            module: &python.module,
+            program: &program,
+            invocation: &invocation,
+            request: &request,
+            granted: &alone,
+            run_dir: &run_dir,
+        };
+        let outcome = self.execute_guest(&run, &mut Vec::new())?;
+        run_dir.close();
+        let code = read_code(&outcome.stdout.bytes).ok_or_else(|| RunError::NotCompiled(why_not_compiled(&outcome)))?;
+        assembler.keep_code(guest, &code);
+        Ok(code.into())
+    }
+
+    /// Remembers a function that a failed module needed and the sandbox does not have.
+    pub(super) fn remember_need(&self, report: &Report, form: &RunForm) {
+        let Some(guest) = &form.python else { return };
+        let need = report.python.as_ref().and_then(|run| run.needs.as_deref());
+        if let Some(need) = need.filter(|_| !report.status.is_success()) {
+            let subject = (report.module.digest.as_str(), &guest.python.installed);
+            remember_need(&self.config.python, subject, need, &self.config.cleanup);
+        }
+    }
+}
+
+/// Returns why the interpreter has printed no code.
+fn why_not_compiled(outcome: &Outcome) -> String {
+    let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
+    match (outcome.limit, &outcome.exit, stderr.trim().lines().last()) {
+        (Some(hit), _, _) => stopped::limit_message(hit),
+        (None, Exit::Trap { reason, .. }, _) => reason.clone(),
+        (None, _, Some(last)) => last.to_owned(),
+        (None, _, None) => "it printed nothing".to_owned(),
+    }
+}
+
+/// Returns why a module's interpreter is not one of the sandbox.
+fn named_interpreter(source: &PythonSource, place: PythonPlace) -> Option<String> {
+    let named = source.interpreter.as_ref()?;
+    match source.own_choice {
+        true if ANY_PYTHON.contains(&named.as_str()) && source.arguments.is_empty() => None,
+        true => Some(format!("names the interpreter `{named}`")),
+        // It says where ansible-core is, too.
+        false if place == PythonPlace::Wasm => None,
+        false => Some(format!("was given the interpreter `{named}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn an_interpreter_that_is_named_is_a_reason() {
+        let reason = |line: &str, given: Option<&str>, place: PythonPlace| {
+            let given: BTreeMap<String, String> =
+                given.iter().map(|path| ("python".to_owned(), (*path).to_owned())).collect();
+            named_interpreter(&PythonSource::read("m", &line.as_bytes().into(), &given).unwrap(), place)
+        };
+        for line in ["", "#!/usr/bin/python\n", "#!/usr/bin/python3\n", "#!/usr/bin/env python3\n"] {
+            assert_eq!(reason(line, None, PythonPlace::Auto), None, "{line}");
+        }
+        assert!(reason("#!/opt/pypy\n", None, PythonPlace::Wasm).unwrap().contains("names"));
+        assert!(reason("#!/usr/bin/python3 -I\n", None, PythonPlace::Auto).unwrap().contains("names"));
+        assert!(reason("", Some("/opt/python"), PythonPlace::Auto).unwrap().contains("was given"));
+        assert_eq!(reason("", Some("/opt/python"), PythonPlace::Wasm), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Python modules do the same in the sandbox for WebAssembly as natively, in an interpreter that is built as a user
+//! builds it.
+//!
+//! `oracle/python_places/compare.py` says how that is compared, and `cases.py` there what is run. Hostile modules find no
+//! more there than any component.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::python_closure::package;
+use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, sample};
+
+/// Time limit of a comparison, on two busy cores.
+const COMPARISON: Duration = Duration::from_mins(15);
+
+/// Parts of what is compared, of which an ordinary run takes one.
+const PARTS: usize = 4;
+
+/// Least numbers in all parts together.
+const CASES: u64 = 80;
+const STARTED: u64 = 30;
+
+/// A user's cache with an interpreter.
+struct Installed {
+    dir: TestDir,
+    python: PathBuf,
+}
+
+static INSTALLED: LazyLock<Installed> = LazyLock::new(|| {
+    let (dir, python) = (TestDir::new(), oracle::python());
+    let install = modbox(&python, &dir).args(["python", "install", "--with-pip", "--interpreter"]).arg(&python);
+    let text = install.patience(COMPARISON).run().exits_with(0).stdout_text();
+    assert!(text.contains(&format!("ansible-core {}", oracle::VERSION)), "{text}");
+    Installed { dir, python }
+});
+
+/// Prepares a command with the cache of a folder and the programs of the oracle.
+fn modbox(python: &Path, dir: &TestDir) -> Modbox {
+    let programs = python.parent().unwrap().display();
+    Modbox::new(dir).own_cache(dir).env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"))
+}
+
+/// Runs a module's text in the sandbox.
+fn run(name: &str, text: &str, words: &[&str]) -> RunOutput {
+    let module = INSTALLED.dir.write(&format!("{name}.py"), text);
+    let run = modbox(&INSTALLED.python, &INSTALLED.dir).arg("run").arg(module).report();
+    run.args(words).run()
+}
+
+/// Returns the text of a module that runs statements with `module`, and returns what they store in `found`.
+fn module(statements: &str) -> String {
+    format!(
+        "#!/usr/bin/python\nimport os, sys\nfrom ansible.module_utils.basic import AnsibleModule\n\n\
+         def main():\n    module = AnsibleModule(argument_spec=dict(path=dict(type='str')))\n    found = {{}}\n{statements}\n    \
+         module.exit_json(found=found)\n\n\nif __name__ == '__main__':\n    main()\n"
+    )
+}
+
+#[test]
+fn modules_do_the_same_in_both_places() {
+    let Installed { dir, python } = &*INSTALLED;
+    let parts = sample::cases(PARTS, 1);
+    let compared = Modbox::of(python, dir)
+        .own_cache(dir)
+        .args(["-B"])
+        .arg(fixture("oracle/python_places/compare.py"))
+        .args(["--modbox", env!("CARGO_BIN_EXE_modbox"), "--python"])
+        .arg(python)
+        .arg("--modules")
+        .arg(package(python).join("modules"))
+        .arg("--work")
+        .arg(dir.mkdir("work"))
+        .args(["--parts", &parts.to_string(), "--part", &(sample::seed() % parts as u64).to_string()])
+        .patience(COMPARISON)
+        .run()
+        .exits_with(0)
+        .stdout_text();
+    let summary: Value = serde_json::from_str(compared.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["different"], 0, "{compared}");
+    let least =
+        |key: &str, all: u64| assert!(summary[key].as_u64() >= Some(all / parts as u64 / 2), "{key}: {compared}");
+    least("cases", CASES);
+    least("started", STARTED);
+}
+
+#[test]
+fn a_place_is_chosen_before_the_start_and_the_reason_is_told() {
+    let plain = module("    found['place'] = sys.version_info[:2] >= (3, 14)");
+    let report = run("plain", &plain, &[]).json();
+    assert_eq!(
+        (&report["python"]["place"], &report["result"]["found"]["place"]),
+        (&"wasm".into(), &true.into()),
+        "{report}"
+    );
+    assert_eq!(report["denials"], Value::Array(Vec::new()), "{report}");
+    let native = run("plain", &plain, &["--python", "native"]).json();
+    assert_eq!(native["python"]["place"], "native");
+    let commands = module("    module.run_command('true')");
+    let report = run("commands", &commands, &[]).json();
+    assert_eq!(report["python"]["place"], "native");
+    assert!(report["python"]["reason"].as_str().unwrap().contains("`run_command`"), "{report}");
+    let report = run("commands", &commands, &["--allow-run", "true"]).json();
+    assert_eq!(report["python"]["place"], "wasm", "{report}");
+    let library = plain.replace("import os, sys", "import os, sys, apt");
+    let denied = run("library", &library, &["--python", "wasm"]).exits_with(4);
+    let message = denied.json()["result"]["msg"].as_str().unwrap().to_owned();
+    assert!(message.contains("imports `apt` which the sandbox does not have"), "{message}");
+}
+
+#[test]
+fn what_only_a_run_shows_fails_once_and_is_native_then() {
+    let hidden = module("    getattr(os, 'set' + 'sid')()");
+    let failed = run("hidden", &hidden, &[]).exits_with(1).json();
+    assert_eq!(
+        (&failed["python"]["place"], &failed["python"]["needs"]),
+        (&"wasm".into(), &"os.setsid".into()),
+        "{failed}"
+    );
+    assert!(failed["result"]["msg"].as_str().unwrap().contains("this module needs os.setsid"), "{failed}");
+    assert!(!failed.to_string().contains("modbox-python:"), "{failed}");
+    let next = run("hidden", &hidden, &[]).json();
+    assert_eq!(next["python"]["place"], "native");
+    assert!(next["python"]["reason"].as_str().unwrap().contains("needed `os.setsid` before"), "{next}");
+    let strict = run("hidden", &hidden, &["--python", "wasm"]).exits_with(1).json();
+    assert_eq!(strict["python"]["needs"], "os.setsid", "{strict}");
+}
+
+#[test]
+fn each_run_begins_anew() {
+    let statements = "    import random, tempfile, uuid\n    \
+         found['chance'] = [str(uuid.uuid4()), random.random(), os.urandom(4).hex(), tempfile.mktemp()]\n    \
+         found['environment'] = os.environ.get('OWN')\n    found['files'] = os.listdir(module.tmpdir)\n    \
+         open(os.path.join(module.tmpdir, 'left'), 'w').close()\n    found['path'] = module.params['path']\n    \
+         found['large'] = 'x' * 300000";
+    let text = module(statements);
+    let found = |value: &str| {
+        let ran = run("anew", &text, &["--allow-env", &format!("OWN={value}"), &format!("path={value}")]);
+        ran.json()["result"]["found"].clone()
+    };
+    let (first, second) = (found("1"), found("2"));
+    for number in 0..4 {
+        assert_ne!(first["chance"][number], second["chance"][number]);
+    }
+    for (run, value) in [(&first, "1"), (&second, "2")] {
+        assert_eq!((&run["environment"], &run["path"]), (&value.into(), &value.into()));
+        assert_eq!(run["files"], Value::Array(Vec::new()), "of the run before");
+        assert_eq!(run["large"].as_str().unwrap().len(), 300_000, "all of the output");
+    }
+}
+
+#[test]
+fn a_hostile_module_finds_nothing_and_ends_at_its_limits() {
+    let dir = &INSTALLED.dir;
+    let secret = dir.write("secret", "canary");
+    let path = format!("path={}", secret.display());
+    let statements = "    import gc, ctypes, socket\n    texts = [str(item) for item in gc.get_objects() if isinstance(item, (str, bytes))]\n    \
+         found['seen'] = any('canary' in text for text in texts)\n    found['errors'] = []\n    \
+         for call in (lambda: open(module.params['path']).read(), lambda: open(module.params['path'], 'w'),\n                 \
+         lambda: os.symlink(module.params['path'], '/tmp/l') or open('/tmp/l').read(),\n                 \
+         lambda: os.listdir('/root'), lambda: open('/etc/shadow').read(), lambda: ctypes.CDLL('libc.so.6'),\n                 \
+         lambda: os.unlink('/etc/passwd'), lambda: open('/proc/self/environ').read(),\n                 \
+         lambda: socket.create_connection(('127.0.0.1', 22), 1)):\n        try:\n            call()\n            \
+         found['errors'].append('none')\n        except OSError as error:\n            found['errors'].append(type(error).__name__)\n    \
+         found['descriptors'] = [number for number in range(3, 200) if _is_open(number)]\n    found['environment'] = sorted(os.environ)";
+    let helper = "def _is_open(number):\n    try:\n        return bool(os.read(number, 1)) or True\n    except OSError:\n        return False\n\n\n";
+    let text = module(statements).replace("def main", &format!("{helper}def main"));
+    let report = run("hostile", &text, &["--python", "wasm", &path]).json();
+    let found = &report["result"]["found"];
+    assert_eq!(found["seen"], false, "{report}");
+    let errors = found["errors"].as_array().unwrap_or_else(|| panic!("{report}"));
+    assert!(errors.len() == 9 && errors.iter().all(|error| error != "none"), "{report}");
+    assert_eq!(found["descriptors"], Value::Array(Vec::new()), "{report}");
+    assert!(!found["environment"].to_string().contains("CARGO"), "{report}");
+    assert_eq!(std::fs::read_to_string(secret).unwrap(), "canary");
+    for (statements, limits, status, ends) in [
+        ("    while True: pass", &["--cpu-time", "2s"][..], "limit", 5),
+        ("    found['x'] = bytearray(1 << 30)", &[], "limit", 5),
+        (
+            "    for number in range(10 ** 6): open('/tmp/%d' % number, 'w').close()",
+            &["--max-files", "100"],
+            "limit",
+            5,
+        ),
+        ("    for _ in range(10 ** 7): sys.stdout.write('x' * 100)", &[], "limit", 5),
+    ] {
+        let ran = run("limits", &module(statements), &[&["--python", "wasm"], limits].concat());
+        assert_eq!(ran.exits_with(ends).json()["status"], status, "{statements}");
+    }
+    let deep =
+        run("deep", &module("    sys.setrecursionlimit(10 ** 7)\n    def f(): f()\n    f()"), &["--python", "wasm"]);
+    let status = deep.json()["status"].clone();
+    assert!(status == "failed" || status == "crashed", "{status}");
+}
