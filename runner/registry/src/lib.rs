@@ -11,6 +11,7 @@
 //! | [`bundle`] | modules in a file, to carry them |
 //! | [`credentials`] | what docker's tools keep about registries |
 //! | [`lock_file`] | `modbox.lock`: which module a tag stood for |
+//! | [`proxy`](mod@proxy) | which connections go through a proxy |
 //! | [`session`] | a session with a registry, and [`serve`], its worker |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod manifest;
 mod messages;
 pub mod module_store;
 pub mod pull;
+pub mod proxy;
 pub mod push;
 pub mod reference;
 mod regular_file;

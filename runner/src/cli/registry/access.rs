@@ -9,7 +9,7 @@ use modbox_registry::session::{Session, SessionSettings};
 
 use crate::cli::args::RegistryArgs;
 use crate::cli::context::Context;
-use crate::cli::registry::{authorities, logins};
+use crate::cli::registry::{authorities, logins, proxies};
 
 /// Time limit for a module. At 1 MB a second, half of a gigabyte comes in it.
 const TIMEOUT: Duration = Duration::from_mins(10);
@@ -36,7 +36,7 @@ impl<'a> RegistryAccess<'a> {
     ///
     /// # Errors
     ///
-    /// A file of certificates or logins is wrong, or the worker cannot be started.
+    /// A file of certificates or logins, or a variable of a proxy, is wrong; or the worker cannot be started.
     pub(crate) fn open(&self, repository: &Repository) -> anyhow::Result<Session> {
         let environment = &self.context.environment;
         let is_plain = self.is_plain(&repository.host);
@@ -50,6 +50,7 @@ impl<'a> RegistryAccess<'a> {
             is_plain,
             authorities: &authorities,
             credentials: logins::files(environment).find(&repository.host, &repository.name)?,
+            proxies: proxies::of(environment)?,
             timeout: self.timeout,
         };
         Ok(Session::open(settings, repository)?)
