@@ -42,6 +42,7 @@ mod registry_store;
 // Registries: logins, hosts, and what trust rules say of what they send.
 mod registry_hosts;
 mod registry_logins;
+mod registry_offline;
 mod registry_proxy;
 mod registry_trust;
 // Registries that fail or lie, and pulls that are interrupted.

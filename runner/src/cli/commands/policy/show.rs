@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
-use modbox_policy::{LimitName, MergedPolicy, Policy};
+use modbox_policy::{DEFAULT_SOURCE, LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
@@ -21,7 +21,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output;
 use crate::cli::runner::runner;
-use crate::cli::settings::{ModuleIdentity, Settings};
+use crate::cli::settings::{ModuleIdentity, OfflineRule, Settings};
 use crate::cli::task_args::{ArgumentSource, task_args};
 
 /// Prints the policy in force, for all modules, for one, or for one run of it.
@@ -48,6 +48,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
     let interpreters = lookup.interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
     let listing = PolicyListing {
         files: &settings.files,
+        offline: settings.offline.as_ref(),
         module,
         effective,
         run,
@@ -101,6 +102,8 @@ struct PolicyListing<'a> {
     effective: MergedPolicy,
     /// Paths of the interpreters that replace others.
     interpreters: Vec<PathBuf>,
+    /// The rule that no registry is asked.
+    offline: Option<&'a OfflineRule>,
     run: ExaminedRun,
     /// The modules for which policy files have specific rules.
     others: Vec<String>,
@@ -153,6 +156,9 @@ impl PolicyListing<'_> {
             ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
             ("module", module.into()),
             ("signature", policy.trust().signature.as_ref().map(|it| to_value(it).expect("it has a JSON form")).into()),
+        let offline_by = self.offline.map_or(DEFAULT_SOURCE.to_owned(), |rule| format!("policy file {}", rule.place()));
+        let offline: Value =
+            [("value", Value::from(self.offline.is_some())), ("source", offline_by.as_str().into())].into();
             ("designated", designated),
             ("designated_by_results", by_results),
             ("check", setting(policy.check_rule().as_str(), &effective.check_by)),
@@ -163,6 +169,7 @@ impl PolicyListing<'_> {
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
             ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
+            ("offline", offline),
             ("native_base", base::paths().collect::<Vec<_>>().into()),
             ("native_control_groups", control_groups().into_iter().map(Value::from).collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
@@ -199,6 +206,9 @@ impl PolicyListing<'_> {
         }
         text += "grants:\n";
         let grants = self.grants();
+        if let Some(rule) = self.offline {
+            let _ = writeln!(text, "offline: true (policy file {})", rule.place());
+        }
         if grants.is_empty() {
             text += "  none, except paths in arguments\n";
         }
