@@ -33,6 +33,8 @@ mod plays_unsafe;
 mod policy;
 // Who signed a module, and the most that it may then be granted.
 mod trust;
+mod trust_damage;
+mod trust_place;
 // Modules in registries: pushed, pulled, locked and run by reference.
 mod registry;
 mod registry_lock;
