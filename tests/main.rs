@@ -35,6 +35,7 @@ mod policy;
 mod trust;
 mod trust_damage;
 mod trust_place;
+mod trust_shown;
 // Modules in registries: pushed, pulled, locked and run by reference.
 mod registry;
 mod registry_lock;
