@@ -13,6 +13,8 @@ mod wasm_files;
 // The words of their errors.
 mod error_words;
 mod wasm_file_errors;
+// What a build leaves out of components.
+mod local_paths;
 // Tasks that a controller sends.
 mod task;
 // Plays and templates: the real program, with modules of the play itself.
