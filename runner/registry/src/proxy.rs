@@ -123,8 +123,9 @@ fn matches(entry: &str, host: &str, port: u16) -> bool {
     if wanted.is_some_and(|wanted| wanted != port.to_string()) {
         return false;
     }
-    if let (Ok(entry), Ok(address)) = (name.parse::<IpAddr>(), host.parse::<IpAddr>()) {
-        return entry == address;
+    // An address has no domains.
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return name.parse() == Ok(address);
     }
     let (name, host) = (name.to_ascii_lowercase(), host.trim_end_matches('.').to_ascii_lowercase());
     let name = name.strip_prefix('*').unwrap_or(&name);
