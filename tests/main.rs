@@ -13,6 +13,8 @@ mod wasm_files;
 // The words of their errors.
 mod error_words;
 mod wasm_file_errors;
+// What a build leaves out of components.
+mod local_paths;
 // Tasks that a controller sends.
 mod task;
 // Plays and templates: the real program, with modules of the play itself.
@@ -33,6 +35,9 @@ mod plays_unsafe;
 mod policy;
 // Who signed a module, and the most that it may then be granted.
 mod trust;
+mod trust_damage;
+mod trust_place;
+mod trust_shown;
 // Modules in registries: pushed, pulled, locked and run by reference.
 mod registry;
 mod registry_lock;
@@ -42,6 +47,8 @@ mod registry_store;
 // Registries: logins, hosts, and what trust rules say of what they send.
 mod registry_hosts;
 mod registry_logins;
+mod registry_offline;
+mod registry_proxy;
 mod registry_trust;
 // Registries that fail or lie, and pulls that are interrupted.
 mod registry_faults;

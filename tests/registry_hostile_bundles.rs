@@ -53,6 +53,8 @@ for name, path in names:
 write('good-twice', members + members)
 write('bad-other-first', [(wanted, b'\0asm other')] + members)
 write('bad-no-index', without('index.json'))
+write('bad-no-layout', without('oci-layout'))
+write('bad-layout', [(n, b'{"imageLayoutVersion": "2.0.0"}' if n == 'oci-layout' else d) for n, d in members])
 index = json.loads(dict(members)['index.json'])
 def indexed(name, change):
     changed = copy.deepcopy(index)

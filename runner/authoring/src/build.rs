@@ -18,7 +18,7 @@ use crate::package::{self, Package};
 use crate::process::{self, Stderr};
 use crate::stamp::{Inputs, Stamp};
 use crate::toolchain::{LEAST_VERSION, TARGET, Toolchain, gist};
-use crate::{bounded_file, dep_info, languages, sdk, shared_output};
+use crate::{bounded_file, dep_info, languages, local_paths, sdk, shared_output};
 
 /// Profile of modules, whatever the crate's own manifest says: small, because modules are copied to hosts and compiled
 /// there; and without unwinding, which a component cannot use.
@@ -56,22 +56,26 @@ pub fn build(cx: &mut AuthoringContext<'_>, dir: &Path, options: &BuildOptions) 
         toolchain.cargo.display()
     ));
     let mut package = package::read(cx, &toolchain, options.binary.as_deref())?;
+    let mut shares_output = false;
     if uses_carried_sdk && let Some(folder) = shared_output::claim(cx.cache_dir.as_deref(), &toolchain.env, &package) {
         toolchain.env.insert(shared_output::VARIABLE.into(), folder.clone().into());
         package.made.push(folder);
+        shares_output = true;
     }
     if let Some(required) = package.sdk.as_deref().filter(|_| uses_carried_sdk) {
         sdk::check_requirement(&dir, required)?;
     }
-    toolchain.ensure_target(cx, if uses_carried_sdk { sdk::LEAST_RUST } else { LEAST_VERSION })?;
+    let libraries = toolchain.ensure_target(cx, if uses_carried_sdk { sdk::LEAST_RUST } else { LEAST_VERSION })?;
+    local_paths::hide(cx, &mut toolchain, &package, &libraries, shares_output);
     let place = OutputDir::open(cx, &dir)?;
     let started = place.now()?;
     let built = run_cargo(cx, &toolchain, &package)?;
     let no_artifact = || BuildError::NoArtifact { dir: dir.clone(), binary: package.binary.clone() };
     let program = built.program.clone().ok_or_else(no_artifact)?;
     let (component, state) = place.install(&cx.cleanup, &program, &package.binary)?;
-    let stamp = inputs(&package, &dir, &program, &built)
-        .and_then(|inputs| Stamp::new(recipe(&package.binary), package.binary.clone(), state, started, &inputs));
+    let stamp = inputs(&package, &dir, &program, &built).and_then(|inputs| {
+        Stamp::new(stamped_recipe(&package.binary), package.binary.clone(), state, started, &inputs)
+    });
     place.write_stamp(&cx.cleanup, options.binary.as_deref(), stamp.as_ref())?;
     Ok(BuiltModule { component, name: package.binary, fresh: built.fresh })
 }
@@ -87,7 +91,7 @@ pub fn find_fresh(cx: &AuthoringContext<'_>, dir: &Path, options: &BuildOptions)
     }
     let stamp = Stamp::read(&OutputDir::stamp_path(&dir, options.binary.as_deref()))?;
     let component = OutputDir::component_path(&dir, &stamp.binary);
-    let holds = stamp.holds(&component, &recipe(&stamp.binary));
+    let holds = stamp.holds(&component, &stamped_recipe(&stamp.binary));
     holds.then_some(BuiltModule { component, name: stamp.binary, fresh: true })
 }
 
@@ -127,6 +131,13 @@ fn recipe(binary: &str) -> Vec<String> {
     args.extend([format!("--target={TARGET}"), "--profile=modbox".to_owned(), format!("--bin={binary}")]);
     args.extend(PROFILE.iter().map(|setting| format!("--config={setting}")));
     args
+}
+
+/// Returns what makes components of another version of modbox stale.
+fn stamped_recipe(binary: &str) -> Vec<String> {
+    let mut recipe = recipe(binary);
+    recipe.push(local_paths::RECIPE.to_owned());
+    recipe
 }
 
 fn run_cargo(cx: &AuthoringContext<'_>, toolchain: &Toolchain, package: &Package) -> Result<Built, BuildError> {

@@ -20,6 +20,7 @@
 
 mod bounded_file;
 mod build;
+mod cargo_flags;
 mod cases;
 mod context;
 mod dep_info;
@@ -28,6 +29,7 @@ mod error;
 mod inspection;
 mod interpreter;
 mod languages;
+mod local_paths;
 mod messages;
 mod module;
 mod name;

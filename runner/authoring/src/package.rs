@@ -25,9 +25,10 @@ pub(crate) struct Package {
     pub(crate) sdk: Option<String>,
     /// Names of all packages of the workspace.
     pub(crate) members: Vec<String>,
-    /// Whether cargo knows each package of the workspace by a name of its own: none has a dependency in the workspace's
-    /// directory that is not a member.
+    /// Whether each dependency by a path is a member of the workspace or the carried SDK.
     pub(crate) is_whole: bool,
+    /// Names and directories of the dependencies by a path that lie outside the workspace's directory.
+    pub(crate) outside: Vec<(String, PathBuf)>,
     /// Directory of cargo's output.
     pub(crate) made: Vec<PathBuf>,
 }
@@ -100,9 +101,12 @@ fn choose(dir: &Path, manifest: &Path, answer: &str, binary: Option<&str>) -> Re
     };
     let root = &metadata.workspace_root;
     let is_member = |path: &Path| metadata.packages.iter().any(|member| member.manifest_path.parent() == Some(path));
-    let is_known = |path: &Path| !path.starts_with(root) || path.starts_with(root.join(sdk::LINK)) || is_member(path);
-    let mut dependencies = metadata.packages.iter().flat_map(|member| &member.dependencies);
-    let is_whole = dependencies.all(|dependency| dependency.path.as_deref().is_none_or(is_known));
+    let is_known = |path: &Path| path.starts_with(root.join(sdk::LINK)) || is_member(path);
+    let dependencies = metadata.packages.iter().flat_map(|member| &member.dependencies);
+    let by_path = dependencies.filter_map(|dependency| Some((dependency.name.clone(), dependency.path.clone()?)));
+    let by_path: Vec<(String, PathBuf)> = by_path.collect();
+    let is_whole = by_path.iter().all(|(_, path)| is_known(path));
+    let outside = by_path.into_iter().filter(|(_, path)| !path.starts_with(root)).collect();
     let mut made = vec![metadata.target_directory];
     made.extend(metadata.build_directory);
     Ok(Package {
@@ -112,6 +116,7 @@ fn choose(dir: &Path, manifest: &Path, answer: &str, binary: Option<&str>) -> Re
         sdk: package.dependencies.iter().find(|dependency| dependency.is_carried_sdk()).map(|sdk| sdk.req.clone()),
         members: metadata.packages.iter().map(|member| member.name.clone()).collect(),
         is_whole,
+        outside,
         made,
     })
 }

@@ -85,6 +85,7 @@ mod tests {
             sdk: None,
             members: members.iter().map(|&name| name.to_owned()).collect(),
             is_whole,
+            outside: Vec::new(),
             made: Vec::new(),
         }
     }

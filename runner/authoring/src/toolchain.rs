@@ -63,11 +63,11 @@ impl Toolchain {
     }
 
     /// Ensures that the compiler has at least the version `least`, and that the standard library for the target is
-    /// installed, by rustup if necessary.
-    pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>, least: &str) -> Result<(), BuildError> {
+    /// installed, by rustup if necessary. Returns the library's directory.
+    pub(crate) fn ensure_target(&self, cx: &mut AuthoringContext<'_>, least: &str) -> Result<PathBuf, BuildError> {
         let (_, libraries) = self.target_libraries(cx, least)?;
         if has_standard_library(&libraries) {
-            return Ok(());
+            return Ok(libraries);
         }
         let missing = |reason| Err(BuildError::TargetMissing { reason });
         let Some(rustup) = &self.rustup else {
@@ -76,16 +76,16 @@ impl Toolchain {
         // Rustup does not lock a toolchain, so two builds at the same time would both add to it.
         let _lock = lock_toolchain(&libraries);
         if has_standard_library(&libraries) {
-            return Ok(());
+            return Ok(libraries);
         }
         cx.say(&format!("adding target `{TARGET}` with rustup"));
         let ended = self.add_target(cx, rustup)?;
         if has_standard_library(&libraries) {
-            Ok(())
+            Ok(libraries)
         } else if ended.status.success() {
             missing(TargetMissing::OtherToolchain { rustc: self.rustc.clone() })
         } else if arrives_soon(&libraries) {
-            Ok(())
+            Ok(libraries)
         } else {
             missing(TargetMissing::Rustup { detail: gist(&ended.stderr) })
         }

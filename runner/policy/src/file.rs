@@ -25,6 +25,7 @@
 //!   "role: web": {designated: read}
 //! audit: /var/log/modbox.jsonl
 //! audit-in-results: true
+//! offline: true
 //! ```
 //!
 //! A file can contain only rules that are enforced. The key of a future feature is an unknown key, so that users do not
@@ -61,6 +62,8 @@ pub struct PolicyFile {
     pub tasks: Vec<(Located<TaskKey>, FileRules)>,
     /// The trust in modules by who signed them.
     pub trust: TrustRules,
+    /// Whether no registry is asked.
+    pub offline: Option<Located<bool>>,
 }
 
 /// The rules of a file for every module or for one.
@@ -157,7 +160,7 @@ impl<'de> Deserialize<'de> for LimitOverrides {
 
 /// The keys of a file.
 const FILE_RULES: &str = "designated, designated-by-results, allow, check, python, python-modules, accept-policy, min-confinement, \
-     limits, modules, tasks, trust, audit, audit-in-results";
+     limits, modules, tasks, trust, audit, audit-in-results, offline";
 
 /// The keys of the rules for one job of a batch.
 const JOB_RULES: &str =
@@ -179,6 +182,10 @@ impl FileReader {
             match key.value.as_str() {
                 "modules" => file.modules = self.keyed(node, ("modules", "a module", MODULE_RULES), ModuleKey::parse),
                 "trust" => file.trust = self.trust(node),
+                "offline" => {
+                    let place = node.place;
+                    file.offline = self.scalar(node, parse_flag).map(|value| Located { value, place });
+                }
                 "tasks" => file.tasks = self.keyed(node, ("tasks", "a task", TASK_RULES), TaskKey::parse),
                 _ => rest.push((key, node)),
             }

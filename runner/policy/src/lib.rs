@@ -63,6 +63,7 @@ pub use self::min_confinement::{DEFAULT_LEAST, MinConfinement};
 pub use self::missing::MissingPath;
 pub use self::module_key::ModuleKey;
 pub use self::node::{Located, Place};
+pub use self::objections::Objection;
 pub use self::own::{OwnerGrant, Owners};
 pub use self::places::{RESERVED, is_own, normalize};
 pub use self::profile::Profile;

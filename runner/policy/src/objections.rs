@@ -1,36 +1,52 @@
 //! Why the trust rules do not let a run start.
 
-use modbox_vocabulary::{Capability, Denial, Grant};
+use modbox_vocabulary::{Capability, Denial, Grant, Operation};
 
 use crate::grant_set::Policy;
 use crate::trust::Ceiling;
 
+/// A reason why the trust rules do not let a run start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// The reason: a sentence without a final period.
+    pub text: String,
+    /// The grant that exceeds a ceiling; `None` for a module that may not run at all. No option allows it.
+    pub denial: Option<Denial>,
+}
+
 impl Policy {
-    /// Returns why the trust rules do not let a run start with these grants, and with those that it lacks. Each is a
-    /// sentence without a final period.
+    /// Returns why the trust rules do not let a run start with these grants, and with those that it lacks.
     #[must_use]
-    pub fn objections(&self, lacking: &[Denial]) -> Vec<String> {
-        let mut objections = self.trust().refusals.clone();
+    pub fn objections(&self, lacking: &[Denial]) -> Vec<Objection> {
+        let refusal = |text: &String| Objection { text: text.clone(), denial: None };
+        let mut objections: Vec<Objection> = self.trust().refusals.iter().map(refusal).collect();
         for ceiling in &self.trust().ceilings {
-            let Ceiling { party, rule, .. } = ceiling;
-            objections.extend(exceeding(ceiling, self).iter().map(|grant| match grant.capability {
-                Capability::All => {
-                    format!("{party} may not be given everything ({rule}), which {} grants", grant.source)
-                }
-                capability => {
-                    format!(
-                        "{party} may not be given {capability} `{}` ({rule}), which {} grants",
-                        grant.subject, grant.source
-                    )
-                }
-            }));
+            objections.extend(exceeding(ceiling, self).iter().map(|grant| of_grant(ceiling, grant)));
             // A remedy that the ceiling forbids would lead nowhere.
-            let is_forbidden = |denial: &&Denial| !ceiling.holds_denied(denial);
-            objections.extend(lacking.iter().filter(is_forbidden).map(|Denial { capability, subject, .. }| {
-                format!("{party} may not be given {capability} `{subject}` ({rule})")
-            }));
+            let forbidden = lacking.iter().filter(|denial| !ceiling.holds_denied(denial));
+            objections.extend(forbidden.map(|denial| of_denial(ceiling, denial)));
         }
         objections
+    }
+}
+
+fn of_grant(Ceiling { party, rule, .. }: &Ceiling, grant: &Grant) -> Objection {
+    let Grant { capability, subject, source } = grant;
+    let what = match capability {
+        Capability::All => "everything".to_owned(),
+        capability => format!("{capability} `{subject}`"),
+    };
+    let (capability, subject, operation) = (*capability, subject.clone(), Operation::Trust);
+    Objection {
+        text: format!("{party} may not be given {what} ({rule}), which {source} grants"),
+        denial: Some(Denial { capability, subject, operation, allow: String::new() }),
+    }
+}
+
+fn of_denial(Ceiling { party, rule, .. }: &Ceiling, denial: &Denial) -> Objection {
+    Objection {
+        text: format!("{party} may not be given {} `{}` ({rule})", denial.capability, denial.subject),
+        denial: Some(Denial { operation: Operation::Trust, allow: String::new(), ..denial.clone() }),
     }
 }
 

@@ -32,7 +32,11 @@ impl PolicyFile {
     pub fn parse_sent(text: &str, accepted: AcceptPolicy) -> Result<Self, SentPolicyError> {
         let file = Self::parse(text).map_err(SentPolicyError::Invalid)?;
         let rules = || std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
-        let of_file = [("tasks", !file.tasks.is_empty()), ("trust", file.trust != TrustRules::default())];
+        let of_file = [
+            ("tasks", !file.tasks.is_empty()),
+            ("trust", file.trust != TrustRules::default()),
+            ("offline", file.offline.is_some()),
+        ];
         let of_file = of_file.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key);
         if let Some(key) = of_file.or_else(|| rules().find_map(key_of_host)) {
             return Err(SentPolicyError::Key(key));

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempPath;
 
 use crate::digest::Digest;
+use crate::leftovers;
 
 /// Permissions of a blob: what has a digest never changes.
 const MODE: u32 = 0o444;
@@ -36,7 +37,7 @@ impl BlobWriter {
         let (file, name) = match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => (File::from(file), None),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                let (file, name) = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?.into_parts();
+                let (file, name) = tempfile::Builder::new().prefix(leftovers::PREFIX).tempfile_in(folder)?.into_parts();
                 (file, Some(name))
             }
             Err(errno) => return Err(errno.into()),

@@ -13,10 +13,14 @@ use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use crate::digest::Digest;
 use crate::layout::{Layout, LayoutError, StoredModule, described, reference_of, with_reference};
 use crate::manifest::{Descriptor, Index, MAX_CONFIG, MAX_MANIFEST, Manifest, ManifestError};
+use crate::messages::Text;
 use crate::module_store::ModuleStore;
 
 /// Content of the file that makes a folder a layout.
 const VERSION: &[u8] = b"{\"imageLayoutVersion\":\"1.0.0\"}";
+
+/// Maximum size of that file.
+const MAX_VERSION: u64 = 4 << 10;
 
 /// Maximum number of files in a bundle.
 const MAX_FILES: usize = 100_000;
@@ -45,6 +49,11 @@ pub enum BundleError {
     /// It is not a bundle.
     #[error("it is not a bundle: {0}")]
     Form(&'static str),
+    /// It is a layout of another version.
+    #[error(
+        "it is an OCI image layout of version `{0}`, and modbox reads those of version 1; save it again as one of these"
+    )]
+    Version(Text),
     /// Its index or a manifest is not one.
     #[error("its {what} cannot be used")]
     Manifest {
@@ -138,13 +147,16 @@ impl Bundle {
     ///
     /// It is not a bundle, or something in it is damaged or too large.
     pub fn read(mut file: File) -> Result<Self, BundleError> {
-        let mut index = None;
+        let (mut index, mut version) = (None, None);
         each(&mut file, |path, entry| {
             if path == Path::new("index.json") {
                 index = Some(bounded(entry, MAX_MANIFEST)?);
+            } else if path == Path::new("oci-layout") {
+                version = Some(bounded(entry, MAX_VERSION)?);
             }
             Ok(())
         })?;
+        check_version(&version.ok_or(BundleError::Form("it has no `oci-layout`"))?)?;
         let index = index.ok_or(BundleError::Form("it has no `index.json`"))?;
         let index = Index::parse(&index).map_err(of("index"))?;
         if index.manifests.iter().map(|listed| listed.size).fold(0, u64::saturating_add) > MAX_MANIFESTS {
@@ -201,6 +213,14 @@ impl Bundle {
         }
         Ok(loaded)
     }
+}
+
+/// Refuses a layout of an unknown version.
+fn check_version(file: &[u8]) -> Result<(), BundleError> {
+    let json: serde_json::Value = serde_json::from_slice(file).unwrap_or_default();
+    let version = json["imageLayoutVersion"].as_str();
+    let version = version.ok_or(BundleError::Form("its `oci-layout` has no `imageLayoutVersion`"))?;
+    if version.split('.').next() == Some("1") { Ok(()) } else { Err(BundleError::Version(version.into())) }
 }
 
 /// Writes the wanted content of a bundle to a layout, each up to its size.
@@ -271,7 +291,11 @@ fn blob(path: &Path) -> Option<Digest> {
 fn bounded(entry: &mut dyn Read, max: u64) -> Result<Vec<u8>, BundleError> {
     let mut bytes = Vec::new();
     entry.take(max + 1).read_to_end(&mut bytes).map_err(|source| BundleError::Io { verb: "read", source })?;
-    if bytes.len() as u64 > max { Err(BundleError::Form("a manifest is too large")) } else { Ok(bytes) }
+    if bytes.len() as u64 > max {
+        Err(BundleError::Form("its `oci-layout`, its index or a manifest is too large"))
+    } else {
+        Ok(bytes)
+    }
 }
 
 fn of(what: &str) -> impl FnOnce(ManifestError) -> BundleError {
@@ -348,10 +372,31 @@ mod tests {
     }
 
     #[test]
+    fn a_layout_of_another_version_is_refused() {
+        for (file, says) in [
+            (None, "it has no `oci-layout`"),
+            (Some("{"), "has no `imageLayoutVersion`"),
+            (Some("{\"imageLayoutVersion\": 1}"), "has no `imageLayoutVersion`"),
+            (Some("{\"imageLayoutVersion\": \"2.0\\u001b\"}"), "of version `2.0`, and modbox reads"),
+            (Some(" ".repeat(5000).as_str()), "too large"),
+        ] {
+            let mut tar = tar::Builder::new(Vec::new());
+            append(&mut tar, "index.json", &Index::default().to_bytes()).unwrap();
+            if let Some(file) = file {
+                append(&mut tar, "oci-layout", file.as_bytes()).unwrap();
+            }
+            let error = load(&tar.into_inner().unwrap(), &store().1).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!(check_version(b"{\"imageLayoutVersion\": \"1.1.0\"}").is_ok());
+    }
+
+    #[test]
     fn other_files_are_not_kept_and_too_large_ones_refused() {
         let (_dir, store) = store();
         let mut tar = tar::Builder::new(Vec::new());
         append(&mut tar, "index.json", &Index::default().to_bytes()).unwrap();
+        append(&mut tar, "oci-layout", VERSION).unwrap();
         append(&mut tar, "blobs/sha256/evil", b"x").unwrap();
         append(&mut tar, &format!("blobs/sha256/{}", Digest::of(b"x").hex()), b"x").unwrap();
         let bytes = tar.into_inner().unwrap();

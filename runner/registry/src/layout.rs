@@ -19,6 +19,7 @@ use rustix::fs::OFlags;
 
 use crate::blob_writer::BlobWriter;
 use crate::digest::Digest;
+use crate::leftovers;
 use crate::manifest::{Descriptor, Index, MANIFEST, MAX_MANIFEST, Manifest, ManifestError};
 use crate::regular_file::{self, NotRead};
 
@@ -121,7 +122,7 @@ impl Layout {
         &self.root
     }
 
-    /// Makes the folders and the file of the version, unless they are there.
+    /// Makes the folders and the file of the version, unless they are there. Removes what killed processes left.
     ///
     /// # Errors
     ///
@@ -129,6 +130,7 @@ impl Layout {
     pub fn create(&self) -> Result<(), LayoutError> {
         let blobs = self.root.join(BLOBS);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&blobs).map_err(failed("make", &blobs))?;
+        leftovers::sweep(&blobs);
         let version = self.root.join(VERSION.0);
         if !version.exists() {
             fs::write(&version, VERSION.1).map_err(failed("write", &version))?;

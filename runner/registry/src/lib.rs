@@ -11,6 +11,7 @@
 //! | [`bundle`] | modules in a file, to carry them |
 //! | [`credentials`] | what docker's tools keep about registries |
 //! | [`lock_file`] | `modbox.lock`: which module a tag stood for |
+//! | [`proxy`](mod@proxy) | which connections go through a proxy |
 //! | [`session`] | a session with a registry, and [`serve`], its worker |
 
 #![forbid(unsafe_code)]
@@ -21,10 +22,12 @@ pub mod bundle;
 pub mod credentials;
 pub mod digest;
 pub mod layout;
+mod leftovers;
 pub mod lock_file;
 pub mod manifest;
 mod messages;
 pub mod module_store;
+pub mod proxy;
 pub mod pull;
 pub mod push;
 pub mod reference;

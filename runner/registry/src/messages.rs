@@ -130,6 +130,8 @@ pub(crate) enum Event {
         host: String,
         /// The TCP port.
         port: u16,
+        /// Whether TLS is to be spoken over it.
+        is_secure: bool,
     },
     /// A piece of content, which follows.
     Piece,

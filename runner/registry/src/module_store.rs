@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 
 use crate::digest::Digest;
 use crate::layout::{Layout, LayoutError};
-use crate::regular_file;
+use crate::{leftovers, regular_file};
 
 /// Folder of the layout.
 const LAYOUT: &str = "oci";
@@ -110,7 +110,8 @@ fn add(file: &mut SignatureFile, other: SignatureFile) {
 /// Writes a file whole or not at all.
 fn write(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    leftovers::sweep(folder);
+    let mut file = tempfile::Builder::new().prefix(leftovers::PREFIX).tempfile_in(folder)?;
     file.write_all(text)?;
     file.persist(path)?;
     Ok(())

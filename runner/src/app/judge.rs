@@ -6,6 +6,7 @@ use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
 use modbox_contract::{Dict, ModuleResult, RawOutput, ResultLines, Value};
+use modbox_policy::Objection;
 use modbox_providers::{LogLevel as ProviderLevel, ProviderFailure};
 use modbox_vocabulary::{
     Capability, Confinement, Denial, Exit, Grant, LimitKind, LostChange, Operation, Outcome, Program, Usage,
@@ -211,10 +212,18 @@ pub(super) fn report_denial(report: Report, missing: Vec<MissingGrant>) -> Repor
 }
 
 /// Returns the report of a run that the trust rules do not let start.
-pub(super) fn report_objections(report: Report, objections: &[String]) -> Report {
+pub(super) fn report_objections(report: Report, objections: &[Objection]) -> Report {
     tracing::warn!(objections = objections.len(), "the trust rules do not let the module start");
-    let result = ModuleResult::runner_failure(&objections.join("; "), None);
-    Report { status: Status::Denied, result, ..report }
+    let texts: Vec<String> = objections.iter().map(|objection| objection.text.clone()).collect();
+    let mut denials: Vec<Denial> = Vec::new();
+    for denial in objections.iter().filter_map(|objection| objection.denial.as_ref()) {
+        // Several ceilings can forbid one grant.
+        if !denials.contains(denial) {
+            denials.push(denial.clone());
+        }
+    }
+    let result = ModuleResult::runner_failure(&texts.join("; "), None);
+    Report { status: Status::Denied, result, denials, objections: texts, ..report }
 }
 
 /// Returns the report of a run that does not start because its arguments are wrong.

@@ -149,6 +149,9 @@ pub struct Report {
     /// Whether the file system may have refused to rename a directory.
     #[serde(skip)]
     pub refused_renames: bool,
+    /// Why the trust rules did not let the run start.
+    #[serde(skip)]
+    pub objections: Vec<String>,
     /// What a real run would be refused, for a run in check mode.
     #[serde(skip)]
     pub obstacles: Vec<String>,

@@ -48,6 +48,7 @@ impl Report {
             notes: Vec::new(),
             observed: false,
             refused_renames: false,
+            objections: Vec::new(),
             obstacles: Vec::new(),
             error: None,
             provider: None,

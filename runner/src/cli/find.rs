@@ -31,10 +31,11 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// Resolves the switches of a command that assembles Python modules.
+    /// Resolves the switches of a command that assembles Python modules. `policies` are the policy files of its command line.
     pub(crate) fn of_run(
         context: &Context,
         args: &LookupArgs,
+        policies: &[PathBuf],
         module_utils: &[PathBuf],
         form: AnsiballzForm,
     ) -> Result<Self, Failure> {
@@ -43,13 +44,13 @@ impl Lookup {
             module_path: args.module_path.clone(),
             python: settings::python(environment, args, module_utils, form).or_usage()?,
             interpreters: settings::interpreters(environment, &args.interpreter).or_usage()?,
-            references: ReferenceLookup::new(context, args),
+            references: ReferenceLookup::new(context, args, policies),
         })
     }
 
     /// Resolves the switches of a command that runs nothing.
     pub(crate) fn new(context: &Context, args: &LookupArgs) -> Result<Self, Failure> {
-        Self::of_run(context, args, &[], AnsiballzForm::Cached)
+        Self::of_run(context, args, &[], &[], AnsiballzForm::Cached)
     }
 
     /// Returns a module's file. Starts no program: the file of a project is the component of its last build, which must

@@ -36,7 +36,8 @@ pub(crate) fn perform_by(
     run: impl FnOnce(&Runner, &Module, &RunRequest<'_>) -> Report,
 ) -> Result<(Report, Result<(), Failure>), Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    let lookup =
+        Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
     let internal = args.internal.resolve().or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let user = audit.loaded(&args.module, become_user::resolve(args.become_user.as_deref()))?;

@@ -116,6 +116,8 @@ pub enum Operation {
     Grant,
     /// Starting with less confinement than the policy requires.
     Start,
+    /// Having a grant that the trust rules do not let the module have.
+    Trust,
 }
 
 impl Operation {

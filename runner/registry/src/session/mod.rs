@@ -3,7 +3,9 @@
 //! A worker speaks with the registry (`worker`). The session starts it, connects it (`hosts`), gives it orders, and ends it
 //! when it takes too long. What comes is not checked here: `pull` does, and it knows what it expects.
 
+mod deadline;
 mod hosts;
+mod tunnel;
 
 use std::fs::File;
 use std::io;
@@ -14,10 +16,11 @@ use base64::engine::general_purpose::STANDARD;
 use modbox_channel::descriptor;
 use modbox_worker::{Role, WorkerProcess, Workers};
 
-use self::hosts::Hosts;
+use self::hosts::{Hosts, Target};
 use crate::credentials::Credentials;
 use crate::digest::Digest;
 use crate::messages::{self, Answer, Connection, Event, Opening, Order, Proof, Resource, TransferError};
+use crate::proxy::Proxies;
 use crate::reference::Repository;
 
 /// How a session is made.
@@ -31,6 +34,8 @@ pub struct SessionSettings<'a> {
     pub authorities: &'a [u8],
     /// What proves to the registry who asks.
     pub credentials: Option<Credentials>,
+    /// The proxies that connections go through.
+    pub proxies: Proxies,
     /// How long all of it may take.
     pub timeout: Duration,
 }
@@ -99,7 +104,7 @@ impl Session {
         };
         messages::send(worker.socket(), &opening, &[settings.authorities]).map_err(failed)?;
         Ok(Self {
-            hosts: Hosts::of(host, settings.is_plain),
+            hosts: Hosts::of(host, settings.is_plain, settings.proxies),
             host: host.to_owned(),
             worker,
             timeout: settings.timeout,
@@ -188,7 +193,7 @@ impl Session {
         loop {
             let (event, pieces) = self.next_event()?;
             match event {
-                Event::Connect { host, port } => self.connect(&host, port)?,
+                Event::Connect { host, port, is_secure } => self.connect(Target { host: &host, port, is_secure })?,
                 Event::Piece => pieces.iter().try_for_each(|piece| take(piece)).map_err(SessionError::Keep)?,
                 Event::Done(answer) => return Ok(answer),
                 Event::Failed(error) => return Err(error.into()),
@@ -214,10 +219,10 @@ impl Session {
         }
     }
 
-    fn connect(&mut self, host: &str, port: u16) -> Result<(), SessionError> {
+    fn connect(&mut self, target: Target<'_>) -> Result<(), SessionError> {
         let failed = |source| SessionError::Worker { verb: "connect", source };
         let socket = self.worker.socket();
-        match self.hosts.connect(host, port, self.deadline) {
+        match self.hosts.connect(target, self.deadline) {
             Ok(stream) => {
                 messages::send(socket, &Connection::Made, &[]).map_err(failed)?;
                 descriptor::send(socket, &stream).map_err(failed)

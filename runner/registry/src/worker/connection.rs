@@ -34,8 +34,8 @@ impl MonitorConnector {
         Self { channel }
     }
 
-    fn ask(&self, host: &str, port: u16) -> io::Result<OwnedFd> {
-        messages::send(&self.channel, &Event::Connect { host: host.to_owned(), port }, &[])?;
+    fn ask(&self, host: &str, port: u16, is_secure: bool) -> io::Result<OwnedFd> {
+        messages::send(&self.channel, &Event::Connect { host: host.to_owned(), port, is_secure }, &[])?;
         match messages::receive_required::<Connection>(&self.channel)?.message {
             Connection::Made => descriptor::receive(&*self.channel),
             Connection::Refused(cause) => Err(io::Error::new(io::ErrorKind::NotConnected, cause.to_string())),
@@ -49,7 +49,7 @@ impl Connector for MonitorConnector {
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Self::Out>, Error> {
         let host = details.uri.host().ok_or_else(|| Error::BadUri("it has no host".to_owned()))?;
         let port = details.uri.port_u16().unwrap_or_else(|| if details.needs_tls() { 443 } else { 80 });
-        let socket = self.ask(host, port)?;
+        let socket = self.ask(host, port, details.needs_tls())?;
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(Some(MonitoredSocket { socket, buffers }))
     }

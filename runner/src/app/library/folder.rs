@@ -4,12 +4,16 @@
 //! the library Ansible takes the file that the folder happens to list first; this takes the first by name, as Ansible
 //! does in a collection, so that the answer is always the same.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Extensions of files that are not modules (ansible-core 2.19, `MODULE_IGNORE_EXTS`).
 const IGNORED: [&str; 11] = ["pyc", "pyo", "swp", "bak", "rpm", "md", "txt", "rst", "yaml", "yml", "ini"];
+
+/// Extensions of other files that lie beside components: cargo's lists of inputs, signatures, lock files and data.
+const BESIDE_COMPONENTS: [&str; 5] = ["d", "json", "lock", "sig", "toml"];
 
 /// Maximum number of names that are listed of a folder.
 const MAX_NAMES: usize = 100_000;
@@ -50,7 +54,10 @@ fn first(folder: &Path, named: impl Fn(&Path) -> bool) -> Option<PathBuf> {
 /// Returns whether a file is never a module, by its name.
 pub(super) fn is_ignored(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.as_bytes()).unwrap_or_default();
-    name.ends_with(b"~")
-        || name == b"__init__.py"
-        || path.extension().is_some_and(|extension| IGNORED.iter().any(|ignored| extension == *ignored))
+    name.ends_with(b"~") || name == b"__init__.py" || path.extension().is_some_and(is_of_other_file)
+}
+
+/// Returns whether no module has this extension.
+fn is_of_other_file(extension: &OsStr) -> bool {
+    IGNORED.iter().chain(&BESIDE_COMPONENTS).any(|ignored| extension == *ignored)
 }

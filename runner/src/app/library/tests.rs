@@ -91,6 +91,21 @@ fn plain_names_are_looked_up_folder_by_folder() {
 }
 
 #[test]
+fn what_lies_beside_a_component_is_passed_over() {
+    let mut files = vec![("library/m.wasm", ""), ("c/plugins/modules/m.wasm", "")];
+    let beside = ["m.d", "m.json", "m.lock", "m.sig", "m.toml", "m.wasm.sig", "only.d", "only.sig"];
+    let (library, collection) =
+        (beside.map(|name| format!("library/{name}")), beside.map(|name| format!("c/plugins/modules/{name}")));
+    files.extend(library.iter().chain(&collection).map(|path| (path.as_str(), "")));
+    let case = Case::new(&files);
+    case.finds("m", "library/m.wasm", "m");
+    case.finds("m.wasm", "library/m.wasm", "m");
+    case.finds("n.c.m", "c/plugins/modules/m.wasm", "n.c.m");
+    case.fails("only", "nothing of that name in --module-path");
+    case.fails("n.c.only", "no module `n.c.only`");
+}
+
+#[test]
 fn plain_names_lead_to_ansible_core_last() {
     let case = Case::new(&[&CORE[..], &[("library/copy.py", ""), ("c/plugins/modules/m.py", "")]].concat());
     case.finds("copy", "library/copy.py", "copy");

@@ -17,7 +17,7 @@ const MODE: u32 = 0o755;
 
 /// Assembles a module and writes it.
 pub(crate) fn run(context: &Context, args: &AssembleArgs) -> Result<ExitStatus, Failure> {
-    let lookup = Lookup::of_run(context, &args.lookup, &args.module_utils, AnsiballzForm::Zip)?;
+    let lookup = Lookup::of_run(context, &args.lookup, &[], &args.module_utils, AnsiballzForm::Zip)?;
     let found = lookup.find(context, &args.module)?;
     let file = locate::read(&found.path).or_unavailable()?;
     // Detection does not take a module that imports only Python's standard library for a new-style one, so the kind

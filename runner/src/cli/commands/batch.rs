@@ -33,7 +33,8 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     if settings.for_every_module().or_usage()?.policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }
-    let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    let lookup =
+        Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let resolver = JobResolver::new(context, Arc::clone(&runner), lookup, settings)?;
     let mut host = JobHost { resolver, bar: progress_bar(), drawn: Instant::now() };

@@ -49,7 +49,8 @@ pub(crate) fn start(
     let internal = args.internal.resolve().or_usage()?;
     Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     become_user::resolve(args.become_user.as_deref())?;
-    let lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    let lookup =
+        Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
     let found = lookup.find_or_build(context, &args.module)?;
     locate::read(&found.path).or_unavailable()?;
     let folder = job_folder(&args.jobs, &context.environment).or_usage()?;

@@ -167,7 +167,8 @@ fn explain(
 
 /// Returns how modules are looked up.
 fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
-    let mut lookup = Lookup::of_run(context, &args.lookup, &args.python.module_utils, args.python.ansiballz)?;
+    let mut lookup =
+        Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
     let variable = context.environment.variable("ANSIBLE_LIBRARY").map(std::env::split_paths);
     let folders: Vec<PathBuf> = variable.into_iter().flatten().filter(|folder| folder.is_dir()).collect();

@@ -27,7 +27,7 @@ pub(crate) fn run(context: &Context, args: &PullArgs) -> Result<ExitStatus, Fail
     }
     let trust = Settings::trust_of(environment, &args.policy).or_usage()?;
     let store = module_store(environment).or_unavailable()?;
-    let access = RegistryAccess::new(context, &args.registry);
+    let access = RegistryAccess::new(context, &args.registry, &args.policy);
     let judge = ModuleJudge { store: &store, trust: &trust };
     for reference in &references {
         let module = judge.pull(&access, &pinned(reference, &lock))?;

@@ -53,7 +53,7 @@ pub(crate) fn run(context: &Context, args: &PushArgs) -> Result<ExitStatus, Fail
         },
         digest,
     };
-    let mut session = RegistryAccess::new(context, &args.registry).open(&reference.repository).or_unavailable()?;
+    let mut session = RegistryAccess::new(context, &args.registry, &[]).open(&reference.repository).or_unavailable()?;
     let manifest = push.run(&mut session).or_unavailable()?;
     print_name(&reference.with_digest(manifest).to_string()).or_internal()?;
     Ok(ExitStatus::Success)

@@ -20,7 +20,7 @@ const MODE: u32 = 0o644;
 
 /// Writes the bundle, and prints the references of what is in it.
 pub(crate) fn run(context: &Context, args: &SaveArgs) -> Result<ExitStatus, Failure> {
-    let lookup = ReferenceLookup::new(context, &args.lookup);
+    let lookup = ReferenceLookup::new(context, &args.lookup, &[]);
     let named: Result<Vec<Reference>, _> = args.references.iter().map(|text| text.parse()).collect();
     let references = match named.or_usage()? {
         named if named.is_empty() => lookup.locked().or_usage()?,

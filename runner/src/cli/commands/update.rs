@@ -20,7 +20,7 @@ pub(crate) fn run(context: &Context, args: &UpdateArgs) -> Result<ExitStatus, Fa
     let lock = LockFile::read(&lock_path).or_usage()?;
     let trust = Settings::trust_of(environment, &args.policy).or_usage()?;
     let store = module_store(environment).or_unavailable()?;
-    let access = RegistryAccess::new(context, &args.registry);
+    let access = RegistryAccess::new(context, &args.registry, &args.policy);
     let judge = ModuleJudge { store: &store, trust: &trust };
     for reference in references(args, &lock)? {
         let new = judge.pull(&access, &reference)?;

@@ -278,9 +278,12 @@ impl<'a> TaskModules<'a> {
         let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
         let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
         let policy = resolved.admission.policy();
-        let mut needs = match &resolved.admission {
-            Admission::Admitted(_) => Vec::new(),
-            Admission::Refused { report, .. } => report.denials.clone(),
+        let (mut needs, objections) = match &resolved.admission {
+            Admission::Admitted(_) => (Vec::new(), Vec::new()),
+            Admission::Refused { report, .. } if !report.objections.is_empty() => {
+                (Vec::new(), report.objections.clone())
+            }
+            Admission::Refused { report, .. } => (report.denials.clone(), Vec::new()),
         };
         let kind = resolved.setup.module.detection().map_or("unknown kind", |found| found.kind.as_str());
         let is_component = kind == Kind::Component.as_str();
@@ -288,7 +291,7 @@ impl<'a> TaskModules<'a> {
         needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
         let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
         let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
-        let notes = found.deprecations.iter().cloned().chain(fallback).collect();
+        let notes = found.deprecations.iter().cloned().chain(fallback).chain(objections).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
         Ok(ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None })
     }

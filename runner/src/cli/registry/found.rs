@@ -27,6 +27,8 @@ use crate::cli::registry::progress::TransferBar;
 pub(crate) struct ReferenceLookup {
     lock: PathBuf,
     is_offline: bool,
+    /// Policy files of the command line, which can say not to ask registries.
+    policies: Vec<PathBuf>,
 }
 
 /// Returns whether the word for a module is a reference.
@@ -36,9 +38,10 @@ pub(crate) fn is_reference(module: &Path) -> bool {
 
 impl ReferenceLookup {
     /// Resolves the switches.
-    pub(crate) fn new(context: &Context, args: &LookupArgs) -> Self {
+    pub(crate) fn new(context: &Context, args: &LookupArgs, policies: &[PathBuf]) -> Self {
         let lock = args.lock.as_deref().unwrap_or_else(|| Path::new(LOCK_FILE));
-        Self { lock: context.environment.absolute(lock), is_offline: args.offline }
+        let lock = context.environment.absolute(lock);
+        Self { lock, is_offline: args.offline, policies: policies.to_vec() }
     }
 
     /// Returns the module that a reference names.
@@ -105,7 +108,10 @@ impl ReferenceLookup {
         if self.is_offline {
             bail!("`{reference}` is not in the store, and --offline says not to pull it");
         }
-        let access = RegistryAccess::new(context, &RegistryArgs::default());
+        let access = RegistryAccess::new(context, &RegistryArgs::default(), &self.policies);
+        if let Some(rule) = access.offline()? {
+            bail!("`{reference}` is not in the store, and {rule}, so that it is not pulled");
+        }
         let mut session = access.open(&reference.repository)?;
         let bar = TransferBar::new(&reference.to_string());
         let pull = Pull { store, reference, max_module: MAX_MODULE };

@@ -17,6 +17,7 @@ mod installation;
 mod judged;
 mod logins;
 mod progress;
+mod proxies;
 
 pub(crate) use self::access::RegistryAccess;
 pub(crate) use self::found::{ReferenceLookup, is_reference};

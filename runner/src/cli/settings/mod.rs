@@ -4,6 +4,7 @@
 pub(crate) mod exposure;
 mod files;
 mod grants;
+mod offline;
 mod python;
 mod sent_policy;
 mod switches;
@@ -20,6 +21,7 @@ use modbox_policy::{
 
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
+pub(crate) use self::offline::OfflineRule;
 pub(crate) use self::python::{interpreters, interpreters_folder, python};
 use self::sent_policy::SentPolicy;
 pub(crate) use self::trust::{ModuleIdentity, Trust, read_signature, signature_path};
@@ -40,6 +42,8 @@ pub(crate) struct Settings {
     /// The policy that a controller sent with the task.
     sent: Option<SentPolicy>,
     trust: Trust,
+    /// The first rule that no registry is asked.
+    pub(crate) offline: Option<OfflineRule>,
     switches: Rules,
     /// Whether no run gets the network.
     withholds_network: bool,
@@ -76,6 +80,7 @@ impl Settings {
             tasks: Vec::new(),
             sent: None,
             trust: Trust::default(),
+            offline: None,
             switches: Rules::default(),
             withholds_network: false,
         };
@@ -101,6 +106,7 @@ impl Settings {
         if let Some(file) = file {
             self.general.push(files::resolve_all(&self.environment, path, &file.rules, &source(path))?);
             self.trust.add(&self.environment, path, &file.trust)?;
+            self.offline = self.offline.take().or_else(|| OfflineRule::in_file(path, &file));
             let of_module = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
             self.modules.extend(file.modules.into_iter().map(of_module));
             let of_task = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
-use modbox_policy::{LimitName, MergedPolicy, Policy};
+use modbox_policy::{DEFAULT_SOURCE, LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
@@ -21,7 +21,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::output;
 use crate::cli::runner::runner;
-use crate::cli::settings::{ModuleIdentity, Settings};
+use crate::cli::settings::{ModuleIdentity, OfflineRule, Settings};
 use crate::cli::task_args::{ArgumentSource, task_args};
 
 /// Prints the policy in force, for all modules, for one, or for one run of it.
@@ -48,6 +48,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
     let interpreters = lookup.interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
     let listing = PolicyListing {
         files: &settings.files,
+        offline: settings.offline.as_ref(),
         module,
         effective,
         run,
@@ -77,11 +78,13 @@ fn examine(
     }
     let new = RunRequest::new(name, Arguments::Complete(task), &effective.policy, &effective.limits);
     let admission = runner.admit(module, &RunRequest { interpreters, ..new });
-    let missing = match &admission {
-        Admission::Admitted(_) => Vec::new(),
-        Admission::Refused { report, .. } => report.denials.clone(),
+    let (missing, objections) = match &admission {
+        Admission::Admitted(_) => (Vec::new(), Vec::new()),
+        // A grant that exceeds a ceiling is not a missing one.
+        Admission::Refused { report, .. } if !report.objections.is_empty() => (Vec::new(), report.objections.clone()),
+        Admission::Refused { report, .. } => (report.denials.clone(), Vec::new()),
     };
-    Ok(ExaminedRun { paths, policy: Some(admission.policy().clone()), missing })
+    Ok(ExaminedRun { paths, policy: Some(admission.policy().clone()), missing, objections })
 }
 
 /// What is known of a run of the module with the given arguments.
@@ -93,10 +96,14 @@ struct ExaminedRun {
     policy: Option<Policy>,
     /// Grants that the run needs but lacks.
     missing: Vec<Denial>,
+    /// Why the trust rules do not let the run start.
+    objections: Vec<String>,
 }
 
 struct PolicyListing<'a> {
     files: &'a [(PathBuf, bool)],
+    /// The rule that no registry is asked.
+    offline: Option<&'a OfflineRule>,
     module: Option<(String, String)>,
     effective: MergedPolicy,
     /// Paths of the interpreters that replace others.
@@ -149,6 +156,10 @@ impl PolicyListing<'_> {
         let policy = &effective.policy;
         let designated = setting(policy.designated().as_str(), &effective.designated_by);
         let by_results = setting(policy.designated_by_results().as_str(), &effective.designated_by_results_by);
+        let offline_by =
+            self.offline.map_or_else(|| DEFAULT_SOURCE.to_owned(), |rule| format!("policy file {}", rule.place()));
+        let offline: Value =
+            [("value", Value::from(self.offline.is_some())), ("source", offline_by.as_str().into())].into();
         [
             ("files", self.files.iter().map(file).collect::<Vec<_>>().into()),
             ("module", module.into()),
@@ -160,10 +171,12 @@ impl PolicyListing<'_> {
             ("python_modules", setting(policy.python_rule().as_str(), &effective.python_modules_by)),
             ("accept_policy", setting(effective.accept_policy.as_str(), &effective.accept_policy_by)),
             ("audit_in_results", effective.audit_in_results.into()),
+            ("offline", offline),
             ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
             ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
+            ("objections", self.run.objections.iter().map(String::as_str).collect::<Vec<_>>().into()),
             ("native_base", base::paths().collect::<Vec<_>>().into()),
             ("native_control_groups", control_groups().into_iter().map(Value::from).collect::<Vec<_>>().into()),
             ("limits", Value::Dict(limits)),
@@ -196,6 +209,9 @@ impl PolicyListing<'_> {
         if effective.audit_in_results {
             text += "audit-in-results: true\n";
         }
+        if let Some(rule) = self.offline {
+            let _ = writeln!(text, "offline: true (policy file {})", rule.place());
+        }
         if let Some(user) = policy.user() {
             let _ = writeln!(text, "user: {} (--become-user)", user.name);
         }
@@ -213,6 +229,12 @@ impl PolicyListing<'_> {
         }
         for Denial { capability, subject, allow, .. } in missing {
             let _ = writeln!(text, "  {capability} {subject}: {allow}");
+        }
+        if !self.run.objections.is_empty() {
+            text += "the trust rules refuse the run:\n";
+        }
+        for objection in &self.run.objections {
+            let _ = writeln!(text, "  {objection}");
         }
         if !paths.is_empty() {
             text += "paths in arguments:\n";
