@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::support::{fixture, oracle, own_example, sample};
 
-/// Number of expressions for each filter and test: the least that is enough, and all.
-const CASES: (usize, usize) = (6, 2000);
+/// Number of expressions for each filter and test: the least that meets each rule, and all.
+const CASES: (usize, usize) = (16, 2000);
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
