@@ -359,7 +359,7 @@ fn a_reader_that_went_away_ends_the_batch() {
 
 #[test]
 fn an_input_that_is_quicker_than_the_workers_is_not_read_whole() {
-    const JOBS: u64 = 10_000;
+    const JOBS: u64 = 3_000;
     const AHEAD: u64 = 4 << 20;
     let dir = TestDir::new();
     let job = json!({"id": 1, "module": small_module(&dir, "small.wasm"), "args": {"padding": "x".repeat(4000)}});

@@ -18,7 +18,7 @@ const SLACK: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Number of damaged modules: in a sample, and of all.
-const MUTATIONS: (usize, usize) = (200, 10_000);
+const MUTATIONS: (usize, usize) = (80, 10_000);
 
 /// One function with many locals and many empty loops, which is valid, small, and takes a compiler time and memory that
 /// grow faster than it: with 45000 loops it has 137 kB and takes twenty seconds and a gigabyte.

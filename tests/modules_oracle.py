@@ -359,8 +359,9 @@ def play(options, scratch, module, all_arguments, check_mode):
         tasks.append({**task, "vars": arguments.get("variables", {})})
     registered = os.path.join(scratch, "registered.json")
     names = ", ".join(f"task_{number}" for number in range(len(tasks)))
-    save = {"content": "{{ [%s] | to_json }}" % names, "dest": registered}
-    tasks.append({"ansible.builtin.copy": save, "check_mode": False})
+    tasks.append({"keep": {"content": "{{ [%s] | to_json }}" % names, "dest": registered}})
+    os.makedirs(os.path.join(scratch, "action_plugins"), exist_ok=True)
+    shutil.copy(os.path.join(ORACLE, "keep.py"), os.path.join(scratch, "action_plugins"))
     playbook = os.path.join(scratch, "play.yml")
     with open(playbook, "w") as file:
         json.dump([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}], file)

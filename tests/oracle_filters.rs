@@ -4,10 +4,10 @@
 
 use std::process::Command;
 
-use crate::support::{fixture, oracle, own_example, sample};
+use crate::support::{example_program, fixture, oracle, sample};
 
-/// Number of expressions for each filter and test: the least that is enough, and all.
-const CASES: (usize, usize) = (6, 2000);
+/// Number of expressions for each filter and test: the least that meets each rule, and all.
+const CASES: (usize, usize) = (16, 2000);
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were compared, and with which seed, is the result")]
@@ -17,7 +17,7 @@ fn filters_do_what_those_of_ansible_core_do() {
         .args(["-W", "ignore"])
         .arg(fixture("oracle/filters/compare.py"))
         .args(["--seed", &seed.to_string(), "--cases", &cases.to_string()])
-        .arg(own_example("modbox-jinja", "evaluate"))
+        .arg(example_program("evaluate"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .expect("Python starts");

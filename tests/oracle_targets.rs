@@ -140,7 +140,7 @@ fn check(target: &str, grants: Grants) {
 
 fn by_ansible(target: &str) -> (Played, String) {
     let dir = place(target);
-    let mut playbook = oracle::ansible(&dir, "playbook");
+    let mut playbook = oracle::forking_playbook_in(&oracle::python(), &dir);
     playbook.env("OUTPUT_DIR", dir.join("out"));
     run(playbook, &dir)
 }

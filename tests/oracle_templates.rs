@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::support::{TestDir, fixture, oracle, own_example, sample};
+use crate::support::{TestDir, example_program, fixture, oracle, sample};
 
 /// Number of generated cases: as many as take half a minute, and of all.
 const CASES: (usize, usize) = (300, 50_000);
@@ -18,7 +18,7 @@ fn templates_are_evaluated_as_ansible_core_does() {
         .args(["-W", "ignore"])
         .arg(fixture("oracle/templates/compare.py"))
         .args(["--seed", &seed.to_string(), "--cases", &cases.to_string()])
-        .arg(own_example("modbox-template", "template"))
+        .arg(example_program("template"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("HOME", dir.path())
         .current_dir(dir.path())

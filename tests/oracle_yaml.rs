@@ -23,7 +23,7 @@ fn yaml_is_read_as_ansible_core_reads_it() {
         .args(["--seed", &seed.to_string(), "--generated", &generated.to_string(), "--damaged", &damaged.to_string()])
         .arg("--archive")
         .arg(oracle::sources())
-        .arg(example_program("modbox-yaml", "load"))
+        .arg(example_program("load"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .current_dir(dir.path())
         .output()

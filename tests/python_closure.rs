@@ -12,10 +12,10 @@ use crate::support::sample::{Random, cases, sample};
 use crate::support::{Modbox, TestDir, fixture, oracle};
 
 /// Number of modules in a sample: of the seventy of a current release, and of the three thousand of 2.9.
-const MODULES: usize = 24;
+const MODULES: usize = 12;
 
 /// Number of modules with made imports, in an ordinary run and in a whole one.
-const MADE: (usize, usize) = (24, 200);
+const MADE: (usize, usize) = (16, 200);
 
 /// Files whose content differs between the two sides.
 const OWN_WORDS: [&str; 2] = ["ansible/__init__.py", "ansible/module_utils/__init__.py"];

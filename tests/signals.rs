@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -49,15 +50,21 @@ fn native(dir: &TestDir) -> Running {
     running
 }
 
-/// Starts a run that compiles for many seconds, and waits until it compiles.
-fn compiling(dir: &TestDir) -> Running {
+/// A module that compiles for many seconds. Its text takes seconds to read, so it is read once.
+static LARGE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     // A result of each instruction is used by the next, in few but long functions.
     let body = "local.get 0 i64.const 3 i64.mul local.get 1 i64.xor i64.popcnt local.set 1 \
                 local.get 1 i64.const 7 i64.rem_s local.get 0 i64.add local.set 0 "
         .repeat(4000);
     let functions: String =
         (0..60).map(|_| format!("(func (param i64 i64) (result i64) {body} local.get 0)")).collect();
-    let module = core_module(dir, "large.wasm", &format!(r#"{functions} (func (export "_start"))"#));
+    let dir = TestDir::new();
+    fs::read(core_module(&dir, "large.wasm", &format!(r#"{functions} (func (export "_start"))"#))).unwrap()
+});
+
+/// Starts a run that compiles for many seconds, and waits until it compiles.
+fn compiling(dir: &TestDir) -> Running {
+    let module = dir.write("large.wasm", &*LARGE);
     let running = Modbox::run_module(dir, module).own_cache(dir).patience(PATIENCE).spawn();
     // A run locks the cache entry before it compiles.
     let cache = dir.join("home/.cache/modbox");

@@ -11,7 +11,7 @@ use std::{fs, io};
 use serde_json::Value;
 
 use crate::install::{Prepared, locked, tool};
-use crate::{TestDir, fixture, oracle, repository, temporary};
+use crate::{TestDir, fixture, oracle, profile, repository, temporary};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -64,35 +64,28 @@ fn alike(name: &str) -> Vec<String> {
 
 /// Builds modbox's own modules as native programs, as Ansible runs them, and returns their folder.
 pub fn native_modules(names: &[&str]) -> PathBuf {
-    native_programs(&names.iter().map(|name| format!("--package=modbox-module-{name}")).collect::<Vec<_>>())
+    // With an example, dependencies have the features that tests ask for, with which they are built.
+    native_programs(names.iter().map(|name| format!("--bin={name}")).chain(["--example=load".to_owned()]))
 }
 
 /// Builds an example program of one of modbox's packages, and returns its path.
-pub fn example_program(package: &str, name: &str) -> PathBuf {
-    native_programs(&[format!("--package={package}"), format!("--example={name}")]).join("examples").join(name)
+pub fn example_program(name: &str) -> PathBuf {
+    native_programs([format!("--example={name}")]).join("examples").join(name)
 }
 
-/// Builds programs for this machine, and returns the folder of the profile.
-fn native_programs(options: &[String]) -> PathBuf {
-    let dir = locked("native-programs", |dir| {
-        let mut cargo = cargo();
-        // This profile checks for integer overflow, and compiles quickly.
-        cargo.args(["build", "--locked", "--profile=dev", "--target-dir"]).arg(dir).current_dir(repository());
-        tool(cargo.args(options), BUILD).map(drop)
-    });
-    dir.unwrap_or_else(|error| panic!("{error}")).join("debug")
-}
-
-/// Builds an example of a package beside the running test, with the dependencies that the test has. Returns its path.
-pub fn own_example(package: &str, name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    let profile = test.ancestors().nth(2).expect("a test lies in the target directory");
+/// Builds programs for this machine beside the running test, and returns their folder.
+fn native_programs(targets: impl IntoIterator<Item = String>) -> PathBuf {
+    let profile = profile();
     let target = profile.parent().expect("a profile lies in the target directory");
     let mut cargo = cargo();
-    cargo.args(["build", "--locked", "--release", "--target-dir"]).arg(target).current_dir(repository());
-    cargo.args(["--package", package, "--example", name]);
+    cargo.args(["build", "--locked", "--target-dir"]).arg(target).current_dir(repository());
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    // The packages that `cargo test` builds have the features that it built their dependencies with.
+    cargo.args(["--workspace", "--exclude=test-guests"]).args(targets);
     tool(&mut cargo, BUILD).unwrap_or_else(|error| panic!("{error}"));
-    profile.join("examples").join(name)
+    profile
 }
 
 /// Builds the programs of packages for WebAssembly, and returns the folder `folder` with them. Packages of several folders
@@ -147,7 +140,7 @@ fn ensure_target() -> Result<(), String> {
 /// is built.
 fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_REGISTR", "CARGO_HTTP_", "CARGO_TERM_"];
+    let kept = ["CARGO_HOME", "CARGO_INCREMENTAL", "CARGO_NET_", "CARGO_REGISTR", "CARGO_HTTP_", "CARGO_TERM_"];
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     for name in environment.keys() {
         let text = name.to_string_lossy();

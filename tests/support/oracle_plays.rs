@@ -1,14 +1,15 @@
 //! Plays by the real ansible-core, and the results that it registers.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::TestDir;
 use crate::install::tool;
 use crate::oracle::ansible;
+use crate::{TestDir, fixture};
 
 /// Time limit for a play. One of seventy tasks takes half a minute, and many times that on a busy machine.
 const PLAY: Duration = Duration::from_secs(600);
@@ -38,15 +39,21 @@ pub fn play_by(mut playbook: Command, dir: &TestDir, tasks: &[Value], options: &
         task
     };
     let mut all: Vec<Value> = tasks.iter().enumerate().map(named).collect();
-    // One task writes all results, since it takes longer than most of the tested tasks.
     let names: Vec<String> = (0..tasks.len()).map(|index| format!("task_{index}")).collect();
-    let content = format!("{{{{ [{}] | to_json }}}}", names.join(", "));
     let registered = dir.join("registered");
-    all.push(json!({"ansible.builtin.copy": {"content": content, "dest": registered}, "check_mode": false}));
+    let _ = fs::remove_file(&registered);
+    all.push(keep(dir, &names.join(", "), &registered));
     let play = json!([{"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": all}]);
     let file = dir.write("play.yml", play.to_string());
     let output = tool(playbook.args(options).arg(file), PLAY).unwrap_or_else(|output| output);
     fs::read_to_string(&registered).unwrap_or_else(|error| panic!("nothing was registered: {error}\n{output}"))
+}
+
+/// Returns a task that writes a list into a file. Puts the plugin for it beside the play.
+fn keep(dir: &TestDir, items: &str, file: &Path) -> Value {
+    let plugin = fs::read(fixture("oracle/keep.py")).expect("the repository has it");
+    dir.write("action_plugins/keep.py", plugin);
+    json!({"keep": {"content": format!("{{{{ [{items}] | to_json }}}}"), "dest": file}})
 }
 
 /// Runs tasks on the hosts of an inventory, which are named with their variables. Returns the registered results of each
@@ -69,7 +76,7 @@ pub fn play_on(mut playbook: Command, dir: &TestDir, hosts: &Map<String, Value>,
     let results: Vec<String> = (0..tasks.len()).map(of_task).collect();
     let registered = dir.join("registered");
     let _ = fs::remove_file(&registered);
-    let write = json!({"ansible.builtin.copy": {"content": format!("{{{{ [{}] | to_json }}}}", results.join(", ")), "dest": registered}});
+    let write = keep(dir, &results.join(", "), &registered);
     let play = json!([
         {"hosts": "all", "gather_facts": false, "tasks": tasks},
         {"hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": [write]},

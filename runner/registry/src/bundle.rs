@@ -354,7 +354,8 @@ mod tests {
     fn no_damage_is_loaded() {
         let (bytes, module) = bundle();
         let original = Digest::of(b"\0asm content");
-        for at in 0..bytes.len() {
+        // Most of an archive is zeros that fill its blocks; a part of those will do.
+        for at in (0..bytes.len()).filter(|at| bytes[*at] != 0 || at % 16 == 0) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
             let (_dir, store) = store();

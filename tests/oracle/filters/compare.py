@@ -4,7 +4,7 @@
     VENV/bin/python tests/oracle/filters/compare.py [--seed N] [--cases N] [--only NAME] PROGRAM [ARG…]
 
 PROGRAM answers questions, one JSON object a line: `{"expression", "variables"}` or `{"template", "variables"}`, with `{"value"}` or
-`{"error"}`. `cases.py` has the expressions. Every filter and test gets at least 50, or all that its table has. Each difference is printed; the exit status is 1 if there is one.
+`{"error"}`. `cases.py` has the expressions. Every filter and test gets N, each argument of its table at least once, and values of other types. Each difference is printed; the exit status is 1 if there is one.
 
 What is compared: the value, the types of all values in it, the order of keys, and whether there is an error. The texts of errors are not
 compared: many of them are Python's. The exceptions are in `PERMITTED`, each as narrow as it can be, with its reason.
@@ -32,7 +32,7 @@ from ansible.utils.display import Display
 
 import cases
 
-LEAST = 50
+LEAST = 16
 
 # Expression, as a regular expression; and the reason why its answer may differ. `same` decides on the two answers if it is given.
 PERMITTED = [
@@ -90,11 +90,13 @@ def questions(table, name, form, wanted, chance):
     """Some or all expressions of a filter or test."""
     inputs, arguments = table
     pairs = [(value, text) for value in inputs for text in arguments]
+    each = [(chance.choice(inputs), text) for text in arguments]
     extra = [(value, text) for value in cases.EXTRA for text in (arguments if len(arguments) < 6 else chance.sample(arguments, 6))]
     chance.shuffle(pairs)
     chance.shuffle(extra)
     most = max(wanted, LEAST)
-    for value, text in pairs[:most] + extra[: max(most // 3, 15)]:
+    taken = pairs if most >= len(pairs) else each + pairs[: max(most - len(each), 0)]
+    for value, text in taken + extra[: max(most // 3, 6)]:
         call = f"({text})" if text else ""
         yield {"name": name, "expression": form.format(name=name, call=call), "variables": {"v": value}}
 
