@@ -54,7 +54,10 @@ fn an_interpreter_is_installed_listed_and_removed() {
         said.contains("  ansible-core 2.19.1  CPython 3.14.0  ") && said.contains("is installed; it took"),
         "{said}"
     );
-    assert!(list().contains("ansible-core 2.19.1"), "{}", list());
+    assert!(list().contains("ansible-core 2.19.1") && !list().contains("stale"), "{}", list());
+    dir.write("venv/lib/python3.9/site-packages/ansible/module_utils/new.py", "");
+    assert!(list().contains("stale: `modbox python install`"), "{}", list());
+    fs::remove_file(dir.join("venv/lib/python3.9/site-packages/ansible/module_utils/new.py")).unwrap();
     let again = install(&dir, &python, "exit 1").run().exits_with(3);
     assert!(
         again.stderr_text().contains("failed to build"),

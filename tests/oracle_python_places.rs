@@ -104,6 +104,15 @@ fn a_place_is_chosen_before_the_start_and_the_reason_is_told() {
     assert!(report["python"]["reason"].as_str().unwrap().contains("`run_command`"), "{report}");
     let report = run("commands", &commands, &["--allow-run", "true"]).json();
     assert_eq!(report["python"]["place"], "wasm", "{report}");
+    for (words, reason) in [
+        (["--min-confinement", "3"], "level 3"),
+        (["--max-memory", "32MiB"], "the interpreter needs 48.0 MiB"),
+        (["--interpreter", INSTALLED.python.to_str().unwrap()], "was given the interpreter"),
+    ] {
+        let report = run("plain", &plain, &words).json();
+        assert!(report["python"]["reason"].as_str().unwrap().contains(reason), "{report}");
+        assert_eq!(report["python"]["place"], "native", "{report}");
+    }
     let library = plain.replace("import os, sys", "import os, sys, apt");
     let denied = run("library", &library, &["--python", "wasm"]).exits_with(4);
     let message = denied.json()["result"]["msg"].as_str().unwrap().to_owned();

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use bytesize::ByteSize;
 use modbox_contract::Dict;
 use modbox_kinds::{PythonForm, PythonSource, PythonStart};
 use modbox_policy::{Access, Policy, PythonPlace};
 use modbox_scratch::{DirPurpose, RunDir};
-use modbox_vocabulary::{Exit, Invocation, Limits, Outcome, Program, WasmFormat, WasmProgram};
+use modbox_vocabulary::{Exit, Invocation, Limits, Outcome, Program, WasmFormat, WasmProgram, error_chain};
 
 use crate::app::error::RunError;
 use crate::app::execute_guest::GuestRun;
@@ -26,6 +27,12 @@ use crate::app::stopped;
 
 /// Names of any Python 3, as a module's `#!` line has them.
 const ANY_PYTHON: [&str; 2] = ["python3", "/usr/bin/python3"];
+
+/// Memory that an interpreter needs with a small module; 34 MiB of it are what was imported when it was built.
+const LEAST_MEMORY: u64 = 48 << 20;
+
+/// Highest level of confinement that the kernel gives a guest: it is in no namespaces.
+const HIGHEST_OF_GUESTS: u8 = 2;
 
 /// Largest code of a module and its imports.
 const MAX_CODE: u64 = 64 << 20;
@@ -51,11 +58,14 @@ impl Runner {
             let is_told = !self.sandbox_pythons().is_empty();
             return Ok(Placement::Native(is_told.then(|| native("the policy says `native`".to_owned()))));
         }
-        let reason = match self.place_in_sandbox(module, request, place)? {
-            Ok((guest, reason)) => {
+        let reason = match self.place_in_sandbox(module, request, place) {
+            Ok(Ok((guest, reason))) => {
                 return Ok(Placement::Guest(Arc::new(guest), PythonRun { place: GUEST, reason, needs: None }));
             }
-            Err(reason) => reason,
+            Ok(Err(reason)) => reason,
+            Err(error) if place == PythonPlace::Wasm => return Err(error),
+            // A native run tells what is wrong with the module itself.
+            Err(error) => format!("was not prepared for the sandbox: {}", error_chain(&error)),
         };
         tracing::debug!(reason, "the module does not suit the interpreter in the sandbox");
         match place {
@@ -79,8 +89,8 @@ impl Runner {
         if request.scrutiny == Scrutiny::Observed {
             return Ok(Err("is observed, which is for native runs".to_owned()));
         }
-        if request.policy.user().is_some() {
-            return Ok(Err("runs as another user".to_owned()));
+        if let Some(reason) = beyond_guests(request) {
+            return Ok(Err(reason));
         }
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
         if let Some(reason) = named_interpreter(&source, place) {
@@ -100,6 +110,7 @@ impl Runner {
                 is_careful: place == PythonPlace::Auto,
                 may_run_commands: request.policy.allows_commands(),
                 digest: module.digest(),
+                shown: self.path_in_tracebacks(module),
             };
             match assembler.guest(subject, module.received.as_ref(), &choice)? {
                 Verdict::Lacks(reason) => first = first.or(Some(reason)),
@@ -114,6 +125,14 @@ impl Runner {
             }
         }
         Ok(Err(first.unwrap_or_else(|| "needs an interpreter, and none that is installed can be read".to_owned())))
+    }
+
+    /// Returns the absolute path of a module's file, or the path in its payload of a module that has no file.
+    fn path_in_tracebacks(&self, module: &Module) -> String {
+        match module.is_received() {
+            true => module.shown_path().display().to_string(),
+            false => self.config.directory.join(module.path()).display().to_string(),
+        }
     }
 
     fn guest_of(
@@ -196,6 +215,26 @@ fn why_not_compiled(outcome: &Outcome) -> String {
         (None, _, Some(last)) => last.to_owned(),
         (None, _, None) => "it printed nothing".to_owned(),
     }
+}
+
+/// Returns what a request asks for that no interpreter of the sandbox gives.
+fn beyond_guests(request: &RunRequest<'_>) -> Option<String> {
+    if request.policy.user().is_some() {
+        return Some("runs as another user".to_owned());
+    }
+    let least = request.policy.least_confinement().map_or(0, |least| least.level);
+    if least > HIGHEST_OF_GUESTS {
+        return Some(format!(
+            "must be confined at level {least}, and the kernel confines guests at level {HIGHEST_OF_GUESTS}"
+        ));
+    }
+    (request.limits.max_memory < LEAST_MEMORY).then(|| {
+        let limit = ByteSize(request.limits.max_memory).display().iec();
+        format!(
+            "has a limit of memory of {limit}, and the interpreter needs {}",
+            ByteSize(LEAST_MEMORY).display().iec()
+        )
+    })
 }
 
 /// Returns why a module's interpreter is not one of the sandbox.

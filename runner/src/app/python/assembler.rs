@@ -61,12 +61,12 @@ impl<'a> Assembler<'a> {
         if let Some(payload) = received {
             let native = self.choose_interpreter(subject).ok();
             let folders = native.map(|native| native.facts.folders).unwrap_or_default();
-            return guest::judge(self.cache(), subject, (Assembly::received(&self.context, payload), &folders), choice);
+            return guest::judge(self.cache(), (Assembly::received(&self.context, payload), &folders), choice);
         }
         let (interpreter, install) = self.choose_for_other(subject)?;
         let folders = interpreter.as_ref().map(|native| native.facts.folders.clone()).unwrap_or_default();
         let assembly = Assembly::new(&self.context, subject, &install, interpreter.as_ref());
-        guest::judge(self.cache(), subject, (assembly, &folders), choice)
+        guest::judge(self.cache(), (assembly, &folders), choice)
     }
 
     /// Keeps the code of a module for an interpreter of the sandbox.

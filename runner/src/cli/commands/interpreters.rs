@@ -171,10 +171,18 @@ fn list(interpreters: &Interpreters) -> Result<ExitStatus, Failure> {
         let age = now.duration_since(interpreter.used).unwrap_or_default();
         let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
         let ansible = interpreter.facts.ansible.display();
-        let used = format!("{}  used {age} ago  {ansible}", line(&interpreter));
+        let stale =
+            if is_stale(&interpreter) { "  stale: `modbox python install` makes one of its present files" } else { "" };
+        let used = format!("{}  used {age} ago  {ansible}{stale}", line(&interpreter));
         output::print_name(&used).or_internal()?;
     }
     Ok(ExitStatus::Success)
+}
+
+/// Returns whether the files of ansible-core are not those that the interpreter was made from.
+fn is_stale(interpreter: &InstalledInterpreter) -> bool {
+    let now = InterpreterContents::digests(&interpreter.facts.ansible).ok();
+    interpreter.contents().map(|contents| contents.files) != now
 }
 
 fn remove(interpreters: &Interpreters, named: &[String], all: bool) -> Result<ExitStatus, Failure> {

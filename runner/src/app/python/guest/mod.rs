@@ -30,7 +30,6 @@ use self::suitability::{Suitability, module_name};
 use crate::app::python::assembly::Assembly;
 use crate::app::python::cache::{CODE, Cache, NEEDED, SUITABILITY};
 use crate::app::python::config::PythonConfig;
-use crate::app::python::context::ModuleSource;
 use crate::app::python::error::PythonError;
 use crate::app::python::interpreters::InstalledInterpreter;
 
@@ -39,6 +38,9 @@ const NEEDS: &[u8] = b"modbox-python: needs ";
 
 /// Longest name in such a line.
 const MAX_NEED: usize = 100;
+
+/// Version of the rules by which it is decided whether a module suits an interpreter. Another one makes old decisions void.
+const RULES: &str = "1";
 
 /// Characters of an interpreter's key in the keys of the cache.
 const SHORT_KEY: usize = 16;
@@ -78,18 +80,19 @@ pub(in crate::app) struct GuestChoice<'a> {
     pub(in crate::app) may_run_commands: bool,
     /// SHA-256 of the module.
     pub(in crate::app) digest: &'a str,
+    /// Path of the module in tracebacks.
+    pub(in crate::app) shown: String,
 }
 
 /// Judges whether a module can run in an interpreter of the sandbox. `folders` are those in which native Python looks for
 /// modules.
 pub(in crate::app::python) fn judge(
     cache: Option<&Cache>,
-    subject: ModuleSource<'_>,
     (mut assembly, folders): (Assembly<'_>, &[PathBuf]),
     choice: &GuestChoice<'_>,
 ) -> Result<Verdict, PythonError> {
     let short = choice.interpreter.key.get(..SHORT_KEY).unwrap_or(&choice.interpreter.key);
-    let key = format!("{}-{short}", assembly.digest()?);
+    let key = key_of(&[RULES, &assembly.digest()?, short]);
     let suitability = match cache.and_then(|cache| cache.get::<Suitability>(SUITABILITY, &key)) {
         Some(known) => known,
         None => {
@@ -119,16 +122,18 @@ pub(in crate::app::python) fn judge(
             return Ok(Verdict::Lacks(format!("needed `{needed}` before, which the sandbox does not have")));
         }
     }
-    let code: Option<Arc<[u8]>> = cache.and_then(|cache| cache.read(CODE, &key)).map(Into::into);
+    // The code has the path of the module in it.
+    let code_key = key_of(&[&key, &choice.shown]);
+    let code: Option<Arc<[u8]>> = cache.and_then(|cache| cache.read(CODE, &code_key)).map(Into::into);
     let mut sources = Vec::new();
     if code.is_none() {
         let files = &assembly.payload()?.files;
         let handed = suitability.handed.iter();
         sources.extend(handed.filter_map(|path| Some((path.clone(), Arc::clone(files.get(path)?)))));
     }
-    let (name, shown) = (assembly.module().to_string(), subject.path.display().to_string());
+    let (name, shown) = (assembly.module().to_string(), choice.shown.clone());
     let unknown_args = assembly.unknown_args()?;
-    Ok(Verdict::Suits(Box::new(GuestModule { name, shown, unknown_args, code_key: key, code, sources })))
+    Ok(Verdict::Suits(Box::new(GuestModule { name, shown, unknown_args, code_key, code, sources })))
 }
 
 /// Keeps the code of a module.
@@ -202,15 +207,16 @@ pub(in crate::app) fn remember_need(
 ) {
     let short = interpreter.key.get(..SHORT_KEY).unwrap_or(&interpreter.key);
     let cache = config.cache.as_deref().and_then(|dir| Cache::open(dir, cleanup));
-    cache.iter().for_each(|cache| cache.write(NEEDED, &need_key(digest, short), need.as_bytes()));
+    cache.iter().for_each(|cache| cache.write(NEEDED, &key_of(&[digest, short]), need.as_bytes()));
 }
 
 fn needed_before(cache: &Cache, digest: &str, interpreter: &str) -> Option<String> {
-    String::from_utf8(cache.read(NEEDED, &need_key(digest, interpreter))?).ok()
+    String::from_utf8(cache.read(NEEDED, &key_of(&[digest, interpreter]))?).ok()
 }
 
-fn need_key(digest: &str, interpreter: &str) -> String {
-    Sha256::digest(format!("{digest}-{interpreter}")).iter().map(|byte| format!("{byte:02x}")).collect()
+/// Returns the key of an entry of the cache that depends on these.
+fn key_of(parts: &[&str]) -> String {
+    Sha256::digest(parts.join("\0")).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
