@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ipnet::IpNet;
 
 use crate::credentials::Secret;
 
@@ -116,8 +117,8 @@ fn matches(entry: &str, host: &str, port: u16) -> bool {
     if entry == "*" {
         return true;
     }
-    if let (Some((network, bits)), Ok(address)) = (entry.split_once('/'), host.parse::<IpAddr>()) {
-        return bits.parse().is_ok_and(|bits| is_in(address, network, bits));
+    if let (Ok(network), Ok(address)) = (entry.parse::<IpNet>(), host.parse::<IpAddr>()) {
+        return network.contains(&address);
     }
     let (name, wanted) = if entry.parse::<IpAddr>().is_ok() { (entry, None) } else { split_port(entry) };
     if wanted.is_some_and(|wanted| wanted != port.to_string()) {
@@ -133,21 +134,6 @@ fn matches(entry: &str, host: &str, port: u16) -> bool {
     match name.strip_prefix('.') {
         Some(domain) => below(domain),
         None => host == name || below(name),
-    }
-}
-
-/// Returns whether an address is in a network, by its first bits.
-fn is_in(address: IpAddr, network: &str, bits: u32) -> bool {
-    match (address, network.parse()) {
-        (IpAddr::V4(address), Ok(IpAddr::V4(network))) if bits <= 32 => {
-            let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
-            (address.to_bits() ^ network.to_bits()) & mask == 0
-        }
-        (IpAddr::V6(address), Ok(IpAddr::V6(network))) if bits <= 128 => {
-            let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
-            (address.to_bits() ^ network.to_bits()) & mask == 0
-        }
-        _ => false,
     }
 }
 
