@@ -4,7 +4,7 @@ use std::path::Path;
 
 use modbox_contract::Dict;
 use modbox_python_json::Value;
-use rustix::process::{getegid, geteuid, getgroups, getpid, getppid};
+use rustix::process::{getegid, geteuid, getgroups, getppid};
 
 use crate::app::python::disk::read_bounded;
 
@@ -14,22 +14,21 @@ const NAMES: &str = "/proc/sys/kernel";
 /// Longest name, in bytes.
 const MAX_NAME: u64 = 256;
 
-/// Returns the facts, in the form of the interpreter's start file.
+/// Returns the facts, in the form of the interpreter's start file. There is no number of a process among them: modules
+/// make names unique with it, and modbox has the same one in all jobs of a batch, so that the interpreter draws one.
 pub(super) fn host_facts() -> Dict {
     let name = |file: &str| {
         let read = read_bounded(&Path::new(NAMES).join(file), MAX_NAME).unwrap_or_default();
         Value::from(String::from_utf8_lossy(&read).trim_end().to_owned())
     };
     let number = |number: u32| Value::from(i64::from(number));
-    let process = |pid: Option<rustix::process::Pid>| Value::from(pid.map_or(0, |pid| i64::from(pid.as_raw_pid())));
     let groups = getgroups().unwrap_or_default().into_iter().map(|group| number(group.as_raw())).collect::<Vec<_>>();
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let facts: [(&str, Value); 11] = [
+    let facts: [(&str, Value); 10] = [
         ("uid", number(geteuid().as_raw())),
         ("gid", number(getegid().as_raw())),
         ("groups", groups.into()),
-        ("parent", process(getppid())),
-        ("pid", process(Some(getpid()))),
+        ("parent", getppid().map_or(0, |parent| i64::from(parent.as_raw_pid())).into()),
         ("processors", i64::try_from(processors).unwrap_or(1).into()),
         ("system", name("ostype")),
         ("node", name("hostname")),
