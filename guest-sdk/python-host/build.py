@@ -100,7 +100,7 @@ def main():
     componentize = [options.componentize]
     if options.componentize_package is not None:
         componentize = [sys.executable, "-I", "-c", FROM_PACKAGE, options.componentize_package]
-    # Beside the component: whoever removes that folder after an interruption removes this one, too.
+    # The folder lies beside the component, so that an interrupted installation, which removes its own folder, removes it.
     with tempfile.TemporaryDirectory(prefix=".work-", dir=os.path.dirname(os.path.abspath(options.out))) as work:
         try:
             release = build(options.ansible, options.wit, options.out, componentize, work)

@@ -90,13 +90,13 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     policy.set_designated(designated);
     let (by_results, designated_by_results_by) = strictest(sources, "--strict", |rules| rules.designated_by_results);
     policy.set_designated_by_results(by_results);
-    let (check, check_by) = greatest(sources, |rules| rules.check);
+    let (check, check_by) = greatest(sources, "", |rules| rules.check);
     policy.set_check_rule(check);
-    let (python, python_by) = greatest(sources, |rules| rules.python);
+    let (python, python_by) = greatest(sources, "--python", |rules| rules.python);
     policy.set_python_place(python);
-    let (python_modules, python_modules_by) = greatest(sources, |rules| rules.python_modules);
+    let (python_modules, python_modules_by) = greatest(sources, "", |rules| rules.python_modules);
     policy.set_python_rule(python_modules);
-    let (accept_policy, accept_policy_by) = greatest(sources, |rules| rules.accept_policy);
+    let (accept_policy, accept_policy_by) = greatest(sources, "", |rules| rules.accept_policy);
     let audit_in_results = sources.iter().any(|rules| rules.audit_in_results == Some(true));
     let mut limits = Limits::default();
     let mut limits_by = Vec::new();
@@ -126,9 +126,13 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     })
 }
 
-/// Returns the greatest value of a rule, and its source. The only one that the command line has is `--python`.
-fn greatest<R: Copy + Ord + Default>(sources: &[Rules], value: impl Fn(&Rules) -> Option<R>) -> (R, String) {
-    let by = |rules: &Rules| if rules.source.is_empty() { "--python".to_owned() } else { rules.source.clone() };
+/// Returns the greatest value of a rule, and its source. `switch` is the one of the command line, if it has one.
+fn greatest<R: Copy + Ord + Default>(
+    sources: &[Rules],
+    switch: &str,
+    value: impl Fn(&Rules) -> Option<R>,
+) -> (R, String) {
+    let by = |rules: &Rules| if rules.source.is_empty() { switch.to_owned() } else { rules.source.clone() };
     let rules = sources.iter().filter_map(|rules| Some((value(rules)?, by(rules))));
     // The first of equal rules, because it is the source that asked for it.
     rules.rev().max_by_key(|(rule, _)| *rule).unwrap_or_else(|| (R::default(), DEFAULT_SOURCE.to_owned()))
