@@ -4,6 +4,8 @@
 //! `oracle/python_places/compare.py` says how that is compared, and `cases.py` there what is run. Hostile modules find no
 //! more there than any component.
 
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -165,25 +167,34 @@ fn a_hostile_module_finds_nothing_and_ends_at_its_limits() {
     let dir = &INSTALLED.dir;
     let secret = dir.write("secret", "canary");
     let path = format!("path={}", secret.display());
-    let statements = "    import gc, ctypes, socket\n    texts = [str(item) for item in gc.get_objects() if isinstance(item, (str, bytes))]\n    \
-         found['seen'] = any('canary' in text for text in texts)\n    found['errors'] = []\n    \
+    // The module's own text must not be found, so it joins what it looks for. Its argument shows that it would be found.
+    let statements = "    import gc, ctypes, socket\n    reached = gc.get_referents(*gc.get_objects())\n    \
+         texts = [str(item) for item in reached if isinstance(item, (str, bytes))]\n    \
+         found['argument'] = any(''.join(['/sec', 'ret']) in text for text in texts)\n    \
+         found['variable'] = any(''.join(['host-', 'canary']) in text for text in texts)\n    found['errors'] = []\n    \
          for call in (lambda: open(module.params['path']).read(), lambda: open(module.params['path'], 'w'),\n                 \
          lambda: os.symlink(module.params['path'], '/tmp/l') or open('/tmp/l').read(),\n                 \
          lambda: os.listdir('/root'), lambda: open('/etc/shadow').read(), lambda: ctypes.CDLL('libc.so.6'),\n                 \
          lambda: os.unlink('/etc/passwd'), lambda: open('/proc/self/environ').read(),\n                 \
-         lambda: socket.create_connection(('127.0.0.1', 22), 1)):\n        try:\n            call()\n            \
+         lambda: socket.create_connection(('127.0.0.1', PORT), 1)):\n        try:\n            call()\n            \
          found['errors'].append('none')\n        except OSError as error:\n            found['errors'].append(type(error).__name__)\n    \
          found['descriptors'] = [number for number in range(3, 200) if _is_open(number)]\n    found['environment'] = sorted(os.environ)";
-    let helper = "def _is_open(number):\n    try:\n        return bool(os.read(number, 1)) or True\n    except OSError:\n        return False\n\n\n";
-    let text = module(statements).replace("def main", &format!("{helper}def main"));
-    let report = run("hostile", &text, &["--python", "wasm", &path]).json();
+    let helper = "def _is_open(number):\n    try:\n        os.read(number, 1)\n        return True\n    except OSError:\n        return False\n\n\n";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let text = module(statements).replace("def main", &format!("{helper}def main")).replace("PORT", &port);
+    let module_file = dir.write("hostile.py", &text);
+    let hostile = modbox(&INSTALLED.python, dir).env("CANARY", "host-canary").arg("run").arg(module_file);
+    let report = hostile.report().args(["--python", "wasm", &path]).run().json();
     let found = &report["result"]["found"];
-    assert_eq!(found["seen"], false, "{report}");
+    assert_eq!((&found["argument"], &found["variable"]), (&true.into(), &false.into()), "{report}");
     let errors = found["errors"].as_array().unwrap_or_else(|| panic!("{report}"));
     assert!(errors.len() == 9 && errors.iter().all(|error| error != "none"), "{report}");
     assert_eq!(found["descriptors"], Value::Array(Vec::new()), "{report}");
     assert!(!found["environment"].to_string().contains("CARGO"), "{report}");
     assert_eq!(std::fs::read_to_string(secret).unwrap(), "canary");
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
     for (statements, limits, status, ends) in [
         ("    while True: pass", &["--cpu-time", "2s"][..], "limit", 5),
         ("    found['x'] = bytearray(1 << 30)", &[], "limit", 5),
