@@ -9,8 +9,8 @@
 /// Folders with programs and libraries. On many systems most of them are links into the first.
 pub const PROGRAMS: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// Files and folders of the configuration.
-pub const CONFIGURATION: [&str; 35] = [
+/// Files and folders of the configuration that programs and their libraries read.
+const OF_PROGRAMS: [&str; 18] = [
     // Starting programs.
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
@@ -18,29 +18,11 @@ pub const CONFIGURATION: [&str; 35] = [
     "/etc/ld-musl-x86_64.path",
     "/etc/ld-musl-aarch64.path",
     "/etc/alternatives",
-    "/etc/shells",
-    // Users, names and places.
-    "/etc/passwd",
-    "/etc/group",
+    // Looking up names.
     "/etc/nsswitch.conf",
-    "/etc/localtime",
-    "/etc/timezone",
-    "/etc/locale.alias",
-    "/etc/locale.conf",
-    "/etc/hostname",
-    // The system's release.
-    "/etc/os-release",
-    "/etc/lsb-release",
-    "/etc/debian_version",
-    "/etc/redhat-release",
-    "/etc/alpine-release",
-    // Names and services, for modules with a network grant.
-    "/etc/hosts",
     "/etc/host.conf",
-    "/etc/resolv.conf",
     "/etc/gai.conf",
-    "/etc/services",
-    "/etc/protocols",
+    "/etc/locale.alias",
     // Certificates of authorities, without their keys.
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
@@ -49,10 +31,34 @@ pub const CONFIGURATION: [&str; 35] = [
     "/etc/ca-certificates",
     // Interpreters.
     "/etc/python3",
-    "/etc/mime.types",
     // Number of processors.
     "/sys/devices/system/cpu/online",
     "/sys/devices/system/cpu/possible",
+];
+
+/// Files of the configuration that modules read by themselves, too, also those that start no program.
+pub const INFORMATION: [&str; 17] = [
+    // Users and their shells.
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/shells",
+    // Place and language.
+    "/etc/localtime",
+    "/etc/timezone",
+    "/etc/locale.conf",
+    "/etc/hostname",
+    // The system's release.
+    "/etc/os-release",
+    "/etc/lsb-release",
+    "/etc/debian_version",
+    "/etc/redhat-release",
+    "/etc/alpine-release",
+    // Names and services.
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/mime.types",
 ];
 
 /// Devices without hardware.
@@ -63,7 +69,12 @@ pub fn is_device(path: &std::path::Path) -> bool {
     DEVICES.iter().any(|device| path == std::path::Path::new(device))
 }
 
+/// Returns the files and folders of the configuration.
+pub fn configuration() -> impl Iterator<Item = &'static str> {
+    OF_PROGRAMS.into_iter().chain(INFORMATION)
+}
+
 /// Returns the paths of the base.
 pub fn paths() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.into_iter().chain(CONFIGURATION)
+    PROGRAMS.into_iter().chain(configuration())
 }

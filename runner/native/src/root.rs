@@ -123,7 +123,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         };
         entries.extend(source.map(|source| Entry { at: path.into(), source }));
     }
-    for path in base::CONFIGURATION.into_iter().filter(|path| !shown(path)) {
+    for path in base::configuration().filter(|path| !shown(path)) {
         let source = configuration(Path::new(path))?;
         entries.extend(source.map(|source| Entry { at: path.into(), source }));
     }

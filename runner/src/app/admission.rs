@@ -11,7 +11,7 @@ use crate::app::judge;
 use crate::app::module::Module;
 use crate::app::observed_variables;
 use crate::app::program;
-use crate::app::python_guest::Placement;
+use crate::app::python_place::decision::Placement;
 use crate::app::real_run;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};

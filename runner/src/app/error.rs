@@ -34,9 +34,7 @@ pub enum RunError {
     Python(#[from] PythonError),
     /// The policy says that Python modules run in the sandbox, and the sandbox lacks something for this one. The report
     /// does not show this as an error but as a denied run.
-    #[error(
-        "the module {0}, so it cannot run in the sandbox, and `python: wasm` allows nothing else; `auto` would run it natively"
-    )]
+    #[error("the module {0}; `python: wasm` keeps it from running natively, which `python: auto` allows")]
     NotInSandbox(String),
     /// The interpreter of the sandbox could not compile a Python module.
     #[error("failed to compile the module in the sandbox: {0}; run it with `--python native`")]

@@ -21,7 +21,7 @@ use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::program;
 use crate::app::provider::run::ProviderRun;
 use crate::app::python;
-use crate::app::python_run::GUEST;
+use crate::app::python_place::run::GUEST;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
 use crate::app::run_user::as_user;

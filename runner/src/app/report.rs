@@ -11,7 +11,7 @@ use crate::app::error::RunError;
 use crate::app::layered::effect_report::EffectReport;
 use crate::app::layered::error::LayeredError;
 use crate::app::provider::run::ProviderRun;
-use crate::app::python_run::PythonRun;
+use crate::app::python_place::run::PythonRun;
 use crate::app::stopped::limit_message;
 use crate::app::{file_errors, real_run, spelling};
 

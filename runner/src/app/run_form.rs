@@ -6,9 +6,9 @@ use std::sync::Arc;
 use modbox_kinds::Kind;
 use modbox_policy::Policy;
 
-use crate::app::guest_base;
 use crate::app::module::Module;
-use crate::app::sandbox_python::PythonGuest;
+use crate::app::python_place::base::with_base;
+use crate::app::python_place::guest::PythonGuest;
 
 /// What runs.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ impl RunForm {
     #[must_use]
     pub fn policy<'a>(&self, policy: &'a Policy) -> Cow<'a, Policy> {
         match &self.python {
-            Some(_) => Cow::Owned(guest_base::with_base(policy)),
+            Some(_) => Cow::Owned(with_base(policy)),
             None => Cow::Borrowed(policy),
         }
     }

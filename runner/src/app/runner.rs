@@ -12,7 +12,7 @@ use modbox_wasm::{CodeSource, Compiler, Loader};
 use rustix::process::Pid;
 
 use crate::app::config::RunnerConfig;
-use crate::app::sandbox_python::SandboxPython;
+use crate::app::python_place::guest::SandboxPython;
 
 /// Runner of modules.
 pub struct Runner {

@@ -72,7 +72,6 @@ pub(in crate::app) enum Verdict {
 /// The caller's side of a verdict.
 pub(in crate::app) struct GuestChoice<'a> {
     pub(in crate::app) interpreter: &'a InstalledInterpreter,
-    pub(in crate::app) contents: &'a InterpreterContents,
     pub(in crate::app) arguments: &'a Dict,
     /// Whether nothing may be changed by a guess: a module that may need commands without a grant of any, or one that
     /// needed more than the sandbox has before, does not suit.
@@ -96,7 +95,12 @@ pub(in crate::app::python) fn judge(
     let suitability = match cache.and_then(|cache| cache.get::<Suitability>(SUITABILITY, &key)) {
         Some(known) => known,
         None => {
-            let found = Suitability::of(assembly.payload()?, choice.contents)?;
+            let Some(contents) = choice.interpreter.contents() else {
+                return Ok(Verdict::Lacks(
+                    "needs an interpreter, and what the installed one has cannot be read".to_owned(),
+                ));
+            };
+            let found = Suitability::of(assembly.payload()?, &contents)?;
             cache.iter().for_each(|cache| cache.put(SUITABILITY, &key, &found));
             found
         }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::app::module::Module;
 use crate::app::python::{InstalledInterpreter, Interpreters};
+use crate::app::python_place::guest::SandboxPython;
 use crate::app::runner::Runner;
-use crate::app::sandbox_python::SandboxPython;
 
 impl Runner {
     /// Returns the interpreters that the user has installed, the newest first. They are looked for once.
-    pub(super) fn sandbox_pythons(&self) -> &[Arc<SandboxPython>] {
+    pub(in crate::app) fn sandbox_pythons(&self) -> &[Arc<SandboxPython>] {
         self.pythons.get_or_init(|| {
             let Some(folder) = &self.config.python.interpreters else { return Vec::new() };
             let listed = Interpreters::new(folder.clone(), self.config.cleanup.clone()).list();
@@ -29,7 +29,7 @@ impl Runner {
                 tracing::warn!(key = installed.key, "a Python interpreter of the sandbox was changed; it is not used");
                 None
             }
-            Ok(module) => Some(SandboxPython::new(installed, module)),
+            Ok(module) => Some(SandboxPython { installed, module }),
             Err(error) => {
                 tracing::warn!(%error, "a Python interpreter of the sandbox cannot be read");
                 None

@@ -11,30 +11,11 @@ use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
 /// The source of these grants.
 const SOURCE: &str = "what every Python module may read";
 
-/// Files of the native base that a module reads by itself. The others are for programs and libraries.
-const FILES: [&str; 18] = [
-    "/etc/passwd",
-    "/etc/group",
-    "/etc/shells",
-    "/etc/localtime",
-    "/etc/timezone",
-    "/etc/locale.conf",
-    "/etc/hostname",
-    "/etc/os-release",
-    "/etc/lsb-release",
-    "/etc/debian_version",
-    "/etc/redhat-release",
-    "/etc/alpine-release",
-    "/etc/hosts",
-    "/etc/resolv.conf",
-    "/etc/services",
-    "/etc/protocols",
-    "/etc/mime.types",
-    "/usr/share/zoneinfo",
-];
+/// Time zones. They are among the programs of the native base.
+const ZONES: &str = "/usr/share/zoneinfo";
 
 /// Returns a policy with these grants. A policy that grants everything stays as it is.
-pub(super) fn with_base(policy: &Policy) -> Policy {
+pub(in crate::app) fn with_base(policy: &Policy) -> Policy {
     let mut whole = policy.clone();
     if policy.allows_everything() {
         return whole;
@@ -45,7 +26,7 @@ pub(super) fn with_base(policy: &Policy) -> Policy {
             whole.allow_env(EnvGrant { name, value, source });
         }
     }
-    let files = FILES.into_iter().map(|path| (Path::new(path), Access::Read));
+    let files = base::INFORMATION.into_iter().chain([ZONES]).map(|path| (Path::new(path), Access::Read));
     let devices = base::DEVICES.into_iter().map(|path| (Path::new(path), Access::Write));
     let programs = policy.run().iter().filter_map(|grant| Some((grant.program()?, Access::Read)));
     for (path, access) in files.chain(devices).chain(programs) {

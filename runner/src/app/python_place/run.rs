@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The place of a guest, in the report.
-pub(super) const GUEST: &str = "wasm";
+pub(in crate::app) const GUEST: &str = "wasm";
 
 /// Where a Python module runs, for the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -16,12 +16,12 @@ use crate::app::error::RunError;
 use crate::app::execute_guest::GuestRun;
 use crate::app::module::Module;
 use crate::app::python::{Assembler, GuestChoice, GuestModule, ModuleSource, Verdict, read_code, remember_need};
-use crate::app::python_run::{GUEST, PythonRun};
+use crate::app::python_place::guest::{PythonGuest, SandboxPython};
+use crate::app::python_place::run::{GUEST, PythonRun};
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::run_form::RunForm;
 use crate::app::runner::Runner;
-use crate::app::sandbox_python::{PythonGuest, SandboxPython};
 use crate::app::scrutiny::Scrutiny;
 use crate::app::stopped;
 
@@ -38,7 +38,7 @@ const HIGHEST_OF_GUESTS: u8 = 2;
 const MAX_CODE: u64 = 64 << 20;
 
 /// Where a Python module runs.
-pub(super) enum Placement {
+pub(in crate::app) enum Placement {
     /// Natively. The facts are missing where there was nothing to choose.
     Native(Option<PythonRun>),
     /// In the sandbox.
@@ -51,7 +51,11 @@ impl Runner {
     /// # Errors
     ///
     /// The policy says that it runs in the sandbox, and the sandbox lacks something; or the module cannot be assembled.
-    pub(super) fn place_python(&self, module: &Module, request: &RunRequest<'_>) -> Result<Placement, RunError> {
+    pub(in crate::app) fn place_python(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+    ) -> Result<Placement, RunError> {
         let place = request.policy.python_place();
         let native = |reason: String| PythonRun { place: "native", reason, needs: None };
         if place == PythonPlace::Native {
@@ -83,7 +87,8 @@ impl Runner {
         place: PythonPlace,
     ) -> Result<Result<(PythonGuest, String), String>, RunError> {
         if self.sandbox_pythons().is_empty() {
-            let reason = "needs an interpreter there, and none is installed; install one with `modbox python install`";
+            let reason =
+                "needs an interpreter of the sandbox, and none is installed (`modbox python install` builds one)";
             return Ok(Err(reason.to_owned()));
         }
         if request.scrutiny == Scrutiny::Observed {
@@ -102,10 +107,8 @@ impl Runner {
         let mut first = None;
         for python in self.sandbox_pythons() {
             let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
-            let Some(contents) = python.contents() else { continue };
             let choice = GuestChoice {
                 interpreter: &python.installed,
-                contents,
                 arguments: request.arguments.given(),
                 is_careful: place == PythonPlace::Auto,
                 may_run_commands: request.policy.allows_commands(),
@@ -124,7 +127,7 @@ impl Runner {
                 }
             }
         }
-        Ok(Err(first.unwrap_or_else(|| "needs an interpreter, and none that is installed can be read".to_owned())))
+        Ok(Err(first.unwrap_or_default()))
     }
 
     /// Returns the absolute path of a module's file, or the path in its payload of a module that has no file.
@@ -196,7 +199,7 @@ impl Runner {
     }
 
     /// Remembers a function that a failed module needed and the sandbox does not have.
-    pub(super) fn remember_need(&self, report: &Report, form: &RunForm) {
+    pub(in crate::app) fn remember_need(&self, report: &Report, form: &RunForm) {
         let Some(guest) = &form.python else { return };
         let need = report.python.as_ref().and_then(|run| run.needs.as_deref());
         if let Some(need) = need.filter(|_| !report.status.is_success()) {

@@ -1,0 +1,38 @@
+//! The Python interpreters of the sandbox that a process has opened. They stay open, so that no other process removes them
+//! while runs use them.
+
+use std::sync::Arc;
+
+use modbox_kinds::PythonStart;
+
+use crate::app::module::Module;
+use crate::app::python::InstalledInterpreter;
+
+/// An open interpreter.
+#[derive(Debug)]
+pub(in crate::app) struct SandboxPython {
+    pub(in crate::app) installed: InstalledInterpreter,
+    /// Its component.
+    pub(in crate::app) module: Module,
+}
+
+/// A Python module that runs as a guest: the interpreter, and how it starts the module.
+#[derive(Debug)]
+pub struct PythonGuest {
+    pub(in crate::app) python: Arc<SandboxPython>,
+    pub(in crate::app) start: PythonStart,
+}
+
+impl PythonGuest {
+    /// Returns the interpreter's component.
+    #[must_use]
+    pub fn module(&self) -> &Module {
+        &self.python.module
+    }
+
+    /// Returns whether another module runs in the same interpreter.
+    #[must_use]
+    pub fn shares_interpreter(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.python, &other.python)
+    }
+}
