@@ -40,7 +40,10 @@ const NEEDS: &[u8] = b"modbox-python: needs ";
 const MAX_NEED: usize = 100;
 
 /// Version of the rules by which it is decided whether a module suits an interpreter. Another one makes old decisions void.
-const RULES: &str = "1";
+const RULES: &str = "2";
+
+/// Bytes of a digest.
+const DIGEST: usize = 32;
 
 /// Characters of an interpreter's key in the keys of the cache.
 const SHORT_KEY: usize = 16;
@@ -128,7 +131,7 @@ pub(in crate::app::python) fn judge(
     }
     // The code has the path of the module in it.
     let code_key = key_of(&[&key, &choice.shown]);
-    let code: Option<Arc<[u8]>> = cache.and_then(|cache| cache.read(CODE, &code_key)).map(Into::into);
+    let code: Option<Arc<[u8]>> = cache.and_then(|cache| unsealed(&cache.read(CODE, &code_key)?));
     let mut sources = Vec::new();
     if code.is_none() {
         let files = &assembly.payload()?.files;
@@ -142,7 +145,14 @@ pub(in crate::app::python) fn judge(
 
 /// Keeps the code of a module.
 pub(in crate::app::python) fn keep_code(cache: &Cache, module: &GuestModule, code: &[u8]) {
-    cache.write(CODE, &module.code_key, code);
+    cache.write(CODE, &module.code_key, &[&Sha256::digest(code)[..], code].concat());
+}
+
+/// Returns the code of an entry of the cache, or `None` if the entry is damaged: a module with such code would fail each
+/// time.
+fn unsealed(entry: &[u8]) -> Option<Arc<[u8]>> {
+    let (digest, code) = entry.split_at_checked(DIGEST)?;
+    (Sha256::digest(code)[..] == *digest).then(|| code.into())
 }
 
 impl GuestModule {
@@ -241,6 +251,23 @@ mod tests {
             let mut bytes = stderr.as_bytes().to_vec();
             assert_eq!(take_need(&mut bytes).as_deref(), need, "{stderr:?}");
             assert_eq!(String::from_utf8(bytes).unwrap(), rest);
+        }
+    }
+
+    #[test]
+    fn damaged_code_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), &Cleanup::default()).unwrap();
+        let text = |text: &str| text.to_owned();
+        let (name, shown, code_key) = (text("m"), text("/m.py"), text("key"));
+        let module = GuestModule { name, shown, unknown_args: Vec::new(), code_key, code: None, sources: Vec::new() };
+        keep_code(&cache, &module, b"code");
+        let kept = cache.read(CODE, "key").unwrap();
+        assert_eq!(unsealed(&kept).as_deref(), Some(&b"code"[..]));
+        for at in 0..kept.len() {
+            let mut damaged = kept.clone();
+            damaged[at] ^= 1;
+            assert!(unsealed(&damaged).is_none() && unsealed(&kept[..at]).is_none());
         }
     }
 
