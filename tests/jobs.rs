@@ -130,6 +130,25 @@ fn a_job_outlives_the_session_that_it_was_started_in() {
 }
 
 #[test]
+fn a_job_is_started_in_a_container_whose_session_is_outside() {
+    let dir = TestDir::new();
+    let module = script(&dir, "module", "echo '{\"changed\": true}'");
+    // The kernel says 0 for the session of such a process. The shell waits for the job, because the processes of a PID
+    // namespace end with the first one.
+    let shell =
+        "id=$(\"$0\" run \"$1\" --async 30s --async-dir jobs --allow-all | sed 's/.*ansible_job_id\": \"//; s/\".*//')
+        while \"$0\" status --async-dir jobs \"$id\"; [ $? = 7 ]; do sleep 0.05; done >ended; cat ended";
+    let spaces = if rustix::process::geteuid().is_root() { "-pf" } else { "-rpf" };
+    let ran = Modbox::of("unshare".as_ref(), &dir)
+        .args([spaces, "--mount-proc", "sh", "-c", shell, env!("CARGO_BIN_EXE_modbox")])
+        .arg(module)
+        .run()
+        .exits_with(0);
+    assert!(ran.stdout_text().contains(r#""finished": true"#), "{ran}");
+    assert!(ran.stdout_text().contains(r#""changed": true"#), "{ran}");
+}
+
+#[test]
 fn arguments_of_a_job_are_in_no_command_line() {
     let dir = TestDir::new();
     dir.write("args.json", r#"{"password": "geheim-4711"}"#);

@@ -53,7 +53,7 @@ pub use self::mount_attributes::set_mount_attributes;
 pub use self::on_host_calls::named_process;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::private_mounts::PrivateMounts;
-pub use self::process::{close_descriptors_from, fork, hide_descriptors_from};
+pub use self::process::{close_descriptors_from, fork, hide_descriptors_from, start_session};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
 pub use self::reported::{ReportedCalls, refused_call};
 pub use self::rlimits::ProcessLimits;

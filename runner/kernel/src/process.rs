@@ -53,6 +53,27 @@ pub fn hide_descriptors_from(first: u32) -> io::Result<()> {
     close_range(first, libc::CLOSE_RANGE_CLOEXEC)
 }
 
+/// Makes this process the leader of a new session, unless it leads one. In a session of its own, a process has no terminal
+/// and gets no signals from one.
+///
+/// # Errors
+///
+/// This process leads a process group of another session.
+pub fn start_session() -> io::Result<()> {
+    let refused = match rustix::process::setsid() {
+        Ok(_) => return Ok(()),
+        Err(refused) => refused,
+    };
+    if session() == std::process::id() as libc::pid_t { Ok(()) } else { Err(refused.into()) }
+}
+
+/// Returns the number of this process's session; 0 if the process that leads it is not in this PID namespace.
+#[expect(unsafe_code, reason = "rustix takes the number for one that is not 0")]
+fn session() -> libc::pid_t {
+    // SAFETY: getsid takes and returns a number.
+    unsafe { libc::getsid(0) }
+}
+
 #[expect(unsafe_code, reason = "rustix does not wrap close_range")]
 fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
     // SAFETY: close_range takes three integers. With CLOSE_RANGE_CLOEXEC it only sets a flag. Without it, the callers

@@ -70,9 +70,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     // 1. Without /proc the tree could be neither watched nor killed, so nothing is started.
     let proc = Proc::open().map_err(at(Step::Proc))?;
     // 2. There is no terminal, so that a module neither reads what the user types nor gets the user's Ctrl-C.
-    if rustix::process::getsid(None).ok() != Some(own) {
-        rustix::process::setsid().map_err(at(Step::Session))?;
-    }
+    modbox_kernel::start_session().map_err(at(Step::Session))?;
     // 3. This process adopts orphans, so that a double fork does not leave the tree.
     rustix::process::set_child_subreaper(Some(own)).map_err(at(Step::Subreaper))?;
     // 4. A module inherits only the three standard streams.

@@ -66,7 +66,6 @@ use self::context::Context;
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
 use self::task_args::argument_order;
-use crate::jobs::monitor;
 use crate::jobs::order::JOB_WORD;
 
 /// Runs the program and returns its exit status.
@@ -82,7 +81,7 @@ pub fn main() -> ExitCode {
     if argv.get(1).is_some_and(|word| word == JOB_WORD) {
         // Before the fork: the worker must not get the signals of the session either, not even in its first moment.
         // An error is reported by the monitor, which tries again.
-        let _ = monitor::start_session();
+        let _ = modbox_kernel::start_session();
     }
     // First of all, while this process has one thread and has read nothing.
     let early = match runs_one_module(&argv).then(WorkerProcess::fork) {

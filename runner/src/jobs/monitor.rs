@@ -148,22 +148,8 @@ fn end_with(pipe: OwnedFd) {
     });
 }
 
-/// Makes this process the leader of a new session, unless it leads one. In a session of its own, the job gets no signals
-/// from the terminal, not even when the terminal closes.
-///
-/// # Errors
-///
-/// This process leads a process group of another session.
-pub fn start_session() -> io::Result<()> {
-    let own = rustix::process::getpid();
-    if rustix::process::getsid(None).ok() != Some(own) {
-        rustix::process::setsid()?;
-    }
-    Ok(())
-}
-
 fn begin(order: &JobRequest) -> Result<(JobFolder, String), String> {
-    start_session().map_err(|error| format!("failed to start a session: {error}"))?;
+    modbox_kernel::start_session().map_err(|error| format!("failed to start a session: {error}"))?;
     let folder = JobFolder::open_or_make(&order.folder).map_err(|error| error_chain(&error))?;
     let id = format!("{}.{}", order.name, std::process::id());
     folder.write(&id, &order.module, file::started(&id, order.release)).map_err(|error| error_chain(&error))?;
