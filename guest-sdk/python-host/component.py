@@ -11,12 +11,13 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "standins"))
 
 import modbox_layout  # noqa: E402  `build.py` writes it.
-from modbox_python import commands, paths, preload, start, store, system  # noqa: E402
+from modbox_python import commands, paths, preload, start, store, system, threads  # noqa: E402
 
 _exit = os._exit
 
 system.install()
 commands.install()
+threads.install()
 _store = store.Store()
 _missing = preload.standard_library(_store)
 store.install(_store)

@@ -21,35 +21,43 @@ _LEFT_OUT = {
 # Modules of the standard library that modules of Ansible import often.
 _IMPORTED = """
     abc argparse array ast atexit base64 binascii bisect calendar codecs collections collections.abc configparser
-    contextlib copy csv ctypes dataclasses datetime decimal difflib email.message email.parser email.utils errno
+    concurrent.futures contextlib copy csv ctypes dataclasses datetime decimal difflib email.message email.parser email.utils errno
     fileinput filecmp fnmatch functools getpass gettext glob gzip hashlib heapq hmac html http.client http.cookiejar
     importlib.metadata importlib.util inspect io ipaddress itertools json keyword linecache locale logging math
-    mimetypes multiprocessing netrc numbers operator optparse os pathlib pickle pkgutil platform plistlib pprint
-    queue random re runpy secrets select selectors shlex shutil signal socket sqlite3 stat string stringprep struct
+    mimetypes multiprocessing multiprocessing.pool netrc numbers operator optparse os pathlib pickle pkgutil platform plistlib pprint
+    pty queue random re runpy secrets select selectors shlex shutil signal socket sqlite3 stat string stringprep struct
     subprocess tarfile tempfile textwrap threading time tokenize traceback types typing unicodedata urllib.error
     urllib.parse urllib.request uuid warnings weakref xml.dom.minidom xml.etree.ElementTree zipfile zlib
     encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16 encodings.cp437 fcntl grp mmap pwd resource
     syslog termios
 """.split()
 
-# Modules of the standard library that can be imported and cannot be used: they start processes and threads.
-_UNUSABLE = {"asyncio", "concurrent", "multiprocessing", "pty", "socketserver"}
+# Modules of the standard library that can be imported and cannot be used: they serve others.
+_UNUSABLE = {"asyncio", "socketserver"}
 
 # Modules that lack names which they have on Linux.
 _PARTIAL = """
-    ctypes fcntl grp mmap os pwd resource select signal socket syslog termios threading time
+    concurrent.futures ctypes fcntl grp mmap multiprocessing multiprocessing.pool os pty pwd resource select signal
+    socket syslog termios threading time
 """.split()
 
-# Names that can be found and cannot be used.
-_UNUSABLE_NAMES = {("threading", "Thread"), ("threading", "Timer")}
+# Names that can be found and cannot be used, or not by every module that uses them.
+_UNUSABLE_NAMES = {
+    ("concurrent.futures", "InterpreterPoolExecutor"), ("concurrent.futures", "ProcessPoolExecutor"),
+    ("multiprocessing.pool", "Pool"), ("pty", "fork"), ("pty", "openpty"), ("pty", "spawn"), ("threading", "Thread"),
+    ("threading", "Timer"),
+}
 
 # What a run cannot begin without; since ansible-core 2.19 there is a loader, too.
 REQUIRED = ("ansible.module_utils.basic",)
 LOADER = "ansible.module_utils._internal._ansiballz._loader"
 
 
-def store_folder(store, folder, package, shown, left_out=()):
-    """Stores the code of all sources below a folder. `shown` is the folder's path in tracebacks."""
+def store_folder(store, folder, package, shown, left_out=(), of_collection=False):
+    """Stores the code of all sources below a folder. `shown` is the folder's path in tracebacks.
+
+    Each folder of a collection is a package; others have a file `__init__.py`.
+    """
     for entry in sorted(os.listdir(folder)):
         path, name = os.path.join(folder, entry), entry.removesuffix(".py")
         if entry in left_out or name in left_out or entry == "__pycache__":

@@ -10,11 +10,11 @@ pub(super) const WIT: &str = "interfaces";
 /// Lists files below `guest-sdk/python-host`.
 macro_rules! python_host {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../guest-sdk/python-host/", $name)))),*]
+        &[$(($name, include_str!(concat!("../../../../guest-sdk/python-host/", $name)))),*]
     };
 }
 
-const PYTHON_HOST: [(&str, &str); 30] = python_host![
+const PYTHON_HOST: &[(&str, &str)] = python_host![
     "build.py",
     "component.py",
     "modbox_python/__init__.py",
@@ -30,10 +30,12 @@ const PYTHON_HOST: [(&str, &str); 30] = python_host![
     "modbox_python/opening.py",
     "modbox_python/paths.py",
     "modbox_python/pipes.py",
+    "modbox_python/pools.py",
     "modbox_python/preload.py",
     "modbox_python/start.py",
     "modbox_python/store.py",
     "modbox_python/system.py",
+    "modbox_python/threads.py",
     "modbox_python/unsupported.py",
     "modbox_python/whole_writes.py",
     "standins/ctypes.py",
@@ -47,7 +49,7 @@ const PYTHON_HOST: [(&str, &str); 30] = python_host![
     "world.wit",
 ];
 
-const INTERFACES: [(&str, &str); 6] = [
+const INTERFACES: &[(&str, &str)] = &[
     ("interfaces/cli.wit", include_str!("../../wit/cli.wit")),
     ("interfaces/clocks.wit", include_str!("../../wit/clocks.wit")),
     ("interfaces/filesystem.wit", include_str!("../../wit/filesystem.wit")),
@@ -58,7 +60,7 @@ const INTERFACES: [(&str, &str); 6] = [
 
 /// Returns the files, with their paths in the folder of a build.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PYTHON_HOST.into_iter().chain(INTERFACES)
+    PYTHON_HOST.iter().chain(INTERFACES).copied()
 }
 
 #[cfg(test)]
