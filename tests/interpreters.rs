@@ -73,6 +73,42 @@ fn an_interpreter_is_installed_listed_and_removed() {
 }
 
 #[test]
+fn collections_are_a_part_of_an_interpreter() {
+    let dir = TestDir::new();
+    let (python, wasm) = (python(&dir), interpreter(&dir, "2.19.1"));
+    let own = "venv/lib/python3.9/site-packages/ansible_collections/acme/web";
+    dir.write(&format!("{own}/MANIFEST.json"), r#"{"collection_info": {"version": "1.2.0"}}"#);
+    let utility = dir.write(&format!("{own}/plugins/module_utils/deep/pages.py"), "");
+    dir.mkdir("venv/lib/python3.9/site-packages/ansible_collections/acme/empty");
+    // The last argument of componentize-py is the folder of what it imports.
+    let laid = dir.join("laid");
+    let with = |names: &[&str]| {
+        let list = format!("for last; do :; done; ls -R \"$last\" >'{}'; {}", laid.display(), writes(&wasm));
+        let words = names.iter().flat_map(|name| ["--with", *name]);
+        install(&dir, &python, &list).args(words).run()
+    };
+    let alone = with(&[]).exits_with(0).stdout_text();
+    let both = with(&["acme.web", "acme.web"]).exits_with(0).stdout_text();
+    assert!(both.contains("  ansible-core 2.19.1  acme.web 1.2.0  CPython"), "{both}");
+    assert!(fs::read_to_string(&laid).unwrap().contains("acme/web/plugins/module_utils/deep:\npages.py"));
+    assert_ne!(alone.split(' ').next(), both.split(' ').next(), "the key is another one");
+    let list = || Modbox::new(&dir).own_cache(&dir).args(["python", "list"]).run().exits_with(0).stdout_text();
+    assert!(!list().contains("stale"), "{}", list());
+    fs::write(utility, "changed = True\n").unwrap();
+    assert_eq!(list().lines().filter(|line| line.contains("stale")).count(), 1, "{}", list());
+    for (name, status, message) in [
+        ("acme", 2, "write a namespace and a name"),
+        ("acme.Web", 2, "`Web` cannot be a part of a collection's name"),
+        ("acme.empty", 2, "share nothing"),
+        ("acme.none", 3, "`ansible-galaxy collection install acme.none` installs it"),
+    ] {
+        let refused = with(&[name]).exits_with(status);
+        assert!(refused.stderr_text().contains(message), "{refused}");
+    }
+    assert_eq!(kept(&dir).len(), 2);
+}
+
+#[test]
 fn a_failure_is_told_and_leaves_nothing() {
     let dir = TestDir::new();
     let python = python(&dir);

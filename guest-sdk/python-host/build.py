@@ -1,9 +1,11 @@
 """Builds the interpreter: CPython for WASI with the user's `ansible.module_utils` imported, as one component.
 
-    build.py --ansible FOLDER --wit FOLDER --out FILE [--componentize PROGRAM | --componentize-package FOLDER]
+    build.py --ansible FOLDER --wit FOLDER --out FILE [--collection NAMESPACE.NAME=FOLDER]...
+        [--componentize PROGRAM | --componentize-package FOLDER]
 
-FOLDER of `--ansible` is the package `ansible` of an installed ansible-core. FOLDER of `--wit` holds the interfaces that
-the world imports, one folder or file for each package. The build fails if what every module needs could not be
+FOLDER of `--ansible` is the package `ansible` of an installed ansible-core, and that of `--collection` an installed
+collection, whose `module_utils` are imported, too. FOLDER of `--wit` holds the interfaces that the world imports, one
+folder or file for each package. The build fails if what every module needs could not be
 imported. componentize-py is a program, or a package in a folder, which then runs with this Python. Other packages of this
 machine are kept out, so that the result depends on nothing else.
 """
@@ -43,12 +45,25 @@ def release_of(ansible):
     return found[1]
 
 
-def lay_out(ansible, folder):
-    """Writes the files that are imported: `module_utils`, `release`, and where they come from."""
+def utilities(collection):
+    """Returns the path of a collection's `module_utils` below a folder with `ansible_collections` in it."""
+    return os.path.join("ansible_collections", *collection.split("."), "plugins", "module_utils")
+
+
+def lay_out(ansible, folder, collections=()):
+    """Writes the files that are imported: `module_utils`, `release`, and where they come from.
+
+    `collections` are pairs of a name and a folder.
+    """
     release = release_of(ansible)
     package = os.path.join(folder, "ansible")
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.ps1", "*.psm1", "*.cs", "powershell", "csharp")
     shutil.copytree(os.path.join(ansible, "module_utils"), os.path.join(package, "module_utils"), ignore=ignored)
+    shown = {}
+    for name, root in collections:
+        own = os.path.join(root, "plugins", "module_utils")
+        shutil.copytree(own, os.path.join(folder, utilities(name)), ignore=ignored)
+        shown[utilities(name)] = os.path.abspath(own)
     shutil.copy(os.path.join(ansible, "release.py"), package)
     for name, text in (("", PACKAGE % release), ("modules", "")):
         os.makedirs(os.path.join(package, name), exist_ok=True)
@@ -57,6 +72,7 @@ def lay_out(ansible, folder):
     with open(os.path.join(folder, "modbox_layout.py"), "w", encoding="utf-8") as file:
         file.write('"""Where `ansible` comes from."""\n\nimport os\n\nFOLDER = os.path.dirname(__file__)\n')
         file.write("SHOWN = %r\nRELEASE = %r\n" % (os.path.abspath(ansible), release))
+        file.write("COLLECTIONS = %r\n" % shown)
     return release
 
 
@@ -66,12 +82,12 @@ def lay_out_wit(interfaces, folder):
     shutil.copy(os.path.join(HERE, "world.wit"), folder)
 
 
-def build(ansible, interfaces, out, componentize, work):
+def build(ansible, collections, interfaces, out, componentize, work):
     """Builds the interpreter in a folder for work."""
     sources, wit, empty = (os.path.join(work, name) for name in ("sources", "wit", "empty"))
     for folder in (sources, wit, os.path.join(empty, "lib", "site-packages")):
         os.makedirs(folder)
-    release = lay_out(ansible, sources)
+    release = lay_out(ansible, sources, collections)
     lay_out_wit(interfaces, wit)
     # componentize-py adds the packages of a virtual environment, or else those of this machine's Python.
     environment = {**os.environ, "VIRTUAL_ENV": empty}
@@ -88,11 +104,21 @@ def build(ansible, interfaces, out, componentize, work):
     return release
 
 
+def collection(text):
+    """Reads `NAMESPACE.NAME=FOLDER`."""
+    name, sign, folder = text.partition("=")
+    if not sign or not re.fullmatch(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*", name):
+        raise argparse.ArgumentTypeError("`%s` is not NAMESPACE.NAME=FOLDER" % text)
+    return name, folder
+
+
 def main():
     """Reads the command line, and builds."""
     parser = argparse.ArgumentParser(description="Builds a Python interpreter for modbox's sandbox.")
     parser.add_argument("--ansible", required=True, help="the package `ansible` of ansible-core")
     parser.add_argument("--wit", required=True, help="the folder of the interfaces")
+    parser.add_argument("--collection", action="append", default=[], type=collection,
+                        help="an installed collection, as NAMESPACE.NAME=FOLDER")
     parser.add_argument("--out", required=True, help="the component to write")
     parser.add_argument("--componentize", default="componentize-py", help="the program componentize-py")
     parser.add_argument("--componentize-package", help="a folder with the package componentize_py")
@@ -103,7 +129,7 @@ def main():
     # The folder lies beside the component, so that an interrupted installation, which removes its own folder, removes it.
     with tempfile.TemporaryDirectory(prefix=".work-", dir=os.path.dirname(os.path.abspath(options.out))) as work:
         try:
-            release = build(options.ansible, options.wit, options.out, componentize, work)
+            release = build(options.ansible, options.collection, options.wit, options.out, componentize, work)
         except (BuildError, OSError) as error:
             sys.exit("failed to build the interpreter: %s" % error)
     print("built `%s` with ansible-core %s" % (options.out, release))

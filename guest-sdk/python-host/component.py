@@ -30,7 +30,8 @@ _about = {
     "not_imported": _missing,
 }
 _files = _store.add_imported()
-for _folder in (*sys.path, os.path.dirname(subprocess.__file__), modbox_layout.SHOWN):
+for _folder in (*sys.path, os.path.dirname(subprocess.__file__), modbox_layout.SHOWN,
+                *modbox_layout.COLLECTIONS.values()):
     paths.hide(_files, _folder)
 store.forget_folders()
 start.freeze()

@@ -1,7 +1,7 @@
 """Imports everything that modules need, while the interpreter is built.
 
 The standard library is stored as code, and its often used modules are imported. All of `ansible.module_utils` is stored
-and imported, from the folder that `build.py` laid out. A module of it that cannot be imported stays stored, so that its
+and imported, and that of the chosen collections, from the folder that `build.py` laid out. A module of them that cannot be imported stays stored, so that its
 error appears when a module of Ansible imports it. Only what every module needs must be importable.
 """
 
@@ -68,8 +68,8 @@ def store_folder(store, folder, package, shown, left_out=(), of_collection=False
                 _store_file(store, path, package, True, os.path.join(shown, entry))
             else:
                 _store_file(store, path, full, False, os.path.join(shown, entry))
-        elif os.path.isdir(path) and os.path.isfile(os.path.join(path, "__init__.py")):
-            store_folder(store, path, full, os.path.join(shown, entry), left_out)
+        elif os.path.isdir(path) and (of_collection or os.path.isfile(os.path.join(path, "__init__.py"))):
+            store_folder(store, path, full, os.path.join(shown, entry), left_out, of_collection)
 
 
 def _store_file(store, path, name, is_package, shown):
@@ -122,10 +122,12 @@ def _usable_names(module):
 
 
 def module_utils(store, layout):
-    """Stores and imports `ansible.module_utils`. Raises if a module that every run needs is not importable."""
+    """Stores and imports `module_utils`. Raises if a module that every run needs is not importable."""
+    before = set(store.names())
     store_folder(store, os.path.join(layout.FOLDER, "ansible"), "ansible", layout.SHOWN)
-    names = [name for name in store.names() if name == "ansible" or name.startswith("ansible.")]
-    failed = import_all(names)
+    for folder, shown in layout.COLLECTIONS.items():
+        store_folder(store, os.path.join(layout.FOLDER, folder), folder.replace("/", "."), shown, of_collection=True)
+    failed = import_all([name for name in store.names() if name not in before])
     required = [*REQUIRED, LOADER] if LOADER in store else REQUIRED
     for name in required:
         if name in failed or name not in sys.modules:

@@ -51,6 +51,22 @@ class Build(unittest.TestCase):
             "ansible/__init__.py", "ansible/module_utils/__init__.py", "ansible/module_utils/basic.py",
             "ansible/modules/__init__.py", "ansible/release.py", "modbox_layout.py"])
 
+    def test_utilities_of_collections_are_laid_out_too(self):
+        for name in ("plugins/module_utils/a/b.py", "plugins/modules/c.py", "tests/d.py"):
+            self.write("general/" + name, "")
+        folder = os.path.join(self.work, "sources")
+        os.mkdir(folder)
+        general = os.path.join(self.work, "general")
+        build.lay_out(os.path.join(self.work, "ansible"), folder, [("community.general", general)])
+        own = "ansible_collections/community/general/plugins/module_utils"
+        found = [os.path.join(at, name) for at, _, names in os.walk(os.path.join(folder, own)) for name in names]
+        self.assertEqual([os.path.relpath(path, folder) for path in found], [own + "/a/b.py"])
+        with open(os.path.join(folder, "modbox_layout.py"), encoding="utf-8") as file:
+            self.assertIn(repr({own: general + "/plugins/module_utils"}), file.read())
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(self.main("exit 0", "--collection", "../x=/"), 2)
+        self.assertIn("failed to build", self.main("exit 0", "--collection", "a.b=" + self.work))
+
     def test_a_failure_leaves_no_file_and_says_why(self):
         self.assertIn("no module named x", self.main("echo 'no module named x' >&2; exit 1"))
         self.assertIn("failed to build", self.main("exit 0"))

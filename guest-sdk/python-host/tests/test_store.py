@@ -88,11 +88,14 @@ class Preload(Stored):
         self.addCleanup(work.cleanup)
         files = {"__init__": "", "module_utils/__init__": "", **files}
         for name, text in files.items():
-            path = os.path.join(work.name, "ansible", name + ".py")
+            folder = "" if name.startswith("ansible_collections") else "ansible"
+            path = os.path.join(work.name, folder, name + ".py")
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        return types.SimpleNamespace(FOLDER=work.name, SHOWN="/user/ansible")
+        own = {"ansible_collections/a/b/plugins/module_utils": "/user/a.b"}
+        collections = own if os.path.isdir(os.path.join(work.name, *own)) else {}
+        return types.SimpleNamespace(FOLDER=work.name, SHOWN="/user/ansible", COLLECTIONS=collections)
 
     def test_all_is_imported_and_what_fails_is_named(self):
         layout = self.lay_out({"module_utils/basic": "good = 1\n", "module_utils/bad": "import no_such_module\n",
@@ -102,6 +105,14 @@ class Preload(Stored):
         self.assertEqual(sys.modules["ansible.module_utils.basic"].__file__, "/user/ansible/module_utils/basic.py")
         # Stored, so that its own error appears when a module imports it.
         self.assertIn("ansible.module_utils.bad", self.store)
+
+    def test_folders_of_collections_are_packages(self):
+        own = "ansible_collections/a/b/plugins/module_utils/"
+        layout = self.lay_out({"module_utils/basic": "", own + "deep/one": "from ..two import value\n",
+                               own + "two": "value = 2\n"})
+        self.assertEqual(preload.module_utils(self.store, layout), {})
+        module = sys.modules[own.replace("/", ".") + "deep.one"]
+        self.assertEqual((module.value, module.__file__), (2, "/user/a.b/deep/one.py"))
 
     def test_basic_must_be_imported(self):
         for files in ({}, {"module_utils/basic": "import no_such_module\n"},

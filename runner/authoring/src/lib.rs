@@ -51,7 +51,9 @@ pub use cases::{CaseError, CaseOutcome, run_cases};
 pub use context::AuthoringContext;
 pub use error::{BuildError, NewError, TargetMissing};
 pub use inspection::{LanguageTools, inspect_tools};
-pub use interpreter::{COMPONENTIZE_VERSION, Componentize, InterpreterError, InterpreterSources, build_interpreter};
+pub use interpreter::{
+    COMPONENTIZE_VERSION, CollectionFolder, Componentize, InterpreterError, InterpreterSources, build_interpreter,
+};
 pub use languages::PROJECT_FILES;
 pub use module::{BuildOptions, BuiltModule};
 pub use project::{NewOptions, new_project};

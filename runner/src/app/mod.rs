@@ -82,8 +82,9 @@ pub use self::provider::{
     Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
-    CollectionPaths, InstalledInterpreter, InterpreterContents, InterpreterFacts, Interpreters, PayloadForm,
-    PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, usual_python,
+    CollectionPaths, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
+    PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, find_collection,
+    usual_python,
 };
 pub use self::python_place::guest::PythonGuest;
 pub use self::python_place::run::PythonRun;

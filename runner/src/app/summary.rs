@@ -5,11 +5,11 @@ use std::path::Path;
 use modbox_vocabulary::error_chain;
 
 use crate::app::documentation::short_description;
+use crate::app::locate;
 use crate::app::metadata::WasmInfo;
 use crate::app::module_digest::{module_digest, wasm_bytes};
 use crate::app::provider::section;
 use crate::app::python::read_bounded;
-use crate::app::{library::ListedModule, locate};
 
 /// Bytes of a file with a version that are read.
 const MAX_VERSION_FILE: u64 = 1 << 20;
@@ -56,11 +56,11 @@ impl ModuleSummary {
     }
 }
 
-/// Returns the version of the collection or of the ansible-core that a module belongs to; empty if it is not known.
+/// Returns the version of a collection or of an ansible-core; empty if its folder does not tell.
 #[must_use]
-pub fn package_version(module: &ListedModule) -> String {
+pub fn package_version(folder: &Path) -> String {
     let read = |name: &str| {
-        let bytes = read_bounded(&module.package.as_ref()?.join(name), MAX_VERSION_FILE).ok()?;
+        let bytes = read_bounded(&folder.join(name), MAX_VERSION_FILE).ok()?;
         String::from_utf8(bytes).ok()
     };
     let of_collection = || {

@@ -7,24 +7,35 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::interpreter::carried;
-use crate::interpreter::componentize::Componentize;
 use crate::interpreter::error::{InterpreterError, file_error};
+use crate::interpreter::sources::InterpreterSources;
 
 /// Maximum depth of folders in `module_utils`.
 const MAX_DEPTH: usize = 32;
 
-/// Returns the key, in hexadecimal digits.
-pub(super) fn key(ansible: &Path, componentize: &Componentize) -> Result<String, InterpreterError> {
-    let mut hash = Sha256::new();
-    for (name, text) in carried::files() {
-        add(&mut hash, name.as_bytes(), text.as_bytes());
+impl InterpreterSources {
+    /// Returns the key of the interpreter, in hexadecimal digits: a digest of all files that it is made from.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read.
+    pub fn key(&self) -> Result<String, InterpreterError> {
+        let Self { ansible, collections, componentize, .. } = self;
+        let mut hash = Sha256::new();
+        for (name, text) in carried::files() {
+            add(&mut hash, name.as_bytes(), text.as_bytes());
+        }
+        // Tracebacks name files by the folder.
+        add(&mut hash, b"ansible", ansible.as_os_str().as_encoded_bytes());
+        add_file(&mut hash, &ansible.join("release.py"))?;
+        add_folder(&mut hash, &ansible.join("module_utils"), 0)?;
+        for collection in collections {
+            add(&mut hash, collection.name.as_bytes(), collection.root.as_os_str().as_encoded_bytes());
+            add_folder(&mut hash, &collection.utilities(), 0)?;
+        }
+        add_file(&mut hash, &componentize.file())?;
+        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
-    // Tracebacks name files by the folder.
-    add(&mut hash, b"ansible", ansible.as_os_str().as_encoded_bytes());
-    add_file(&mut hash, &ansible.join("release.py"))?;
-    add_folder(&mut hash, &ansible.join("module_utils"), 0)?;
-    add_file(&mut hash, &componentize.file())?;
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Adds a name and its contents, with their lengths, so that no two lists are the same bytes.
@@ -74,6 +85,8 @@ fn add_folder(hash: &mut Sha256, folder: &Path, depth: usize) -> Result<(), Inte
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interpreter::componentize::Componentize;
+    use crate::interpreter::sources::CollectionFolder;
 
     #[test]
     fn every_file_counts_by_name_place_and_contents() {
@@ -89,7 +102,13 @@ mod tests {
         write("release.py", "1");
         write("module_utils/basic.py", "1");
         write("module_utils/common/file.py", "1");
-        let made = || key(&ansible, &Componentize::Program(tool.clone())).unwrap();
+        let sources = InterpreterSources {
+            python: dir.path().join("python"),
+            ansible: ansible.clone(),
+            collections: Vec::new(),
+            componentize: Componentize::Program(tool.clone()),
+        };
+        let made = || sources.key().unwrap();
         let mut seen = vec![made()];
         assert_eq!(made(), seen[0]);
         for change in [
@@ -108,7 +127,17 @@ mod tests {
         write("module_utils/__pycache__/basic.pyc", "1");
         write("module_utils/readme.txt", "1");
         assert_eq!(seen.last(), Some(&made()), "what is not imported does not count");
+        let root = dir.path().join("general");
+        let with = InterpreterSources {
+            collections: vec![CollectionFolder { name: "community.general".to_owned(), root: root.clone() }],
+            ..sources.clone()
+        };
+        assert!(with.key().is_err());
+        fs::create_dir_all(root.join("plugins/module_utils")).unwrap();
+        let first = with.key().unwrap();
+        fs::write(root.join("plugins/module_utils/a.py"), "").unwrap();
+        assert!(first != with.key().unwrap() && first != made());
         fs::remove_file(ansible.join("release.py")).unwrap();
-        assert!(key(&ansible, &Componentize::Program(tool)).is_err());
+        assert!(sources.key().is_err());
     }
 }

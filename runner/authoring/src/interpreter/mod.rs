@@ -1,50 +1,31 @@
 //! The Python interpreter of the sandbox: CPython for WASI with a user's `ansible.module_utils` imported, as one
-//! component. componentize-py makes it, from modbox's own part (`guest-sdk/python-host`) and the user's ansible-core.
+//! component. componentize-py makes it, from modbox's own part (`guest-sdk/python-host`), the user's ansible-core and those
+//! collections that the user chooses.
 //!
 //! ```text
 //! find or install componentize-py ──> InterpreterSources ──> key ──> build ──> interpreter.wasm
 //! ```
 //!
-//! No file of ansible-core is a part of modbox: all of them are read on the user's machine.
+//! No file of ansible-core or of a collection is a part of modbox: all of them are read on the user's machine.
 
 mod carried;
 mod componentize;
 mod error;
 mod key;
+mod sources;
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use self::componentize::{COMPONENTIZE_VERSION, Componentize};
 pub use self::error::InterpreterError;
 use self::error::file_error;
+pub use self::sources::{CollectionFolder, InterpreterSources};
 use crate::context::AuthoringContext;
 use crate::environment;
 use crate::process::{self, Stderr, Tool};
 use crate::temporary_folder::TemporaryFolder;
-
-/// What an interpreter is made from.
-#[derive(Debug, Clone)]
-pub struct InterpreterSources {
-    /// The Python that runs the build.
-    pub python: PathBuf,
-    /// The package `ansible` of ansible-core.
-    pub ansible: PathBuf,
-    /// componentize-py.
-    pub componentize: Componentize,
-}
-
-impl InterpreterSources {
-    /// Returns the key of the interpreter: a digest of all files that it is made from.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read.
-    pub fn key(&self) -> Result<String, InterpreterError> {
-        key::key(&self.ansible, &self.componentize)
-    }
-}
 
 /// Builds an interpreter. `out` is written when the build has succeeded, and not before.
 ///
@@ -69,6 +50,11 @@ pub fn build_interpreter(
     let mut args: Vec<OsString> = vec!["-I".into(), "-B".into(), script.into(), "--ansible".into()];
     args.extend([sources.ansible.clone().into(), "--wit".into(), work.path().join(carried::WIT).into()]);
     args.extend(["--out".into(), OsString::from(out)]);
+    for collection in &sources.collections {
+        let mut named = OsString::from(format!("--collection={}=", collection.name));
+        named.push(&collection.root);
+        args.push(named);
+    }
     args.extend(sources.componentize.args());
     run(cx, &sources.python, &args, work.path())?;
     match fs::metadata(out) {

@@ -24,6 +24,14 @@ pub(in crate::app) fn collection_folders(config: &PythonConfig, module: &Path, c
     config.module_utils.iter().cloned().chain(folders).collect()
 }
 
+/// Returns the folder of an installed collection, such as `community.general`. `core` is the package `ansible`.
+#[must_use]
+pub fn find_collection(config: &PythonConfig, name: &str, core: &Path) -> Option<PathBuf> {
+    let below = Path::new("ansible_collections").join(name.replace('.', "/"));
+    let folders = collection_folders(config, Path::new(""), Some(core));
+    folders.into_iter().map(|folder| folder.join(&below)).find(|root| root.is_dir())
+}
+
 /// Returns the folder with the `ansible_collections` that a module lies in, and the path of its collection below that
 /// folder.
 fn surroundings(module: &Path) -> Option<(PathBuf, PathBuf)> {

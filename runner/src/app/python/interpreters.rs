@@ -1,10 +1,11 @@
 //! The Python interpreters of the sandbox that a user has installed: a store of trees, each with the component and the
 //! facts about it.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 use modbox_cleanup::Cleanup;
 use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
@@ -39,8 +40,34 @@ pub struct InterpreterFacts {
     pub release: String,
     /// The package `ansible` whose files are in it.
     pub ansible: PathBuf,
+    /// The collections whose files are in it.
+    #[serde(default)]
+    pub collections: Vec<InterpreterCollection>,
     /// Digest of the component.
     pub digest: String,
+}
+
+/// A collection in an interpreter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterpreterCollection {
+    /// The namespace and the name, with a dot between them.
+    pub name: String,
+    /// Its version; empty if its folder does not tell.
+    pub version: String,
+    /// Its folder.
+    pub root: PathBuf,
+}
+
+impl InterpreterFacts {
+    /// Reads the digests of the files that the interpreter was made from, as they are now.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read.
+    pub fn present_files(&self) -> io::Result<BTreeMap<String, String>> {
+        let collections = self.collections.iter().map(|collection| (collection.name.as_str(), &*collection.root));
+        InterpreterContents::digests(&self.ansible, collections)
+    }
 }
 
 /// An installed interpreter.
@@ -108,7 +135,7 @@ impl Interpreters {
     /// # Errors
     ///
     /// `build` fails, or the folder cannot be written.
-    pub fn install<E: From<StoreError> + From<std::io::Error>>(
+    pub fn install<E: From<StoreError> + From<io::Error>>(
         &self,
         key: &str,
         build: impl FnOnce(&Path) -> Result<(InterpreterFacts, InterpreterContents), E>,
@@ -122,8 +149,8 @@ impl Interpreters {
             let component = staging.join(COMPONENT);
             let (facts, contents) = build(&component)?;
             fs::set_permissions(&component, fs::Permissions::from_mode(0o600))?;
-            fs::write(staging.join(CONTENTS), serde_json::to_vec(&contents).map_err(std::io::Error::other)?)?;
-            fs::write(staging.join(FACTS), serde_json::to_vec(&facts).map_err(std::io::Error::other)?)?;
+            fs::write(staging.join(CONTENTS), serde_json::to_vec(&contents).map_err(io::Error::other)?)?;
+            fs::write(staging.join(FACTS), serde_json::to_vec(&facts).map_err(io::Error::other)?)?;
             Ok::<(), E>(())
         })?;
         Ok(tree.and_then(|tree| installed(key, tree)))
@@ -172,7 +199,7 @@ mod tests {
             let ansible = PathBuf::from("/usr/lib/ansible");
             let (python, release, digest) = (text("3.14.0"), text("2.19.14"), text("0"));
             let contents = InterpreterContents { modules: ["os".to_owned()].into(), ..InterpreterContents::default() };
-            Ok((InterpreterFacts { python, release, ansible, digest }, contents))
+            Ok((InterpreterFacts { python, release, ansible, collections: Vec::new(), digest }, contents))
         })
     }
 

@@ -6,15 +6,16 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
-use modbox_authoring::{AuthoringContext, Componentize, InterpreterSources, build_interpreter};
+use modbox_authoring::{AuthoringContext, CollectionFolder, Componentize, InterpreterSources, build_interpreter};
+use modbox_collection::name::CollectionName;
 use modbox_contract::Dict;
 use modbox_policy::Policy;
 use modbox_python_json::Value;
 use modbox_vocabulary::Limits;
 
 use crate::app::{
-    Arguments, InstalledInterpreter, InterpreterContents, InterpreterFacts, Interpreters, Module, PythonConfig,
-    PythonSurvey, RunRequest, Status,
+    Arguments, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
+    Module, PythonConfig, PythonSurvey, RunRequest, Status, find_collection, package_version,
 };
 use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs, LookupArgs};
 use crate::cli::authoring::with_context;
@@ -97,7 +98,8 @@ fn sources(
 ) -> Result<(InterpreterSources, String), Failure> {
     let environment = &context.environment;
     let named = args.interpreter.iter().map(|path| ("python".to_owned(), path.clone())).collect();
-    let lookup = LookupArgs { interpreter: named, ..LookupArgs::default() };
+    let collections_path = args.collections_path.clone();
+    let lookup = LookupArgs { interpreter: named, collections_path, ..LookupArgs::default() };
     let config = settings::python(environment, &lookup, &[], AnsiballzForm::Cached).or_usage()?;
     let chosen = settings::interpreters(environment, &lookup.interpreter).or_usage()?;
     let survey = PythonSurvey::of(&config, chosen.get("python").map(String::as_str), &environment.cwd);
@@ -111,6 +113,7 @@ fn sources(
         .core
         .context("failed to find ansible-core: install it, or name its Python with `--interpreter`")
         .or_unavailable()?;
+    let collections = collections(&config, &args.collections, &ansible)?;
     let find = |cx: &mut AuthoringContext<'_>| match (&args.componentize, environment.cache_dir.as_deref()) {
         (Some(path), _) => Ok(Componentize::Program(environment.absolute(path))),
         (None, Some(cache)) if args.with_pip => {
@@ -120,7 +123,36 @@ fn sources(
         (None, _) => Componentize::find(cx),
     };
     let componentize = with_context(context, find).or_unavailable()?;
-    Ok((InterpreterSources { python, ansible, componentize }, release))
+    Ok((InterpreterSources { python, ansible, collections, componentize }, release))
+}
+
+/// Finds the collections that were named, each once.
+fn collections(config: &PythonConfig, names: &[String], ansible: &Path) -> Result<Vec<CollectionFolder>, Failure> {
+    let mut found: Vec<CollectionFolder> = Vec::new();
+    for name in names {
+        let (namespace, own) = name
+            .split_once('.')
+            .with_context(|| format!("`--with {name}`: write a namespace and a name, such as community.general"))
+            .or_usage()?;
+        CollectionName::new(namespace, own).with_context(|| format!("`--with {name}`")).or_usage()?;
+        let root = find_collection(config, name, ansible).with_context(|| {
+            format!(
+                "failed to find the collection `{name}`: `ansible-galaxy collection install {name}` installs it, and \
+                 `--collections-path` or ANSIBLE_COLLECTIONS_PATH says where it is"
+            )
+        });
+        let collection = CollectionFolder { name: name.clone(), root: root.or_unavailable()? };
+        if !collection.utilities().is_dir() {
+            let folder = collection.utilities();
+            let why = anyhow::anyhow!("the modules of `{name}` share nothing: `{}` is missing", folder.display());
+            return Err(why.context("the interpreter does not need `--with`")).or_usage();
+        }
+        if !found.contains(&collection) {
+            found.push(collection);
+        }
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
 }
 
 /// Runs the interpreter in the sandbox, which compiles it for later runs, and returns what it says about itself. So an
@@ -144,13 +176,19 @@ fn facts(
         (Status::Ok, Some(python), Some(release)) => {
             let digest = module.digest().to_owned();
             let told = report.result.to_json();
-            let files = InterpreterContents::digests(&sources.ansible).context("failed to read ansible-core")?;
+            let collections = sources.collections.iter().map(in_interpreter).collect();
+            let facts = InterpreterFacts { python, release, ansible: sources.ansible.clone(), collections, digest };
+            let files = facts.present_files().context("failed to read ansible-core and collections")?;
             let contents = serde_json::from_str(&told).context("the interpreter does not say what it has")?;
-            let contents = InterpreterContents { files, ..contents };
-            Ok((InterpreterFacts { python, release, ansible: sources.ansible.clone(), digest }, contents))
+            Ok((facts, InterpreterContents { files, ..contents }))
         }
         _ => bail!("failed to run the interpreter: {}", text("msg").unwrap_or_default()),
     }
+}
+
+fn in_interpreter(collection: &CollectionFolder) -> InterpreterCollection {
+    let CollectionFolder { name, root } = collection.clone();
+    InterpreterCollection { name, version: package_version(&root), root }
 }
 
 fn print(interpreter: &InstalledInterpreter, state: &str) -> Result<ExitStatus, Failure> {
@@ -159,10 +197,12 @@ fn print(interpreter: &InstalledInterpreter, state: &str) -> Result<ExitStatus, 
 }
 
 fn line(interpreter: &InstalledInterpreter) -> String {
-    let InterpreterFacts { python, release, .. } = &interpreter.facts;
+    let InterpreterFacts { python, release, collections, .. } = &interpreter.facts;
+    let collections = collections.iter().map(|collection| format!("  {} {}", collection.name, collection.version));
+    let collections: String = collections.collect();
     let size = bytesize::ByteSize(interpreter.bytes).display().iec();
     let key = interpreter.key.get(..SHOWN_KEY).unwrap_or(&interpreter.key);
-    format!("{key}  ansible-core {release}  CPython {python}  {size}")
+    format!("{key}  ansible-core {release}{collections}  CPython {python}  {size}")
 }
 
 fn list(interpreters: &Interpreters) -> Result<ExitStatus, Failure> {
@@ -179,9 +219,9 @@ fn list(interpreters: &Interpreters) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-/// Returns whether the files of ansible-core are not those that the interpreter was made from.
+/// Returns whether the files of ansible-core and of collections are not those that the interpreter was made from.
 fn is_stale(interpreter: &InstalledInterpreter) -> bool {
-    let now = InterpreterContents::digests(&interpreter.facts.ansible).ok();
+    let now = interpreter.facts.present_files().ok();
     interpreter.contents().map(|contents| contents.files) != now
 }
 

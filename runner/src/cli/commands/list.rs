@@ -143,7 +143,7 @@ impl Row {
         let version = match &module.package {
             Some(package) => match versions.get(package) {
                 Some(known) => known.clone(),
-                None => versions.entry(package.clone()).or_insert_with(|| package_version(&module)).clone(),
+                None => versions.entry(package.clone()).or_insert_with(|| package_version(package)).clone(),
             },
             None => summary.version.clone(),
         };

@@ -1,4 +1,4 @@
-//! What an interpreter of the sandbox has: the files of ansible-core in it, the modules that can be imported, and the
+//! What an interpreter of the sandbox has: the files of ansible-core and of collections in it, the modules that can be imported, and the
 //! names of those that lack some. It was asked once, in the sandbox, when it was installed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ pub struct InterpreterContents {
     pub names: BTreeMap<String, BTreeSet<String>>,
     /// Modules that could not be imported, with the error.
     pub not_imported: BTreeMap<String, String>,
-    /// SHA-256 of each file of ansible-core in it, in hex, by its path in a payload.
+    /// SHA-256 of each file of ansible-core and of collections in it, in hex, by its path in a payload.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
 }
@@ -64,14 +64,22 @@ pub(super) enum Held {
 }
 
 impl InterpreterContents {
-    /// Reads the digests of the files of ansible-core that go into an interpreter. `ansible` is the package.
+    /// Reads the digests of the files of ansible-core and of collections that go into an interpreter. `ansible` is the
+    /// package; `collections` are names, such as `community.general`, and folders.
     ///
     /// # Errors
     ///
     /// A file cannot be read.
-    pub fn digests(ansible: &Path) -> io::Result<BTreeMap<String, String>> {
+    pub fn digests<'a>(
+        ansible: &Path,
+        collections: impl IntoIterator<Item = (&'a str, &'a Path)>,
+    ) -> io::Result<BTreeMap<String, String>> {
         let mut files = BTreeMap::new();
         add_folder(&ansible.join("module_utils"), "ansible/module_utils", 0, &mut files)?;
+        for (name, root) in collections {
+            let shown = format!("ansible_collections/{}/plugins/module_utils", name.replace('.', "/"));
+            add_folder(&root.join("plugins/module_utils"), &shown, 0, &mut files)?;
+        }
         Ok(files)
     }
 
@@ -161,8 +169,14 @@ mod tests {
         fs::write(folder.join("a.py"), "").unwrap();
         fs::write(dir.path().join("module_utils/common/text.py"), "2").unwrap();
         fs::write(dir.path().join("module_utils/notes.txt"), "").unwrap();
-        let files = InterpreterContents::digests(dir.path()).unwrap();
-        assert_eq!(files, [("ansible/module_utils/common/text.py".to_owned(), digest(b"2"))].into());
+        let files = InterpreterContents::digests(dir.path(), []).unwrap();
+        let text = ("ansible/module_utils/common/text.py".to_owned(), digest(b"2"));
+        assert_eq!(files, [text.clone()].into());
+        fs::create_dir_all(dir.path().join("c/plugins/module_utils")).unwrap();
+        fs::write(dir.path().join("c/plugins/module_utils/u.py"), "3").unwrap();
+        let files = InterpreterContents::digests(dir.path(), [("a.b", &*dir.path().join("c"))]).unwrap();
+        let utility = ("ansible_collections/a/b/plugins/module_utils/u.py".to_owned(), digest(b"3"));
+        assert_eq!(files, [text, utility].into());
         let held = |path: &str, source: &[u8]| contents().held(path, source);
         assert_eq!(held("ansible/module_utils/basic.py", b"1"), Held::Same);
         assert_eq!(held("ansible/module_utils/basic.py", b"2"), Held::Other);

@@ -217,7 +217,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, source).unwrap();
         }
-        let files = InterpreterContents::digests(&dir.path().join("ansible")).unwrap();
+        let files = InterpreterContents::digests(&dir.path().join("ansible"), []).unwrap();
         InterpreterContents { modules: ["os".to_owned()].into(), files, ..InterpreterContents::default() }
     }
 
