@@ -21,15 +21,15 @@ _LEFT_OUT = {
 # Modules of the standard library that modules of Ansible import often.
 _IMPORTED = """
     abc argparse array ast atexit base64 binascii bisect calendar codecs collections collections.abc configparser
-    concurrent.futures contextlib copy csv ctypes dataclasses datetime decimal difflib email.message email.parser email.utils errno
-    fileinput filecmp fnmatch functools getpass gettext glob gzip hashlib heapq hmac html http.client http.cookiejar
+    concurrent.futures contextlib copy csv ctypes dataclasses datetime decimal difflib email.message email.parser
+    email.utils errno fileinput filecmp fnmatch functools getpass gettext glob gzip hashlib heapq hmac html http.client http.cookiejar
     importlib.metadata importlib.util inspect io ipaddress itertools json keyword linecache locale logging math
-    mimetypes multiprocessing multiprocessing.pool netrc numbers operator optparse os pathlib pickle pkgutil platform plistlib pprint
-    pty queue random re runpy secrets select selectors shlex shutil signal socket sqlite3 stat string stringprep struct
-    subprocess tarfile tempfile textwrap threading time tokenize traceback types typing unicodedata urllib.error
-    urllib.parse urllib.request uuid warnings weakref xml.dom.minidom xml.etree.ElementTree zipfile zlib
-    encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16 encodings.cp437 fcntl grp mmap pwd resource
-    syslog termios
+    mimetypes multiprocessing multiprocessing.dummy multiprocessing.pool netrc numbers operator optparse os pathlib
+    pickle pkgutil platform plistlib pprint pty queue random re runpy secrets select selectors shlex shutil signal
+    socket sqlite3 stat string stringprep struct subprocess tarfile tempfile textwrap threading time tokenize traceback
+    types typing unicodedata urllib.error urllib.parse urllib.request uuid warnings weakref xml.dom.minidom
+    xml.etree.ElementTree zipfile zlib encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16
+    encodings.cp437 fcntl grp mmap pwd resource syslog termios
 """.split()
 
 # Modules of the standard library that can be imported and cannot be used: they serve others.
@@ -44,8 +44,8 @@ _PARTIAL = """
 # Names that can be found and cannot be used, or not by every module that uses them.
 _UNUSABLE_NAMES = {
     ("concurrent.futures", "InterpreterPoolExecutor"), ("concurrent.futures", "ProcessPoolExecutor"),
-    ("multiprocessing.pool", "Pool"), ("pty", "fork"), ("pty", "openpty"), ("pty", "spawn"), ("threading", "Thread"),
-    ("threading", "Timer"),
+    ("multiprocessing", "get_context"), ("multiprocessing.pool", "Pool"), ("pty", "fork"), ("pty", "openpty"),
+    ("pty", "spawn"), ("threading", "Thread"), ("threading", "Timer"),
 }
 
 # What a run cannot begin without; since ansible-core 2.19 there is a loader, too.

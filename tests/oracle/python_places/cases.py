@@ -106,3 +106,8 @@ KNOWN = [
     ("lineinfile", "validate", "a command has a `/tmp` of its own; under `auto`, such a module runs natively"),
     ("command", "$T/x.sh 1", "a program that the module could change is not run for a guest"),
 ]
+
+# Modules that may say something else to an option that they do not have, and the reason.
+KNOWN_MODULES = {
+    "async_wrapper": "a part of Ansible that is no module: it makes a pipe when it is imported, and starts processes",
+}

@@ -105,7 +105,8 @@ class Comparison:
                     print("%s: %s" % (name, sandbox["result"]["msg"]))
                 continue
             self.counts["started"] += 1
-            if clean(native["result"]) != clean(sandbox["result"]):
+            is_known = name.removesuffix(".py") in cases.KNOWN_MODULES
+            if clean(native["result"]) != clean(sandbox["result"]) and not is_known:
                 self.different.append("%s\n    native: %s\n    sandbox: %s" % (
                     name, str(native["result"])[:600], str(sandbox["result"])[:600]))
 
