@@ -9,7 +9,6 @@ use modbox_policy::{Access, normalize};
 use modbox_store::Tree;
 use modbox_vocabulary::{RuntimePath, error_chain};
 
-use crate::app::program::ProgramNeeds;
 use crate::app::python::assembly::{Assembly, SCRIPT, TreeError};
 use crate::app::python::cache::Cache;
 use crate::app::python::config::{PayloadForm, PythonConfig};
@@ -125,7 +124,7 @@ impl<'a> Assembler<'a> {
             && !on_disk
             && self.context.native.user.is_none()
             && interpreter.is_at_least(LEAST_FOR_TREES);
-        let ReadPaths { paths: mut runtime_paths, notes: left_out } = interpreter.reads.clone();
+        let ReadPaths { paths: mut runtime_paths, notes: left_out } = interpreter.reads(self.context.native);
         notes.extend(left_out);
         let unknown_args = assembly.unknown_args()?;
         if wants_tree {
@@ -263,22 +262,13 @@ impl<'a> Assembler<'a> {
     }
 
     fn probe(&self, program: &str, brings_files: bool) -> Result<Result<Interpreter, String>, PythonError> {
-        let reads = |path: &Path| {
-            let mut reads = ReadPaths::default();
-            if let Some(confine) = self.context.native.confine.as_ref() {
-                let (policy, needs) = (&confine.policy, ProgramNeeds::of(path, &confine.policy));
-                reads.paths =
-                    if brings_files { needs.for_module(policy, &mut reads.notes) } else { needs.granted(policy) };
-            }
-            reads
-        };
         interpreter::probe(
             self.context.native,
             self.context.cache.as_ref(),
             &self.context.config.search_path,
             program,
             self.context.tmpdir,
-            reads,
+            brings_files,
         )
     }
 

@@ -114,7 +114,8 @@ impl<'a> Assembly<'a> {
             &staging.display().to_string(),
             &path.display().to_string(),
         ];
-        let reads: Vec<PathBuf> = interpreter.reads.paths.iter().map(|runtime| runtime.path.clone()).collect();
+        let reads: Vec<PathBuf> =
+            interpreter.reads(self.context.native).paths.into_iter().map(|runtime| runtime.path).collect();
         let access = ScriptAccess { reads: &reads, writes: Some(staging) };
         let compiled = ask(self.context.native, self.context.tmpdir, &words, COMPILE_SCRIPT, &access)?;
         let failed = |reason| StoreError::io("compile the module in", staging)(io::Error::other(reason)).into();

@@ -16,6 +16,7 @@ use modbox_vocabulary::RuntimePath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::app::program::ProgramNeeds;
 use crate::app::python::ask::{ScriptAccess, ask};
 use crate::app::python::cache::{Cache, INTERPRETER};
 use crate::app::python::error::PythonError;
@@ -53,8 +54,8 @@ pub(super) struct Interpreter {
     /// Path of the program.
     pub(super) program: String,
     pub(super) facts: Facts,
-    /// Paths that it reads when it runs.
-    pub(super) reads: ReadPaths,
+    /// Whether a module sees what it needs without a grant.
+    pub(super) brings_files: bool,
     /// Digest that differs between interpreters that may not understand each other's compiled files.
     pub(super) identity: String,
 }
@@ -62,6 +63,11 @@ pub(super) struct Interpreter {
 impl Interpreter {
     pub(super) fn is_at_least(&self, [major, minor]: [u32; 2]) -> bool {
         self.facts.version[..2] >= [major, minor][..]
+    }
+
+    /// Returns the paths that it may read when it runs, besides a module's grants. They are looked for at each call.
+    pub(super) fn reads(&self, cx: &NativeContext) -> ReadPaths {
+        reads(cx, Path::new(&self.program), self.brings_files)
     }
 }
 
@@ -80,31 +86,30 @@ struct CachedProbe {
 }
 
 /// Returns the facts about an interpreter, from the cache or by running a script with it. The inner error says why the
-/// interpreter cannot be used. `reads` returns the paths that the program at a path may read.
+/// interpreter cannot be used. With `brings_files`, a module sees what the interpreter needs without a grant.
 pub(super) fn probe(
     cx: &NativeContext,
     cache: Option<&Cache>,
     search_path: &[PathBuf],
     program: &str,
     tmpdir: &Path,
-    reads: impl FnOnce(&Path) -> ReadPaths,
+    brings_files: bool,
 ) -> Result<Result<Interpreter, String>, PythonError> {
     let Some(path) = install::find_program(program, search_path) else { return Ok(Err("not found".to_owned())) };
     // The module may start in another directory, so the path must be absolute.
     let path = cx.directory.join(path);
-    let reads = reads(&path);
     let identity = identity(&path, &cx.environment);
     // A script may start another interpreter every time, so its answers are not cached.
     let cache = cache.filter(|_| is_elf(&path));
     let program = path.display().to_string();
-    let paths: Vec<PathBuf> = reads.paths.iter().map(|runtime| runtime.path.clone()).collect();
-    let interpreter = |facts| Interpreter { program: program.clone(), facts, reads, identity: identity.clone() };
+    let interpreter = |facts| Interpreter { program: program.clone(), facts, brings_files, identity: identity.clone() };
     if let Some(known) = cache.and_then(|cache| cache.get::<CachedProbe>(INTERPRETER, &identity))
         && known.stamps.are_current()
     {
         return Ok(Ok(interpreter(known.facts)));
     }
     tracing::debug!(program, "asking an interpreter what it is");
+    let paths: Vec<PathBuf> = reads(cx, &path, brings_files).paths.into_iter().map(|runtime| runtime.path).collect();
     let access = ScriptAccess { reads: &paths, writes: None };
     let printed = match ask(cx, tmpdir, &[program.as_str(), "-"], PROBE_SCRIPT, &access)? {
         Ok(printed) => printed,
@@ -122,6 +127,15 @@ pub(super) fn probe(
         cache.put(INTERPRETER, &identity, &CachedProbe { facts: facts.clone(), stamps });
     }
     Ok(Ok(interpreter(facts)))
+}
+
+fn reads(cx: &NativeContext, interpreter: &Path, brings_files: bool) -> ReadPaths {
+    let mut reads = ReadPaths::default();
+    if let Some(confine) = cx.confine.as_ref() {
+        let (policy, needs) = (&confine.policy, ProgramNeeds::of(interpreter, &confine.policy));
+        reads.paths = if brings_files { needs.for_module(policy, &mut reads.notes) } else { needs.granted(policy) };
+    }
+    reads
 }
 
 /// Returns a digest of the program and of the variables that change its search path.
