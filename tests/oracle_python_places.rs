@@ -18,12 +18,14 @@ use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, sample};
 /// Time limit of a comparison, on two busy cores.
 const COMPARISON: Duration = Duration::from_mins(15);
 
-/// Parts of what is compared, of which an ordinary run takes one.
+/// Parts of what is compared, of which an ordinary run takes one; those of the collections' modules are smaller.
 const PARTS: usize = 4;
+const PARTS_OF_COLLECTIONS: usize = 60;
 
 /// Least numbers in all parts together.
 const CASES: u64 = 80;
 const STARTED: u64 = 45;
+const STARTED_OF_COLLECTIONS: u64 = 500;
 
 /// A user's cache with an interpreter.
 struct Installed {
@@ -64,7 +66,7 @@ fn module(statements: &str) -> String {
 #[test]
 fn modules_do_the_same_in_both_places() {
     let Installed { dir, python } = &*INSTALLED;
-    let parts = sample::cases(PARTS, 1);
+    let (parts, parts_of_collections) = (sample::cases(PARTS, 1), sample::cases(PARTS_OF_COLLECTIONS, 1));
     let compared = Modbox::of(python, dir)
         .own_cache(dir)
         .args(["-B"])
@@ -76,16 +78,21 @@ fn modules_do_the_same_in_both_places() {
         .arg("--work")
         .arg(dir.mkdir("work"))
         .args(["--parts", &parts.to_string(), "--part", &(sample::seed() % parts as u64).to_string()])
+        .arg("--collections")
+        .arg(oracle::collections())
+        .args(["--collections-parts", &parts_of_collections.to_string()])
         .patience(COMPARISON)
         .run()
         .exits_with(0)
         .stdout_text();
     let summary: Value = serde_json::from_str(compared.lines().last().unwrap()).unwrap();
     assert_eq!(summary["different"], 0, "{compared}");
-    let least =
-        |key: &str, all: u64| assert!(summary[key].as_u64() >= Some(all / parts as u64 / 2), "{key}: {compared}");
-    least("cases", CASES);
-    least("started", STARTED);
+    let least = |key: &str, all: u64, parts: usize| {
+        assert!(summary[key].as_u64() >= Some(all / parts as u64 / 2), "{key}: {compared}");
+    };
+    least("cases", CASES, parts);
+    least("started", STARTED, parts);
+    least("started_of_collections", STARTED_OF_COLLECTIONS, parts_of_collections);
 }
 
 #[test]

@@ -3,12 +3,14 @@
 1. Cases: what the modules of `cases.py` return and leave in a folder, made anew for each run.
 2. Refusals: every module of some folders with an option that it does not have. So each is started, with all that it
    imports, and says what its options are. A module that the sandbox does not suit is refused there, with a reason.
+   Those are counted that `auto` starts in the sandbox when a rule lets modules run commands.
 
 It prints each difference, and a summary as JSON in the last line.
 """
 
 import argparse
 import collections
+import glob
 import json
 import os
 import re
@@ -48,11 +50,14 @@ class Comparison:
     def __init__(self, options):
         self.options, self.counts, self.twin = options, collections.Counter(), options.work + "/twin"
         self.different = []
+        programs = [os.path.dirname(options.python), os.environ.get("PATH", os.defpath)]
+        self.environment = {**os.environ, "PATH": os.pathsep.join(programs)}
 
     def command(self, place, *words):
         collections_path = ["--collections-path", self.options.collections] if self.options.collections else []
-        return [self.options.modbox, words[0], "--python", place, "--interpreter", self.options.python,
-                *collections_path, *words[1:]]
+        # Under `auto`, a named interpreter would be a reason for a native run; it is found in PATH.
+        interpreter = [] if place == "auto" else ["--interpreter", self.options.python]
+        return [self.options.modbox, words[0], "--python", place, *interpreter, *collections_path, *words[1:]]
 
     def run(self, place, case):
         twin.make(self.twin)
@@ -92,19 +97,20 @@ class Comparison:
                 if state.get(path) != left.get(path):
                     self.different.append("    %s: native %s, sandbox %s" % (path, state.get(path), left.get(path)))
 
-    def refusals(self, paths):
-        """Compares what modules say to an option that they do not have."""
-        answers = {place: self.batch(place, paths) for place in ("native", "wasm")}
+    def refusals(self, paths, of=""):
+        """Compares what modules say to an option that they do not have. The names of the counts end with `of`."""
+        answers = {place: self.batch(place, paths) for place in ("native", "wasm", "auto")}
         for path in paths:
+            self.counts["chosen" + of] += answers["auto"][path].get("python", {}).get("place") == "wasm"
             native, sandbox = answers["native"][path], answers["wasm"][path]
             name = os.path.basename(path)
-            self.counts["modules"] += 1
+            self.counts["modules" + of] += 1
             if sandbox["status"] == "denied":
-                self.counts["unsuited"] += 1
+                self.counts["unsuited" + of] += 1
                 if self.options.verbose:
                     print("%s: %s" % (name, sandbox["result"]["msg"]))
                 continue
-            self.counts["started"] += 1
+            self.counts["started" + of] += 1
             is_known = name.removesuffix(".py") in cases.KNOWN_MODULES
             if clean(native["result"]) != clean(sandbox["result"]) and not is_known:
                 self.different.append("%s\n    native: %s\n    sandbox: %s" % (
@@ -112,8 +118,8 @@ class Comparison:
 
     def batch(self, place, paths):
         jobs = "".join(json.dumps({"id": path, "module": path, "args": UNKNOWN}) + "\n" for path in paths)
-        ran = subprocess.run(self.command(place, "batch", "-j", "2"), input=jobs, capture_output=True, text=True,
-                             check=False)
+        ran = subprocess.run(self.command(place, "batch", "-j", "2", "--allow-run", "true"), input=jobs,
+                             capture_output=True, text=True, check=False, env=self.environment)
         reports = [json.loads(line) for line in ran.stdout.splitlines()]
         found = {report["id"]: report for report in reports}
         missing = [path for path in paths if path not in found]
@@ -144,6 +150,8 @@ def main():
     parser.add_argument("--python", required=True, help="the Python of ansible-core")
     parser.add_argument("--modules", required=True, help="the folder of ansible-core's modules")
     parser.add_argument("--collections", help="a folder with `ansible_collections`")
+    parser.add_argument("--collections-parts", type=int, default=1,
+                        help="the number of parts of the collections' modules; one is compared")
     parser.add_argument("--work", required=True)
     parser.add_argument("--part", type=int, default=0, help="the number of the part that is compared")
     parser.add_argument("--parts", type=int, default=1)
@@ -154,10 +162,11 @@ def main():
     chosen = [case for case in cases.CASES if options.collections or "." not in case["module"]]
     for case in chosen[options.part::options.parts]:
         comparison.compare(case)
-    paths = modules(options.modules)
+    comparison.refusals(modules(options.modules)[options.part::options.parts])
     if options.collections:
-        paths += modules(options.collections)
-    comparison.refusals(paths[options.part::options.parts])
+        folders = sorted(glob.glob(os.path.join(options.collections, "ansible_collections/*/*/plugins/modules")))
+        paths = [path for folder in folders for path in modules(folder)]
+        comparison.refusals(paths[options.part::options.collections_parts], "_of_collections")
     for difference in comparison.different:
         print(difference)
     print(json.dumps({**comparison.counts, "different": len(comparison.different)}))
