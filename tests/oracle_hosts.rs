@@ -27,7 +27,7 @@ const COUNTS: (usize, usize) = (2, 20);
 
 /// Keys of results that differ from run to run, that Ansible's action plugin for `copy` adds, or that the module `stat` of
 /// modbox does not have; and warnings of a folder for temporary files, which modbox does not need.
-const OWN: [&str; 25] = [
+const OWN: [&str; 26] = [
     "_ansible_no_log",
     "ansible_facts",
     "atime",
@@ -35,6 +35,7 @@ const OWN: [&str; 25] = [
     "attributes",
     "charset",
     "ctime",
+    "disk_usage_bytes",
     "executable",
     "finished",
     "inode",
