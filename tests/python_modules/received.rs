@@ -17,10 +17,18 @@ use crate::support::{Modbox, modbox, sample};
 const SAMPLE: usize = 12;
 
 /// Modules that do something else in a confined run, with the reason.
-const OTHERWISE: [(&str, &str); 1] = [(
-    "apt_key",
-    "a module that may read a whole directory makes no sockets with paths, and gpg needs one for its agent",
-)];
+const OTHERWISE: [(&str, &str); 4] = [
+    (
+        "apt_key",
+        "a module that may read a whole directory makes no sockets with paths, and gpg needs one for its agent",
+    ),
+    ("iptables", "no confined module speaks with the kernel's packet filter"),
+    ("service", NO_SCRIPT),
+    ("sysvinit", NO_SCRIPT),
+];
+
+/// Why some modules see no script of a service. On a machine of an operator it is there.
+const NO_SCRIPT: &str = "a task of the group makes the script of the service, so no rule for it is suggested before";
 
 /// Where Ansible's modules run.
 pub(super) struct Interpreter<'a> {

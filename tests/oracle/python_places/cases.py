@@ -104,6 +104,7 @@ CASES = [
 # Why a case may differ: the module's name, a part of its arguments, and the reason.
 KNOWN = [
     ("lineinfile", "validate", "a command has a `/tmp` of its own; under `auto`, such a module runs natively"),
+    ("community.general.filesize", "size", "it asks for the free space of a file system (`os.statvfs`)"),
     ("command", "$T/x.sh 1", "a program that the module could change is not run for a guest"),
 ]
 
