@@ -236,6 +236,12 @@ impl Policy {
         self.allows_everything() || !self.run.is_empty()
     }
 
+    /// Returns whether any server may have any certificate.
+    #[must_use]
+    pub fn allows_any_certificate(&self) -> bool {
+        self.allows_everything() || self.net.iter().any(|grant| grant.rule.is_unverified())
+    }
+
     /// Returns the first grant that covers a command.
     #[must_use]
     pub fn run_grant(&self, program: &str, arguments: &[String]) -> Option<&RunGrant> {

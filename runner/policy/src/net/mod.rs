@@ -3,12 +3,13 @@
 //! ```text
 //! rule   = [ "tcp:" | "udp:" ] host [ ":" port [ "-" port ] ] { "+" word }
 //! host   = "*" | name | "*." name | IPv4 | IPv4 "/" bits | "[" IPv6 "]" | "[" IPv6 "/" bits "]"
-//! word   = "loopback" | "link-local" | "private" | "metadata" | "multicast" | "any"
+//! word   = "loopback" | "link-local" | "private" | "metadata" | "multicast" | "any" | "unverified"
 //! listen = [ "tcp:" | "udp:" ] ( IPv4 | "[" IPv6 "]" ) ":" port [ "-" port ]
 //! ```
 //!
 //! A rule applies to TCP unless it starts with `udp:`, and to all ports unless it names some. `*` stands for every
-//! host, `*.` for one or more labels, and `+any` for all words together.
+//! host, `*.` for one or more labels, and `+any` for all words for addresses together. With `+unverified`, a server may
+//! have any certificate if the guest asks for it.
 //!
 //! A name, a wildcard or a block of addresses does not include special addresses (see [`Special`]) unless the rule has
 //! their word, because the owner of a name chooses its addresses. A literal address, or a block that is completely in

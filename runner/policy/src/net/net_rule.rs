@@ -11,6 +11,9 @@ use crate::net::name::Name;
 use crate::net::special::{Special, WORDS};
 use crate::net::transport::{Ports, Transport};
 
+/// The word for servers that may have any certificate.
+pub(super) const UNVERIFIED: &str = "unverified";
+
 /// The hosts of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hosts {
@@ -32,6 +35,8 @@ pub struct NetRule {
     pub(super) hosts: Hosts,
     pub(super) ports: Ports,
     pub(super) words: BTreeSet<Special>,
+    /// Whether a server may have any certificate.
+    pub(super) unverified: bool,
 }
 
 impl NetRule {
@@ -110,6 +115,12 @@ impl NetRule {
         }
     }
 
+    /// Returns whether a server may have any certificate, if the guest asks for it.
+    #[must_use]
+    pub fn is_unverified(&self) -> bool {
+        self.unverified
+    }
+
     /// Returns whether the rule permits all that another one does.
     #[must_use]
     pub fn includes(&self, other: &Self) -> bool {
@@ -125,6 +136,7 @@ impl NetRule {
         self.transport == other.transport
             && has_hosts
             && self.ports.includes(other.ports)
+            && (self.unverified || !other.unverified)
             && words.into_iter().all(|word| self.words.contains(&word) || self.implied_word() == Some(word))
     }
 
@@ -160,9 +172,11 @@ impl fmt::Display for NetRule {
             write!(f, "{}", self.ports)?;
         }
         if WORDS.iter().all(|word| self.words.contains(word)) {
-            return f.write_str("+any");
+            f.write_str("+any")?;
+        } else {
+            self.words.iter().try_for_each(|word| write!(f, "+{word}"))?;
         }
-        self.words.iter().try_for_each(|word| write!(f, "+{word}"))
+        if self.unverified { write!(f, "+{UNVERIFIED}") } else { Ok(()) }
     }
 }
 

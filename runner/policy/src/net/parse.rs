@@ -8,7 +8,7 @@ use ipnet::IpNet;
 
 use crate::net::error::NetRuleError;
 use crate::net::name::Name;
-use crate::net::net_rule::{Hosts, NetRule};
+use crate::net::net_rule::{Hosts, NetRule, UNVERIFIED};
 use crate::net::special::{Special, WORDS};
 use crate::net::transport::{Ports, Transport};
 
@@ -38,11 +38,16 @@ fn parse(text: &str) -> Result<NetRule, String> {
     let (transport, rest) = transport(text);
     let mut parts = rest.split('+');
     let place = parts.next().unwrap_or_default();
-    let words: Vec<Vec<Special>> = parts.map(word).collect::<Result<_, _>>()?;
+    let (unverified, words): (Vec<&str>, Vec<&str>) = parts.partition(|word| *word == UNVERIFIED);
+    let words: Vec<Vec<Special>> = words.into_iter().map(word).collect::<Result<_, _>>()?;
     let words: BTreeSet<Special> = words.into_iter().flatten().collect();
+    let unverified = !unverified.is_empty();
+    if unverified && transport == Transport::Udp {
+        return Err(format!("`+{UNVERIFIED}` is for connections by TCP; leave it out"));
+    }
     let (host, ports) = split_port(place)?;
     let ports = ports.map_or(Ok(Ports::ALL), |text| self::ports(text, 1))?;
-    let rule = NetRule { transport, hosts: hosts(host)?, ports, words };
+    let rule = NetRule { transport, hosts: hosts(host)?, ports, words, unverified };
     check_special(&rule)?;
     Ok(rule)
 }
@@ -78,7 +83,7 @@ fn word(text: &str) -> Result<Vec<Special>, String> {
     }
     WORDS.into_iter().find(|word| word.as_str() == text).map(|word| vec![word]).ok_or_else(|| {
         let words = WORDS.map(|word| format!("`+{word}`")).join(", ");
-        format!("unknown word `+{text}`; expected one of {words}, or `+{ANY}` for all of them")
+        format!("unknown word `+{text}`; expected one of {words}, or `+{ANY}` for all of them, or `+{UNVERIFIED}`")
     })
 }
 

@@ -33,6 +33,8 @@ fn a_rule_is_shown_as_it_is_written() {
         "localhost:8080+loopback",
         "0.0.0.0/0:80+loopback+private",
         "169.254.169.254:80+metadata",
+        "localhost:8443+loopback+unverified",
+        "*:443+any+unverified",
     ] {
         assert_eq!(rule(text).to_string(), text);
         // A batch sends policies to its workers as JSON.
@@ -62,6 +64,7 @@ fn mistakes_name_the_rule_the_cause_and_the_remedy() {
         ("example.org:+80", "unknown word `+80`"),
         ("example.org:90-80", "write the smaller port first"),
         ("example.org:80+privat", "unknown word `+privat`; expected one of `+loopback`"),
+        ("udp:example.org:443+unverified", "is for connections by TCP"),
         ("2001:db8::1", "write an IPv6 address in brackets"),
         ("[2001:db8::1]443", "unexpected `443` after the host"),
         ("[192.0.2.1]:80", "is not a block of addresses"),
