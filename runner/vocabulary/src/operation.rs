@@ -80,6 +80,8 @@ pub enum Operation {
     ResolveAddresses,
     /// `wasi:http`: sending a request.
     Handle,
+    /// `modbox:host/tls`: accepting any certificate of a server.
+    AcceptAnyCertificate,
     /// `modbox:host/process`: running a command.
     Run,
 

@@ -1,5 +1,5 @@
 //! The host's side of `modbox:host`, the interfaces that modbox offers beyond WASI; generated from their WIT files.
-//! `files` and `process` document the functions.
+//! `files`, `process` and `net::tls` document the functions.
 
 #![allow(missing_docs, clippy::error_impl_error, reason = "generated")]
 
@@ -10,3 +10,13 @@ wasmtime::component::bindgen!({
     with: { "wasi": wasmtime_wasi::p2::bindings },
     require_store_data_send: true,
 });
+
+/// The interface of guests that bring no TLS of their own.
+pub(crate) mod tls_guest {
+    wasmtime::component::bindgen!({
+        path: "../../guest-sdk/host/wit",
+        world: "modbox:host/tls-guest",
+        imports: { default: trappable },
+        with: { "modbox:host/tls.session": crate::net::tls::Session },
+    });
+}

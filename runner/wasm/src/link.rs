@@ -40,6 +40,7 @@ type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/files", files::add_attributes),
     (process::INTERFACE, |linker| process::add_process(linker, State::commands)),
+    ("modbox:host/tls", |linker| net::tls::add_sessions(linker, State::net)),
     ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/stderr", |linker| cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)),

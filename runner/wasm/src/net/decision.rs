@@ -31,18 +31,16 @@ impl Network {
 
     /// Returns whether a rule allows an address: a rule for the address, or one for a name that resolved to it.
     pub(super) fn allows(&self, transport: Transport, address: SocketAddr) -> bool {
-        let ip = address.ip().to_canonical();
-        if self.everything || self.rules.iter().any(|rule| rule.allows(transport, address)) {
-            return true;
-        }
-        let state = self.state();
-        let names = state.addresses.get(&ip);
-        names.is_some_and(|names| names.iter().any(|name| self.allows_by_name(transport, name, address)))
+        self.everything || self.allowing(transport, address).next().is_some()
     }
 
-    fn allows_by_name(&self, transport: Transport, name: &Name, address: SocketAddr) -> bool {
-        let ip = address.ip().to_canonical();
-        self.rules.iter().any(|rule| rule.covers(transport, address.port()) && rule.names(name) && rule.admits(ip))
+    /// Returns the rules that allow an address.
+    pub(super) fn allowing(&self, transport: Transport, address: SocketAddr) -> impl Iterator<Item = &NetRule> {
+        let names = self.state().addresses.get(&address.ip().to_canonical()).cloned().unwrap_or_default();
+        self.rules.iter().filter(move |rule| {
+            let by_name = |name| rule.names(name) && rule.admits(address.ip().to_canonical());
+            rule.allows(transport, address) || (rule.covers(transport, address.port()) && names.iter().any(by_name))
+        })
     }
 
     fn may_reach(&self, transport: Transport, address: SocketAddr, operation: Operation) -> bool {
@@ -98,6 +96,11 @@ impl Network {
 
     pub(super) fn deny_address(&self, transport: Transport, address: SocketAddr, operation: Operation) {
         let subject = shown(transport, address);
+        self.deny(Capability::Net, subject, operation, self.switch_for(transport, address));
+    }
+
+    /// Returns the switch that would allow an address.
+    pub(super) fn switch_for(&self, transport: Transport, address: SocketAddr) -> String {
         let ip = address.ip().to_canonical();
         // Name the host name: the guest knows it, and a rule for it stays valid when the address changes.
         let name = self.state().addresses.get(&ip).and_then(|names| names.first().cloned());
@@ -105,9 +108,9 @@ impl Network {
             Some(name) => {
                 format!("{}{name}:{}{}", transport.prefix(), address.port(), words_for(ip, false))
             }
-            None => format!("{subject}{}", words_for(ip, true)),
+            None => format!("{}{}", shown(transport, address), words_for(ip, true)),
         };
-        self.deny(Capability::Net, subject, operation, format!("--allow-net {allow}"));
+        format!("--allow-net {allow}")
     }
 
     fn deny_listening(&self, transport: Transport, address: SocketAddr, operation: Operation) {

@@ -4,7 +4,7 @@
 //! socket is about to use. Our own host looks up names. An address that came from a name may be used only if a rule for
 //! that name allows it, if a lookup of this run returned it, and if it passes the check for special addresses. So a
 //! hostile name server cannot lead a guest elsewhere, not even with a second answer. HTTP requests pass the same two
-//! checks.
+//! checks. `tls` encrypts what a guest sends by its own sockets.
 //!
 //! The interfaces are linked for every module, because modules adapted from WASI 0.1 import them without using them.
 //! Without a grant, no socket is ever created.
@@ -16,6 +16,7 @@ mod lookup;
 mod network;
 mod resolver;
 mod tcp;
+pub(super) mod tls;
 mod view;
 
 use wasmtime::component::Linker;

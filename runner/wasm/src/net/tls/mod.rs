@@ -1,0 +1,130 @@
+//! `modbox:host/tls`: TLS for the sockets of a guest that brings no TLS of its own, such as the Python interpreter.
+//!
+//! A session does no input or output: the guest carries the bytes between it and a socket, and the socket is guarded like
+//! any other. So a session reaches nothing that the guest does not reach without it. The host checks the certificate,
+//! because the guest has no cryptography for that, and because the policy says where a server may have any certificate.
+//! That protects the tasks of an honest guest: a hostile one could bring a TLS of its own.
+//!
+//! | file | content |
+//! |---|---|
+//! | `session` | a session: bytes and data in both directions |
+//! | `settings` | checks what a guest asks for, and makes the engine's configuration of it |
+//! | `verifier` | checks a server's certificate, as far as the guest asks for it |
+//! | `failure` | the engine's errors, in the guest's terms |
+
+mod failure;
+mod session;
+mod settings;
+mod verifier;
+
+use std::net::SocketAddr;
+
+use modbox_policy::net::Transport;
+use modbox_vocabulary::{Capability, Operation};
+use wasmtime::component::{Linker, Resource};
+
+#[expect(unreachable_pub, reason = "the generated bindings export it")]
+pub use self::session::Session;
+use crate::bindings::tls_guest::modbox::host::tls::{self, Agreement, Error, Host, HostSession, Settings};
+use crate::net::view::{NetView, SocketData};
+
+/// Links the interface.
+pub(crate) fn add_sessions<T: Send + 'static>(
+    linker: &mut Linker<T>,
+    view: fn(&mut T) -> NetView<'_>,
+) -> wasmtime::Result<()> {
+    tls::add_to_linker::<_, SocketData>(linker, view)
+}
+
+impl NetView<'_> {
+    /// Ends the run if it holds more sessions than it may have files open.
+    fn admit_session(&mut self) -> wasmtime::Result<()> {
+        let held = self.sockets.table.iter_mut().filter(|entry| entry.is::<Session>()).count();
+        if held < self.network.max_descriptors {
+            return Ok(());
+        }
+        self.network.hit_descriptors();
+        Err(wasmtime::Error::msg("the module holds too many TLS sessions"))
+    }
+
+    /// Returns an error unless a rule lets the server at an address have any certificate.
+    fn admit_any_certificate(&self, address: SocketAddr) -> Result<(), Error> {
+        if self.network.allows_unverified(address) {
+            return Ok(());
+        }
+        Err(Error::Denied(self.network.deny_unverified(address, Operation::AcceptAnyCertificate)))
+    }
+
+    fn begin_session(&self, settings: Settings) -> Result<Session, Error> {
+        let address = settings::address(&settings)?;
+        if settings::is_unverified(&settings) {
+            self.admit_any_certificate(address)?;
+        }
+        Session::new(settings)
+    }
+
+    fn session(&mut self, session: &Resource<Session>) -> wasmtime::Result<&mut Session> {
+        Ok(self.sockets.table.get_mut(session)?)
+    }
+}
+
+impl Host for NetView<'_> {}
+
+impl HostSession for NetView<'_> {
+    fn begin(&mut self, settings: Settings) -> wasmtime::Result<Result<Resource<Session>, Error>> {
+        self.admit_session()?;
+        Ok(match self.begin_session(settings) {
+            Ok(session) => Ok(self.sockets.table.push(session)?),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn outgoing(&mut self, session: Resource<Session>) -> wasmtime::Result<Vec<u8>> {
+        Ok(self.session(&session)?.outgoing())
+    }
+
+    fn incoming(&mut self, session: Resource<Session>, bytes: Vec<u8>) -> wasmtime::Result<Result<u32, Error>> {
+        Ok(self.session(&session)?.incoming(&bytes))
+    }
+
+    fn is_handshaking(&mut self, session: Resource<Session>) -> wasmtime::Result<bool> {
+        Ok(self.session(&session)?.is_handshaking())
+    }
+
+    fn read(&mut self, session: Resource<Session>, most: u32) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
+        Ok(self.session(&session)?.read(most))
+    }
+
+    fn write(&mut self, session: Resource<Session>, data: Vec<u8>) -> wasmtime::Result<Result<u32, Error>> {
+        Ok(self.session(&session)?.write(&data))
+    }
+
+    fn close(&mut self, session: Resource<Session>) -> wasmtime::Result<()> {
+        self.session(&session)?.close();
+        Ok(())
+    }
+
+    fn agreement(&mut self, session: Resource<Session>) -> wasmtime::Result<Option<Agreement>> {
+        Ok(self.session(&session)?.agreement())
+    }
+
+    fn drop(&mut self, session: Resource<Session>) -> wasmtime::Result<()> {
+        self.sockets.table.delete(session)?;
+        Ok(())
+    }
+}
+
+impl crate::net::network::Network {
+    /// Returns whether a rule with `+unverified` allows an address.
+    fn allows_unverified(&self, address: SocketAddr) -> bool {
+        self.everything || self.allowing(Transport::Tcp, address).any(|rule| rule.is_unverified())
+    }
+
+    /// Records that the server at an address may not have any certificate. Returns the switch that would allow it.
+    fn deny_unverified(&self, address: SocketAddr, operation: Operation) -> String {
+        let allow = format!("{}+unverified", self.switch_for(Transport::Tcp, address));
+        let subject = modbox_policy::net::shown(Transport::Tcp, address);
+        self.deny(Capability::Net, subject, operation, allow.clone());
+        allow
+    }
+}
