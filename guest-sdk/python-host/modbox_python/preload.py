@@ -22,14 +22,14 @@ _LEFT_OUT = {
 _IMPORTED = """
     abc argparse array ast atexit base64 binascii bisect calendar codecs collections collections.abc configparser
     concurrent.futures contextlib copy csv ctypes dataclasses datetime decimal difflib email.message email.parser
-    email.utils errno fileinput filecmp fnmatch functools getpass gettext glob gzip hashlib heapq hmac html http.client http.cookiejar
-    importlib.metadata importlib.util inspect io ipaddress itertools json keyword linecache locale logging math
-    mimetypes multiprocessing multiprocessing.dummy multiprocessing.pool netrc numbers operator optparse os pathlib
-    pickle pkgutil platform plistlib pprint pty queue random re runpy secrets select selectors shlex shutil signal
-    socket sqlite3 stat string stringprep struct subprocess tarfile tempfile textwrap threading time tokenize traceback
-    types typing unicodedata urllib.error urllib.parse urllib.request uuid warnings weakref xml.dom.minidom
-    xml.etree.ElementTree zipfile zlib encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16
-    encodings.cp437 fcntl grp mmap pwd resource syslog termios
+    email.utils errno fileinput filecmp fnmatch functools getpass gettext glob gzip hashlib heapq hmac html http.client
+    http.cookiejar importlib.metadata importlib.util inspect io ipaddress itertools json keyword linecache locale
+    logging math mimetypes multiprocessing multiprocessing.dummy multiprocessing.pool netrc numbers operator optparse
+    os pathlib pickle pkgutil platform plistlib pprint pty queue random re runpy secrets select selectors shlex shutil
+    signal socket sqlite3 ssl stat string stringprep struct subprocess tarfile tempfile textwrap threading time
+    tokenize traceback types typing unicodedata urllib.error urllib.parse urllib.request uuid warnings weakref
+    xml.dom.minidom xml.etree.ElementTree zipfile zlib encodings.idna encodings.latin_1 encodings.ascii
+    encodings.utf_16 encodings.cp437 fcntl grp mmap pwd resource syslog termios
 """.split()
 
 # Modules of the standard library that can be imported and cannot be used: they serve others.

@@ -13,7 +13,8 @@ import socket
 import sys
 
 from modbox_python import (
-    access, attributes, changes, errors, host, identity, listing, open_files, opening, paths, pipes, unsupported)
+    access, attributes, changes, errors, host, identity, listing, open_files, opening, paths, pipes, tls_authorities,
+    unsupported)
 
 _PATHS = {
     "fstat": open_files.fstat, "dup": open_files.dup,
@@ -122,6 +123,7 @@ def renew(facts):
     host.go_live()
     paths.renew()
     identity.renew(facts)
+    tls_authorities.renew(facts)
     # The number is used to make names unique. WASI has the same one in every run.
     number = facts.get("pid") or random.SystemRandom().randrange(2, 1 << 22)
     os.getpid = lambda: number

@@ -36,8 +36,13 @@ const PYTHON_HOST: &[(&str, &str)] = python_host![
     "modbox_python/store.py",
     "modbox_python/system.py",
     "modbox_python/threads.py",
+    "modbox_python/tls_authorities.py",
+    "modbox_python/tls_connection.py",
+    "modbox_python/tls_context.py",
+    "modbox_python/tls_errors.py",
     "modbox_python/unsupported.py",
     "modbox_python/whole_writes.py",
+    "standins/_ssl.py",
     "standins/ctypes.py",
     "standins/fcntl.py",
     "standins/grp.py",
@@ -56,6 +61,7 @@ const INTERFACES: &[(&str, &str)] = &[
     ("interfaces/io.wit", include_str!("../../wit/io.wit")),
     ("interfaces/host/files.wit", include_str!("../../../../guest-sdk/host/wit/files.wit")),
     ("interfaces/host/process.wit", include_str!("../../../../guest-sdk/host/wit/process.wit")),
+    ("interfaces/host/tls.wit", include_str!("../../../../guest-sdk/host/wit/tls.wit")),
 ];
 
 /// Returns the files, with their paths in the folder of a build.
