@@ -64,6 +64,21 @@ pub const INFORMATION: [&str; 17] = [
 /// Devices without hardware.
 pub const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// Files with the certificates of all authorities that the machine trusts; each system has one of them.
+const AUTHORITIES: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+];
+
+/// Returns the file with the certificates of the authorities that this machine trusts.
+#[must_use]
+pub fn authorities() -> Option<&'static str> {
+    AUTHORITIES.into_iter().find(|path| std::path::Path::new(path).is_file())
+}
+
 /// Returns whether a path is one of the devices.
 pub fn is_device(path: &std::path::Path) -> bool {
     DEVICES.iter().any(|device| path == std::path::Path::new(device))

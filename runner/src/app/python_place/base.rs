@@ -1,5 +1,6 @@
 //! What Python modules in the sandbox may read and see besides their grants, as native modules may: names of users and of
-//! places, the system's release, devices without hardware, the usual variables, and the programs of granted commands.
+//! places, the system's release, the certificates of authorities, devices without hardware, the usual variables, and the
+//! programs of granted commands.
 //!
 //! Programs and libraries of the machine are not among them: nothing in the sandbox could start or load them.
 
@@ -26,7 +27,8 @@ pub(in crate::app) fn with_base(policy: &Policy) -> Policy {
             whole.allow_env(EnvGrant { name, value, source });
         }
     }
-    let files = base::INFORMATION.into_iter().chain([ZONES]).map(|path| (Path::new(path), Access::Read));
+    let files = base::INFORMATION.into_iter().chain([ZONES]).chain(base::authorities());
+    let files = files.map(|path| (Path::new(path), Access::Read));
     let devices = base::DEVICES.into_iter().map(|path| (Path::new(path), Access::Write));
     let programs = policy.run().iter().filter_map(|grant| Some((grant.program()?, Access::Read)));
     for (path, access) in files.chain(devices).chain(programs) {

@@ -97,12 +97,12 @@ impl InterpreterContents {
         needs.modules.iter().filter(move |(name, _)| !is_there(name)).map(|(name, optional)| (name.as_str(), *optional))
     }
 
-    /// Returns the first name that a module of the interpreter lacks.
-    pub(super) fn missing_name(&self, needs: &Needs) -> Option<String> {
+    /// Returns the names that modules of the interpreter lack.
+    pub(super) fn missing_names<'a>(&self, needs: &'a Needs) -> impl Iterator<Item = String> {
         let is_missing = |(module, name): &&(String, String)| {
             self.names.get(module).is_some_and(|names| name != "*" && !names.contains(name))
         };
-        needs.names.iter().find(is_missing).map(|(module, name)| format!("{module}.{name}"))
+        needs.names.iter().filter(is_missing).map(|(module, name)| format!("{module}.{name}"))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
         ] {
             let (contents, needs) = (contents(), needs(source.as_bytes()).unwrap());
             assert_eq!(contents.missing_modules(&needs).next(), module, "{source}");
-            assert_eq!(contents.missing_name(&needs).as_deref(), name, "{source}");
+            assert_eq!(contents.missing_names(&needs).next().as_deref(), name, "{source}");
         }
     }
 

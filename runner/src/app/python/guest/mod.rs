@@ -40,7 +40,7 @@ const NEEDS: &[u8] = b"modbox-python: needs ";
 const MAX_NEED: usize = 100;
 
 /// Version of the rules by which it is decided whether a module suits an interpreter. Another one makes old decisions void.
-const RULES: &str = "2";
+const RULES: &str = "3";
 
 /// Bytes of a digest.
 const DIGEST: usize = 32;
@@ -80,6 +80,8 @@ pub(in crate::app) struct GuestChoice<'a> {
     /// needed more than the sandbox has before, does not suit.
     pub(in crate::app) is_careful: bool,
     pub(in crate::app) may_run_commands: bool,
+    /// Whether a server may have any certificate.
+    pub(in crate::app) may_be_unverified: bool,
     /// SHA-256 of the module.
     pub(in crate::app) digest: &'a str,
     /// Path of the module in tracebacks.
@@ -113,6 +115,9 @@ pub(in crate::app::python) fn judge(
     }
     if choice.is_careful {
         if let Some(reason) = suitability.doubt(folders) {
+            return Ok(Verdict::Lacks(reason));
+        }
+        if let Some(reason) = suitability.requests_with(choice.arguments, choice.may_be_unverified) {
             return Ok(Verdict::Lacks(reason));
         }
         if let Some(function) = suitability.commands_with(choice.arguments) {

@@ -28,6 +28,19 @@ const BASIC: &str = "ansible/module_utils/basic.py";
 /// The utility that starts the module again with another interpreter.
 const RESPAWN: &str = "ansible/module_utils/common/respawn.py";
 
+/// The utility with which modules make requests by HTTP.
+const URLS: &str = "ansible/module_utils/urls.py";
+
+/// Modules and names that it needs for [`URL_OPTIONS`] only.
+const OF_URL_OPTIONS: [&str; 4] = ["cryptography", "gssapi", "urllib_gssapi", "socket.AF_UNIX"];
+
+/// Options of modules with requests by HTTP which need what connections in the sandbox do not have (ansible-core 2.19,
+/// `url_argument_spec` and `uri`).
+const URL_OPTIONS: [&str; 5] = ["ciphers", "client_cert", "client_key", "unix_socket", "use_gssapi"];
+
+/// The option of such modules that turns the check of certificates off.
+const VALIDATE: &str = "validate_certs";
+
 /// Options of every module that changes files which need commands or libraries of the machine (ansible-core 2.19,
 /// `FILE_COMMON_ARGUMENTS`).
 const FILE_OPTIONS: [&str; 6] = ["attributes", "attr", "selevel", "serole", "setype", "seuser"];
@@ -45,6 +58,9 @@ pub(super) struct Suitability {
     commands: Vec<PossibleCommand>,
     /// Whether it makes temporary files. Commands do not see them: each has a `/tmp` of its own.
     pub(super) makes_temporary: bool,
+    /// Whether it makes requests by HTTP.
+    #[serde(default)]
+    requests: bool,
     /// Paths in the payload of the files that the interpreter does not have.
     pub(super) handed: Vec<String>,
 }
@@ -126,14 +142,18 @@ impl Suitability {
             Err(error) => return self.add_obstacle(format!("has a source that cannot be read, `{path}`: {error}")),
         };
         let by = if module.is_some() { String::new() } else { format!(", by `{}`,", module_name(path)) };
+        let is_urls = path == URLS;
+        self.requests |= is_urls;
         for (name, is_optional) in contents.missing_modules(&needs) {
             match is_optional {
+                true if is_urls && OF_URL_OPTIONS.contains(&name) => {}
                 true => self.optional.push((name.to_owned(), by.clone())),
                 false => self.add_obstacle(missing("imports", name, &by)),
             }
         }
         self.makes_temporary |= needs.makes_temporary;
-        if let Some(name) = contents.missing_name(&needs) {
+        let is_judged = |name: &String| !(is_urls && OF_URL_OPTIONS.contains(&name.as_str()));
+        if let Some(name) = contents.missing_names(&needs).find(is_judged) {
             self.doubt.get_or_insert_with(|| missing("uses", &name, &by));
         }
         let basic = |payload: &Payload| payload.files.get(BASIC).cloned();
@@ -158,6 +178,25 @@ impl Suitability {
         let given = FILE_OPTIONS.into_iter().find(|name| args.get(*name).is_some_and(|value| *value != Value::Null));
         let of_module = self.commands.iter().find(is_reached).map(|found| format!("`{}`", found.function));
         of_module.or_else(|| given.map(|name| format!("the option `{name}`")))
+    }
+}
+
+impl Suitability {
+    /// Returns why requests by HTTP with these arguments need more than the sandbox has. `may_be_unverified` is whether a
+    /// server may have any certificate.
+    pub(super) fn requests_with(&self, args: &Dict, may_be_unverified: bool) -> Option<String> {
+        if !self.requests {
+            return None;
+        }
+        let is_no = |value: &Value| bool_of(value) == Ok(false);
+        let is_given = |name: &&str| args.get(*name).is_some_and(|value| value.is_truthy() && !is_no(value));
+        if let Some(option) = URL_OPTIONS.into_iter().find(is_given) {
+            return Some(format!("is given `{option}`, which connections in the sandbox do not have"));
+        }
+        let is_unverified = args.get(VALIDATE).is_some_and(is_no);
+        (is_unverified && !may_be_unverified).then(|| {
+            format!("accepts any certificate, by `{VALIDATE}`, and no network rule of the policy has `+unverified`")
+        })
     }
 }
 
@@ -254,6 +293,36 @@ mod tests {
         contents.files.insert("ansible/module_utils/u.py".to_owned(), String::new());
         let reason = Suitability::of(&whole, &contents).unwrap().obstacle.unwrap();
         assert!(reason.contains("another `ansible/module_utils/u.py`"), "{reason}");
+    }
+
+    #[test]
+    fn requests_depend_on_their_options() {
+        let urls = "import socket, ssl\ntry:\n    import gssapi\nexcept ImportError:\n    pass\nsocket.AF_UNIX\n";
+        let with_urls = payload("import os\n", &[(URLS, urls)]);
+        let mut contents = contents(&with_urls);
+        contents.modules.extend(["socket", "ssl"].map(str::to_owned));
+        contents.names.insert("socket".to_owned(), ["AF_INET".to_owned()].into());
+        let found = Suitability::of(&with_urls, &contents).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("gssapi.py"), "").unwrap();
+        assert_eq!((&found.obstacle, found.doubt(&[folder.path().to_owned()])), (&None, None));
+        for (name, value, expect) in [
+            ("url", "x".into(), None),
+            ("client_cert", Value::Null, None),
+            ("client_cert", "a".into(), Some("is given `client_cert`")),
+            ("use_gssapi", "no".into(), None),
+            ("use_gssapi", true.into(), Some("is given `use_gssapi`")),
+            ("validate_certs", true.into(), None),
+            ("validate_certs", "no".into(), Some("accepts any certificate, by `validate_certs`")),
+        ] {
+            let args = Dict::from_iter([(name.to_owned(), value)]);
+            let reason = found.requests_with(&args, false);
+            assert_eq!(reason.is_some(), expect.is_some(), "{name}: {reason:?}");
+            assert!(reason.unwrap_or_default().contains(expect.unwrap_or_default()), "{name}");
+        }
+        let unverified = Dict::from_iter([("validate_certs".to_owned(), false.into())]);
+        assert_eq!(found.requests_with(&unverified, true), None);
+        assert_eq!(suitability(&payload("import os\n", &[])).requests_with(&unverified, false), None);
     }
 
     #[test]
