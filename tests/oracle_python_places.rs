@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::python_closure::package;
+use crate::support::server::{Server, response};
 use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, sample};
 
 /// Time limit of a comparison, on two busy cores.
@@ -217,4 +218,45 @@ fn a_hostile_module_finds_nothing_and_ends_at_its_limits() {
         let ran = run("limits", &module(statements), &[&["--python", "wasm"], limits].concat());
         assert_eq!(ran.exits_with(ends).json()["status"], status, "{statements}");
     }
+}
+
+#[test]
+fn requests_stay_in_the_sandbox_unless_they_need_more_and_certificates_are_checked() {
+    let Installed { dir, python } = &*INSTALLED;
+    let page = Server::http(|_, body| response("200 OK", "", &format!("page {body}")));
+    let other = Server::greeting("127.0.0.1:0");
+    let (port, rule) = (page.port(), page.address.to_string());
+    let uri = package(python).join("modules/uri.py");
+    let run = |words: &[&str], more: &Value| {
+        let mut args = json!({"url": format!("http://127.0.0.1:{port}/")});
+        args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        modbox(python, dir).arg("run").arg(&uri).report().json_args(&args).args(words).run().json()
+    };
+    let report = run(&["--allow-net", &rule], &json!({"return_content": true}));
+    let seen = (&report["python"]["place"], &report["result"]["content"], &report["denials"]);
+    assert_eq!(seen, (&"wasm".into(), &"page ".into(), &json!([])), "{report}");
+    let secure = json!({"url": format!("https://{}/", other.address), "validate_certs": false});
+    let any = "*+any".to_owned();
+    for (more, reason) in [
+        (&secure, "accepts any certificate, by `validate_certs`"),
+        (&json!({"client_cert": "/none"}), "is given `client_cert`"),
+    ] {
+        let report = run(&["--allow-net", &any], more);
+        assert_eq!(report["python"]["place"], "native", "{report}");
+        assert!(report["python"]["reason"].as_str().unwrap().contains(reason), "{report}");
+    }
+    let rule = other.address.to_string();
+    let report = run(&["--python", "wasm", "--allow-net", &rule], &secure);
+    let allow = format!("--allow-net {rule}+unverified");
+    assert!(report["result"]["msg"].as_str().unwrap().contains(&allow), "{report}");
+    let denial = json!({"capability": "net", "subject": rule, "operation": "accept-any-certificate", "allow": allow});
+    assert_eq!(report["denials"], json!([denial]), "{report}");
+    // With the word, the server is asked, and does not speak TLS.
+    let report = run(&["--allow-net", &format!("{rule}+unverified")], &secure);
+    assert_eq!((&report["python"]["place"], &report["denials"]), (&"wasm".into(), &json!([])), "{report}");
+    assert!(report["result"]["msg"].as_str().unwrap().contains("wrong version number"), "{report}");
+    // Without a rule, nothing is sent.
+    let (before, report) = (page.connections(), run(&["--python", "wasm"], &json!({})));
+    assert_eq!(report["denials"][0]["capability"], "net", "{report}");
+    assert_eq!(page.connections(), before);
 }

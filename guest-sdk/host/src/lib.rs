@@ -1,5 +1,6 @@
 //! Functions that modbox offers to its guests beyond WASI: `modbox:host/files` for modes and owners of files, and
-//! `modbox:host/process` for other programs.
+//! `modbox:host/process` for other programs. `modbox:host/tls` is for guests without a TLS of their own; Rust has
+//! `wasi:http`, so that nothing here calls it.
 //!
 //! The interfaces are in `wit`, with copies of the WASI interfaces that they use. A component that calls a function of
 //! an interface imports it and runs only on modbox: WebAssembly has no optional imports, and other hosts refuse the

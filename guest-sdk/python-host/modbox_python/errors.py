@@ -23,7 +23,7 @@ _NAMES = {
 
 _system_strerror = os.strerror
 
-# Linux's numbers and texts (glibc) of the errors that file calls raise.
+# Linux's numbers and texts (glibc) of the errors that calls for files and sockets raise.
 _LINUX = {
     "EPERM": (1, "Operation not permitted"),
     "ENOENT": (2, "No such file or directory"),
@@ -58,6 +58,24 @@ _LINUX = {
     "EOVERFLOW": (75, "Value too large for defined data type"),
     "EILSEQ": (84, "Invalid or incomplete multibyte or wide character"),
     "ENOTSUP": (95, "Operation not supported"),
+    "EDESTADDRREQ": (89, "Destination address required"),
+    "EMSGSIZE": (90, "Message too long"),
+    "ENOPROTOOPT": (92, "Protocol not available"),
+    "EAFNOSUPPORT": (97, "Address family not supported by protocol"),
+    "EADDRINUSE": (98, "Address already in use"),
+    "EADDRNOTAVAIL": (99, "Cannot assign requested address"),
+    "ENETDOWN": (100, "Network is down"),
+    "ENETUNREACH": (101, "Network is unreachable"),
+    "ECONNABORTED": (103, "Software caused connection abort"),
+    "ECONNRESET": (104, "Connection reset by peer"),
+    "ENOBUFS": (105, "No buffer space available"),
+    "EISCONN": (106, "Transport endpoint is already connected"),
+    "ENOTCONN": (107, "Transport endpoint is not connected"),
+    "ETIMEDOUT": (110, "Connection timed out"),
+    "ECONNREFUSED": (111, "Connection refused"),
+    "EHOSTUNREACH": (113, "No route to host"),
+    "EALREADY": (114, "Operation already in progress"),
+    "EINPROGRESS": (115, "Operation now in progress"),
     "ESTALE": (116, "Stale file handle"),
     "EDQUOT": (122, "Disk quota exceeded"),
 }

@@ -17,6 +17,7 @@ _directories = []
 
 # Files that the interpreter was built from, and their folders. Modules have such paths as `__file__`, and `inspect`
 # looks at all of them for a traceback. They are not there in a run; to ask the host would only be reported as denials.
+# So are folders that the host has said it does not have.
 _built_from = set()
 
 

@@ -9,7 +9,7 @@ The start file is a JSON object:
     code         instead of `sources`: the path of what `pack` has written for them. It saves the time to compile
     pack         true: compile the sources, print their code as `code` in base64, and run nothing. Optional
     host         the facts of `identity`: uid, gid, groups, parent, node, system, release, version, machine; those of
-                 `system`: pid, processors; and that of `tls_authorities`: authorities
+                 `system`: pid, processors; and those of `tls_authorities`: authorities, absent
     executable   what `sys.executable` names, for messages. Optional
     profile      the profile of messages, for ansible-core 2.19 and newer. Default: `legacy`
     directory    the working directory. Optional

@@ -13,8 +13,8 @@ import socket
 import sys
 
 from modbox_python import (
-    access, attributes, changes, errors, host, identity, listing, open_files, opening, paths, pipes, tls_authorities,
-    unsupported)
+    access, attributes, changes, errors, host, identity, listing, open_files, opening, paths, pipes, sockets,
+    tls_authorities, unsupported)
 
 _PATHS = {
     "fstat": open_files.fstat, "dup": open_files.dup,
@@ -73,7 +73,10 @@ def _get_terminal_size(descriptor=1):
 
 def _getaddrinfo(host, port, *arguments, **named):
     # A port may be a subclass of `int`: Ansible's arguments are.
-    return _system_getaddrinfo(host, int(port) if isinstance(port, int) else port, *arguments, **named)
+    try:
+        return _system_getaddrinfo(host, int(port) if isinstance(port, int) else port, *arguments, **named)
+    except socket.gaierror as error:
+        raise sockets.lookup_error(error) from None
 
 
 _system_chdir, _system_getaddrinfo = os.chdir, socket.getaddrinfo
@@ -103,6 +106,7 @@ def install():
         opening.open_descriptor, listing.scandir, listing.listdir, listing.Entry)
     builtins.open = io.open = opening.open_file
     pipes.install()
+    sockets.install()
     # No call takes an open directory, so that `shutil.rmtree` works by paths.
     os.supports_dir_fd.clear()
     os.supports_fd.clear()

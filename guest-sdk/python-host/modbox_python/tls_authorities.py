@@ -8,10 +8,11 @@ import binascii
 import os
 import re
 
+from modbox_python import paths
 from modbox_python.tls_errors import SSLError, ssl_error
 
-# Most bytes of certificates that one call of the host takes.
-MAX_BYTES = 2 << 20
+# Most bytes of certificates that the host takes.
+MAX_BYTES = 1 << 20
 
 # Names that OpenSSL looks for in a folder of authorities.
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")
@@ -28,6 +29,9 @@ def renew(facts):
     """Takes the place of this run's file."""
     global _machine_file, _machine
     _machine_file, _machine = facts.get("authorities"), None
+    # Ansible looks for authorities in folders of several systems.
+    for folder in facts.get("absent", ()):
+        paths.hide([folder], folder)
 
 
 def machine_file():
@@ -53,9 +57,9 @@ def _if_readable(read, path):
 def of_file(path):
     """Returns the certificates in a file in PEM."""
     with open(path, "rb") as file:
-        found = of_pem(file.read(2 * MAX_BYTES))
+        found = of_pem(file.read(4 * MAX_BYTES))
     if not found:
-        raise ssl_error("NO_CERTIFICATE_OR_CRL_FOUND")
+        raise ssl_error("NO_CERTIFICATE_OR_CRL_FOUND", library="X509")
     return found
 
 
@@ -77,7 +81,7 @@ def of_data(data):
     if isinstance(data, str):
         found = of_pem(data.encode("ascii"))
         if not found:
-            raise ssl_error("NO_START_LINE")
+            raise ssl_error("NO_START_LINE", library="PEM")
         return found
     data, found = bytes(data), []
     while data:

@@ -118,8 +118,14 @@ class Context:
         if cafile is None and capath is None and cadata is None:
             raise TypeError("cafile, capath and cadata cannot be all omitted")
         found = tls_authorities.of_data(cadata) if cadata is not None else []
-        found += tls_authorities.of_file(cafile) if cafile is not None else []
-        found += tls_authorities.of_folder(capath) if capath is not None else []
+        try:
+            found += tls_authorities.of_file(cafile) if cafile is not None else []
+            found += tls_authorities.of_folder(capath) if capath is not None else []
+        except SSLError:
+            raise
+        except OSError as error:
+            # OpenSSL does not say which file.
+            raise type(error)(error.errno, error.strerror) from None
         self._authorities.update(dict.fromkeys(found))
         if sum(map(len, self._authorities)) > tls_authorities.MAX_BYTES:
             raise SSLError(1, "the certificates of authorities have more than %d bytes" % tls_authorities.MAX_BYTES)

@@ -63,10 +63,10 @@ _ALERTS = {
 }
 
 
-def ssl_error(reason, text=None):
+def ssl_error(reason, text=None, library="SSL"):
     """Returns an error with OpenSSL's name for its reason."""
-    error = SSLError(SSL_ERROR_SSL, "[SSL: %s] %s" % (reason, text or reason.lower().replace("_", " ")))
-    error.library, error.reason = "SSL", reason
+    error = SSLError(SSL_ERROR_SSL, "[%s: %s] %s" % (library, reason, text or reason.lower().replace("_", " ")))
+    error.library, error.reason = library, reason
     return error
 
 
@@ -96,7 +96,7 @@ def _refused(refused, server, is_address):
     name = refused.problem.name
     if name == "OTHER_NAME":
         kind, code = ("IP address", 64) if is_address else ("Hostname", 62)
-        code, words = code, "%s mismatch, certificate is not valid for '%s'." % (kind, server)
+        words = "%s mismatch, certificate is not valid for '%s'." % (kind, server)
     else:
         code, words = _PROBLEMS.get(name, (1, refused.reason))
     text = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: " + words

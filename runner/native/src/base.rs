@@ -73,6 +73,10 @@ const AUTHORITIES: [&str; 5] = [
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 ];
 
+/// Folders in which Ansible looks for further authorities (ansible-core 2.19, `get_ca_certs`).
+pub const AUTHORITY_FOLDERS: [&str; 4] =
+    ["/etc/pki/ca-trust/extracted/pem", "/etc/pki/tls/certs", "/usr/share/ca-certificates/cacert.org", "/etc/ansible"];
+
 /// Returns the file with the certificates of the authorities that this machine trusts.
 #[must_use]
 pub fn authorities() -> Option<&'static str> {

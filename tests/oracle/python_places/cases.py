@@ -4,6 +4,8 @@
 optionally: `grants`, further switches; `times`, how often it runs.
 """
 
+from web import REACH, UNVERIFIED
+
 PROGRAMS = []
 for _command in ("/bin/echo", "$T/x.sh", "/bin/cat", "/bin/sh", "touch", "getent", "file", "lsattr", "tar", "locale"):
     PROGRAMS += ["--allow-run", _command + " *"]
@@ -16,6 +18,53 @@ def case(module, arguments=None, **options):
     """Returns a case."""
     return {"module": module, "arguments": arguments or {}, **options}
 
+
+def uri(path, server="$HTTP", grants=REACH, **arguments):
+    """Returns a case of `uri`."""
+    return case("uri", {"url": server + path, "return_content": True, **arguments}, grants=[*grants, *READ_CA])
+
+
+def get_url(path, server="$HTTP", grants=REACH, dest="$T/got", times=1, **arguments):
+    """Returns a case of `get_url`."""
+    return case("get_url", {"url": server + path, "dest": dest, **arguments}, grants=[*grants, *READ_CA], times=times)
+
+
+READ_CA = ["--allow-read", "$CA"]
+TRUSTED = {"server": "$HTTPS", "ca_path": "$CA"}
+
+WEB = [
+    uri("/text"), uri("/text", method="HEAD"), uri("/echo/a?b=c", headers={"X-A": "1"}), uri("/reason", status_code=299),
+    uri("/echo", method="POST", body={"a": [1, "\u00fc"]}, body_format="json"),
+    uri("/echo", method="PUT", src="$T/a.txt", remote_src=True), uri("/data"), uri("/latin"), uri("/gzip"),
+    uri("/bytes", dest="$T/got", return_content=False),
+    uri("/echo", method="POST", body_format="form-multipart", body={"f": {"filename": "$T/a.txt"}, "g": "h"}),
+    uri("/chunked"), uri("/doubled"), uri("/cookies"), uri("/cookies/redirect"), uri("/status/404"),
+    uri("/status/503?json", status_code=[503]), uri("/status/204", status_code=204),
+    uri("/redirect/302?to=/text"), uri("/redirect/307?to=/echo", method="POST", body="x", follow_redirects="all"),
+    uri("/redirect/302?to=/text", follow_redirects="none", status_code=302), uri("/loop"),
+    uri("/auth", url_username="user", url_password="pa:ss"), uri("/auth", url_username="user", url_password="wrong"),
+    uri("/auth", url_username="user", url_password="pa:ss", force_basic_auth=True),
+    uri("/short"), uri("/gone"), uri("/slow", timeout=1), uri("/flood"), uri("/longline"), uri("/", "http://127.0.0.1:$JUNK"),
+    uri("/text", grants=[]), uri("/big", dest="$T/got"),
+    get_url("/big", times=2), get_url("/status/404"), get_url("/text", mode="0600"), get_url("/text", dest="$T/d/"),
+    get_url("/sums?text=ab", checksum="sha1:da23614e02469a0d7c7bd1bdab5c9c474b1904dc"),
+    get_url("/text", checksum="sha256:00"), get_url("/dated/later", dest="$T/a.txt"), get_url("/short"), get_url("/gone"),
+    uri("/text", **TRUSTED), uri("/text", method="HEAD", **TRUSTED), uri("/gzip", **TRUSTED), uri("/chunked", **TRUSTED),
+    uri("/echo", method="POST", body={"a": 1}, body_format="json", **TRUSTED), uri("/cookies/redirect", **TRUSTED),
+    uri("/echo", method="PUT", src="$T/d/sub/3.log", remote_src=True, **TRUSTED), uri("/status/404", **TRUSTED),
+    uri("/auth", url_username="user", url_password="pa:ss", **TRUSTED), uri("/redirect/302?to=$HTTP/text", **TRUSTED),
+    uri("/redirect/302?to=$HTTPS/text", ca_path="$CA"), uri("/reason", status_code=299, **TRUSTED),
+    uri("/slow", timeout=2, **TRUSTED), uri("/gone", **TRUSTED), uri("/short", **TRUSTED), uri("/flood", **TRUSTED),
+    uri("/big", dest="$T/got", **TRUSTED),
+    uri("/text", "$HTTPS"), get_url("/text", "$HTTPS"), uri("/text", "https://127.0.0.1:$SECURE", ca_path="$CA"),
+    uri("/text", "https://127.0.0.1:$JUNK"), uri("/text", "https://127.0.0.1:$JUNK", validate_certs=False,
+                                                 grants=UNVERIFIED),
+    uri("/text", "$HTTPS", ca_path="$T/none"), uri("/text", "$HTTPS", ca_path="$T/a.txt"),
+    uri("/text", "$HTTPS", validate_certs=False, grants=UNVERIFIED),
+    uri("/text", "https://127.0.0.1:$SECURE", validate_certs=False, grants=UNVERIFIED),
+    get_url("/big", "$HTTPS", validate_certs=False, grants=UNVERIFIED, times=2),
+    get_url("/text", "$HTTPS", validate_certs=False), uri("/text", "$HTTPS", ciphers=["AES128-SHA"], ca_path="$CA"),
+]
 
 CASES = [
     case("ping"), case("ping", {"data": "x"}), case("ping", {"nope": 1}),
@@ -99,12 +148,16 @@ CASES = [
                                           "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl x"}),
     case("ansible.posix.mount", {"path": "$T/mnt", "src": "/dev/x", "fstype": "ext4", "state": "present",
                                  "fstab": "$T/fstab"}),
+    *WEB,
 ]
 
 # Why a case may differ: the module's name, a part of its arguments, and the reason.
 KNOWN = [
     ("lineinfile", "validate", "a command has a `/tmp` of its own; under `auto`, such a module runs natively"),
     ("community.general.filesize", "size", "it asks for the free space of a file system (`os.statvfs`)"),
+    ("get_url", '"validate_certs": false', "without a rule with `+unverified`, a server must have a valid certificate"),
+    ("uri", "form-multipart", "the boundary has as many digits as the numbers of the interpreter"),
+    ("uri", '"ciphers"', "the host chooses the ciphers; under `auto`, such a module runs natively"),
     ("command", "$T/x.sh 1", "a program that the module could change is not run for a guest"),
 ]
 

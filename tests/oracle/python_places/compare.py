@@ -19,9 +19,10 @@ import sys
 
 import cases
 import twin
+import web
 
 # Keys of results that differ from run to run.
-VOLATILE = {"ctime", "version", "mtime", "atime", "inode", "delta", "start", "end", "exception", "stdout_lines", "stderr_lines"}
+VOLATILE = {"date", "elapsed", "ctime", "version", "mtime", "atime", "inode", "delta", "start", "end", "exception", "stdout_lines", "stderr_lines"}
 
 # An option of no module.
 UNKNOWN = {"no_such_option": 1}
@@ -35,6 +36,9 @@ def normal(value, key=None):
         return [normal(inner) for inner in value]
     if isinstance(value, str) and key != "content":
         value = re.sub(r"(ansible[.-]|\.ansible_tmp)[A-Za-z0-9_.-]*tmp[A-Za-z0-9_.-]*", "<temporary>", value)
+        value = re.sub(r"/tmp/(modbox-\d+/<temporary>/)?tmp[a-z0-9_]{8}\b", "<temporary>", value)
+        # The place in CPython's source, which the sandbox does not have.
+        value = re.sub(r" \(_ssl\.c:\d+\)|_ssl\.c:\d+: ", "", value)
         value = re.sub(r"\.\d+\.\d{4}-\d\d-\d\d@[\d:]+~", ".<pid>.<date>~", value)
     return value
 
@@ -49,7 +53,7 @@ def clean(result):
 class Comparison:
     def __init__(self, options):
         self.options, self.counts, self.twin = options, collections.Counter(), options.work + "/twin"
-        self.different = []
+        self.different, self.stands_for = [], {"$T": self.twin, **web.start(options.work)}
         programs = [os.path.dirname(options.python), os.environ.get("PATH", os.defpath)]
         self.environment = {**os.environ, "PATH": os.pathsep.join(programs)}
 
@@ -61,9 +65,8 @@ class Comparison:
 
     def run(self, place, case):
         twin.make(self.twin)
-        fill = lambda text: text.replace("$T", self.twin)
-        arguments = json.loads(fill(json.dumps(case["arguments"])))
-        words = ["run", "--output", "report", "--allow-write", self.twin, *map(fill, case.get("grants", [])),
+        arguments = json.loads(self.fill(json.dumps(case["arguments"])))
+        words = ["run", "--output", "report", "--allow-write", self.twin, *map(self.fill, case.get("grants", [])),
                  self.path(case["module"]), "--args", json.dumps(arguments)]
         for _ in range(case.get("times", 1)):
             ran = subprocess.run(self.command(place, *words), capture_output=True, text=True, check=False,
@@ -74,6 +77,13 @@ class Comparison:
             sys.exit("no report: %s\n%s" % (words, ran.stderr))
         state = {normal(name): entry for name, entry in twin.state(self.twin).items()}
         return clean(report["result"]), state, report
+
+    def fill(self, text):
+        """Returns a text with what stands for something replaced."""
+        # Longer names first: one may begin with another.
+        for name in sorted(self.stands_for, key=len, reverse=True):
+            text = text.replace(name, self.stands_for[name])
+        return text
 
     def path(self, name):
         return name if "." in name else os.path.join(self.options.modules, name + ".py")

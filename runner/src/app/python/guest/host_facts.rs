@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use modbox_contract::Dict;
-use modbox_native::base::authorities;
+use modbox_native::base;
 use modbox_python_json::Value;
 use rustix::process::{getegid, geteuid, getgroups, getppid};
 
@@ -25,8 +25,9 @@ pub(super) fn host_facts() -> Dict {
     let number = |number: u32| Value::from(i64::from(number));
     let groups = getgroups().unwrap_or_default().into_iter().map(|group| number(group.as_raw())).collect::<Vec<_>>();
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let authorities = authorities().unwrap_or_default();
-    let facts: [(&str, Value); 11] = [
+    let absent = base::AUTHORITY_FOLDERS.into_iter().filter(|path| !Path::new(path).exists());
+    let absent: Vec<Value> = absent.map(Value::from).collect();
+    let facts: [(&str, Value); 12] = [
         ("uid", number(geteuid().as_raw())),
         ("gid", number(getegid().as_raw())),
         ("groups", groups.into()),
@@ -37,7 +38,8 @@ pub(super) fn host_facts() -> Dict {
         ("release", name("osrelease")),
         ("version", name("version")),
         ("machine", std::env::consts::ARCH.into()),
-        ("authorities", authorities.into()),
+        ("authorities", base::authorities().unwrap_or_default().into()),
+        ("absent", absent.into()),
     ];
     facts.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()
 }

@@ -31,8 +31,8 @@ const RESPAWN: &str = "ansible/module_utils/common/respawn.py";
 /// The utility with which modules make requests by HTTP.
 const URLS: &str = "ansible/module_utils/urls.py";
 
-/// Modules and names that it needs for [`URL_OPTIONS`] only.
-const OF_URL_OPTIONS: [&str; 4] = ["cryptography", "gssapi", "urllib_gssapi", "socket.AF_UNIX"];
+/// Modules and names that it needs for [`URL_OPTIONS`] only, and `getpeercert`, of a variable named `socket`.
+const OF_URL_OPTIONS: [&str; 5] = ["cryptography", "gssapi", "urllib_gssapi", "socket.AF_UNIX", "socket.getpeercert"];
 
 /// Options of modules with requests by HTTP which need what connections in the sandbox do not have (ansible-core 2.19,
 /// `url_argument_spec` and `uri`).
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn requests_depend_on_their_options() {
-        let urls = "import socket, ssl\ntry:\n    import gssapi\nexcept ImportError:\n    pass\nsocket.AF_UNIX\n";
+        let urls = "import socket, ssl\ntry:\n    import gssapi\nexcept ImportError:\n    pass\nsocket.AF_UNIX\nsocket.getpeercert\n";
         let with_urls = payload("import os\n", &[(URLS, urls)]);
         let mut contents = contents(&with_urls);
         contents.modules.extend(["socket", "ssl"].map(str::to_owned));

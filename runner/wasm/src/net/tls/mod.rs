@@ -28,6 +28,9 @@ pub use self::session::Session;
 use crate::bindings::tls_guest::modbox::host::tls::{self, Agreement, Error, Host, HostSession, Settings};
 use crate::net::view::{NetView, SocketData};
 
+/// Most sessions at a time: as many as `wasi:http` has connections. Each holds its authorities, see `settings`.
+const MAX_SESSIONS: usize = 32;
+
 /// Links the interface.
 pub(crate) fn add_sessions<T: Send + 'static>(
     linker: &mut Linker<T>,
@@ -37,14 +40,9 @@ pub(crate) fn add_sessions<T: Send + 'static>(
 }
 
 impl NetView<'_> {
-    /// Ends the run if it holds more sessions than it may have files open.
-    fn admit_session(&mut self) -> wasmtime::Result<()> {
-        let held = self.sockets.table.iter_mut().filter(|entry| entry.is::<Session>()).count();
-        if held < self.network.max_descriptors {
-            return Ok(());
-        }
-        self.network.hit_descriptors();
-        Err(wasmtime::Error::msg("the module holds too many TLS sessions"))
+    /// Returns whether one more session may be held.
+    fn has_room_for_session(&mut self) -> bool {
+        self.sockets.table.iter_mut().filter(|entry| entry.is::<Session>()).count() < MAX_SESSIONS
     }
 
     /// Returns an error unless a rule lets the server at an address have any certificate.
@@ -72,7 +70,9 @@ impl Host for NetView<'_> {}
 
 impl HostSession for NetView<'_> {
     fn begin(&mut self, settings: Settings) -> wasmtime::Result<Result<Resource<Session>, Error>> {
-        self.admit_session()?;
+        if !self.has_room_for_session() {
+            return Ok(Err(Error::Failed(format!("at most {MAX_SESSIONS} TLS sessions can be open at a time"))));
+        }
         Ok(match self.begin_session(settings) {
             Ok(session) => Ok(self.sockets.table.push(session)?),
             Err(error) => Err(error),

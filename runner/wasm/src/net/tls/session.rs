@@ -201,6 +201,8 @@ mod tests {
             Session::new(settings("a", Trust::Authorities(vec![b"junk".to_vec()]), true)),
             Err(Error::Invalid(_))
         ));
+        let large = Trust::Host(vec![vec![0; 1 << 20], vec![0]]);
+        assert!(matches!(Session::new(settings("a", large, true)), Err(Error::Invalid(_))));
         assert!(matches!(Session::new(settings("not a name", authority(), true)), Err(Error::Invalid(_))));
         let no_version = Settings { versions: Versions::empty(), ..settings("a", authority(), true) };
         assert!(matches!(Session::new(no_version), Err(Error::Invalid(_))));

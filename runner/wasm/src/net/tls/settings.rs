@@ -17,6 +17,9 @@ const MAX_PROTOCOLS: usize = 16;
 /// Most bytes of the name of one.
 const MAX_PROTOCOL: usize = 255;
 
+/// Most bytes of authorities. The lists of systems have about a quarter.
+const MAX_AUTHORITIES: usize = 1 << 20;
+
 /// Returns whether a guest asks for less than a proof of the server's name.
 pub(super) fn is_unverified(settings: &Settings) -> bool {
     !settings.checks_name || matches!(settings.trust, Trust::Anything)
@@ -66,6 +69,9 @@ fn verifier(trust: Trust, checks_name: bool, provider: &Arc<CryptoProvider>) -> 
         Trust::Host(given) => (RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() }, given),
         Trust::Authorities(given) => (RootCertStore::empty(), given),
     };
+    if given.iter().map(Vec::len).fold(0, usize::saturating_add) > MAX_AUTHORITIES {
+        return Err(Error::Invalid(format!("the certificates of authorities have more than {MAX_AUTHORITIES} bytes")));
+    }
     let given: Vec<CertificateDer<'static>> = given.into_iter().map(CertificateDer::from).collect();
     roots.add_parsable_certificates(given.iter().cloned());
     if roots.is_empty() {

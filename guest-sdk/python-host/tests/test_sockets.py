@@ -1,0 +1,46 @@
+"""Errors of sockets."""
+
+import errno
+import os
+import socket
+
+from modbox_python import errors, paths, sockets, tls_authorities
+from tests.granted import Granted
+
+
+class Errors(Granted):
+    def test_errors_have_the_numbers_and_the_classes_of_linux(self):
+        def fail(number):
+            raise OSError(number, "words of another library")
+
+        call = sockets._renewing(fail)
+        for name, kind in (("ECONNREFUSED", ConnectionRefusedError), ("ECONNRESET", ConnectionResetError),
+                           ("EACCES", PermissionError), ("EHOSTUNREACH", OSError), ("EAGAIN", BlockingIOError)):
+            with self.assertRaises(kind) as raised:
+                call(getattr(errno, name))
+            number = getattr(errno, name)
+            self.assertEqual((raised.exception.errno, raised.exception.strerror), (number, os.strerror(number)))
+            self.assertIsInstance(raised.exception.errno, errors.Number)
+
+    def test_timeouts_stay_as_they_are(self):
+        def fail():
+            raise socket.timeout("timed out")
+
+        with self.assertRaises(socket.timeout) as raised:
+            sockets._renewing(fail)()
+        self.assertEqual(str(raised.exception), "timed out")
+
+    def test_lookups_fail_in_the_words_of_glibc(self):
+        error = sockets.lookup_error(socket.gaierror(socket.EAI_NONAME, "Name does not resolve"))
+        self.assertEqual(error.strerror, "Name or service not known")
+        other = socket.gaierror(12345, "other")
+        self.assertIs(sockets.lookup_error(other), other)
+
+
+class Folders(Granted):
+    def test_folders_that_the_host_does_not_have_are_not_asked_for(self):
+        self.addCleanup(tls_authorities.renew, {})
+        tls_authorities.renew({"absent": ["/none/of/these"]})
+        base = paths._directories[-1][1]
+        self.assertTrue(paths.is_hidden("/none/of/these", base))
+        self.assertFalse(paths.is_hidden("/none/of", base) or paths.is_hidden("/", base))
