@@ -5,8 +5,8 @@ import socket
 
 from modbox_python import errors, host
 
-# The methods that go to the network.
-_METHODS = ("connect", "bind", "listen", "accept", "send", "sendall", "sendto", "recv", "recv_into", "recvfrom",
+# The methods that go to the network. A socket cannot be made without a grant.
+_METHODS = ("__init__", "connect", "bind", "listen", "accept", "send", "sendall", "sendto", "recv", "recv_into", "recvfrom",
             "recvfrom_into", "shutdown", "getpeername", "getsockname", "getsockopt", "setsockopt")
 
 # glibc's words for the failures of a lookup.

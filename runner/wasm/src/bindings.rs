@@ -17,6 +17,5 @@ pub(crate) mod tls_guest {
         path: "../../guest-sdk/host/wit",
         world: "modbox:host/tls-guest",
         imports: { default: trappable },
-        with: { "modbox:host/tls.session": crate::net::tls::Session },
     });
 }

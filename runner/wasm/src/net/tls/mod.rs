@@ -23,13 +23,16 @@ use modbox_policy::net::Transport;
 use modbox_vocabulary::{Capability, Operation};
 use wasmtime::component::{Linker, Resource};
 
-#[expect(unreachable_pub, reason = "the generated bindings export it")]
-pub use self::session::Session;
+use self::session::Session;
 use crate::bindings::tls_guest::modbox::host::tls::{self, Agreement, Error, Host, HostSession, Settings};
 use crate::net::view::{NetView, SocketData};
 
 /// Most sessions at a time: as many as `wasi:http` has connections. Each holds its authorities, see `settings`.
 const MAX_SESSIONS: usize = 32;
+
+/// A guest's handle. The table identifies entries by number and type. The bindings have a type of their own for sessions,
+/// so its handles carry the numbers of our entries.
+type Handle = Resource<tls::Session>;
 
 /// Links the interface.
 pub(crate) fn add_sessions<T: Send + 'static>(
@@ -61,55 +64,55 @@ impl NetView<'_> {
         Session::new(settings)
     }
 
-    fn session(&mut self, session: &Resource<Session>) -> wasmtime::Result<&mut Session> {
-        Ok(self.sockets.table.get_mut(session)?)
+    fn session(&mut self, session: &Handle) -> wasmtime::Result<&mut Session> {
+        Ok(self.sockets.table.get_mut(&Resource::<Session>::new_borrow(session.rep()))?)
     }
 }
 
 impl Host for NetView<'_> {}
 
 impl HostSession for NetView<'_> {
-    fn begin(&mut self, settings: Settings) -> wasmtime::Result<Result<Resource<Session>, Error>> {
+    fn begin(&mut self, settings: Settings) -> wasmtime::Result<Result<Handle, Error>> {
         if !self.has_room_for_session() {
             return Ok(Err(Error::Failed(format!("at most {MAX_SESSIONS} TLS sessions can be open at a time"))));
         }
         Ok(match self.begin_session(settings) {
-            Ok(session) => Ok(self.sockets.table.push(session)?),
+            Ok(session) => Ok(Resource::new_own(self.sockets.table.push(session)?.rep())),
             Err(error) => Err(error),
         })
     }
 
-    fn outgoing(&mut self, session: Resource<Session>) -> wasmtime::Result<Vec<u8>> {
+    fn outgoing(&mut self, session: Handle) -> wasmtime::Result<Vec<u8>> {
         Ok(self.session(&session)?.outgoing())
     }
 
-    fn incoming(&mut self, session: Resource<Session>, bytes: Vec<u8>) -> wasmtime::Result<Result<u32, Error>> {
+    fn incoming(&mut self, session: Handle, bytes: Vec<u8>) -> wasmtime::Result<Result<u32, Error>> {
         Ok(self.session(&session)?.incoming(&bytes))
     }
 
-    fn is_handshaking(&mut self, session: Resource<Session>) -> wasmtime::Result<bool> {
+    fn is_handshaking(&mut self, session: Handle) -> wasmtime::Result<bool> {
         Ok(self.session(&session)?.is_handshaking())
     }
 
-    fn read(&mut self, session: Resource<Session>, most: u32) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
+    fn read(&mut self, session: Handle, most: u32) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
         Ok(self.session(&session)?.read(most))
     }
 
-    fn write(&mut self, session: Resource<Session>, data: Vec<u8>) -> wasmtime::Result<Result<u32, Error>> {
+    fn write(&mut self, session: Handle, data: Vec<u8>) -> wasmtime::Result<Result<u32, Error>> {
         Ok(self.session(&session)?.write(&data))
     }
 
-    fn close(&mut self, session: Resource<Session>) -> wasmtime::Result<()> {
+    fn close(&mut self, session: Handle) -> wasmtime::Result<()> {
         self.session(&session)?.close();
         Ok(())
     }
 
-    fn agreement(&mut self, session: Resource<Session>) -> wasmtime::Result<Option<Agreement>> {
+    fn agreement(&mut self, session: Handle) -> wasmtime::Result<Option<Agreement>> {
         Ok(self.session(&session)?.agreement())
     }
 
-    fn drop(&mut self, session: Resource<Session>) -> wasmtime::Result<()> {
-        self.sockets.table.delete(session)?;
+    fn drop(&mut self, session: Handle) -> wasmtime::Result<()> {
+        self.sockets.table.delete(Resource::<Session>::new_own(session.rep()))?;
         Ok(())
     }
 }

@@ -16,8 +16,7 @@ const MAX_WAITING: usize = 64 << 10;
 const ENOUGH: usize = 16 << 10;
 
 /// A TLS session of a client.
-#[expect(unreachable_pub, reason = "the generated bindings export it")]
-pub struct Session {
+pub(super) struct Session {
     client: ClientConnection,
 }
 
