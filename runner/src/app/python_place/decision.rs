@@ -155,7 +155,8 @@ impl Runner {
             unknown_args: guest.unknown_args.clone(),
             runtime_paths: Vec::new(),
         };
-        PythonGuest { python: Arc::clone(python), start }
+        let is_chosen = policy.python_place() == PythonPlace::Auto;
+        PythonGuest { python: Arc::clone(python), start, is_chosen }
     }
 
     /// Returns the code of a module. The interpreter compiles it in the sandbox, where it sees the sources and nothing else.
@@ -201,7 +202,7 @@ impl Runner {
 
     /// Remembers a function that a failed module needed and the sandbox does not have.
     pub(in crate::app) fn remember_need(&self, report: &Report, form: &RunForm) {
-        let Some(guest) = &form.python else { return };
+        let Some(guest) = form.python.as_ref().filter(|guest| guest.is_chosen) else { return };
         let need = report.python.as_ref().and_then(|run| run.needs.as_deref());
         if let Some(need) = need.filter(|_| !report.status.is_success()) {
             let subject = (report.module.digest.as_str(), &guest.python.installed);

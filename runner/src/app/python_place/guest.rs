@@ -21,6 +21,9 @@ pub(in crate::app) struct SandboxPython {
 pub struct PythonGuest {
     pub(in crate::app) python: Arc<SandboxPython>,
     pub(in crate::app) start: PythonStart,
+    /// Whether what it needs and the sandbox does not have is remembered. A run that was told to be in the sandbox may have
+    /// arguments with which the choice is native.
+    pub(in crate::app) is_chosen: bool,
 }
 
 impl PythonGuest {
