@@ -98,7 +98,7 @@ impl InterpreterContents {
     }
 
     /// Returns the names that modules of the interpreter lack.
-    pub(super) fn missing_names<'a>(&self, needs: &'a Needs) -> impl Iterator<Item = String> {
+    pub(super) fn missing_names(&self, needs: &Needs) -> impl Iterator<Item = String> {
         let is_missing = |(module, name): &&(String, String)| {
             self.names.get(module).is_some_and(|names| name != "*" && !names.contains(name))
         };
