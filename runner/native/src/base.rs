@@ -73,9 +73,9 @@ const AUTHORITIES: [&str; 5] = [
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 ];
 
-/// Folders in which Ansible looks for further authorities (ansible-core 2.19, `get_ca_certs`).
-pub const AUTHORITY_FOLDERS: [&str; 4] =
-    ["/etc/pki/ca-trust/extracted/pem", "/etc/pki/tls/certs", "/usr/share/ca-certificates/cacert.org", "/etc/ansible"];
+/// Folders of the system in which Ansible looks for further authorities (ansible-core 2.19, `get_ca_certs`).
+pub const AUTHORITY_FOLDERS: [&str; 3] =
+    ["/etc/pki/ca-trust/extracted/pem", "/etc/pki/tls/certs", "/usr/share/ca-certificates/cacert.org"];
 
 /// Returns the file with the certificates of the authorities that this machine trusts.
 #[must_use]

@@ -27,9 +27,8 @@ pub(in crate::app) fn with_base(policy: &Policy) -> Policy {
             whole.allow_env(EnvGrant { name, value, source });
         }
     }
-    // The last of the folders is Ansible's own, and may have more than certificates.
-    let folders = base::AUTHORITY_FOLDERS.into_iter().take(base::AUTHORITY_FOLDERS.len() - 1);
-    let files = base::INFORMATION.into_iter().chain([ZONES]).chain(base::authorities()).chain(folders);
+    let files = base::INFORMATION.into_iter().chain([ZONES]).chain(base::authorities());
+    let files = files.chain(base::AUTHORITY_FOLDERS);
     let files = files.map(|path| (Path::new(path), Access::Read));
     let devices = base::DEVICES.into_iter().map(|path| (Path::new(path), Access::Write));
     let programs = policy.run().iter().filter_map(|grant| Some((grant.program()?, Access::Read)));

@@ -12,6 +12,9 @@ use crate::app::python::disk::read_bounded;
 /// Where the kernel has its names, as `uname` returns them.
 const NAMES: &str = "/proc/sys/kernel";
 
+/// The folder of Ansible's settings, in which it looks for authorities, too.
+const SETTINGS: &str = "/etc/ansible";
+
 /// Longest name, in bytes.
 const MAX_NAME: u64 = 256;
 
@@ -25,7 +28,7 @@ pub(super) fn host_facts() -> Dict {
     let number = |number: u32| Value::from(i64::from(number));
     let groups = getgroups().unwrap_or_default().into_iter().map(|group| number(group.as_raw())).collect::<Vec<_>>();
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let absent = base::AUTHORITY_FOLDERS.into_iter().filter(|path| !Path::new(path).exists());
+    let absent = base::AUTHORITY_FOLDERS.into_iter().chain([SETTINGS]).filter(|path| !Path::new(path).exists());
     let absent: Vec<Value> = absent.map(Value::from).collect();
     let facts: [(&str, Value); 12] = [
         ("uid", number(geteuid().as_raw())),

@@ -116,6 +116,9 @@ mod tests {
     const AUTHORITY: &[u8] = include_bytes!("../../../../../tests/tls/authority.pem");
     const SERVER: &[u8] = include_bytes!("../../../../../tests/tls/server.pem");
     const KEY: &[u8] = include_bytes!("../../../../../tests/tls/server.key");
+    /// A certificate for `own.example` that has signed itself.
+    const OWN: &[u8] = include_bytes!("../../../../../tests/tls/own.pem");
+    const OWN_KEY: &[u8] = include_bytes!("../../../../../tests/tls/own.key");
 
     fn der(pem: &[u8]) -> Vec<u8> {
         CertificateDer::from_pem_slice(pem).unwrap().to_vec()
@@ -123,11 +126,15 @@ mod tests {
 
     /// Returns a server with a certificate for `localhost` and `test.example`.
     fn server() -> ServerConnection {
+        server_with(SERVER, KEY)
+    }
+
+    fn server_with(certificate: &[u8], key: &[u8]) -> ServerConnection {
         let config = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![der(SERVER).into()], PrivateKeyDer::from_pem_slice(KEY).unwrap())
+            .with_single_cert(vec![der(certificate).into()], PrivateKeyDer::from_pem_slice(key).unwrap())
             .unwrap();
         ServerConnection::new(Arc::new(config)).unwrap()
     }
@@ -205,6 +212,24 @@ mod tests {
         assert!(matches!(Session::new(settings("not a name", authority(), true)), Err(Error::Invalid(_))));
         let no_version = Settings { versions: Versions::empty(), ..settings("a", authority(), true) };
         assert!(matches!(Session::new(no_version), Err(Error::Invalid(_))));
+    }
+
+    #[test]
+    fn a_server_that_has_signed_itself_is_accepted_where_it_is_named() {
+        let result = |server: &str, trust: Trust| {
+            let (mut session, mut own) = (Session::new(settings(server, trust, true))?, server_with(OWN, OWN_KEY));
+            carry(&mut session, &mut own)
+        };
+        let named = || Trust::Authorities(vec![der(AUTHORITY), der(OWN)]);
+        assert!(result("own.example", named()).is_ok());
+        assert!(result("own.example", Trust::Host(vec![der(OWN)])).is_ok());
+        assert!(matches!(
+            result("other.example", named()),
+            Err(Error::Certificate(RefusedCertificate { problem: CertificateProblem::OtherName, .. }))
+        ));
+        for other in [Trust::Authorities(vec![der(AUTHORITY)]), Trust::Host(Vec::new())] {
+            assert!(matches!(result("own.example", other), Err(Error::Certificate(_))));
+        }
     }
 
     #[test]
