@@ -40,7 +40,7 @@ def machine_file():
 
 
 def of_machine():
-    """Returns the certificates of the machine's authorities; none if there is no file that can be read."""
+    """Returns the certificates of the machine's authorities. Without a readable file, the list is empty."""
     global _machine
     if _machine is None:
         _machine = _if_readable(of_file, machine_file()) + _if_readable(of_folder, os.environ.get("SSL_CERT_DIR"))

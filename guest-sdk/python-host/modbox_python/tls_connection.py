@@ -35,7 +35,7 @@ class _Patience:
             self._sock.settimeout(self._timeout)
 
     def call(self, function, argument, waits):
-        """Calls a function of the socket, with what is left of the time. `waits` is the error if it would block."""
+        """Calls a socket function with the remaining time as its timeout. Raises `waits` if the call would block."""
         if self._end is not None:
             left = self._end - time.monotonic()
             if left <= 0:

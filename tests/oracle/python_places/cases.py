@@ -163,5 +163,5 @@ KNOWN = [
 
 # Modules that may say something else to an option that they do not have, and the reason.
 KNOWN_MODULES = {
-    "async_wrapper": "a part of Ansible that is no module: it makes a pipe when it is imported, and starts processes",
+    "async_wrapper": "not a module but a helper of Ansible: it makes a pipe at its import, and starts processes",
 }

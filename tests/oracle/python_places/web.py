@@ -66,7 +66,7 @@ def _junk():
                 connection.settimeout(5)
                 try:
                     connection.recv(1000)
-                    connection.sendall(b"\x00\x01 this is no HTTP\r\n\r\n" * 100)
+                    connection.sendall(b"\x00\x01 this is not HTTP\r\n\r\n" * 100)
                 except OSError:
                     pass
 

@@ -18,8 +18,8 @@ const SETTINGS: &str = "/etc/ansible";
 /// Longest name, in bytes.
 const MAX_NAME: u64 = 256;
 
-/// Returns the facts, in the form of the interpreter's start file. There is no number of a process among them: modules
-/// make names unique with it, and modbox has the same one in all jobs of a batch, so that the interpreter draws one.
+/// Returns the facts, in the form of the interpreter's start file. They have no process number: modules make
+/// unique names with it, and all jobs of a batch share that of modbox. The interpreter draws a number instead.
 pub(super) fn host_facts() -> Dict {
     let name = |file: &str| {
         let read = read_bounded(&Path::new(NAMES).join(file), MAX_NAME).unwrap_or_default();

@@ -25,6 +25,7 @@ use wasmtime::component::{Linker, Resource};
 
 use self::session::Session;
 use crate::bindings::tls_guest::modbox::host::tls::{self, Agreement, Error, Host, HostSession, Settings};
+use crate::net::network::Network;
 use crate::net::view::{NetView, SocketData};
 
 /// Most sessions at a time: as many as `wasi:http` has connections. Each holds its authorities, see `settings`.
@@ -117,7 +118,7 @@ impl HostSession for NetView<'_> {
     }
 }
 
-impl crate::net::network::Network {
+impl Network {
     /// Returns whether a rule with `+unverified` allows an address.
     fn allows_unverified(&self, address: SocketAddr) -> bool {
         self.everything || self.allowing(Transport::Tcp, address).any(|rule| rule.is_unverified())

@@ -145,7 +145,7 @@ mod tests {
         Settings { server, trust, checks_name, address, versions: Versions::TLS12 | Versions::TLS13, protocols }
     }
 
-    /// Carries bytes in both directions until there are none.
+    /// Carries bytes in both directions until neither side has more to send.
     fn carry(session: &mut Session, server: &mut ServerConnection) -> Result<(), Error> {
         loop {
             let sent = session.outgoing();
