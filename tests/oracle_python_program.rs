@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{TestDir, modbox, oracle, sample};
+use crate::support::{Modbox, TestDir, modbox, oracle, sample};
 
 /// Keys of results that differ from run to run, or name the folder of a side. `writeable` differs too: a path that `stat`
 /// names is granted for reading alone.
@@ -226,5 +226,83 @@ fn a_hostile_module_of_a_collection_takes_nothing() {
     let taken = run(&python)["seen"].clone();
     assert!(taken["read"] == "hidden words" && taken["removed"] == "None", "{taken}");
     assert!(taken["connected"].as_str().unwrap().contains("socket"), "{taken}");
+    dir.assert_nothing_left();
+}
+
+/// A module that makes calls which no rule allows: a socket to the packet filter, a mount and a set-id file.
+const CALLS: &str = r#"
+import ctypes, os, socket
+from ansible.module_utils.basic import AnsibleModule
+
+def error(call):
+    try:
+        call()
+    except OSError as error:
+        return error.errno
+
+def main():
+    module = AnsibleModule(argument_spec=dict(file=dict(type="path")))
+    libc = ctypes.CDLL(None, use_errno=True)
+    made = dict(
+        filter=error(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12)),
+        routes=error(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)),
+        mode=error(lambda: os.chmod(module.params["file"], 0o4755)),
+        mount=libc.mount(b"none", b"/no/such/place", b"tmpfs", 0, None),
+    )
+    module.exit_json(changed=False, made=made)
+
+main()
+"#;
+
+#[test]
+fn calls_that_no_rule_allows_are_written() {
+    let dir = TestDir::new();
+    let link = link(&dir).display().to_string();
+    dir.write("collections/ansible_collections/acme/corp/plugins/modules/calls.py", CALLS);
+    let (file, audit) = (dir.write("file", "text"), dir.join("audit.jsonl"));
+    let policy = |rules: Value| dir.write("home/.config/modbox/policy.yaml", rules.to_string());
+    let run = || -> Value {
+        let task = json!({"acme.corp.calls": {"file": file}, "vars": {"ansible_python_interpreter": link}});
+        let mut play = oracle::ansible_of(oracle::VERSION, &dir, "playbook");
+        play.env("ANSIBLE_COLLECTIONS_PATH", dir.join("collections"));
+        let text = oracle::play_by(play, &dir, &[task], &[]);
+        let result = serde_json::from_str::<Value>(&text).unwrap()[0].clone();
+        assert_eq!(result["failed"], false, "{result}");
+        result["made"].clone()
+    };
+    let denied = || -> Vec<String> {
+        let text = fs::read_to_string(&audit).unwrap();
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let calls = last["denials"].as_array().unwrap().iter().filter(|denial| denial["operation"] == "call");
+        calls.map(|denial| denial["subject"].as_str().unwrap().to_owned()).collect()
+    };
+
+    policy(json!({"audit": audit, "python-modules": "observe", "allow": {"write": [file]}}));
+    let observed = run();
+    assert!(observed["filter"].is_null() && observed["routes"].is_null() && observed["mode"].is_null(), "{observed}");
+    let (filter, routes) = ("socket(AF_NETLINK, NETLINK_NETFILTER)", "socket(AF_NETLINK, NETLINK_ROUTE)");
+    let is_there = |calls: &[String], name: &str| calls.iter().any(|call| call == name);
+    let calls = denied();
+    for name in [filter, routes, "mount"] {
+        assert!(is_there(&calls, name), "{name}: {calls:?}");
+    }
+    assert!(
+        calls.iter().any(|call| call.ends_with("chmod with a set-id bit") || call.contains("chmodat with")),
+        "{calls:?}"
+    );
+    let suggest = Modbox::new(&dir).args(["policy", "suggest", "--by", "name"]).arg(&audit).run().exits_with(0);
+    let text = suggest.stdout_text();
+    assert!(
+        text.contains(&format!("no rule allows this system call, so a confined module must do without: {filter}")),
+        "{text}"
+    );
+
+    policy(json!({"audit": audit, "allow": {"write": [file]}}));
+    let confined = run();
+    let [no_family, refused] = [libc::EAFNOSUPPORT, libc::EPERM];
+    let expect = json!({"filter": no_family, "routes": no_family, "mode": refused, "mount": -1});
+    assert_eq!(confined, expect);
+    let calls = denied();
+    assert!(is_there(&calls, filter) && is_there(&calls, "mount") && !is_there(&calls, routes), "{calls:?}");
     dir.assert_nothing_left();
 }

@@ -5,6 +5,12 @@
 
 use syscalls::Sysno;
 
+/// Set-user-id and set-group-id.
+pub(super) const SET_ID: u32 = 0o6000;
+
+/// Opening flags that create a file, so that the mode counts: `O_CREAT` and the bit of `O_TMPFILE`.
+pub(super) const CREATING: u32 = 0o20_000_100;
+
 /// System calls that are allowed under one condition.
 #[derive(Debug, Clone, Copy)]
 pub struct CallGroup {

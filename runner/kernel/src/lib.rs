@@ -33,6 +33,7 @@ mod reported;
 mod resolver;
 mod rlimits;
 mod seccomp;
+mod socket_families;
 mod system;
 mod transfer_calls;
 mod user_mounts;
@@ -55,7 +56,7 @@ pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::private_mounts::PrivateMounts;
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from, start_session};
 pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
-pub use self::reported::{ReportedCalls, refused_call};
+pub use self::reported::{ReportedCalls, refused_call, refused_use, sets_id};
 pub use self::rlimits::ProcessLimits;
 pub use self::user_mounts::{enter_user_mounts, join_user_mounts, keep_mount_rights, with_all_rights};
 
@@ -149,8 +150,8 @@ pub fn confine_reporting_thread(
     Ok((reached, listener))
 }
 
-/// Makes the kernel report calls of the calling thread, and of everything that it starts, and refuses none. Returns the
-/// listener; see [`confine_reporting_thread`]. Without the right to administer the system, this thread and what it starts
+/// Makes the kernel report calls of the calling thread, and of everything that it starts, and refuses none. It reports the
+/// calls that `reported` chooses, and those that a module in namespaces is refused. Returns the listener; see [`confine_reporting_thread`]. Without the right to administer the system, this thread and what it starts
 /// get no rights of set-id programs.
 ///
 /// # Errors

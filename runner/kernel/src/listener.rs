@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::socket_families;
+
 /// Makes the kernel switch to the waiting process at once. Since Linux 6.6.
 const SYNC_WAKE_UP: u64 = 1;
 const SET_FLAGS: libc::Ioctl = 0x4008_2104;
@@ -90,9 +92,10 @@ impl CallListener {
         self.answer(libc::seccomp_notif_resp { id: call.id, val: 0, error: 0, flags });
     }
 
-    /// Lets a call fail with `EPERM`.
+    /// Lets a call fail as one that a filter refuses: with `EPERM`, or with `EAFNOSUPPORT` if it makes a socket of a
+    /// family that no grant allows.
     pub fn refuse(&self, call: &ReportedCall) {
-        self.fail(call, rustix::io::Errno::PERM);
+        self.fail(call, socket_families::error_of(call.number, &call.arguments));
     }
 
     /// Lets a call fail with an error.
@@ -150,8 +153,17 @@ mod tests {
         turns: mpsc::Receiver<()>,
         make_call: impl Fn() -> Option<i32> + Send + 'static,
     ) -> (CallListener, thread::JoinHandle<Vec<Option<i32>>>) {
+        confined_as(Profile::Guest, net, turns, make_call)
+    }
+
+    fn confined_as(
+        profile: Profile,
+        net: NetPlan,
+        turns: mpsc::Receiver<()>,
+        make_call: impl Fn() -> Option<i32> + Send + 'static,
+    ) -> (CallListener, thread::JoinHandle<Vec<Option<i32>>>) {
         let (send, receive) = mpsc::channel();
-        let plan = Plan { profile: Profile::Guest, paths: Vec::new(), net, counted_memory: false, limits: None };
+        let plan = Plan { profile, paths: Vec::new(), net, counted_memory: false, limits: None };
         let thread = thread::spawn(move || {
             let confined = crate::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(confined).unwrap();
@@ -208,6 +220,64 @@ mod tests {
                 listener.refuse(&call);
             }
             assert_eq!(thread.join().unwrap(), [expect], "{family:?} {kind:?}");
+        }
+    }
+
+    #[test]
+    fn an_observed_thread_is_refused_nothing_and_its_calls_are_reported() {
+        /// A call with its result, and its number if it is reported.
+        type Case = (fn() -> Option<i32>, Option<i64>);
+        let quiet = || Some(rustix::process::getpid().as_raw_nonzero().get());
+        let netlink = || socket(AddressFamily::NETLINK, SocketType::RAW);
+        let cases: [Case; 4] = [
+            (quiet, None),
+            (|| socket(AddressFamily::UNIX, SocketType::DGRAM), None),
+            (netlink, Some(libc::SYS_socket)),
+            (refused_call, Some(libc::SYS_io_uring_setup)),
+        ];
+        for (make_call, reported) in cases {
+            let (send, receive) = mpsc::channel();
+            let (turn, turns) = mpsc::channel();
+            let thread = thread::spawn(move || {
+                send.send(crate::report_calls(&ReportedCalls::default()).unwrap()).unwrap();
+                turns.iter().map(|()| make_call()).collect::<Vec<_>>()
+            });
+            let listener = CallListener::new(receive.recv().unwrap());
+            turn.send(()).unwrap();
+            drop(turn);
+            assert_eq!(wait(&listener) == ListenerState::CallWaits, reported.is_some());
+            if let Some(number) = reported {
+                let call = listener.receive().unwrap();
+                assert_eq!(call.number, number);
+                listener.allow(&call);
+            }
+            // What the thread was told is what the kernel says without a filter.
+            assert_eq!(thread.join().unwrap(), [make_call()]);
+        }
+    }
+
+    #[test]
+    fn a_socket_of_a_family_that_no_grant_allows_is_reported_for_a_native_module() {
+        let cases = [
+            (AddressFamily::NETLINK, None),
+            (AddressFamily::PACKET, Some("socket(AF_PACKET)")),
+            (AddressFamily::from_raw(30), Some("socket(AF_TIPC)")),
+            (AddressFamily::from_raw(44), Some("socket(AF_XDP)")),
+            (AddressFamily::from_raw(21), Some("socket(21)")),
+        ];
+        for (family, described) in cases {
+            let (turn, turns) = mpsc::channel();
+            let net = NetPlan { isolated: true, ..NetPlan::default() };
+            let (listener, thread) = confined_as(Profile::Native, net, turns, move || socket(family, SocketType::RAW));
+            turn.send(()).unwrap();
+            drop(turn);
+            assert_eq!(wait(&listener) == ListenerState::CallWaits, described.is_some(), "{family:?}");
+            if let Some(described) = described {
+                let call = listener.receive().unwrap();
+                assert_eq!(crate::refused_use(&call).subject, described);
+                listener.refuse(&call);
+            }
+            assert_eq!(thread.join().unwrap(), [Some(libc::EAFNOSUPPORT)], "{family:?}");
         }
     }
 

@@ -4,6 +4,11 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 use seccompiler::sock_filter;
 use syscalls::Sysno;
 
+use crate::calls::{CREATING, Condition, SET_ID};
+use crate::listener::ReportedCall;
+use crate::profiles::{self, Profile};
+use crate::socket_families;
+
 /// The choice of allowed calls that are reported, in addition to the refused ones. The default is none.
 #[derive(Debug, Clone, Default)]
 pub struct ReportedCalls {
@@ -17,8 +22,32 @@ pub struct ReportedCalls {
 /// Returns the denial of a system call that a filter refuses. No grant allows it.
 #[must_use]
 pub fn refused_call(number: i64) -> Denial {
+    denial(name(number))
+}
+
+/// Returns the denial of a refused call, as [`refused_call`] does. Its subject also has what of the arguments was refused:
+/// the family of a socket, or a set-id bit.
+#[must_use]
+pub fn refused_use(call: &ReportedCall) -> Denial {
+    let name = || name(call.number);
+    let with_bit = || sets_id(call).then(|| format!("{} with a set-id bit", name()));
+    denial(socket_families::described(call.number, &call.arguments).or_else(with_bit).unwrap_or_else(name))
+}
+
+/// Returns whether a call sets set-user-id or set-group-id in a mode, which native modules are refused.
+#[must_use]
+pub fn sets_id(call: &ReportedCall) -> bool {
+    let argument = |index: u8| call.arguments[usize::from(index)] & 0xffff_ffff;
+    let is_it = |known: &Sysno| i64::from(known.id()) == call.number;
+    let group = profiles::allowed_calls(Profile::Native).find(|group| group.calls.iter().any(is_it));
+    let Some(Condition::PlainMode { mode, flags }) = group.map(|group| group.condition) else { return false };
+    let counts = flags.is_none_or(|flags| argument(flags) & u64::from(CREATING) != 0);
+    counts && argument(mode) & u64::from(SET_ID) != 0
+}
+
+fn denial(subject: String) -> Denial {
     let (capability, operation) = (Capability::Confinement, Operation::Call);
-    Denial { capability, subject: name(number), operation, allow: "--allow-all".to_owned() }
+    Denial { capability, subject, operation, allow: "--allow-all".to_owned() }
 }
 
 /// Returns the name of a system call, or its number in words if this build does not know it.

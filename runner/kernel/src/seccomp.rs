@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use seccompiler::{
@@ -19,11 +20,11 @@ use seccompiler::{
 };
 use syscalls::Sysno;
 
-use crate::calls::Condition;
-use crate::plan::{NetPlan, Plan};
+use crate::calls::{CREATING, Condition, SET_ID};
+use crate::plan::{NetPlan, Plan, Ports};
 use crate::profiles::{self, Profile};
 use crate::reported::ReportedCalls;
-use crate::system;
+use crate::{socket_families, system};
 
 /// The number of this architecture in the data of a call.
 #[cfg(target_arch = "x86_64")]
@@ -36,12 +37,6 @@ const AUDIT_ARCH: u32 = 0;
 
 /// The first number of x32.
 const X32: u32 = 0x4000_0000;
-
-/// Set-user-id and set-group-id.
-const SET_ID: u32 = 0o6000;
-
-/// Opening flags that create a file, so that the mode counts: `O_CREAT` and the bit of `O_TMPFILE`.
-const CREATING: u32 = 0o20_000_100;
 
 /// The flags of `clone` that create a namespace: mount, control group, host name, IPC, user, process, network.
 const NAMESPACES: u32 = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
@@ -91,11 +86,23 @@ pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) 
     for number in &reported.numbers {
         program.extend([jump(JUMP_EQUAL, *number, 0, 1), fail(libc::EPERM)]);
     }
-    program.push(sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_USER_NOTIF });
+    program.push(REPORT);
     let choices = (!reported.choice.is_empty()).then_some(program.len());
     program.extend_from_slice(&reported.choice);
+    lead_on(&mut program, list..refusals, choices, refusals)?;
+    Ok(program)
+}
+
+/// Makes the end of each call in an allow list, which is the given part of a program, a jump: of allowed calls to `choices`,
+/// if there are any, and of refused ones to `refusals`.
+fn lead_on(
+    program: &mut BpfProgram,
+    list: Range<usize>,
+    choices: Option<usize>,
+    refusals: usize,
+) -> Result<(), String> {
     let refusal = fail(libc::EPERM).k;
-    for (at, instruction) in program.iter_mut().enumerate().take(refusals).skip(list) {
+    for (at, instruction) in program.iter_mut().enumerate().take(list.end).skip(list.start) {
         let target = match instruction {
             sock_filter { code: RETURN, k: libc::SECCOMP_RET_ALLOW, .. } => choices,
             sock_filter { code: RETURN, k, .. } if *k == refusal => Some(refusals),
@@ -105,25 +112,36 @@ pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) 
         let distance = u32::try_from(target - at - 1).map_err(|error| format!("seccomp: {error}"))?;
         *instruction = sock_filter { code: JUMP, jt: 0, jf: 0, k: distance };
     }
-    Ok(program)
+    Ok(())
 }
 
-/// Makes a filter that refuses nothing, and reports the calls that `reported` chooses. Calls of another architecture are
+/// Makes a filter that refuses nothing. It reports the calls that `reported` chooses, and those that a module in namespaces
+/// is refused whatever its policy grants. Calls that such a module does without, and those of another architecture, are
 /// not reported.
 pub(super) fn compile_observing(reported: &ReportedCalls) -> Result<BpfProgram, String> {
     if AUDIT_ARCH == 0 {
         return Err("seccomp: this architecture is not supported, only x86-64 and aarch64".to_owned());
     }
-    let allow = sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
+    let net = NetPlan { connect: Ports::All, bind: Ports::All, udp: true, unix: true, isolated: false };
+    let plan = FilterPlan { profile: Profile::Native, net: &net, counted_memory: true, reports: true };
     let mut program = vec![
         load(ARCHITECTURE),
         jump(JUMP_EQUAL, AUDIT_ARCH, 1, 0),
-        allow.clone(),
+        ALLOW,
         load(NUMBER),
-        jump(JUMP_AT_LEAST, X32, 0, 1),
-        allow,
+        jump(JUMP_AT_LEAST, Sysno::last().id().cast_unsigned() + 1, 0, 1),
+        ALLOW,
     ];
+    for call in [profiles::hidden_calls(plan.profile), profiles::unsupported_calls(plan.profile)].concat() {
+        program.extend([jump(JUMP_EQUAL, call.id().cast_unsigned(), 0, 1), ALLOW]);
+    }
+    let list = program.len();
+    program.extend(allow_list(plan).map_err(|error| format!("seccomp: {error}"))?);
+    let refusals = program.len();
+    program.push(REPORT);
+    let choices = (!reported.choice.is_empty()).then_some(program.len());
     program.extend_from_slice(&reported.choice);
+    lead_on(&mut program, list..refusals, choices, refusals)?;
     Ok(program)
 }
 
@@ -150,7 +168,8 @@ fn allow_list(plan: FilterPlan<'_>) -> Result<BpfProgram, BackendError> {
 }
 
 /// Returns the part before it, whose last instruction continues there.
-fn preamble(FilterPlan { profile, net, counted_memory, .. }: FilterPlan<'_>) -> BpfProgram {
+fn preamble(plan: FilterPlan<'_>) -> BpfProgram {
+    let FilterPlan { profile, net, counted_memory, .. } = plan;
     let number = |call: Sysno| call.id().cast_unsigned();
     let mut program = vec![
         load(ARCHITECTURE),
@@ -174,16 +193,18 @@ fn preamble(FilterPlan { profile, net, counted_memory, .. }: FilterPlan<'_>) -> 
         let [inet, inet6, unix] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX].map(i32::cast_unsigned);
         // Where Unix sockets are refused, their calls are not reported: before each look-up of a name, the C library
         // looks for a daemon that caches names.
-        let allowed = if families(net).contains(&libc::AF_UNIX) { 2 } else { 0 };
+        let others = other_families(plan);
+        let skipped = u8::try_from(others.len()).unwrap_or(u8::MAX);
+        let allowed = if families(net).contains(&libc::AF_UNIX) { 1 + skipped } else { 0 };
         program.extend([
-            jump(JUMP_EQUAL, number(Sysno::socket), 0, 6),
+            jump(JUMP_EQUAL, number(Sysno::socket), 0, 5 + skipped),
             load(FIRST_ARGUMENT),
-            jump(JUMP_EQUAL, inet, 4, 0),
-            jump(JUMP_EQUAL, inet6, 3, 0),
+            jump(JUMP_EQUAL, inet, 3 + skipped, 0),
+            jump(JUMP_EQUAL, inet6, 2 + skipped, 0),
             jump(JUMP_EQUAL, unix, allowed, 1),
             fail(libc::EPERM),
-            fail(libc::EAFNOSUPPORT),
         ]);
+        program.extend(others);
     }
     if matches!(profile, Profile::Native | Profile::NativeOnHost) && !counted_memory {
         // What waits in a socket belongs to no process, so its size stays that of the system. To the program the call
@@ -200,6 +221,20 @@ fn preamble(FilterPlan { profile, net, counted_memory, .. }: FilterPlan<'_>) -> 
         ]);
     }
     program
+}
+
+/// Returns the part for a socket of a family that no grant allows. A filter that reports reports it, except for those
+/// that programs do without; the process that receives the report gives the same error.
+fn other_families(FilterPlan { profile, reports, .. }: FilterPlan<'_>) -> BpfProgram {
+    if !reports || !matches!(profile, Profile::Native | Profile::NativeOnHost) {
+        return vec![fail(libc::EAFNOSUPPORT)];
+    }
+    let mut part = vec![jump(JUMP_EQUAL, libc::AF_NETLINK.cast_unsigned(), 1, 0), REPORT, load(THIRD_ARGUMENT)];
+    for protocol in socket_families::DONE_WITHOUT {
+        part.extend([jump(JUMP_EQUAL, protocol.cast_unsigned(), 0, 1), fail(libc::EAFNOSUPPORT)]);
+    }
+    part.push(REPORT);
+    part
 }
 
 /// Returns rules of which one must match, or `None` if the call is not allowed. An empty list allows it always.
@@ -335,6 +370,12 @@ const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 const SECOND_ARGUMENT: u32 = 24;
 const THIRD_ARGUMENT: u32 = 32;
+
+/// Allows the call.
+const ALLOW: sock_filter = sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
+
+/// Reports the call.
+const REPORT: sock_filter = sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_USER_NOTIF };
 
 fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }

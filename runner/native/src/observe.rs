@@ -14,7 +14,8 @@
 //! each report costs them their turn on a busy machine: `stat`, and opening for reading only with `O_CLOEXEC`. The hints for
 //! a failed module find what is missed here, from its arguments and output. `call_arguments` reads the arguments.
 //!
-//! A module that is observed has a filter that refuses nothing, and no room. The denials are then what a room would refuse.
+//! A module that is observed has a filter that refuses nothing, and no room. The denials are then what a room would refuse,
+//! with the calls that no grant allows.
 //! Its `/tmp` is the machine's: what it has made there would be in the room's own.
 
 use std::collections::BTreeSet;
@@ -123,9 +124,7 @@ impl Observer {
     pub(super) fn answer(&mut self, call: &WaitingCall) {
         let WaitingCall { report, effect } = call;
         if self.room.observed {
-            if let Some(effect) = effect {
-                self.record_use(report, *effect);
-            }
+            self.record_use(report, *effect);
             return self.listener.allow(report);
         }
         if effect.is_none() && storage_flags::are_set(report) {
@@ -144,7 +143,7 @@ impl Observer {
                 (_, Some(path)) => self.refused.extend(denials::write(path, Operation::Change)),
                 (Some(effect), None) => self.refused.extend(self.denials_of(report, *effect)),
                 (None, None) if is_allowed => {}
-                (None, None) => drop(self.refused.insert(modbox_kernel::refused_call(report.number))),
+                (None, None) => drop(self.refused.insert(modbox_kernel::refused_use(report))),
             }
         }
         match is_allowed {
@@ -154,7 +153,11 @@ impl Observer {
     }
 
     /// Records a use of a module that is observed.
-    fn record_use(&mut self, report: &ReportedCall, effect: CallEffect) {
+    fn record_use(&mut self, report: &ReportedCall, effect: Option<CallEffect>) {
+        if self.refused.len() < self.most && (effect.is_none() || modbox_kernel::sets_id(report)) {
+            self.refused.insert(modbox_kernel::refused_use(report));
+        }
+        let Some(effect) = effect else { return };
         if self.refused.len() < self.most {
             self.refused.extend(self.denials_of(report, effect));
         }

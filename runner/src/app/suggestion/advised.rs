@@ -4,9 +4,9 @@ use std::path::Path;
 
 use modbox_policy::Access;
 use modbox_python_json::Value;
-use modbox_vocabulary::{Capability, quoting};
+use modbox_vocabulary::{Capability, Operation, quoting};
 
-use super::record::{Lacking, RunRecord};
+use super::record::{Lacking, RunRecord, denied};
 
 /// Marks of a text that an audit log or a result has masked.
 const MASKS: [&str; 2] = ["VALUE_SPECIFIED_IN_NO_LOG_PARAMETER", "********"];
@@ -47,6 +47,11 @@ pub(super) fn advised(record: &RunRecord, missing: &Lacking) -> Advised {
     }
     if is_hidden(allow) || is_hidden(subject) {
         return Advised::remark(format!("masked or cut in the record: {shown}"));
+    }
+    if *cause == denied(Operation::Call) {
+        return Advised::remark(format!(
+            "no rule allows this system call, so a confined module must do without: {subject}"
+        ));
     }
     let unknown = || Advised::remark(format!("a policy file cannot allow this, only `{allow}` can: {shown}"));
     let Ok(words) = quoting::split(allow) else { return unknown() };

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use modbox_vocabulary::{Capability, Operation};
 
-use super::record::{Lacking, RunRecord};
+use super::record::{Lacking, RunRecord, denied};
 
 /// The right of all users to read.
 const READABLE: u32 = 0o004;
@@ -37,8 +37,7 @@ pub(super) fn left_out(missing: &Lacking) -> Option<String> {
 /// has such a directory.
 pub(super) fn is_way(missing: &Lacking, record: &RunRecord) -> bool {
     let on_the_way = |missing: &Lacking| {
-        missing.capability == Capability::Read.as_str()
-            && missing.cause == format!("denied: {}", Operation::MakeDirectory)
+        missing.capability == Capability::Read.as_str() && missing.cause == denied(Operation::MakeDirectory)
     };
     let others = record.missing.iter().filter(|other| !on_the_way(other)).map(|other| &other.subject);
     let mut subjects = others.chain(record.grants.iter().map(|[_, subject, _]| subject));
@@ -48,7 +47,7 @@ pub(super) fn is_way(missing: &Lacking, record: &RunRecord) -> bool {
 
 /// Returns the directory that has to be granted in the place of the path of a use.
 pub(super) fn directory_instead(missing: &Lacking) -> Option<String> {
-    let made = [Operation::MakeDirectory, Operation::MakeLink].map(|operation| format!("denied: {operation}"));
+    let made = [Operation::MakeDirectory, Operation::MakeLink].map(denied);
     let is_new = missing.capability == Capability::Write.as_str() && made.contains(&missing.cause);
     let around = Path::new(&missing.subject).parent().filter(|_| is_new)?;
     // A directory at the top is never suggested.

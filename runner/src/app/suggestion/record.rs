@@ -1,5 +1,7 @@
 //! Reads what a report or an audit line says about the grants and denials of one run. Other content is ignored.
 
+use std::fmt::Display;
+
 use modbox_python_json::{Dict, Value, decode};
 use modbox_vocabulary::Capability;
 
@@ -93,7 +95,7 @@ impl RunRecord {
         for denial in record.listed(report, "denials")? {
             let [capability, subject, operation, allow] =
                 texts(&denial, ["capability", "subject", "operation", "allow"], "a denial")?;
-            record.missing.push(Lacking { capability, subject, cause: format!("denied: {operation}"), allow });
+            record.missing.push(Lacking { capability, subject, cause: denied(operation), allow });
         }
         for hint in record.listed(report, "hints")? {
             let [capability, subject, source, allow] =
@@ -134,6 +136,11 @@ fn arguments(report: &Dict) -> Dict {
     let within = |dict: Option<&Dict>, key: &str| dict.and_then(|dict| dict.get(key)).and_then(Value::as_dict).cloned();
     let invocation = within(within(Some(report), "result").as_ref(), "invocation");
     within(Some(report), "args").or_else(|| within(invocation.as_ref(), "module_args")).unwrap_or_default()
+}
+
+/// Returns the cause of a denial, by its operation.
+pub(super) fn denied(operation: impl Display) -> String {
+    format!("denied: {operation}")
 }
 
 fn text(dict: &Dict, key: &str) -> Option<String> {
