@@ -124,6 +124,8 @@ Examples:
 Pulls a module and writes it to the user's library, modbox/library in the user's data folder, with an entry of the \
 lock file there. Its signatures stay in the store. It is then found by its name, from every directory. `modbox update --installed` updates it.
 
+Logins, proxies and their variables: see `modbox pull --help`.
+
 Exit status: 0 installed · 2 usage · 3 the registry cannot be reached, lacks the module, or sends something else · 4 the trust \
 rules refuse the module.";
 
@@ -135,6 +137,8 @@ Examples:
 Asks the registry what the tags stand for now. Shows for each that moved the version, the signers and what the module asks \
 for, before and after, and writes it to the lock file. The trust rules of the policy files are applied before.
 
+Logins, proxies and their variables: see `modbox pull --help`.
+
 Exit status: 0 done · 2 usage · 3 the registry cannot be reached, lacks a module, or sends something else · 4 the trust rules \
 refuse a module.";
 
@@ -145,6 +149,8 @@ Examples:
 
 Writes the modules with their signatures to one file, which `modbox load` reads where there is no network, and skopeo as \
 oci-archive. What the store lacks is pulled, unless --offline is given. The same modules give the same bytes.
+
+Logins, proxies and their variables: see `modbox pull --help`.
 
 Exit status: 0 saved · 2 usage · 3 a module is missing, or the bundle cannot be written.";
 
@@ -169,7 +175,8 @@ kept in an OCI layout in the user's data folder, and their signatures with them.
 applied before the lock file is written. Users and passwords are those of `docker login` and `podman login`.
 
 Environment: MODBOX_REGISTRY_AUTH_FILE, REGISTRY_AUTH_FILE, DOCKER_CONFIG: files and folder of logins · MODBOX_PLAIN_HTTP: \
-hosts for --plain-http, separated by commas · SSL_CERT_FILE: authorities in place of the system's.
+hosts for --plain-http, separated by commas · SSL_CERT_FILE: authorities in place of the system's · \
+HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY: proxies, and hosts that need none.
 
 Exit status: 0 pulled · 2 usage · 3 the registry cannot be reached, lacks the module, or sends something else · 4 the trust \
 rules refuse the module.";
@@ -181,5 +188,7 @@ Examples:
 
 Pushes the component as one layer of type application/wasm, with what its metadata says. A signature file beside the component \
 goes along. Prints the reference with the digest.
+
+Logins, proxies and their variables: see `modbox pull --help`.
 
 Exit status: 0 pushed · 2 usage · 3 the module cannot be read, or the registry refuses it.";
