@@ -171,6 +171,30 @@ fn each_run_begins_anew() {
 }
 
 #[test]
+fn a_module_asks_how_much_space_there_is_where_it_may_look() {
+    let dir = &INSTALLED.dir;
+    let (granted, single, other) = (dir.mkdir("space"), dir.write("single/file", ""), dir.write("kept/file", ""));
+    let statements = "    found['spaces'] = []\n    for path in module.params['path'].split(':') + [module.tmpdir, '/']:\n        \
+         try:\n            space = os.statvfs(path)\n            \
+         found['spaces'].append([space.f_blocks, space.f_frsize, space.f_files, space.f_namemax, space.f_fsid])\n        \
+         except OSError as error:\n            found['spaces'].append(type(error).__name__)";
+    let paths = [&granted, &single, &other, &dir.join("space/none")].map(|path| path.display().to_string());
+    let grants = ["--allow-read", &paths[0], "--allow-write", &paths[1], "--python", "wasm"];
+    let report =
+        run("space", &module(statements), &[&grants[..], &[&format!("path={}", paths.join(":"))]].concat()).json();
+    let space = rustix::fs::statvfs(&granted).unwrap();
+    let there = json!([space.f_blocks, space.f_frsize, space.f_files, space.f_namemax, space.f_fsid]);
+    let found = &report["result"]["found"]["spaces"];
+    assert_eq!((&found[0], &found[1]), (&there, &there), "{report}");
+    let missing = json!("FileNotFoundError");
+    assert_eq!((&found[2], &found[3]), (&missing, &missing), "{report}");
+    assert!(found[4][0].as_u64() > Some(0), "its own directory: {report}");
+    assert_eq!(found[5], "OSError", "{report}");
+    let denials = report["denials"].as_array().unwrap();
+    assert!(denials.iter().any(|denial| denial["subject"] == paths[2].as_str()), "{report}");
+}
+
+#[test]
 fn a_hostile_module_finds_nothing_and_ends_at_its_limits() {
     let dir = &INSTALLED.dir;
     let secret = dir.write("secret", "canary");

@@ -13,7 +13,7 @@ import socket
 import sys
 
 from modbox_python import (
-    access, attributes, changes, errors, host, identity, listing, open_files, opening, paths, pipes, sockets,
+    access, attributes, changes, errors, file_systems, host, identity, listing, open_files, opening, paths, pipes, sockets,
     tls_authorities, unsupported)
 
 _PATHS = {
@@ -28,16 +28,17 @@ _NEW = {
     "chmod": changes.chmod, "fchmod": changes.fchmod, "chown": changes.chown, "lchown": changes.lchown,
     "fchown": changes.fchown, "umask": identity.umask, "getuid": identity.getuid, "getgid": identity.getgid,
     "geteuid": identity.geteuid, "getegid": identity.getegid, "getgroups": identity.getgroups,
-    "getppid": identity.getppid,
+    "getppid": identity.getppid, "statvfs": file_systems.statvfs, "fstatvfs": file_systems.statvfs,
+    "statvfs_result": file_systems.StatVfsResult, "ST_RDONLY": 1, "ST_NOSUID": 2,
 }
 
 # Functions of Linux's `os` that modules of Ansible name. `hasattr` finds them, and calling one is an error. `os.fork`
 # is not one of them: the standard library asks `hasattr` whether it must prepare for it.
 _ABSENT = (
-    "chroot", "fstatvfs", "getloadavg", "getlogin", "getpgid", "getpgrp", "getpriority", "getresgid",
+    "chroot", "getloadavg", "getlogin", "getpgid", "getpgrp", "getpriority", "getresgid",
     "getresuid", "getsid", "initgroups", "kill", "killpg", "mkfifo", "mknod", "nice", "openpty", "pipe", "pipe2",
     "setegid", "seteuid", "setgid", "setgroups", "setpgid", "setpriority", "setregid", "setresgid", "setresuid",
-    "setreuid", "setsid", "setuid", "statvfs", "sync", "ttyname", "wait", "wait3", "wait4", "waitpid",
+    "setreuid", "setsid", "setuid", "sync", "ttyname", "wait", "wait3", "wait4", "waitpid",
 )
 
 _WAIT = {

@@ -85,7 +85,7 @@ pub(super) const ALLOWED: &[CallGroup] = &[
         calls![fchmod],
     ),
     CallGroup::always("sets the owner of an open file, and times", calls![fchown, utimensat]),
-    CallGroup::always("asks about files", calls![faccessat, faccessat2, fstat, getcwd, readlinkat, statx]),
+    CallGroup::always("asks about files", calls![faccessat, faccessat2, fstat, fstatfs, getcwd, readlinkat, statx]),
     #[cfg(target_arch = "x86_64")]
     CallGroup::always("asks about files", calls![newfstatat]),
     #[cfg(target_arch = "aarch64")]

@@ -1,5 +1,5 @@
 //! The host's side of `modbox:host`, the interfaces that modbox offers beyond WASI; generated from their WIT files.
-//! `files`, `process` and `net::tls` document the functions.
+//! `files`, `files::file_systems`, `process` and `net::tls` document the functions.
 
 #![allow(missing_docs, clippy::error_impl_error, reason = "generated")]
 
@@ -10,6 +10,17 @@ wasmtime::component::bindgen!({
     with: { "wasi": wasmtime_wasi::p2::bindings },
     require_store_data_send: true,
 });
+
+/// The interface of guests that ask for space.
+pub(crate) mod file_systems_guest {
+    wasmtime::component::bindgen!({
+        path: "../../guest-sdk/host/wit",
+        world: "modbox:host/file-systems-guest",
+        imports: { default: trappable },
+        with: { "wasi": wasmtime_wasi::p2::bindings },
+        require_store_data_send: true,
+    });
+}
 
 /// The interface of guests that bring no TLS of their own.
 pub(crate) mod tls_guest {

@@ -154,7 +154,6 @@ CASES = [
 # Why a case may differ: the module's name, a part of its arguments, and the reason.
 KNOWN = [
     ("lineinfile", "validate", "a command has a `/tmp` of its own; under `auto`, such a module runs natively"),
-    ("community.general.filesize", "size", "it asks for the free space of a file system (`os.statvfs`)"),
     ("get_url", '"validate_certs": false', "without a rule with `+unverified`, a server must have a valid certificate"),
     ("uri", "form-multipart", "the boundary has as many digits as the numbers of the interpreter"),
     ("uri", '"ciphers"', "the host chooses the ciphers; under `auto`, such a module runs natively"),

@@ -42,6 +42,8 @@ def normal(value, key=None):
         value = re.sub(r"[^\s']*/tmp/(modbox-\d+/<temporary>/)?tmp[a-z0-9_]{8}\b", "<temporary>", value)
         # The place in CPython's source, which the sandbox does not have.
         value = re.sub(r" \(_ssl\.c:\d+\)|_ssl\.c:\d+: ", "", value)
+        # `dd` says how long it took.
+        value = re.sub(r" copied, [\d.e-]+ s, [\d.]+ \w+/s", " copied", value)
         value = re.sub(r"\.\d+\.\d{4}-\d\d-\d\d@[\d:]+~", ".<pid>.<date>~", value)
     return value
 

@@ -108,7 +108,7 @@ fn umask() -> u32 {
     })
 }
 
-fn downcast<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
+pub(super) fn downcast<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
     Ok(match result {
         Ok(value) => Ok(value),
         Err(error) => Err(error.downcast()?),

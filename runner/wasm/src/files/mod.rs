@@ -32,6 +32,7 @@
 
 mod attributes;
 mod descriptors;
+mod file_systems;
 mod grants;
 mod guard;
 mod host;
@@ -57,6 +58,7 @@ use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 
 pub(super) use self::attributes::add_attributes;
+pub(super) use self::file_systems::add_file_systems;
 use self::guard::Files;
 pub(super) use self::guard::{FileGuard, GuardView, HasGuard};
 pub(super) use self::ledger::Ledger;
