@@ -17,7 +17,7 @@ use crate::support::{Modbox, TestDir, fixture, module, native_modules, oracle, s
 const COMPARISON: Duration = Duration::from_secs(600);
 
 /// Number of scenarios of a module that an ordinary run takes.
-const SAMPLE: usize = 8;
+const SAMPLE: usize = 5;
 
 /// Modules that come from collections, not from ansible-core.
 const OF_COLLECTIONS: [&str; 2] = ["archive", "ini_file"];

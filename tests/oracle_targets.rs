@@ -72,6 +72,7 @@ targets! {
     lookup_together: "lookup_together", Named;
     lookup_varnames: "lookup_varnames", Named;
     lookup_vars: "lookup_vars", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     loops: "loops", Named;
     old_style_modules_posix: "old_style_modules_posix", All;
     ping: "ping", Named;
@@ -79,7 +80,9 @@ targets! {
     replace: "replace", All;
     #[ignore = "takes long; run it with `--ignored`"]
     special_vars: "special_vars", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     split: "split", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     stat: "stat", All;
     #[ignore = "takes long; run it with `--ignored`"]
     task_ordering: "task_ordering", All;
@@ -91,6 +94,7 @@ targets! {
     undefined: "undefined", Named;
     var_inheritance: "var_inheritance", Named;
     want_json_modules_posix: "want_json_modules_posix", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     yaml_parsing: "yaml_parsing", All;
 }
 

@@ -17,6 +17,7 @@ fn keep(count: usize, first: &str, expression: &str) -> Result<String, String> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the choice of cases is the caller's")]
 fn what_is_made_in_a_loop_is_bounded() {
     let text = "'x ' * 500000";
     let cases = [
@@ -42,7 +43,9 @@ fn what_is_made_in_a_loop_is_bounded() {
             ["the template makes too", "the template runs for too long"].iter().any(|end| error.contains(end));
         assert!(is_bounded, "{expression}: {error}");
     };
-    // They take seconds each, and the processors have nothing else to do meanwhile.
+    // They take seconds each, and the processors have nothing else to do meanwhile. An ordinary run takes every second one.
+    let step = if std::env::var_os("MODBOX_WHOLE").is_some() { 1 } else { 2 };
+    let cases: Vec<_> = cases.into_iter().step_by(step).collect();
     let (one, other) = cases.split_at(cases.len() / 2);
     std::thread::scope(|scope| {
         scope.spawn(|| one.iter().copied().for_each(check));
