@@ -94,6 +94,37 @@ def import_all(names):
     return failed
 
 
+def _said():
+    """Returns the lists, or since ansible-core 2.19 the dicts, of the warnings and deprecations of the process."""
+    warnings = sys.modules.get("ansible.module_utils.common.warnings")
+    return [getattr(warnings, name, []) for name in ("_global_warnings", "_global_deprecations")]
+
+
+def import_silent(names):
+    """Imports the modules that say nothing while they are imported, and returns the errors of those that cannot be.
+
+    What a module says then, such as that it is deprecated, would be in the result of each run. So it stays stored, with
+    what it has imported, and says it in the runs that import it.
+    """
+    failed = {}
+    for name in names:
+        before, said = set(sys.modules), [list(messages) for messages in _said()]
+        failed.update(import_all([name]))
+        if [list(messages) for messages in _said()] == said:
+            continue
+        for imported in set(sys.modules) - before:
+            if imported in names:
+                del sys.modules[imported]
+                package, _, last = imported.rpartition(".")
+                # `from package import last` would find it there.
+                if package in sys.modules:
+                    vars(sys.modules[package]).pop(last, None)
+        for messages, kept in zip(_said(), said):
+            for new in [message for message in messages if message not in kept]:
+                messages.remove(new) if isinstance(messages, list) else messages.pop(new)
+    return failed
+
+
 def standard_library(store):
     """Stores the standard library, and imports its often used modules."""
     # `os` itself is frozen into CPython, and names another folder.
@@ -127,8 +158,9 @@ def module_utils(store, layout):
     store_folder(store, os.path.join(layout.FOLDER, "ansible"), "ansible", layout.SHOWN)
     for folder, shown in layout.COLLECTIONS.items():
         store_folder(store, os.path.join(layout.FOLDER, folder), folder.replace("/", "."), shown, of_collection=True)
-    failed = import_all([name for name in store.names() if name not in before])
     required = [*REQUIRED, LOADER] if LOADER in store else REQUIRED
+    failed = import_all(required)
+    failed.update(import_silent([name for name in store.names() if name not in before and name not in sys.modules]))
     for name in required:
         if name in failed or name not in sys.modules:
             raise ImportError("failed to preload `%s`: %s" % (name, failed.get(name, "it is not in the folder")))
