@@ -132,8 +132,7 @@ def _status(call):
     except SystemExit as ended:
         status = _status_of(ended.code)
     except BaseException:
-        traceback.print_exc()
-        status = 1
+        status = _uncaught(*sys.exc_info())
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -142,6 +141,26 @@ def _status(call):
             # CPython's status for output that could not be written.
             status = status or 120
     return status
+
+
+def _uncaught(kind, error, trace):
+    """Shows an error that nothing caught, and returns the exit status.
+
+    A module's `sys.excepthook` may end the run in another way: that of `file` did until ansible-core 2.18.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        traceback.print_exception(kind, error, trace)
+        return 1
+    try:
+        sys.excepthook(kind, error, trace)
+    except SystemExit as ended:
+        return _status_of(ended.code)
+    except BaseException:
+        sys.stderr.write("Error in sys.excepthook:\n")
+        traceback.print_exc()
+        sys.stderr.write("\nOriginal exception was:\n")
+        traceback.print_exception(kind, error, trace)
+    return 1
 
 
 def _status_of(code):

@@ -23,6 +23,21 @@ class Start(unittest.TestCase):
                 self.assertEqual(start._status(call), status)
         self.assertIn("ValueError: x", shown.getvalue())
 
+    def test_a_hook_for_uncaught_errors_is_called_as_by_cpython(self):
+        hooks = [
+            (lambda kind, error, trace: sys.exit(3), 3, ""),
+            (lambda kind, error, trace: sys.stderr.write("told\n"), 1, "told\n"),
+            (lambda kind, error, trace: _raise(KeyError("y")), 1, "Error in sys.excepthook:\n"),
+        ]
+        self.addCleanup(setattr, sys, "excepthook", sys.excepthook)
+        for hook, status, begin in hooks:
+            sys.excepthook = hook
+            with contextlib.redirect_stderr(io.StringIO()) as shown:
+                self.assertEqual(start._status(lambda: _raise(ValueError("x"))), status)
+            self.assertTrue(shown.getvalue().startswith(begin), shown.getvalue())
+        self.assertIn("Original exception was:", shown.getvalue())
+        self.assertIn("ValueError: x", shown.getvalue())
+
     def test_arguments_are_wrapped_once(self):
         wrapped = b'{"ANSIBLE_MODULE_ARGS": {"a": 1}}'
         self.assertEqual(start._wrapped(b'{"a": 1}'), wrapped)
