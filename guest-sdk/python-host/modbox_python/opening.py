@@ -5,12 +5,15 @@ WASI ignores the mode of a new file, and refuses absolute links. Both are made u
 
 import errno
 import io
+import itertools
 import os
 
 from modbox_python import attributes, changes, host, identity, open_files, paths, pipes, whole_writes
 from modbox_python.errors import renew
 
-_system_open, _system_close, _io_open = os.open, os.close, io.open
+_system_open, _system_close, _system_unlink, _io_open = os.open, os.close, os.unlink, io.open
+
+_NULLS = itertools.count()
 
 
 def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
@@ -22,6 +25,8 @@ def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
         # Linux's `O_RDONLY` is 0, and WASI's is not.
         flags |= os.O_RDONLY
     name = paths.absolute(path)
+    if name == os.devnull:
+        return _open_null()
     # Only a new file gets the mode. Whether it is new matters if the mode is not the usual one.
     creates = flags & os.O_CREAT
     unusual = creates and mode & ~identity.current_umask() != changes.NEW_FILE & ~host.files.umask()
@@ -36,6 +41,14 @@ def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
         except BaseException:
             close(descriptor)
             raise
+    return descriptor
+
+
+def _open_null():
+    """Opens what stands for `/dev/null`, since the sandbox has no devices: an empty file without a name."""
+    name = "/tmp/.null-%d" % next(_NULLS)
+    descriptor = _system_open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    _system_unlink(name)
     return descriptor
 
 
