@@ -120,8 +120,11 @@ def import_silent(names):
                 if package in sys.modules:
                     vars(sys.modules[package]).pop(last, None)
         for messages, kept in zip(_said(), said):
-            for new in [message for message in messages if message not in kept]:
-                messages.remove(new) if isinstance(messages, list) else messages.pop(new)
+            if isinstance(messages, list):
+                messages[:] = kept
+            else:
+                for new in set(messages) - set(kept):
+                    del messages[new]
     return failed
 
 

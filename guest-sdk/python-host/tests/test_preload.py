@@ -1,4 +1,4 @@
-"""What is imported while the interpreter is built says nothing in later runs."""
+"""The build of the interpreter imports modules, and their warnings stay out of the snapshot."""
 
 import importlib
 import os

@@ -25,8 +25,8 @@ pub fn refused_call(number: i64) -> Denial {
     denial(name(number))
 }
 
-/// Returns the denial of a refused call, as [`refused_call`] does. Its subject also has what of the arguments was refused:
-/// the family of a socket, or a set-id bit.
+/// Returns the denial of a refused call, as [`refused_call`] does. Its subject also names the refused
+/// argument: the family of a socket, or a set-id bit.
 #[must_use]
 pub fn refused_use(call: &ReportedCall) -> Denial {
     let name = || name(call.number);
