@@ -3,7 +3,6 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::error::StoreError;
 use crate::purpose::Purpose;
@@ -74,16 +73,6 @@ pub(crate) fn size(path: &Path, metadata: &Metadata) -> u64 {
         }
     }
     bytes
-}
-
-/// Returns when an entry was last used, as far as the filesystem knows. The access time of a folder is not used:
-/// measuring its size sets that.
-pub(crate) fn last_use(metadata: &Metadata) -> SystemTime {
-    let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    if metadata.is_dir() {
-        return written;
-    }
-    metadata.accessed().map_or(written, |read| read.max(written))
 }
 
 #[cfg(test)]

@@ -4,20 +4,14 @@
 //! locked, and stays. Several processes may do this at once: they choose the same entries, and one that is already gone
 //! is not an error.
 
-use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-
-use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use std::{fs, io};
 
 use crate::contents::{self, Role};
 use crate::error::StoreError;
 use crate::purpose::Purpose;
-use crate::tree;
-
-/// How often the time of the last use is updated. A smaller value would mean a disk write in more runs.
-const TOUCH_EVERY: Duration = Duration::from_hours(1);
+use crate::{last_use, tree};
 
 /// The most entries. Each is examined at every eviction.
 const MAX_ENTRIES: usize = 4096;
@@ -30,19 +24,6 @@ const UNUSED_FOR: Duration = Duration::from_hours(90 * 24);
 
 /// The age at which an unfinished file or folder belongs to a killed process.
 const UNFINISHED_FOR: Duration = Duration::from_hours(1);
-
-/// Records the use of an entry. If that fails, only the order of eviction suffers.
-pub(crate) fn touch(entry: &File) {
-    let now = SystemTime::now();
-    let is_recent = |used: SystemTime| now.duration_since(used).is_ok_and(|age| age < TOUCH_EVERY);
-    let Ok(metadata) = entry.metadata() else { return };
-    if !is_recent(contents::last_use(&metadata)) {
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        // Keep the time of the last write of a file: the list shows it.
-        let written = if metadata.is_dir() { now } else { Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
-        let _ = rustix::fs::futimens(entry, &Timestamps { last_access: now, last_modification: written });
-    }
-}
 
 /// Entry or note that may be evicted.
 struct Candidate {
@@ -60,7 +41,7 @@ pub(crate) fn evict(dir: &Path, purpose: &Purpose, max: u64) -> Result<u64, Stor
     for found in contents::list(dir, purpose)? {
         let Ok(metadata) = fs::symlink_metadata(&found.path) else { continue };
         let candidate = |path: PathBuf| {
-            let (bytes, used) = (contents::size(&path, &metadata), contents::last_use(&metadata));
+            let (bytes, used) = (contents::size(&path, &metadata), last_use::of(&metadata));
             Candidate { path, bytes, used }
         };
         match found.role {

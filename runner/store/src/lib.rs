@@ -30,6 +30,7 @@ mod error;
 mod eviction;
 mod folder;
 mod key;
+mod last_use;
 mod lock;
 mod notes;
 mod private;

@@ -17,7 +17,7 @@ use crate::private::open_file;
 use crate::purpose::{Kind, Purpose};
 use crate::tree::{self, Tree};
 use crate::unfinished::UnfinishedFile;
-use crate::{entry, eviction, notes, seal};
+use crate::{entry, eviction, last_use, notes, seal};
 
 /// Store of one user, in one folder.
 #[derive(Debug, Clone)]
@@ -93,7 +93,7 @@ impl Store {
             }
         }
         // Changes the file's fingerprint once an hour, so that the file is then hashed again.
-        eviction::touch(&file);
+        last_use::touch(&file);
         Ok(Some(file))
     }
 
@@ -109,7 +109,7 @@ impl Store {
         let contents = entry::read(&self.folder.key()?, &identity(&name), &file, kind.max_bytes);
         let contents = contents.map_err(StoreError::io("read", &path))?;
         if contents.is_some() {
-            eviction::touch(&file);
+            last_use::touch(&file);
         }
         Ok(contents)
     }
@@ -143,16 +143,25 @@ impl Store {
         if bytes <= self.purpose.max_size { self.evict() } else { eviction::remove(&path).map(drop) }
     }
 
-    /// Opens and locks a tree. Returns `None` if it is missing.
+    /// Opens and locks a tree that is used now. Returns `None` if it is missing.
     ///
     /// # Errors
     ///
     /// Fails if the folder is not private, or the tree cannot be opened.
     pub fn tree(&self, kind: Kind, key: &str) -> Result<Option<Tree>, StoreError> {
-        self.prepare()?;
-        let tree = tree::open(self.dir().join(kind.file_name(key)))?;
-        tree.iter().for_each(|tree| eviction::touch(tree.folder()));
+        let tree = self.look_at_tree(kind, key)?;
+        tree.iter().for_each(Tree::mark_used);
         Ok(tree)
+    }
+
+    /// Opens and locks a tree, which is not used until [`Tree::mark_used`] is called. Returns `None` if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder is not private, or the tree cannot be opened.
+    pub fn look_at_tree(&self, kind: Kind, key: &str) -> Result<Option<Tree>, StoreError> {
+        self.prepare()?;
+        tree::open(self.dir().join(kind.file_name(key)))
     }
 
     /// Opens and locks a tree, or makes it. Waits for another process that is making it, as [`lock`](Self::lock) does.
@@ -477,7 +486,7 @@ mod tests {
                 set_times(&store, kind, key, Duration::from_secs(age));
                 let before = look();
                 // Opened, not read: that could itself set the time of access.
-                eviction::touch(&File::open(path(&store, kind, key)).unwrap());
+                last_use::touch(&File::open(path(&store, kind, key)).unwrap());
                 assert_eq!(look().accessed().unwrap() > before.accessed().unwrap(), touched, "{age} seconds old");
                 let same = look().modified().unwrap() == before.modified().unwrap();
                 assert_eq!(same, keeps_its_write || !touched);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use modbox_cleanup::Cleanup;
 
 use crate::error::StoreError;
+use crate::last_use;
 use crate::private::{is_private, open_dir};
 use crate::unfinished::{UnfinishedTree, temporary_path};
 
@@ -28,9 +29,9 @@ impl Tree {
         &self.path
     }
 
-    /// Returns the open folder.
-    pub(crate) fn folder(&self) -> &File {
-        &self.lock
+    /// Records that the tree is used now: the trees that were not used for the longest time are removed first.
+    pub fn mark_used(&self) {
+        last_use::touch(&self.lock);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The Python interpreters of the sandbox that a user has installed: a store of trees, each with the component and the
 //! facts about it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -81,10 +82,12 @@ pub struct InstalledInterpreter {
     pub facts: InterpreterFacts,
     /// Bytes of the component.
     pub bytes: u64,
-    /// When it was installed or used.
+    /// When it was installed.
+    pub made: SystemTime,
+    /// When a run used it last, to the hour; else when it was installed.
     pub used: SystemTime,
     /// Keeps it from being removed.
-    _tree: Tree,
+    tree: Tree,
 }
 
 impl InstalledInterpreter {
@@ -93,6 +96,11 @@ impl InstalledInterpreter {
     pub fn contents(&self) -> Option<InterpreterContents> {
         let path = self.component.with_file_name(CONTENTS);
         serde_json::from_slice(&read_bounded(&path, MAX_FACTS).ok()?).ok()
+    }
+
+    /// Records that a run uses it.
+    pub fn mark_used(&self) {
+        self.tree.mark_used();
     }
 }
 
@@ -110,23 +118,26 @@ impl Interpreters {
         Self { store: Store::new(dir, PURPOSE), cleanup }
     }
 
-    /// Returns an interpreter. `None` if it is missing, or incomplete.
+    /// Returns an interpreter, without recording a use. `None` if it is missing, or incomplete.
     ///
     /// # Errors
     ///
     /// The folder is not private, or cannot be read.
     pub fn find(&self, key: &str) -> Result<Option<InstalledInterpreter>, StoreError> {
-        Ok(self.store.tree(INTERPRETER, key)?.and_then(|tree| installed(key, tree)))
+        Ok(self.store.look_at_tree(INTERPRETER, key)?.and_then(|tree| installed(key, tree)))
     }
 
-    /// Returns all interpreters, the newest first.
+    /// Returns all interpreters, the one that was installed last first, without recording a use.
     ///
     /// # Errors
     ///
     /// The folder is not private, or cannot be read.
     pub fn list(&self) -> Result<Vec<InstalledInterpreter>, StoreError> {
         let keys = self.store.list(INTERPRETER)?;
-        keys.iter().filter_map(|entry| self.find(&entry.key).transpose()).collect()
+        let found = keys.iter().filter_map(|entry| self.find(&entry.key).transpose());
+        let mut interpreters: Vec<_> = found.collect::<Result<_, _>>()?;
+        interpreters.sort_by_key(|interpreter| Reverse(interpreter.made));
+        Ok(interpreters)
     }
 
     /// Installs an interpreter, unless it is there. `build` writes the component to a path, and returns the facts about
@@ -140,7 +151,7 @@ impl Interpreters {
         key: &str,
         build: impl FnOnce(&Path) -> Result<(InterpreterFacts, InterpreterContents), E>,
     ) -> Result<Option<InstalledInterpreter>, E> {
-        if let Some(incomplete) = self.store.tree(INTERPRETER, key)?
+        if let Some(incomplete) = self.store.look_at_tree(INTERPRETER, key)?
             && installed(key, incomplete).is_none()
         {
             self.store.remove(INTERPRETER, key)?;
@@ -175,15 +186,18 @@ impl Interpreters {
 /// Reads the facts of a tree. `None` if the tree is incomplete.
 fn installed(key: &str, tree: Tree) -> Option<InstalledInterpreter> {
     let component = tree.path().join(COMPONENT);
-    let facts = read_bounded(&tree.path().join(FACTS), MAX_FACTS).ok()?;
-    let facts = serde_json::from_slice(&facts).ok()?;
+    let facts_file = tree.path().join(FACTS);
+    let facts = serde_json::from_slice(&read_bounded(&facts_file, MAX_FACTS).ok()?).ok()?;
     let bytes = fs::metadata(&component).ok()?.len();
-    let used = fs::metadata(tree.path()).and_then(|metadata| metadata.modified()).ok()?;
-    Some(InstalledInterpreter { key: key.to_owned(), component, facts, bytes, used, _tree: tree })
+    let written = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let (made, used) = (written(&facts_file)?, written(tree.path())?);
+    Some(InstalledInterpreter { key: key.to_owned(), component, facts, bytes, made, used, tree })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn interpreters() -> (tempfile::TempDir, Interpreters) {
@@ -218,6 +232,26 @@ mod tests {
         assert!(!interpreters.remove("a").unwrap(), "it is in use");
         drop(made);
         assert!(interpreters.remove("a").unwrap() && interpreters.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_last_installed_is_the_first_and_only_a_run_is_a_use() {
+        let (_dir, interpreters) = interpreters();
+        let hours_ago = |hours| SystemTime::now() - Duration::from_hours(hours);
+        for (key, made, used) in [("new", 3, 2), ("newest", 2, 2), ("old", 9, 1)] {
+            let component = install(&interpreters, key).unwrap().unwrap().component;
+            let set = |path: &Path, hours| fs::File::open(path).unwrap().set_modified(hours_ago(hours)).unwrap();
+            set(&component.with_file_name(FACTS), made);
+            set(component.parent().unwrap(), used);
+        }
+        let keys = |listed: &[InstalledInterpreter]| listed.iter().map(|one| one.key.clone()).collect::<Vec<_>>();
+        assert_eq!(keys(&interpreters.list().unwrap()), ["newest", "new", "old"]);
+        let listed = interpreters.list().unwrap();
+        assert!(listed.iter().all(|one| one.used.elapsed().unwrap() > Duration::from_mins(30)), "{listed:?}");
+        listed[1].mark_used();
+        let age = |key| interpreters.find(key).unwrap().unwrap().used.elapsed().unwrap_or_default();
+        assert!(age("new") < Duration::from_mins(30) && age("newest") > Duration::from_mins(30));
+        assert_eq!(keys(&interpreters.list().unwrap()), ["newest", "new", "old"], "a use is not an installation");
     }
 
     #[test]

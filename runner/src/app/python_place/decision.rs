@@ -119,6 +119,7 @@ impl Runner {
             match assembler.guest(subject, module.received.as_ref(), &choice)? {
                 Verdict::Lacks(reason) => first = first.or(Some(reason)),
                 Verdict::Suits(guest) => {
+                    python.installed.mark_used();
                     let code = self.code_of(python, &guest, request.policy, &assembler)?;
                     let reason = format!(
                         "the interpreter of ansible-core {} has all that it needs",

@@ -8,7 +8,8 @@ use crate::app::python_place::guest::SandboxPython;
 use crate::app::runner::Runner;
 
 impl Runner {
-    /// Returns the interpreters that the user has installed, the newest first. They are looked for once.
+    /// Returns the interpreters that the user has installed, the one that was installed last first. They are looked for
+    /// once.
     pub(in crate::app) fn sandbox_pythons(&self) -> &[Arc<SandboxPython>] {
         self.pythons.get_or_init(|| {
             let Some(folder) = &self.config.python.interpreters else { return Vec::new() };
