@@ -83,6 +83,7 @@ mod wasm_guard_runs;
 // Modes and owners of files.
 mod wasm_attributes;
 mod wasm_commands;
+mod wasm_commands_tmp;
 // What a run in check mode says about the real one.
 mod check_mode;
 // Changes that do not reach the machine fail the run.

@@ -153,6 +153,7 @@ fn forked() -> Workers {
 fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Until) -> Duration {
     let limits = Limits::default();
     let confine = RoomRequest {
+        temporary: None,
         policy: Policy::default(),
         least: level,
         kept: false,

@@ -4,7 +4,6 @@
 //! there. It is a fork of the launcher, which stays outside and watches. It takes the third list of steps in the
 //! documentation of [`native`](crate).
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -36,6 +35,12 @@ const MIN_DESCRIPTORS: u64 = 16;
 /// Processes that the same user may start elsewhere during a run, in addition to those of the module, before the module is
 /// refused some: other runs at the same time.
 const OTHER_PROCESSES: u64 = 1024;
+
+/// Directory of temporary files in a room.
+const TMP: &str = "/tmp";
+
+/// Home in a room whose `/tmp` is shared: the room's own directory in memory, which needs no further mount.
+const HOME_BESIDE_SHARED: &str = "/dev/shm";
 
 /// Exit status of this process when the module has not started.
 pub(super) const NOT_STARTED: i32 = 127;
@@ -171,8 +176,8 @@ fn run(
     if let Some(umask) = spec.umask {
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
-    let shell =
-        start_shell(spec, home(room, namespaces), input).map_err(|error| Failure::new(spec.start.step(), &error))?;
+    let own = (home(room, namespaces), temporary(room, namespaces));
+    let shell = start_shell(spec, own, input).map_err(|error| Failure::new(spec.start.step(), &error))?;
     // The host reads the module's output until all copies of the pipes are closed, so this process closes its own. If
     // that fails, the host only waits longer.
     drop(null.map(module_process::detach_output));
@@ -216,18 +221,26 @@ fn is_alone() -> bool {
     }
 }
 
-fn start_shell(spec: &Spec, home: &Path, input: Option<&OwnedFd>) -> io::Result<Pid> {
+fn start_shell(spec: &Spec, (home, temporary): (&Path, &Path), input: Option<&OwnedFd>) -> io::Result<Pid> {
     // The default variables of a room name its `/tmp`; without namespaces the module's temporary directory replaces it.
-    let moved = |name: &OsString, value: &OsString| (name == "HOME" || name == "TMPDIR") && value == "/tmp";
-    let variables = spec.environment.iter().map(|(name, value)| match moved(name, value) {
-        true => (name, home.as_os_str()),
-        false => (name, value.as_os_str()),
+    let variables = spec.environment.iter().map(|(name, value)| match name.to_str() {
+        Some("HOME") if value == TMP => (name, home.as_os_str()),
+        Some("TMPDIR") if value == TMP => (name, temporary.as_os_str()),
+        _ => (name, value.as_os_str()),
     });
     module_process::start(&spec.start, variables, input)
 }
 
+/// Returns the home of the module's processes, where they also start. In a shared `/tmp`, programs would read settings that
+/// others wrote.
 fn home(room: &Room, namespaces: Namespaces) -> &Path {
-    if namespaces.any { Path::new("/tmp") } else { &room.tmpdir }
+    let is_shared = namespaces.any && room.temporary.is_some();
+    if is_shared { Path::new(HOME_BESIDE_SHARED) } else { temporary(room, namespaces) }
+}
+
+/// Returns the directory of the module's temporary files.
+fn temporary(room: &Room, namespaces: Namespaces) -> &Path {
+    if namespaces.any { Path::new(TMP) } else { &room.tmpdir }
 }
 
 fn plan(room: &Room, kernel: ReportScope, paths: Vec<PathRule>) -> Plan {
@@ -286,6 +299,9 @@ fn not_kept(room: &Room) -> Vec<String> {
          directory is in TMPDIR"
             .to_owned(),
     ];
+    if room.temporary.is_some() {
+        notes.push("without namespaces a command does not see the files in its module's `/tmp`".to_owned());
+    }
     for grant in &room.grants {
         if grant.shape == Shape::Name && grant.access == Access::Write {
             let guest = &grant.guest;

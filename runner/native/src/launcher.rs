@@ -281,6 +281,11 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
             Some(private) => PrivateSpace::file_system(private),
             None => PrivateSpace::directory(&room.tmpdir),
         };
+        let shared = room.temporary.as_deref().filter(|_| namespaces.any);
+        let private = private.and_then(|private| match shared {
+            Some(shared) => private.and_shared(shared),
+            None => Ok(private),
+        });
         let private = private.map_err(at(Step::Private))?;
         Ok(RoomResources::new(private, proc.map(Proc::from), names, observer, link, written))
     };

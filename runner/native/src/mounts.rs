@@ -17,7 +17,9 @@ pub(super) struct Attributes(MountAttrFlags);
 impl Attributes {
     /// No set-id programs and no devices.
     pub(super) const PLAIN: Self = Self(MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV));
-    /// The same, and read-only.
+    /// The same, and no programs at all.
+    pub(super) const DATA: Self = Self(Self::PLAIN.0.union(MountAttrFlags::MOUNT_ATTR_NOEXEC));
+    /// No set-id programs, no devices, and read-only.
     pub(super) const READ_ONLY: Self = Self(Self::PLAIN.0.union(MountAttrFlags::MOUNT_ATTR_RDONLY));
     /// Devices work; no set-id programs.
     pub(super) const DEVICE: Self = Self(MountAttrFlags::MOUNT_ATTR_NOSUID);

@@ -8,11 +8,11 @@ use crate::watch::Tree;
 use crate::{sockets, system};
 
 impl Tree {
-    /// Returns the exceeded limit of the room's own file system.
+    /// Returns the exceeded limit of the room's own file system, and of a directory that it shares.
     pub(super) fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
         let limits = &spec.room.as_ref()?.limits;
         let private = self.resources.private();
-        let tmp = (private.bytes > limits.max_tmp).then_some(LimitKind::Tmp);
+        let tmp = (self.resources.held_in_tmp() > limits.max_tmp).then_some(LimitKind::Tmp);
         tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
     }
 

@@ -1,10 +1,12 @@
 //! The space that a module uses for its own: a file system in memory, or without namespaces a directory of the machine.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, MetadataExt};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
 use crate::protocol::DiskUse;
 
@@ -18,6 +20,14 @@ const MAX_ENTRIES: u64 = 100_000;
 #[derive(Debug)]
 pub(super) struct PrivateSpace {
     place: SpacePlace,
+    before: DiskUse,
+    shared: Option<SharedSpace>,
+}
+
+/// A directory that other modules use as well, and its use at the beginning.
+#[derive(Debug)]
+struct SharedSpace {
+    directory: Dir,
     before: DiskUse,
 }
 
@@ -35,7 +45,7 @@ impl PrivateSpace {
     /// The kernel does not say how much of it is used.
     pub(super) fn file_system(root: OwnedFd) -> io::Result<Self> {
         let before = in_use(&root)?;
-        Ok(Self { place: SpacePlace::FileSystem(root), before })
+        Ok(Self { place: SpacePlace::FileSystem(root), before, shared: None })
     }
 
     /// Takes a directory.
@@ -46,7 +56,20 @@ impl PrivateSpace {
     pub(super) fn directory(path: &Path) -> io::Result<Self> {
         let directory = Dir::open_ambient_dir(path, cap_std::ambient_authority())?;
         let before = count(&directory);
-        Ok(Self { place: SpacePlace::Directory(directory), before })
+        Ok(Self { place: SpacePlace::Directory(directory), before, shared: None })
+    }
+
+    /// Adds a directory that the module shares with others. No link on the way to it is followed.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened.
+    pub(super) fn and_shared(self, path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+        let directory = Dir::from_std_file(File::from(opened));
+        let before = count(&directory);
+        Ok(Self { shared: Some(SharedSpace { directory, before }), ..self })
     }
 
     /// Returns the root of the file system, if it is one.
@@ -62,8 +85,35 @@ impl PrivateSpace {
         self.root().and_then(|root| in_use(root).ok()).unwrap_or_default().bytes
     }
 
+    /// Returns the bytes that were added since the beginning, and what was in the shared directory before.
+    pub(super) fn held(&self) -> u64 {
+        self.added().bytes.saturating_add(self.shared.as_ref().map_or(0, |shared| shared.before.bytes))
+    }
+
+    /// Returns the bytes that were added since the beginning on disks.
+    pub(super) fn added_on_disks(&self) -> u64 {
+        let own = if self.root().is_some() { 0 } else { self.added_alone().bytes };
+        own.saturating_add(self.added_to_shared().bytes)
+    }
+
     /// Returns what was added since the beginning.
     pub(super) fn added(&self) -> DiskUse {
+        let (alone, shared) = (self.added_alone(), self.added_to_shared());
+        DiskUse {
+            bytes: alone.bytes.saturating_add(shared.bytes),
+            private: alone.private.saturating_add(shared.private),
+            files: alone.files.saturating_add(shared.files),
+        }
+    }
+
+    fn added_to_shared(&self) -> DiskUse {
+        let Some(SharedSpace { directory, before }) = &self.shared else { return DiskUse::default() };
+        let now = count(directory);
+        let (bytes, files) = (now.bytes.saturating_sub(before.bytes), now.files.saturating_sub(before.files));
+        DiskUse { bytes, private: bytes, files }
+    }
+
+    fn added_alone(&self) -> DiskUse {
         let now = match &self.place {
             SpacePlace::FileSystem(root) => in_use(root).unwrap_or(self.before),
             SpacePlace::Directory(directory) => count(directory),
@@ -115,6 +165,28 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+
+    #[test]
+    fn what_others_left_in_a_shared_directory_is_held_and_was_not_added() {
+        let (own, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (own, shared) = (own.path().canonicalize().unwrap(), shared.path().canonicalize().unwrap());
+        let write = |path: PathBuf| {
+            fs::write(&path, [1; 100_000]).unwrap();
+            fs::File::open(path).unwrap().sync_all().unwrap();
+        };
+        write(shared.join("before"));
+        let space = PrivateSpace::directory(&own).unwrap().and_shared(&shared).unwrap();
+        let added = space.added();
+        assert_eq!((added.bytes, added.files, space.added_on_disks()), (0, 0, 0));
+        assert!(space.held() >= 100_000);
+        write(own.join("file"));
+        write(shared.join("file"));
+        let added = space.added();
+        assert!(added.files == 2 && added.bytes >= 200_000 && space.held() >= 300_000, "{added:?}");
+        assert_eq!(space.added_on_disks(), added.bytes);
+        symlink(&shared, own.join("link")).unwrap();
+        assert!(PrivateSpace::directory(&own).unwrap().and_shared(&own.join("link")).is_err());
+    }
 
     #[test]
     fn what_is_added_to_a_directory_is_counted() {

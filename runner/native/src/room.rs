@@ -39,6 +39,9 @@ pub struct RoomRequest {
     /// Files and directories that the module may read without a grant, such as its interpreter. Paths are absolute; a
     /// link is shown together with its target.
     pub readable: Vec<PathBuf>,
+    /// Directory of the machine that is the room's `/tmp`, if it is shared with other rooms. No grant may lie in `/tmp`
+    /// then, since the directory would have to get its mount point. No link on the way to it is followed.
+    pub temporary: Option<PathBuf>,
     /// Whether looks at paths, and reading, are reported too. They cost a run of Python some milliseconds.
     pub reports_reads: bool,
     /// Whether nothing is refused, and what would be refused is only reported. The module then runs in the machine's own
@@ -68,6 +71,8 @@ pub(super) struct Room {
     /// Directory of the module's own files.
     pub(super) tmpdir: PathBuf,
     pub(super) kept: bool,
+    /// Shared directory that is the room's `/tmp`.
+    pub(super) temporary: Option<PathBuf>,
     pub(super) net: NetPlan,
     pub(super) limits: Limits,
     pub(super) least: u8,
@@ -105,6 +110,7 @@ impl Room {
             links,
             tmpdir,
             kept: confine.kept,
+            temporary: confine.temporary.clone(),
             net,
             limits: *limits,
             least: confine.least,

@@ -25,9 +25,12 @@ use crate::room::Room;
 use crate::step::Step;
 use crate::{base, stage};
 
+/// The room's `/tmp`.
+const TMP: &str = "/tmp";
+
 /// The module's own directories: name in its file system, path in the room, and mode.
 const OWN_DIRECTORIES: [(&str, &str, u32); 3] =
-    [("tmp", "/tmp", 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];
+    [("tmp", TMP, 0o1777), ("dev", "/dev", 0o755), ("shm", "/dev/shm", 0o1777)];
 
 /// Links in `/dev` that programs expect.
 const DEVICE_LINKS: [(&str, &str); 5] = [
@@ -70,6 +73,7 @@ pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
         entries.push(Entry { at: TERMINALS.into(), source: Source::Tree { tree, directory: true, writable: false } });
         rules.add(Path::new(TERMINALS), Rights::DeviceDirectory);
     }
+    let is_shared = show_shared(room, &mut entries)?;
     let kept = room.kept.then(|| mounts::copy_of(&own_files)).transpose().map_err(at(Step::Files))?;
 
     // From here on the new root is built in the directory of the run.
@@ -79,20 +83,34 @@ pub(super) fn enter(room: &Room) -> Result<Root, Failure> {
         make_directory(&private, name, mode).map_err(at(Step::Private))?;
     }
     make_directory(&private, "root", 0o755).map_err(at(Step::Private))?;
-    let own = if let Some(tree) = kept {
-        Source::Tree { tree, directory: true, writable: true }
-    } else {
-        make_directory(&private, "run", 0o700).map_err(at(Step::Files))?;
-        stage::copy_flat(&own_files, &private, "run").map_err(at(Step::Files))?;
-        Source::Own("run".to_owned())
-    };
-    entries.push(Entry { at: room.tmpdir.clone(), source: own });
-    rules.add(&room.tmpdir, Rights::OwnDirectory);
+    // In a shared `/tmp` it would need a mount point, which others would see.
+    if !is_shared {
+        let own = if let Some(tree) = kept {
+            Source::Tree { tree, directory: true, writable: true }
+        } else {
+            make_directory(&private, "run", 0o700).map_err(at(Step::Files))?;
+            stage::copy_flat(&own_files, &private, "run").map_err(at(Step::Files))?;
+            Source::Own("run".to_owned())
+        };
+        entries.push(Entry { at: room.tmpdir.clone(), source: own });
+        rules.add(&room.tmpdir, Rights::OwnDirectory);
+    }
 
     let names = names::show(room, &private, &mut entries, &mut rules)?;
     let root = mount_all(&private, entries)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
     Ok(Root { rules: rules.0, private, proc, names })
+}
+
+/// Shows a shared directory in place of the room's own `/tmp`, if the room has one. Programs do not start from there: another
+/// room may have written them.
+fn show_shared(room: &Room, entries: &mut Vec<Entry>) -> Result<bool, Failure> {
+    let Some(shared) = &room.temporary else { return Ok(false) };
+    let missing = || Failure::with(Step::Files, shared)(Errno::NOENT.into());
+    let source = tree(shared, Attributes::DATA, true, Links::Refuse)?.ok_or_else(missing)?;
+    entries.retain(|entry| entry.at != Path::new(TMP));
+    entries.push(Entry { at: TMP.into(), source });
+    Ok(true)
 }
 
 /// Returns the mounts and links of the room, except single names that the module may write.
@@ -104,7 +122,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), source: Source::Link(to.into()) }));
     entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), source: Source::Link(to.clone()) }));
     rules.add(Path::new("/"), Rights::RunDirectory);
-    rules.add(Path::new("/tmp"), Rights::OwnDirectory);
+    rules.add(Path::new(TMP), Rights::OwnDirectory);
     rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);
     for device in base::DEVICES {
         if let Some(source) = tree(Path::new(device), Attributes::DEVICE, false, Links::Follow)? {

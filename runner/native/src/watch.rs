@@ -87,15 +87,20 @@ impl RoomResources {
         self.private.as_ref().map(PrivateSpace::added).unwrap_or_default()
     }
 
-    /// Returns the module's use of disks, once it is gone.
-    fn used(&self) -> Option<DiskUse> {
+    /// Returns what the room's own file system or directory holds together with a directory that it shares.
+    pub(super) fn held_in_tmp(&self) -> u64 {
+        self.private.as_ref().map_or(0, PrivateSpace::held)
+    }
+
+    /// Returns the module's use of disks, once it is gone. `last` is what the room's first process and those that it waited
+    /// for have written.
+    fn used(&self, last: u64) -> Option<DiskUse> {
         self.link.as_ref()?;
         let private = self.private();
-        let mut written = Proc::written_by_self().saturating_sub(self.written);
-        if self.private.as_ref().is_some_and(|space| space.root().is_none()) {
-            // What is in its directory was written to a disk.
-            written = written.saturating_sub(private.bytes);
-        }
+        // What is in its directories on disks was written there.
+        let on_disks = self.private.as_ref().map_or(0, PrivateSpace::added_on_disks);
+        let written = Proc::written_by_self().saturating_sub(self.written).saturating_add(last);
+        let written = written.saturating_sub(on_disks);
         Some(DiskUse { bytes: private.bytes.saturating_add(written), ..private })
     }
 
@@ -212,9 +217,7 @@ impl Tree {
 
     /// Returns the module's use of disks.
     pub(super) fn used(&self) -> Option<DiskUse> {
-        let used = self.resources.used()?;
-        let last = self.over().map_or(0, |over| over.written);
-        Some(DiskUse { bytes: used.bytes.saturating_add(last), ..used })
+        self.resources.used(self.over().map_or(0, |over| over.written))
     }
 
     /// Takes the files of single-name grants to their places.

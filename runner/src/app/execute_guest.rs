@@ -71,9 +71,9 @@ impl Runner {
         notes: &mut Vec<String>,
     ) -> Result<Outcome, RunError> {
         let policy = run.request.policy;
-        let commands = policy
-            .allows_commands()
-            .then(|| CommandRunner::new(&self.config, run.granted, run.request.limits, &self.config.cleanup));
+        let (grants, own) = ((run.granted, run.request.limits), run.run_dir.path());
+        let commands = policy.allows_commands();
+        let commands = commands.then(|| CommandRunner::new(&self.config, grants, own, &self.config.cleanup));
         let commands = commands.as_ref().map(|commands| commands as &dyn CommandService);
         let least = confinement(policy, PathBuf::new(), true).map(|order| order.least);
         let mut compile = false;
@@ -107,7 +107,8 @@ impl Runner {
         let execute = |loaded: &LoadedModule| {
             let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
             let (policy, limits, cleanup) = (request.policy, request.limits, &self.config.cleanup);
-            let commands = policy.allows_commands().then(|| self.command_runner(granted, limits, cleanup));
+            let commands =
+                policy.allows_commands().then(|| self.command_runner((granted, limits), run_dir.path(), cleanup));
             loaded.run(input, request.policy, request.limits, RunContext { commands, ..RunContext::new(run_dir) })
         };
         let mut outcome = match execute(&resident.module) {

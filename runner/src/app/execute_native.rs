@@ -60,6 +60,7 @@ impl Runner {
             least: policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept,
             readable,
+            temporary: None,
             reports_reads: scrutiny != Scrutiny::Confined,
             observed,
         });

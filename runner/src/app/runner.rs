@@ -24,6 +24,8 @@ pub struct Runner {
     pub(super) scratch: ScratchRoot,
     /// Interpreters of the sandbox, once they were looked for.
     pub(super) pythons: OnceLock<Vec<Arc<SandboxPython>>>,
+    /// Whether the kernel gives a room mounts of its own, once it was tried.
+    pub(super) has_mounts: OnceLock<bool>,
 }
 
 impl fmt::Debug for Runner {
@@ -43,7 +45,8 @@ impl Runner {
         if let Some(callback) = config.on_compile.clone() {
             code.on_compile(move || callback());
         }
-        Self { config, code, engine: OnceLock::new(), scratch, pythons: OnceLock::new() }
+        let (engine, pythons, has_mounts) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { config, code, engine, scratch, pythons, has_mounts }
     }
 
     /// Returns a runner whose workers join the namespaces of a process.

@@ -2,6 +2,7 @@
 //! this makes its orders and concludes its runs.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use modbox_cleanup::Cleanup;
@@ -134,10 +135,11 @@ impl Runner {
         report
     }
 
-    /// Returns the runner of a guest's commands. `cleanup` ends those that are running.
+    /// Returns the runner of a guest's commands. `own` is the directory of the guest's worker, or of its run; `cleanup` ends
+    /// the commands that are running.
     #[must_use]
-    pub fn command_runner(&self, policy: &Policy, limits: &Limits, cleanup: &Cleanup) -> Arc<dyn CommandService> {
-        Arc::new(CommandRunner::new(&self.config, policy, limits, cleanup))
+    pub fn command_runner(&self, grants: (&Policy, &Limits), own: &Path, cleanup: &Cleanup) -> Arc<dyn CommandService> {
+        Arc::new(CommandRunner::new(&self.config, grants, own, cleanup))
     }
 }
 

@@ -195,7 +195,7 @@ impl GuestSlot {
         worker.flush();
         Ok(SlotWorker {
             worker,
-            _directory: directory,
+            directory,
             compiled,
             started: Instant::now(),
             reached: None,
@@ -252,7 +252,8 @@ impl GuestSlot {
             GuestEvent::Printed(stream, bytes) => progress.print(stream, &bytes),
             GuestEvent::Command(..) if progress.left().is_zero() => return Err(Ending::Late),
             GuestEvent::Command(request, stdin) => {
-                let command = RunningCommand::start(&self.setup, (request, stdin), progress.left(), context);
+                let own = working.directory.path();
+                let command = RunningCommand::start(&self.setup, (request, stdin), (progress.left(), own), context);
                 working.command = Some(command.map_err(|_| Ending::Lost)?);
             }
             GuestEvent::Ended(outcome) => {

@@ -1,6 +1,7 @@
 //! A command that a guest runs, in a thread. It ends with its value: no command goes on when its job is answered.
 
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::{Cleanup, UndoGuard};
@@ -23,7 +24,7 @@ pub(super) struct RunningCommand {
 }
 
 impl RunningCommand {
-    /// Starts a command that has to end within the time that its run has left.
+    /// Starts a command that has to end within the time that its run has left. `own` is the directory of the worker.
     ///
     /// # Errors
     ///
@@ -31,12 +32,12 @@ impl RunningCommand {
     pub(super) fn start(
         setup: &Setup,
         (request, stdin): (CommandRequest, Vec<u8>),
-        left: Duration,
+        (left, own): (Duration, &Path),
         context: SlotContext<'_>,
     ) -> io::Result<Self> {
-        let own = Cleanup::default();
-        let commands = context.runner.command_runner(&setup.policy, &setup.limits, &own);
-        let undo = context.cleanup.register(move || own.undo_all());
+        let ends = Cleanup::default();
+        let commands = context.runner.command_runner((&setup.policy, &setup.limits), own, &ends);
+        let undo = context.cleanup.register(move || ends.undo_all());
         let request = request.within(left);
         let deadline = Instant::now().checked_add(request.limits.timeout.saturating_add(PATIENCE));
         let result = context.wakeups.start("command", move || commands.run(&request, &stdin))?;

@@ -14,7 +14,7 @@ use crate::batch::running_command::RunningCommand;
 pub(super) struct SlotWorker {
     pub(super) worker: GuestWorker,
     /// The worker's directory; removed after the worker.
-    pub(super) _directory: Scratch,
+    pub(super) directory: Scratch,
     /// Whether the module was compiled although the cache had code.
     pub(super) compiled: bool,
     pub(super) started: Instant,

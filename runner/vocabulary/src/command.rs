@@ -1,6 +1,7 @@
 //! A guest's request to run a command, and the reply: plain data, so that the sandbox of guests and the code that runs
 //! commands do not depend on each other.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct CommandRequest {
     pub directory: Option<String>,
     /// The permission bits that its new files do not get.
     pub umask: Option<u32>,
+    /// The directory on the host that the guest sees as `/tmp`, for the command's `/tmp`. A worker names it, so the
+    /// implementation checks it.
+    pub temporary: Option<PathBuf>,
     /// The limits of the command: what the run has left.
     pub limits: Limits,
 }

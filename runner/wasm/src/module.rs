@@ -103,7 +103,7 @@ impl LoadedModule {
         let files = FileGuard::new(policy, files, limits, Arc::clone(run_dir));
         let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
-        let commands = Commands::new(commands, Arc::clone(&ledger), limits);
+        let commands = Commands::new(commands, Arc::clone(&ledger), Arc::clone(run_dir), limits);
         let guest = Guest {
             code: Arc::clone(&self.code),
             wasi,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use modbox_policy::run::denied;
+use modbox_scratch::RunDir;
 use modbox_vocabulary::{
     CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Limits, LostChange,
 };
@@ -24,14 +25,21 @@ const MAX_COMMAND: usize = 2 << 20;
 pub(super) struct Commands {
     runs: Option<Arc<dyn CommandService>>,
     ledger: Arc<Ledger>,
+    /// The directory of the run, with the guest's `/tmp`.
+    run_dir: Arc<RunDir>,
     deadline: Instant,
 }
 
 impl Commands {
     /// Creates the commands of a run. Without `runs`, every command is denied.
-    pub(super) fn new(runs: Option<Arc<dyn CommandService>>, ledger: Arc<Ledger>, limits: &Limits) -> Self {
+    pub(super) fn new(
+        runs: Option<Arc<dyn CommandService>>,
+        ledger: Arc<Ledger>,
+        run_dir: Arc<RunDir>,
+        limits: &Limits,
+    ) -> Self {
         let now = Instant::now();
-        Self { runs, ledger, deadline: now.checked_add(limits.timeout).unwrap_or(now) }
+        Self { runs, ledger, run_dir, deadline: now.checked_add(limits.timeout).unwrap_or(now) }
     }
 
     /// Sets the deadline of the run, so that every command ends by then.
@@ -48,7 +56,10 @@ impl Commands {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let timeout = timeout.map_or(left, |timeout| left.min(Duration::from_millis(timeout)));
         let limits = Limits { timeout, ..self.ledger.remaining() };
-        let request = CommandRequest { program, arguments, environment, directory, umask, limits };
+        // The command may leave files there.
+        self.run_dir.mark_used();
+        let temporary = self.run_dir.tmp().ok();
+        let request = CommandRequest { program, arguments, environment, directory, umask, temporary, limits };
         runs.run(&request, &input)
     }
 }

@@ -4,10 +4,12 @@
 optionally: `grants`, further switches; `times`, how often it runs.
 """
 
+from twin import HOST_KEY
 from web import REACH, UNVERIFIED
 
 PROGRAMS = []
-for _command in ("/bin/echo", "$T/x.sh", "/bin/cat", "/bin/sh", "touch", "getent", "file", "lsattr", "tar", "locale"):
+for _command in ("/bin/echo", "$T/x.sh", "/bin/cat", "/bin/sh", "touch", "getent", "file", "lsattr", "tar", "locale",
+                 "ssh-keygen"):
     PROGRAMS += ["--allow-run", _command + " *"]
 
 PLAIN = {"get_mime": False, "get_attributes": False}
@@ -89,6 +91,10 @@ CASES = [
     case("lineinfile", {"path": "$T/a.txt", "line": "two", "state": "absent", "backup": True}),
     case("lineinfile", {"path": "$T/abs", "line": "five"}), case("lineinfile", {"path": "$T/none", "line": "x"}),
     case("lineinfile", {"path": "$T/a.txt", "line": "y", "validate": "/bin/cat %s"}, grants=PROGRAMS),
+    case("replace", {"path": "$T/a.txt", "regexp": "two", "replace": "2", "validate": "/bin/sh -c 'exit 1' %s"},
+         grants=PROGRAMS),
+    case("known_hosts", {"name": "h.example", "key": HOST_KEY, "path": "$T/hosts"}, grants=PROGRAMS, times=2),
+    case("known_hosts", {"name": "h.example", "path": "$T/known", "state": "absent"}, grants=PROGRAMS, times=2),
     case("blockinfile", {"path": "$T/a.txt", "block": "x\ny"}, times=2),
     case("blockinfile", {"path": "$T/n2", "block": "x\ny", "create": True, "mode": "0640", "owner": "daemon"},
          grants=OWNER),
@@ -153,7 +159,6 @@ CASES = [
 
 # Why a case may differ: the module's name, a part of its arguments, and the reason.
 KNOWN = [
-    ("lineinfile", "validate", "a command has a `/tmp` of its own; under `auto`, such a module runs natively"),
     ("get_url", '"validate_certs": false', "without a rule with `+unverified`, a server must have a valid certificate"),
     ("uri", "form-multipart", "the boundary has as many digits as the numbers of the interpreter"),
     ("uri", '"ciphers"', "the host chooses the ciphers; under `auto`, such a module runs natively"),

@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import cases
 import twin
@@ -60,7 +61,9 @@ def clean(result):
 
 class Comparison:
     def __init__(self, options):
-        self.options, self.counts, self.twin = options, collections.Counter(), options.work + "/twin"
+        # Modules that are granted a path in `/tmp` do not share their own with commands.
+        self.folder = tempfile.TemporaryDirectory(dir="/var/tmp")
+        self.options, self.counts, self.twin = options, collections.Counter(), self.folder.name + "/twin"
         self.different, self.stands_for = [], {"$T": self.twin, **web.start(options.work)}
         programs = [os.path.dirname(options.python), os.environ.get("PATH", os.defpath)]
         self.environment = {**os.environ, "PATH": os.pathsep.join(programs)}

@@ -6,6 +6,9 @@ import shutil
 import stat
 import subprocess
 
+# A line of a file of known hosts.
+HOST_KEY = "h.example ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+
 # Times that no run changes by itself.
 THEN = 1700000000
 
@@ -21,6 +24,7 @@ def make(folder):
         "d/sub/3.log": ("l" * 3000, 0o755), "x.sh": ("#!/bin/sh\necho hi $1; echo err >&2; exit 3\n", 0o755),
         "tree/f1": ("f1", 0o600), "tree/s/f2": ("f2", 0o711), "if": ("auto eth0\niface eth0 inet dhcp\n  mtu 1500\n", 0o644),
         "x.csv": ("a,b\n1,2\n3,4\n", 0o644), "limits": ("# x\n", 0o644), "crypttab": ("", 0o644), "fstab": ("", 0o644),
+        "known": (HOST_KEY + "\n" + HOST_KEY.replace("h.example", "other.example") + "\n", 0o644),
     }
     for name, (text, mode) in files.items():
         path = os.path.join(folder, name)

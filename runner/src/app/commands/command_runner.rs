@@ -17,6 +17,7 @@ use modbox_vocabulary::{
 };
 use modbox_worker::Workers;
 
+use crate::app::commands::shared_temporary::{TMP, grant_in_tmp, real_path};
 use crate::app::config::RunnerConfig;
 use crate::app::native;
 use crate::app::program::ProgramNeeds;
@@ -26,6 +27,8 @@ pub(in crate::app) struct CommandRunner {
     policy: Policy,
     most: Limits,
     directory: PathBuf,
+    /// The directory of the guest's worker, or of its run.
+    own: PathBuf,
     environment: Vec<(OsString, OsString)>,
     workers: Option<Workers>,
     scratch: ScratchRoot,
@@ -33,12 +36,19 @@ pub(in crate::app) struct CommandRunner {
 }
 
 impl CommandRunner {
-    /// Makes the runner of the commands of a run. `cleanup` ends those that are running.
-    pub(in crate::app) fn new(config: &RunnerConfig, policy: &Policy, most: &Limits, cleanup: &Cleanup) -> Self {
+    /// Makes the runner of the commands of a run. `own` is the directory of the guest's worker, or of its run; `cleanup` ends
+    /// the commands that are running.
+    pub(in crate::app) fn new(
+        config: &RunnerConfig,
+        (policy, most): (&Policy, &Limits),
+        own: &Path,
+        cleanup: &Cleanup,
+    ) -> Self {
         Self {
             policy: policy.clone(),
             most: *most,
             directory: config.directory.clone(),
+            own: own.to_owned(),
             environment: match policy.allows_everything() {
                 true => native::whole_environment(&config.environment, policy),
                 false => Vec::new(),
@@ -113,7 +123,7 @@ impl CommandRunner {
             return Err(CommandRefusal::Failed(format!("the directory `{written}` is not an absolute path")));
         }
         let path = normalize(Path::new(written));
-        let own = [Path::new("/"), Path::new("/tmp")].contains(&path.as_path());
+        let own = [Path::new("/"), Path::new(TMP)].contains(&path.as_path());
         if !own && !base::paths().any(|base| path.starts_with(base)) && !self.policy.covers(&path, Access::Read) {
             let allow = format!("--allow-read {}", exactly(written, &[]));
             let (capability, subject) = (Capability::Read, written.clone());
@@ -122,9 +132,32 @@ impl CommandRunner {
         Ok(Some(path))
     }
 
+    /// Returns the directory that the command shares with its guest as `/tmp`, if it shares one, and a note for the operator
+    /// if the guest has files there that the command does not see.
+    fn shared_temporary(&self, request: &CommandRequest) -> Result<(Option<PathBuf>, Option<String>), CommandRefusal> {
+        let Some(named) = request.temporary.as_ref().filter(|_| !self.policy.allows_everything()) else {
+            return Ok((None, None));
+        };
+        let foreign = || CommandRefusal::Failed("the module's `/tmp` is not in its own directory".to_owned());
+        let path = real_path(&self.own, named).ok_or_else(foreign)?;
+        match grant_in_tmp(&self.policy) {
+            None => Ok((Some(path), None)),
+            Some(grant) if grant.guest == TMP => Ok((None, None)),
+            Some(grant) => {
+                let has_files = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+                let note = format!(
+                    "commands do not see the module's files in `{TMP}`, since `{}`, which {} grants, lies there",
+                    grant.guest, grant.source
+                );
+                Ok((None, has_files.then_some(note)))
+            }
+        }
+    }
+
     fn context(
         &self,
         readable: Vec<PathBuf>,
+        temporary: Option<PathBuf>,
         environment: Vec<(OsString, OsString)>,
     ) -> Result<NativeContext, CommandRefusal> {
         let missing = || CommandRefusal::Failed("there is no modbox program to start commands by".to_owned());
@@ -133,6 +166,7 @@ impl CommandRunner {
             least: self.policy.least_confinement().map_or(modbox_kernel::DEFAULT_LEAST, |least| least.level),
             kept: false,
             readable,
+            temporary,
             reports_reads: false,
             observed: false,
         });
@@ -156,7 +190,8 @@ impl CommandService for CommandRunner {
             return Err(CommandRefusal::Failed("a word of the command has a NUL byte in it".to_owned()));
         }
         let (program, readable) = self.program(request)?;
-        let context = self.context(readable, self.variables(request)?)?;
+        let (temporary, note) = self.shared_temporary(request)?;
+        let context = self.context(readable, temporary, self.variables(request)?)?;
         let command = ProgramCommand {
             argv: [&request.program].into_iter().chain(&request.arguments).map(OsString::from).collect(),
             directory: self.start_directory(request)?,
@@ -169,7 +204,10 @@ impl CommandService for CommandRunner {
         let scratch = self.scratch.create(DirPurpose::Run, self.policy.user()).map_err(|error| failed(&error))?;
         tracing::debug!(program = %command.program.display(), "a command starts");
         match run_program(&context, &command, scratch.path(), &limits) {
-            Ok(ended) => Ok(output(ended)),
+            Ok(mut ended) => {
+                ended.outcome.notes.extend(note);
+                Ok(output(ended))
+            }
             Err(error) => Err(match error.not_started() {
                 Some(ProgramFailure::NoProgram) => CommandRefusal::NotFound,
                 Some(ProgramFailure::NotExecutable) => CommandRefusal::NotExecutable,

@@ -6,5 +6,6 @@
 //! call is a denial.
 
 mod command_runner;
+mod shared_temporary;
 
 pub(super) use self::command_runner::CommandRunner;

@@ -24,7 +24,7 @@ use crate::app::warm_guest::WarmSetup;
 pub(super) struct WarmWorker {
     worker: GuestWorker,
     /// The worker's directory; removed after the worker.
-    _directory: Scratch,
+    directory: Scratch,
     /// The grants for which it is confined.
     policy: Policy,
     limits: Limits,
@@ -59,7 +59,7 @@ impl WarmWorker {
             match attend_start(&mut worker, least) {
                 Ok(started) => {
                     let (policy, limits, facts) = (policy.clone(), *limits, Some(facts));
-                    return Ok(Self { worker, _directory: directory, policy, limits, started, facts });
+                    return Ok(Self { worker, directory, policy, limits, started, facts });
                 }
                 Err(AttendError::Start(WasmError::Code(_))) if !compile => compile = true,
                 Err(AttendError::Start(error)) => return Err(error.into()),
@@ -76,7 +76,9 @@ impl WarmWorker {
     /// Runs a guest. Returns how it ended, and the worker if it can run another one.
     pub(super) fn run(mut self, runner: &Runner, order: GuestOrder) -> (Result<Outcome, RunError>, Option<Self>) {
         let (policy, limits, cleanup) = (&self.policy, &self.limits, &runner.config.cleanup);
-        let commands = policy.allows_commands().then(|| CommandRunner::new(&runner.config, policy, limits, cleanup));
+        let own = self.directory.path();
+        let commands = policy.allows_commands();
+        let commands = commands.then(|| CommandRunner::new(&runner.config, (policy, limits), own, cleanup));
         let commands = commands.as_ref().map(|commands| commands as &dyn CommandService);
         let ended = self.worker.run(order).map_err(WasmError::Worker);
         let ended = ended.and_then(|()| attend_run(&mut self.worker, limits, &self.started.reached, commands));

@@ -34,6 +34,7 @@ impl ScriptAccess<'_> {
             })?;
         }
         Ok(RoomRequest {
+            temporary: None,
             policy,
             least: confine.least,
             kept: false,

@@ -112,6 +112,7 @@ impl Runner {
                 arguments: request.arguments.given(),
                 is_careful: place == PythonPlace::Auto,
                 may_run_commands: request.policy.allows_commands(),
+                shares_temporary: &|| self.shares_temporary(request.policy),
                 may_be_unverified: request.policy.allows_any_certificate(),
                 digest: module.digest(),
                 shown: self.path_in_tracebacks(module),

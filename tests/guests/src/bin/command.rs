@@ -1,5 +1,5 @@
-//! Runs the commands in `commands` with `modbox:host/process`, and returns each result. With `fail`, it exits with that
-//! status.
+//! Writes `write` into the files that it names, runs the commands in `commands` with `modbox:host/process`, and returns each
+//! result, and the contents of the files in `read`. With `fail`, it exits with that status.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,13 @@ fn main() {
     let args = test_guests::Args::read();
     let commands = args.0.get("commands").and_then(Value::as_array).cloned().unwrap_or_default();
     test_guests::say_started(&args);
+    for (path, contents) in args.0.get("write").and_then(Value::as_object).into_iter().flatten() {
+        std::fs::write(path, contents.as_str().expect("a text")).expect("a file that can be written");
+    }
     let seen: Vec<Value> = commands.iter().map(run).collect();
-    test_guests::print(&json!({"changed": false, "seen": seen}));
+    let files = args.0.get("read").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let read: Vec<Option<String>> = files.map(|path| std::fs::read_to_string(path).ok()).collect();
+    test_guests::print(&json!({"changed": false, "seen": seen, "read": read}));
     if let Some(status) = args.number("fail") {
         std::process::exit(i32::try_from(status).expect("a status"));
     }

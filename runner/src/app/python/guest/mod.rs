@@ -40,7 +40,7 @@ const NEEDS: &[u8] = b"modbox-python: needs ";
 const MAX_NEED: usize = 100;
 
 /// Version of the rules by which it is decided whether a module suits an interpreter. Another one makes old decisions void.
-const RULES: &str = "3";
+const RULES: &str = "4";
 
 /// Bytes of a digest.
 const DIGEST: usize = 32;
@@ -80,6 +80,8 @@ pub(in crate::app) struct GuestChoice<'a> {
     /// needed more than the sandbox has before, does not suit.
     pub(in crate::app) is_careful: bool,
     pub(in crate::app) may_run_commands: bool,
+    /// Whether commands see the module's temporary files. Finding out takes time.
+    pub(in crate::app) shares_temporary: &'a dyn Fn() -> bool,
     /// Whether a server may have any certificate.
     pub(in crate::app) may_be_unverified: bool,
     /// SHA-256 of the module.
@@ -125,7 +127,7 @@ pub(in crate::app::python) fn judge(
                 let reason = format!("may run commands, by {function}, and the policy allows none");
                 return Ok(Verdict::Lacks(reason));
             }
-            if suitability.makes_temporary {
+            if suitability.makes_temporary && !(choice.shares_temporary)() {
                 let reason = format!("may give commands, by {function}, temporary files, which they do not see");
                 return Ok(Verdict::Lacks(reason));
             }

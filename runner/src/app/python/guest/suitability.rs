@@ -56,7 +56,7 @@ pub(super) struct Suitability {
     optional: Vec<(String, String)>,
     /// Uses of commands.
     commands: Vec<PossibleCommand>,
-    /// Whether it makes temporary files. Commands do not see them: each has a `/tmp` of its own.
+    /// Whether it makes temporary files, which commands see only where they share the module's `/tmp`.
     pub(super) makes_temporary: bool,
     /// Whether it makes requests by HTTP.
     #[serde(default)]
