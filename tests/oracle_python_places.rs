@@ -6,6 +6,7 @@
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -212,6 +213,33 @@ fn a_module_asks_how_much_space_there_is_where_it_may_look() {
     assert_eq!(found[5], "OSError", "{report}");
     let denials = report["denials"].as_array().unwrap();
     assert!(denials.iter().any(|denial| denial["subject"] == paths[2].as_str()), "{report}");
+}
+
+#[test]
+fn what_a_module_logs_reaches_a_granted_log_in_both_places() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let path = folder.path().join("log");
+    let log = UnixDatagram::bind(&path).unwrap();
+    log.set_nonblocking(true).unwrap();
+    let receive = || {
+        let mut bytes = [0; 4096];
+        log.recv(&mut bytes).ok().map(|length| String::from_utf8_lossy(&bytes[..length]).into_owned())
+    };
+    let grant = format!("{}::/dev/log", path.display());
+    let text = module("    module.log('something \\u00fc')");
+    for place in ["wasm", "native"] {
+        let words = ["--python", place, "path=/given", "--syslog-facility", "LOG_LOCAL0"];
+        let report = run("logs", &text, &words).json();
+        assert_eq!((&report["denials"], receive()), (&json!([]), None), "nothing is granted: {report}");
+        run("logs", &text, &[&words[..], &["--allow-write", &grant]].concat()).exits_with(0);
+        let (first, second) = (receive().unwrap(), receive().unwrap());
+        // LOG_LOCAL0 and LOG_INFO. Natively, the C library adds the time.
+        assert!(first.starts_with("<134>") && first.ends_with("ansible-logs: Invoked with path=/given"), "{first}");
+        assert!(second.ends_with("ansible-logs: something \u{fc}"), "{second}");
+        assert_eq!(receive(), None);
+        run("logs", &text, &[&words[..], &["--no-target-syslog", "--allow-write", &grant]].concat()).exits_with(0);
+        assert_eq!(receive(), None, "the caller said so");
+    }
 }
 
 #[test]

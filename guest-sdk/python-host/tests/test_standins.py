@@ -2,8 +2,12 @@
 
 import importlib.util
 import os
+import sys
 import unittest
 
+from wit_world.imports import system_log
+
+from modbox_python import host
 from tests.granted import Granted
 
 HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "standins")
@@ -48,6 +52,44 @@ class Locks(unittest.TestCase):
         self.assertRaises(OSError, ours.flock, 0, ours.LOCK_EX)
         self.assertRaises(OSError, ours.lockf, 0, ours.LOCK_SH | ours.LOCK_NB)
         ours.flock(0, ours.LOCK_UN)
+
+
+class Syslog(Granted):
+    def setUp(self):
+        super().setUp()
+        del system_log.MESSAGES[:]
+        self.ours = stand_in("syslog")
+
+    def test_messages_have_the_priority_and_the_tag_that_the_module_gave(self):
+        ours = self.ours
+        ours.openlog("ansible-ping", 0, ours.LOG_LOCAL0)
+        ours.syslog(ours.LOG_INFO, "Invoked")
+        ours.syslog("plain")
+        ours.syslog(ours.LOG_AUTH | ours.LOG_ERR, "own facility")
+        ours.closelog()
+        ours.syslog(ours.LOG_ERR, "after")
+        program = os.path.basename(sys.argv[0])
+        self.assertEqual(system_log.MESSAGES, [
+            (128 + 6, "ansible-ping", "Invoked"), (128 + 6, "ansible-ping", "plain"),
+            (32 + 3, "ansible-ping", "own facility"), (8 + 3, program, "after")])
+
+    def test_the_mask_leaves_messages_out(self):
+        ours = self.ours
+        self.assertEqual((ours.setlogmask(ours.LOG_UPTO(ours.LOG_ERR)), ours.setlogmask(0)), (0xFF, 0x0F))
+        ours.syslog(ours.LOG_INFO, "left out")
+        ours.syslog(ours.LOG_ERR, "sent")
+        self.assertEqual([text for _, _, text in system_log.MESSAGES], ["sent"])
+
+    def test_what_is_no_text_is_an_error_as_in_syslog(self):
+        import syslog
+        for arguments in ((1, 2), (None,), ("a", "b"), (b"a",)):
+            self.assertRaises(TypeError, syslog.syslog, *arguments)
+            self.assertRaises(TypeError, self.ours.syslog, *arguments)
+
+    def test_nothing_is_sent_while_the_interpreter_is_built(self):
+        host._LIVE = False
+        self.ours.syslog("built")
+        self.assertEqual(system_log.MESSAGES, [])
 
 
 class Ctypes(unittest.TestCase):

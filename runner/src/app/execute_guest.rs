@@ -9,7 +9,7 @@ use modbox_scratch::RunDir;
 use modbox_vocabulary::{CommandService, Invocation, Limits, Outcome, WasmFormat, WasmProgram};
 use modbox_wasm::{
     AttendError, CodeFacts, CodeRequest, ConfinementOrder, GuestInput, GuestOrder, GuestSetup, GuestWorker, Instances,
-    LoadedModule, RunContext, RunDirectory, WasmError, attend,
+    LoadedModule, RunContext, RunDirectory, SystemLog, WasmError, attend,
 };
 use modbox_worker::Workers;
 
@@ -109,7 +109,8 @@ impl Runner {
             let (policy, limits, cleanup) = (request.policy, request.limits, &self.config.cleanup);
             let commands =
                 policy.allows_commands().then(|| self.command_runner((granted, limits), run_dir.path(), cleanup));
-            loaded.run(input, request.policy, request.limits, RunContext { commands, ..RunContext::new(run_dir) })
+            let context = RunContext { commands, log: SystemLog::open(policy), ..RunContext::new(run_dir) };
+            loaded.run(input, policy, limits, context)
         };
         let mut outcome = match execute(&resident.module) {
             Err(WasmError::PoolFull) => execute(&self.load_on_demand(module, program.format, request.limits)?.module)?,

@@ -1,5 +1,5 @@
 //! The host's side of `modbox:host`, the interfaces that modbox offers beyond WASI; generated from their WIT files.
-//! `files`, `files::file_systems`, `process` and `net::tls` document the functions.
+//! `files`, `files::file_systems`, `process`, `system_log` and `net::tls` document the functions.
 
 #![allow(missing_docs, clippy::error_impl_error, reason = "generated")]
 
@@ -19,6 +19,15 @@ pub(crate) mod file_systems_guest {
         imports: { default: trappable },
         with: { "wasi": wasmtime_wasi::p2::bindings },
         require_store_data_send: true,
+    });
+}
+
+/// The interface of guests that write to the system's log.
+pub(crate) mod system_log_guest {
+    wasmtime::component::bindgen!({
+        path: "../../guest-sdk/host/wit",
+        world: "modbox:host/system-log-guest",
+        imports: { default: trappable },
     });
 }
 

@@ -22,6 +22,7 @@ use crate::files::{FileGuard, Ledger};
 use crate::net::Network;
 use crate::process::Commands;
 use crate::store::{self, Meter, State};
+use crate::system_log::RunLog;
 use crate::ticker::Ticker;
 
 /// Compiled code, its engine and the engine's ticker. All runs share it.
@@ -38,6 +39,8 @@ pub(super) struct Guest {
     pub(super) files: FileGuard,
     /// Runs the guest's commands.
     pub(super) commands: Commands,
+    /// The system's log, if it is granted.
+    pub(super) log: RunLog,
     pub(super) limits: Limits,
     /// The network, restricted to the grants.
     pub(super) network: Arc<Network>,
@@ -100,16 +103,16 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<GuestEnd, WasmError> {
     let ledger = guest.files.ledger();
     let ticking = guest.code.ticker.start().map_err(WasmError::Runtime)?;
-    let mut store =
-        store::new_store(&guest.code.engine, guest.wasi, guest.files, guest.commands, guest.network, &guest.limits);
+    let Guest { code, wasi, files, commands, log, limits, network } = guest;
+    let mut store = store::new_store(&code.engine, wasi, files, commands, log, network, &limits);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {
-        let command = guest.code.command.instantiate_async(&mut store).await?;
+        let command = code.command.instantiate_async(&mut store).await?;
         instantiate_us = micros(started.elapsed());
         command.wasi_cli_run().call_run(&mut store).await
     };
-    let timeout = guest.limits.timeout;
+    let timeout = limits.timeout;
     // Timers must be created inside the runtime.
     let result = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
     let wall_us = micros(started.elapsed());

@@ -26,6 +26,7 @@ mod net;
 mod output;
 mod process;
 mod store;
+mod system_log;
 mod target;
 mod ticker;
 mod unreached;
@@ -41,6 +42,7 @@ pub use self::engine::Instances;
 pub use self::error::WasmError;
 pub use self::loader::Loader;
 pub use self::module::{GuestInput, LoadedModule, RunContext};
+pub use self::system_log::SystemLog;
 pub use self::worker::{
     AttendError, AttendedRun, ConfinementOrder, GRACE, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory,
     RunEnd, RunProgress, START_PATIENCE, StartedWorker, attend, attend_run, attend_start, serve,

@@ -14,7 +14,7 @@ use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
 
 use crate::store::State;
-use crate::{files, net, process};
+use crate::{files, net, process, system_log};
 
 /// The guest's resource table: all that streams and polling need.
 struct Table;
@@ -41,6 +41,7 @@ const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/file-systems", files::add_file_systems),
     ("modbox:host/files", files::add_attributes),
     (process::INTERFACE, |linker| process::add_process(linker, State::commands)),
+    ("modbox:host/system-log", |linker| system_log::add_log(linker, State::log)),
     ("modbox:host/tls", |linker| net::tls::add_sessions(linker, State::net)),
     ("wasi:cli/environment", |linker| cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)),
     ("wasi:cli/exit", |linker| cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)),

@@ -17,6 +17,7 @@ use crate::net::Network;
 use crate::output::{HeadStream, OnOutput};
 use crate::process::Commands;
 use crate::store::State;
+use crate::system_log::SystemLog;
 use crate::ticker::Ticker;
 use crate::{unreached, wasi};
 
@@ -32,6 +33,8 @@ pub struct RunContext<'a> {
     pub run_dir: &'a Arc<RunDir>,
     /// Runs the guest's commands; without it, every command is denied.
     pub commands: Option<Arc<dyn CommandService>>,
+    /// The system's log; without it, messages for it are dropped.
+    pub log: Option<Arc<SystemLog>>,
     /// Called with what the guest prints on standard output, as far as the limit keeps it, in addition to capturing it.
     pub on_stdout: Option<OnOutput>,
     /// The same for standard error.
@@ -42,7 +45,7 @@ impl<'a> RunContext<'a> {
     /// Returns the context of a run without commands, whose output is only captured.
     #[must_use]
     pub fn new(run_dir: &'a Arc<RunDir>) -> Self {
-        Self { run_dir, commands: None, on_stdout: None, on_stderr: None }
+        Self { run_dir, commands: None, log: None, on_stdout: None, on_stderr: None }
     }
 }
 
@@ -95,7 +98,7 @@ impl LoadedModule {
         context: RunContext<'_>,
     ) -> Result<Outcome, WasmError> {
         let GuestInput { program, files, stdin } = input;
-        let RunContext { run_dir, commands, on_stdout, on_stderr } = context;
+        let RunContext { run_dir, commands, log, on_stdout, on_stderr } = context;
         let stdout = HeadStream::new(limits.max_output, on_stdout);
         let stderr = HeadStream::new(limits.max_output, on_stderr);
         let network = Network::new(policy, limits);
@@ -109,6 +112,7 @@ impl LoadedModule {
             wasi,
             files,
             commands,
+            log,
             limits: *limits,
             network: Arc::clone(&network),
         };

@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::files::{FileGuard, GuardView, HasGuard};
 use crate::net::{self, HttpState, HttpView, NetView, Network};
 use crate::process::Commands;
+use crate::system_log::RunLog;
 use crate::wasi::MAX_RANDOM;
 
 /// Bytes that one host call may copy out of a guest; far more than WASI's own calls carry.
@@ -43,6 +44,7 @@ pub(super) struct State {
     table: ResourceTable,
     files: FileGuard,
     commands: Commands,
+    log: RunLog,
     network: Arc<Network>,
     http: HttpState,
     pub(super) meter: Meter,
@@ -64,6 +66,11 @@ impl State {
     /// Returns the data for host calls of `modbox:host/process`.
     pub(super) fn commands(&mut self) -> &mut Commands {
         &mut self.commands
+    }
+
+    /// Returns the data for host calls of `modbox:host/system-log`.
+    pub(super) fn log(&mut self) -> &mut RunLog {
+        &mut self.log
     }
 
     /// Returns the data for host calls of `wasi:http`.
@@ -172,6 +179,7 @@ pub(super) fn new_store(
     wasi: WasiCtx,
     files: FileGuard,
     mut commands: Commands,
+    log: RunLog,
     network: Arc<Network>,
     limits: &Limits,
 ) -> Store<State> {
@@ -181,7 +189,7 @@ pub(super) fn new_store(
     let http = HttpState::new(Arc::clone(&network));
     let meter = Meter::new(limits);
     commands.end_by(meter.deadline);
-    let mut store = Store::new(engine, State { wasi, table, files, commands, network, http, meter });
+    let mut store = Store::new(engine, State { wasi, table, files, commands, log, network, http, meter });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);
     store.set_max_component_handles(handles);

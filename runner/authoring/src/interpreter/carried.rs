@@ -64,6 +64,7 @@ const INTERFACES: &[(&str, &str)] = &[
     ("interfaces/host/file-systems.wit", include_str!("../../../../guest-sdk/host/wit/file-systems.wit")),
     ("interfaces/host/files.wit", include_str!("../../../../guest-sdk/host/wit/files.wit")),
     ("interfaces/host/process.wit", include_str!("../../../../guest-sdk/host/wit/process.wit")),
+    ("interfaces/host/system-log.wit", include_str!("../../../../guest-sdk/host/wit/system-log.wit")),
     ("interfaces/host/tls.wit", include_str!("../../../../guest-sdk/host/wit/tls.wit")),
 ];
 

@@ -17,6 +17,7 @@ use crate::engine::Instances;
 use crate::error::WasmError;
 use crate::loader::Loader;
 use crate::module::{GuestInput, LoadedModule, RunContext};
+use crate::system_log::SystemLog;
 use crate::worker::connection::{Connection, unexpected};
 use crate::worker::messages::{ConfinementOrder, GuestOrder, GuestSetup, OutputStream, Reply, Request, RunDirectory};
 
@@ -56,6 +57,8 @@ fn load(early: Result<Loader, WasmError>, instances: Instances, code: &File) -> 
 struct GuestProcess {
     module: LoadedModule,
     setup: GuestSetup,
+    /// The system's log, if it is granted.
+    log: Option<Arc<SystemLog>>,
     /// Folder for the directories of runs that the worker makes itself.
     scratch: ScratchRoot,
     connection: Arc<Connection>,
@@ -72,6 +75,8 @@ impl GuestProcess {
             connection.send(&Reply::NotConfined(cause), &[])?;
             return Ok(None);
         }
+        // A confined worker makes no sockets of this kind.
+        let log = SystemLog::open(&setup.policy);
         let order = setup.confinement.as_ref();
         let directory = order.map(|order| order.directory.clone()).unwrap_or_default();
         let (reached, listener) = match order.map(|order| confine(&setup, order)).transpose() {
@@ -88,7 +93,7 @@ impl GuestProcess {
         }
         // The monitor removes the worker's directory, so nothing has to be undone here.
         let scratch = ScratchRoot::new(&directory, Cleanup::default());
-        Ok(Some(Self { module, setup, scratch, connection }))
+        Ok(Some(Self { module, setup, log, scratch, connection }))
     }
 
     fn run_all(&self) -> io::Result<()> {
@@ -117,6 +122,7 @@ impl GuestProcess {
                 .policy
                 .allows_commands()
                 .then(|| Arc::clone(&self.connection) as Arc<dyn CommandService>),
+            log: self.log.clone(),
             on_stdout: Some(Arc::new(move |bytes| out.print(OutputStream::Stdout, bytes))),
             on_stderr: Some(Arc::new(move |bytes| err.print(OutputStream::Stderr, bytes))),
         };
