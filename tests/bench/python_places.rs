@@ -18,10 +18,10 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use support::{TestDir, oracle};
 
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 10;
 
 /// Jobs of a batch, in each round.
-const JOBS: usize = 20;
+const JOBS: usize = 10;
 
 const PLACES: [&str; 2] = ["native", "wasm"];
 
