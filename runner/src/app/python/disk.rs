@@ -10,7 +10,7 @@ use std::sync::Arc;
 use modbox_kinds::ansiballz::{DottedName, Found, Lookup, MAX_SOURCE, Routing};
 
 use crate::app::python::error::PythonError;
-use crate::app::python::stamp::{Stamp, Stamps};
+use crate::app::python::stamp::{Stamp, Stamps, outermost_missing};
 
 /// Largest file of redirects that is read; that of ansible-core has three hundred kilobytes.
 pub(in crate::app) const MAX_ROUTING: u64 = 16 << 20;
@@ -49,10 +49,20 @@ impl Disk {
         Self { roots, looked_at: BTreeMap::new(), routing: HashMap::new() }
     }
 
-    /// Returns the stamps of all paths that the answers depended on.
+    /// Returns the stamps of all paths that the answers depended on. A missing folder stands for all that is missing in it:
+    /// most names are looked for in folders that few machines have, and every run looks at each stamp.
     pub(super) fn into_stamps(self) -> Stamps {
         let mut stamps = Stamps::default();
-        self.looked_at.into_iter().for_each(|(path, stamp)| stamps.push(path, stamp));
+        let mut folder: Option<PathBuf> = None;
+        // The paths in a folder follow each other.
+        for (path, stamp) in self.looked_at {
+            if stamp == Stamp::Missing && folder.as_ref().is_some_and(|folder| path.starts_with(folder)) {
+                continue;
+            }
+            let path = if stamp == Stamp::Missing { outermost_missing(path) } else { path };
+            folder = (stamp == Stamp::Missing).then(|| path.clone()).or(folder);
+            stamps.push(path, stamp);
+        }
         stamps
     }
 

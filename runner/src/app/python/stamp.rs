@@ -30,6 +30,13 @@ impl Stamp {
     }
 }
 
+/// Returns the outermost folder around a missing path that is missing itself, or else the path.
+pub(super) fn outermost_missing(path: PathBuf) -> PathBuf {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && Stamp::of(folder) == Stamp::Missing;
+    let around = path.ancestors().skip(1).take_while(is_missing);
+    around.last().map(Path::to_owned).unwrap_or(path)
+}
+
 /// Stamps of many paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamps(Vec<(PathBuf, Stamp)>);
@@ -62,6 +69,17 @@ impl Stamps {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_folder_stands_for_what_is_missing_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        for (path, expect) in [("a", "a"), ("a/b/c", "a"), ("file/b", "file/b"), ("file/b/c", "file/b")] {
+            assert_eq!(outermost_missing(dir.path().join(path)), dir.path().join(expect), "{path}");
+        }
+        assert_eq!(outermost_missing(PathBuf::from("relative/none")), Path::new("relative"));
+    }
 
     #[test]
     fn a_change_is_noticed_and_so_is_what_appears() {
