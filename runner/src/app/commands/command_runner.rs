@@ -142,7 +142,6 @@ impl CommandRunner {
         let path = real_path(&self.own, named).ok_or_else(foreign)?;
         match grant_in_tmp(&self.policy) {
             None => Ok((Some(path), None)),
-            Some(grant) if grant.guest == TMP => Ok((None, None)),
             Some(grant) => {
                 let has_files = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
                 let note = format!(
