@@ -1,6 +1,6 @@
 //! `cargo bench`: Ansible's own modules in the interpreter of the sandbox, and natively in the kernel's confinement.
 //!
-//! It measures processor time, of `modbox run`, of the assembled file run by plain Python, and of jobs in a batch, all in
+//! It measures processor time, of `modbox run`, of the assembled file run by plain Python, and of further jobs of a batch, all in
 //! turn. The ratios are what to compare. Last comes the memory that an idle worker has for itself.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes")]
@@ -20,7 +20,7 @@ use support::{TestDir, oracle};
 
 const ROUNDS: usize = 10;
 
-/// Jobs of a batch, in each round.
+/// Jobs that a batch runs after its first one, in each round.
 const JOBS: usize = 10;
 
 const PLACES: [&str; 2] = ["native", "wasm"];
@@ -34,7 +34,7 @@ fn main() {
     for (name, build) in builds::builds(&dir) {
         let bench = Bench::new(&dir, build);
         println!("{name}: processor time in the sandbox, natively confined as 1");
-        println!("{:<12} {:>14} {:>24} {:>14}", "", "modbox run", "run / assembled file", "job of a batch");
+        println!("{:<12} {:>14} {:>24} {:>14}", "", "modbox run", "run / assembled file", "a further job");
         for (module, args) in [
             ("ping", json!({})),
             ("stat", json!({"path": "data/file", "get_mime": false, "get_attributes": false})),
@@ -100,10 +100,7 @@ impl<'a> Bench<'a> {
                 let mut command = self.modbox(&["run", "--python", place, "--interpreter"]);
                 command.arg(&self.python).arg(&module).args(["--args", &text]);
                 now[at] = cpu_of(|| finish(command, ""));
-                let mut command = self.modbox(&["batch", "-j", "1", "--python", place, "--interpreter"]);
-                command.arg(&self.python);
-                let lines: String = (0..JOBS).map(|id| format!("{}\n", job(id, &module, args))).collect();
-                jobs[at] = cpu_of(|| finish(command, &lines));
+                jobs[at] = self.batch(place, 1 + JOBS, &module, args) - self.batch(place, 1, &module, args);
             }
             let mut command = self.clean(&self.python);
             command.arg(&assembled);
@@ -114,6 +111,14 @@ impl<'a> Bench<'a> {
             }
         }
         println!("{name:<12} {:>14.3} {:>24.3} {:>14.3}", run[1] / run[0], run[1] / plain, batch[1] / batch[0]);
+    }
+
+    /// Returns the processor time of a batch of equal jobs.
+    fn batch(&self, place: &str, count: usize, module: &Path, args: &Value) -> f64 {
+        let mut command = self.modbox(&["batch", "-j", "1", "--python", place, "--interpreter"]);
+        command.arg(&self.python);
+        let lines: String = (0..count).map(|id| format!("{}\n", job(id, module, args))).collect();
+        cpu_of(|| finish(command, &lines))
     }
 
     /// Returns the memory in KiB that a worker of a batch has written and shares with no process, after a job.

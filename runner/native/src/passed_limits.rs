@@ -12,7 +12,8 @@ impl Tree {
     pub(super) fn overfull(&self, spec: &Spec) -> Option<LimitKind> {
         let limits = &spec.room.as_ref()?.limits;
         let private = self.resources.private();
-        let tmp = (self.resources.held_in_tmp() > limits.max_tmp).then_some(LimitKind::Tmp);
+        let held = private.bytes.saturating_add(self.resources.left_by_others());
+        let tmp = (held > limits.max_tmp).then_some(LimitKind::Tmp);
         tmp.or_else(|| (private.files > limits.max_files).then_some(LimitKind::Files))
     }
 

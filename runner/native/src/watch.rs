@@ -87,9 +87,9 @@ impl RoomResources {
         self.private.as_ref().map(PrivateSpace::added).unwrap_or_default()
     }
 
-    /// Returns what the room's own file system or directory holds together with a directory that it shares.
-    pub(super) fn held_in_tmp(&self) -> u64 {
-        self.private.as_ref().map_or(0, PrivateSpace::held)
+    /// Returns the bytes that were in the shared directory of the room at the beginning.
+    pub(super) fn left_by_others(&self) -> u64 {
+        self.private.as_ref().map_or(0, PrivateSpace::left_by_others)
     }
 
     /// Returns the module's use of disks, once it is gone. `last` is what the room's first process and those that it waited

@@ -37,7 +37,7 @@ impl SystemLog {
         let is_log = |guest: &str| Path::new(guest) == Path::new(SOCKET);
         let mut grants = policy.paths().iter().filter(|grant| grant.access == Access::Write && is_log(&grant.guest));
         let host = match grants.next_back() {
-            Some(grant) => grant.host.as_path(),
+            Some(grant) => policy.single_files().place(&grant.host),
             None if policy.allows_everything() => Path::new(SOCKET),
             None => return None,
         };

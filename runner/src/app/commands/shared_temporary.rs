@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use modbox_native::{NativeContext, ProgramCommand, run_program};
+use modbox_native::{ProgramCommand, run_program};
 use modbox_policy::run::STANDARD_DIRECTORIES;
 use modbox_policy::{PathGrant, Policy};
 use modbox_scratch::DirPurpose;
@@ -46,7 +46,7 @@ impl Runner {
     /// Returns whether the kernel gives a room mounts of its own, by a command that does nothing. `None` if it cannot be
     /// started.
     fn try_mounts(&self) -> Option<bool> {
-        let context: NativeContext = self.native_context(&Policy::default(), Scrutiny::Confined, false, Vec::new());
+        let context = self.native_context(&Policy::default(), Scrutiny::Confined, false, Vec::new());
         let program = STANDARD_DIRECTORIES.iter().map(|directory| Path::new(directory).join(NOTHING));
         let command = ProgramCommand {
             program: program.into_iter().find(|path| path.is_file())?,
