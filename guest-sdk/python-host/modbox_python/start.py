@@ -29,6 +29,8 @@ A component that `build.py` has built runs a module by hand so, with a start fil
 
 import atexit
 import base64
+import collections.abc
+import datetime
 import gc
 import json
 import os
@@ -42,6 +44,9 @@ from modbox_python import commands, preload, system, unsupported, whole_writes
 
 # What the line begins with that names a missing function.
 _NEEDS = "modbox-python: needs "
+
+# Types of arguments and results.
+_KINDS = (type(None), bool, int, float, str, bytes, list, tuple, dict, set, frozenset, datetime.datetime, datetime.date)
 
 # Names the start file where the host passes one argument only.
 VARIABLE = "MODBOX_PYTHON_START"
@@ -172,6 +177,17 @@ def _status_of(code):
     return 1
 
 
+def _ask_abstract_classes():
+    """Asks abstract classes whether the types of arguments and results are theirs. They remember it in each run.
+
+    A class that is registered with one of them, as imports do, makes all forget which types are not theirs. The next
+    question walks over all subclasses again.
+    """
+    for name in collections.abc.__all__:
+        for kind in _KINDS:
+            issubclass(kind, getattr(collections.abc, name))
+
+
 def freeze():
     """Forgets what was found out about the machine, and excludes what is imported from garbage collection.
 
@@ -180,5 +196,6 @@ def freeze():
     platform._uname_cache = None
     platform._platform_cache.clear()
     tempfile.tempdir = None
+    _ask_abstract_classes()
     gc.collect()
     gc.freeze()

@@ -1,5 +1,8 @@
-"""The status that a run ends with, and the arguments that a module gets."""
+"""What an interpreter remembers, the status that a run ends with, and the arguments that a module gets."""
 
+import abc
+import _abc
+import collections.abc
 import contextlib
 import io
 import sys
@@ -42,3 +45,11 @@ class Start(unittest.TestCase):
         wrapped = b'{"ANSIBLE_MODULE_ARGS": {"a": 1}}'
         self.assertEqual(start._wrapped(b'{"a": 1}'), wrapped)
         self.assertEqual(start._wrapped(wrapped), wrapped)
+
+    def test_abstract_classes_know_the_types_of_arguments(self):
+        collections.abc.Mapping.register(type("Registered", (), {}))
+        start._ask_abstract_classes()
+        for kind in (collections.abc.Mapping, collections.abc.Sequence):
+            _registry, _yes, no, version = _abc._get_dump(kind)
+            self.assertEqual(version, abc.get_cache_token(), kind)
+            self.assertIn(bool, {reference() for reference in no}, kind)
