@@ -14,7 +14,7 @@ use std::{fs, thread};
 use regex::Regex;
 use similar::TextDiff;
 
-use crate::support::{Modbox, TestDir, fixture, repository, small_module};
+use crate::support::{Modbox, TestDir, fixture, prefixed, repository, small_module};
 
 /// Sessions mostly wait for processes, so a few more than there are cores.
 const WORKERS: usize = 4;
@@ -70,12 +70,8 @@ fn runs_that_share_a_pipe_write_whole_lines() {
 fn many(run: &Command) -> Command {
     let mut shell = Command::new("/bin/sh");
     let script = format!("n=0; while [ $n -lt {RUNS} ]; do \"$@\" & n=$((n + 1)); done; wait");
-    shell.args(["-c", &script, "sh"]).arg(run.get_program()).args(run.get_args());
-    shell.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    if let Some(directory) = run.get_current_dir() {
-        shell.current_dir(directory);
-    }
-    shell
+    shell.args(["-c", &script, "sh"]);
+    prefixed(shell, run)
 }
 
 fn sessions() -> Vec<PathBuf> {

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Modbox, RunOutput, TestDir};
+use crate::support::{Modbox, RunOutput, TestDir, prefixed};
 
 /// Number of a user without rights.
 const USER: u32 = 54_321;
@@ -196,17 +196,8 @@ fn own(path: &Path) {
 
 /// Puts `setpriv` before a command.
 fn as_user(command: Command) -> Command {
-    let mut wrapped = Command::new("setpriv");
+    let mut setpriv = Command::new("setpriv");
     let user = USER.to_string();
-    wrapped.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(command.get_program());
-    wrapped.args(command.get_args()).env_clear();
-    for (name, value) in command.get_envs() {
-        if let Some(value) = value {
-            wrapped.env(name, value);
-        }
-    }
-    if let Some(dir) = command.get_current_dir() {
-        wrapped.current_dir(dir);
-    }
-    wrapped
+    setpriv.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+    prefixed(setpriv, &command)
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::native_ladder::NO_LANDLOCK;
 use crate::native_place::{DONE, Place, USER};
-use crate::support::children;
+use crate::support::{children, prefixed};
 
 const CHANGED: &str = "another process has changed it";
 
@@ -225,9 +225,8 @@ fn on_file_system(kind: &str, options: &str, python: &str) -> Option<(serde_json
         "mount -t {kind} -o {options} none {data} || exit 99; echo old > {data}/file; \"$@\" > {report}; cat {data}/file; ls -A {data} >&2"
     );
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", &script, "sh"]).arg(run.get_program()).args(run.get_args()).env_clear();
-    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(place.at("home"));
-    let output = command.output().unwrap();
+    command.args(["--mount", "sh", "-c", &script, "sh"]);
+    let output = prefixed(command, &run).current_dir(place.at("home")).output().unwrap();
     if output.status.code() == Some(99) || !rustix::process::geteuid().is_root() {
         return None;
     }
@@ -258,9 +257,8 @@ fn a_file_of_a_lower_layer_is_written_in_place() {
          setpriv --reuid {USER} --regid {USER} --clear-groups \"$@\"; cat {theirs}/file"
     );
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", &script, "sh"]).arg(run.get_program()).args(run.get_args()).env_clear();
-    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(place.at("home"));
-    let output = command.output().unwrap();
+    command.args(["--mount", "sh", "-c", &script, "sh"]);
+    let output = prefixed(command, &run).current_dir(place.at("home")).output().unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.code() == Some(99) || stdout.contains("\"changed\"") && stdout.ends_with("new\n"),

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::native_place::{Place, USER};
-use crate::support::{Modbox, TestDir, module};
+use crate::support::{Modbox, TestDir, module, prefixed};
 
 /// Runs a module as the user of a place, and returns its report.
 fn run(place: &Place, name: &str, words: &[&str]) -> Value {
@@ -40,9 +40,8 @@ fn on_small_disk(name: &str, words: impl Fn(&str) -> Vec<String>) -> Option<Valu
     let script = format!("mount -t tmpfs -o size=64k none {data} || exit 99; echo old > {data}/file; exec \"$@\"");
     let mut command = Command::new("unshare");
     command.arg(if rustix::process::geteuid().is_root() { "-m" } else { "-rm" });
-    command.args(["sh", "-c", &script, "sh"]).arg(run.get_program()).args(run.get_args()).env_clear();
-    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(place.at("home"));
-    let output = command.output().unwrap();
+    command.args(["sh", "-c", &script, "sh"]);
+    let output = prefixed(command, &run).current_dir(place.at("home")).output().unwrap();
     (output.status.code() == Some(1)).then(|| report(&output))
 }
 

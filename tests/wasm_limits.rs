@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, RunOutput, TestDir, component, core_module, guest};
+use crate::support::{Modbox, RunOutput, TestDir, component, core_module, guest, prefixed};
 
 /// Ends at the limit, plus the start of a process and the load of compiled code on a busy machine.
 const SLACK: Duration = Duration::from_millis(1500);
@@ -44,10 +44,7 @@ fn limited_after(done: &str, name: &str, options: &[&str]) -> RunOutput {
     let before = |modbox: Command| {
         let mut python = Command::new("python3");
         python.args(["-c", &format!("import os, resource, signal, sys; {done}; os.execv(sys.argv[1], sys.argv[1:])")]);
-        python.arg(modbox.get_program()).args(modbox.get_args());
-        python.env_clear().envs(modbox.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        python.current_dir(modbox.get_current_dir().expect("runs have a directory"));
-        python
+        prefixed(python, &modbox)
     };
     Modbox::run_module(&dir, guest(name)).args(options).report().behind(before).run()
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::table::Group;
+use crate::support::prefixed;
 
 /// Script that mounts an overlay on each directory named before `--`: after `+` a writable one, after `=` one with
 /// added programs. In a trial, changes to these directories and to the folder go elsewhere. The machine's service
@@ -65,10 +66,6 @@ pub(super) fn prefix(group: &Group, at: &Path, programs: Option<&Path>, trial: O
 pub(super) fn within(prefix: &[OsString], command: Command) -> Command {
     let Some((program, args)) = prefix.split_first() else { return command };
     let mut whole = Command::new(program);
-    whole.args(args).arg(command.get_program()).args(command.get_args()).env_clear();
-    whole.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    if let Some(directory) = command.get_current_dir() {
-        whole.current_dir(directory);
-    }
-    whole
+    whole.args(args);
+    prefixed(whole, &command)
 }

@@ -66,10 +66,13 @@ impl Modbox {
         Self::new(dir).arg("run").arg(module)
     }
 
-    /// Prepares another program with the same environment.
+    /// Prepares another program with the same environment. Signals end it, also where the tests were started to ignore them, as
+    /// by `nohup`: programs go on to ignore what those that started them ignored.
     pub fn of(program: &Path, dir: &TestDir) -> Self {
-        let mut command = Command::new(program);
+        let mut command = Command::new("/usr/bin/env");
         command
+            .arg("--default-signal=HUP,INT,TERM")
+            .arg(program)
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("LC_ALL", "C.UTF-8")
@@ -257,6 +260,17 @@ impl Drop for RunOutput {
             eprintln!("ran: {self}");
         }
     }
+}
+
+/// Returns a command that starts another one as its last arguments, such as `setpriv` or a shell with `exec "$@"`. It has the
+/// other one's environment and directory.
+pub fn prefixed(mut prefix: Command, command: &Command) -> Command {
+    prefix.arg(command.get_program()).args(command.get_args()).env_clear();
+    prefix.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        prefix.current_dir(directory);
+    }
+    prefix
 }
 
 /// Waits until a condition holds or `patience` has passed. Returns whether the condition holds.

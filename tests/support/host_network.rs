@@ -10,7 +10,7 @@ use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::ssh_host::{HostFiles, skip};
-use crate::{TestDir, children, fixture};
+use crate::{TestDir, children, fixture, prefixed};
 
 /// Hosts with numbers from 1. Their namespaces end when this value is dropped.
 #[derive(Debug)]
@@ -54,10 +54,8 @@ impl HostNetwork {
     pub fn beside(&self, command: &Command) -> Command {
         let mut entering = Command::new("nsenter");
         entering.args(["--target", &self.first, "--mount", "--net", "--pid", "sh", "-c", r#"cd "$0" && exec "$@""#]);
-        entering.arg(command.get_current_dir().unwrap_or_else(|| "/".as_ref())).arg(command.get_program());
-        entering.args(command.get_args()).env_clear().stdin(Stdio::null());
-        entering.envs(command.get_envs().filter_map(|(key, value)| value.map(|value| (key, value))));
-        entering
+        entering.arg(command.get_current_dir().unwrap_or_else(|| "/".as_ref())).stdin(Stdio::null());
+        prefixed(entering, command)
     }
 
     /// Runs a shell command on a host, or beside the hosts for the number 0. Returns what it prints.

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 
 pub use book::build_book;
 pub use children::children;
-pub use command::{Modbox, RunOutput, Running, copy_executable, copy_program, wait_for};
+pub use command::{Modbox, RunOutput, Running, copy_executable, copy_program, prefixed, wait_for};
 pub use files::tracked;
 pub use follow::follow;
 pub use guests::{
