@@ -24,8 +24,15 @@ fn wait_for_file(path: &Path) {
 
 /// Starts a guest that sleeps for ever and waits until it does.
 fn asleep(dir: &TestDir) -> Running {
+    asleep_by(dir, Modbox::new(dir))
+}
+
+/// Starts it by a command that the words of `modbox` are added to.
+fn asleep_by(dir: &TestDir, modbox: Modbox) -> Running {
     let started = dir.mkdir("granted").join("started");
-    let running = Modbox::run_module(dir, guest("sleep"))
+    let running = modbox
+        .arg("run")
+        .arg(guest("sleep"))
         .json_args(&json!({"started": started}))
         .args(["--allow-write", "granted"])
         .patience(PATIENCE)
@@ -144,6 +151,19 @@ fn nothing_of_an_interrupted_compilation_is_in_the_cache() {
 #[test]
 fn a_signal_ends_a_build_with_cargo_and_all_that_cargo_started() {
     check(building);
+}
+
+#[test]
+fn a_signal_that_was_ignored_from_the_start_stays_ignored() {
+    let dir = TestDir::new();
+    let shell = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", "trap '' HUP INT; exec \"$@\"", "sh"]);
+    let running = asleep_by(&dir, shell.arg(env!("CARGO_BIN_EXE_modbox")));
+    running.signal(Signal::HUP);
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    // The first two would have ended it first.
+    running.wait().dies_of(Signal::TERM);
+    dir.assert_nothing_left();
 }
 
 #[test]

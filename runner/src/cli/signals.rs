@@ -1,6 +1,8 @@
 //! Handles SIGINT, SIGTERM and SIGHUP: runs the registered cleanup, then ends the process by the signal, so that a
 //! shell sees the usual status.
 //!
+//! A signal that the process was started to ignore stays ignored.
+//!
 //! A batch is notified of the first signal instead: it finishes the running jobs, then ends by the signal. A second
 //! signal ends it at once.
 //!
@@ -16,9 +18,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::cli::ignored_signals::IgnoredSignals;
 use crate::cli::output;
 
-/// The signals that end the process.
+/// The signals that end the process, unless it was started to ignore them.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Handle to the thread that waits for signals.
@@ -68,7 +71,9 @@ impl SignalWatch {
         if std::mem::replace(&mut self.shared.state().has_begun, true) {
             return Ok(());
         }
-        let (shared, mut signals) = (Arc::clone(&self.shared), Signals::new(SIGNALS)?);
+        let ignored = IgnoredSignals::of_this_process();
+        let mut signals = Signals::new(SIGNALS.into_iter().filter(|signal| !ignored.contains(*signal)))?;
+        let shared = Arc::clone(&self.shared);
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in &mut signals {
                 if !shared.notify(signal) {
