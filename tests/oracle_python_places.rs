@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::python_closure::package;
 use crate::support::server::{Server, response};
-use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, sample};
+use crate::support::{Modbox, NO_SMALL_DISK, RunOutput, TestDir, fixture, oracle, sample, with_small_disk};
 
 /// Time limit of a comparison, on two busy cores.
 const COMPARISON: Duration = Duration::from_mins(15);
@@ -213,6 +213,26 @@ fn a_module_asks_how_much_space_there_is_where_it_may_look() {
     assert_eq!(found[5], "OSError", "{report}");
     let denials = report["denials"].as_array().unwrap();
     assert!(denials.iter().any(|denial| denial["subject"] == paths[2].as_str()), "{report}");
+}
+
+#[test]
+fn a_full_disk_is_the_cause_of_a_failed_write() {
+    let data = INSTALLED.dir.mkdir("full");
+    for statements in [
+        "    with open(module.params['path'], 'a') as file:\n        file.write('x' * 200000)",
+        "    os.write(os.open(module.params['path'], os.O_WRONLY), b'x' * 200000)",
+    ] {
+        let module = INSTALLED.dir.write("fill.py", module(statements));
+        let run = modbox(&INSTALLED.python, &INSTALLED.dir).arg("run").arg(module).report();
+        let run =
+            run.args(["--python", "wasm", "--allow-write"]).arg(&data).arg(format!("path={}/file", data.display()));
+        let ran = run.behind(|run| with_small_disk(&data, &run)).run();
+        if ran.status.code() != Some(NO_SMALL_DISK) {
+            let report = ran.exits_with(1).json();
+            let message = report["result"]["msg"].as_str().unwrap();
+            assert!(message.ends_with("[Errno 28] No space left on device"), "{report:#}");
+        }
+    }
 }
 
 #[test]

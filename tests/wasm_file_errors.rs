@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::native_place::{Place, USER};
-use crate::support::{Modbox, TestDir, module, prefixed};
+use crate::support::{Modbox, NO_SMALL_DISK, TestDir, module, with_small_disk};
 
 /// Runs a module as the user of a place, and returns its report.
 fn run(place: &Place, name: &str, words: &[&str]) -> Value {
@@ -37,12 +37,8 @@ fn on_small_disk(name: &str, words: impl Fn(&str) -> Vec<String>) -> Option<Valu
     let words = words(&data);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let run = prepared(&place, name, &words);
-    let script = format!("mount -t tmpfs -o size=64k none {data} || exit 99; echo old > {data}/file; exec \"$@\"");
-    let mut command = Command::new("unshare");
-    command.arg(if rustix::process::geteuid().is_root() { "-m" } else { "-rm" });
-    command.args(["sh", "-c", &script, "sh"]);
-    let output = prefixed(command, &run).current_dir(place.at("home")).output().unwrap();
-    (output.status.code() == Some(1)).then(|| report(&output))
+    let output = with_small_disk(data.as_ref(), &run).current_dir(place.at("home")).output().unwrap();
+    (output.status.code() != Some(NO_SMALL_DISK)).then(|| report(&output))
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub mod registry;
 pub mod sample;
 pub mod server;
 pub mod sessions;
+mod small_disk;
 mod ssh_host;
 mod test_dir;
 
@@ -43,6 +44,7 @@ pub use host_network::HostNetwork;
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
 use serde_json::Value;
+pub use small_disk::{NO_SMALL_DISK, with_small_disk};
 pub use ssh_host::{PASSWORD, SshHost};
 pub use test_dir::TestDir;
 

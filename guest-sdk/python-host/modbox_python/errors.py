@@ -6,7 +6,10 @@ with `errno` works, and what is printed is Linux's.
 """
 
 import errno
+import functools
 import os
+
+from modbox_python import host
 
 # The names in WIT that differ from those of `errno`.
 _NAMES = {
@@ -117,6 +120,22 @@ def renew(raised):
     if raised.errno is None or isinstance(raised.errno, Number):
         return raised
     return error(raised.errno, raised.filename, raised.filename2)
+
+
+def renewing(function):
+    """Returns a function that raises the errors of CPython's in the form of `error`, once the run has begun."""
+
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        except OSError as raised:
+            renewed = renew(raised)
+            if renewed is raised or not host.is_live():
+                raise
+            raise renewed from None
+
+    return call
 
 
 def from_host(code, filename=None):

@@ -9,7 +9,7 @@ import os
 
 from modbox_python import attributes, errors
 
-_system_fstat, _system_stat, _system_dup = os.fstat, os.stat, os.dup
+_system_fstat, _system_stat, _system_dup = errors.renewing(os.fstat), os.stat, errors.renewing(os.dup)
 _names = {}
 
 

@@ -15,6 +15,9 @@ _system_open, _system_close, _system_unlink, _io_open = os.open, os.close, os.un
 
 _NULLS = itertools.count()
 
+# The modes of `open` that write, without `b` and `t`.
+_WRITTEN = ("w", "a", "x", "w+", "a+", "x+", "r+")
+
 
 def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
     """Opens a file, as `os.open`."""
@@ -77,11 +80,34 @@ def open_file(file, mode="r", buffering=-1, encoding=None, errors=None, newline=
     if opener is None and not isinstance(file, int) and host.is_live():
         opener = _opener
     try:
-        if buffering == 0 and "b" in mode and host.is_live():
-            return whole_writes.File(file, mode.replace("b", ""), closefd, opener)
+        if host.is_live() and _is_written(mode, buffering, (encoding, errors, newline)):
+            return _open_written(file, mode, buffering, (encoding, errors, newline), closefd, opener)
         return _io_open(file, mode, buffering, encoding, errors, newline, closefd, opener)
     except OSError as raised:
         raise renew(raised) from None
+
+
+def _is_written(mode, buffering, of_text):
+    """Returns whether the arguments of `open` are for a file that is written, and are right."""
+    if "b" in mode:
+        return mode.replace("b", "", 1) in _WRITTEN and buffering != 1 and of_text == (None, None, None)
+    return mode.replace("t", "", 1) in _WRITTEN and buffering != 0
+
+
+def _open_written(file, mode, buffering, of_text, closefd, opener):
+    """Opens a file to write, as CPython's `open`, by `whole_writes.File`."""
+    result = raw = whole_writes.File(file, mode.replace("b", "").replace("t", ""), closefd, opener)
+    try:
+        if buffering != 0:
+            kind = io.BufferedRandom if "+" in mode else io.BufferedWriter
+            result = kind(raw, buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE)
+        if "b" not in mode:
+            result = io.TextIOWrapper(result, *of_text, line_buffering=buffering == 1)
+            result.mode = mode
+    except BaseException:
+        result.close()
+        raise
+    return result
 
 
 open_file.__name__ = open_file.__qualname__ = "open"

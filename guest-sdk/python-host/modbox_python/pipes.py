@@ -10,7 +10,7 @@ import os
 import select
 import selectors
 
-from modbox_python import whole_writes
+from modbox_python import errors, whole_writes
 
 # Greater than any descriptor of WASI.
 FIRST = 1 << 24
@@ -18,7 +18,7 @@ FIRST = 1 << 24
 _numbers = itertools.count(FIRST)
 _open = {}
 
-_system_read, _system_set_blocking = os.read, os.set_blocking
+_system_read, _system_set_blocking = errors.renewing(os.read), errors.renewing(os.set_blocking)
 _system_select, _system_poll = select.select, select.poll
 
 

@@ -3,11 +3,14 @@
 import functools
 import socket
 
-from modbox_python import errors, host
+from modbox_python import errors
 
 # The methods that go to the network. A socket cannot be made without a grant.
 _METHODS = ("__init__", "connect", "bind", "listen", "accept", "send", "sendall", "sendto", "recv", "recv_into", "recvfrom",
             "recvfrom_into", "shutdown", "getpeername", "getsockname", "getsockopt", "setsockopt")
+
+# The other functions that look up names than `getaddrinfo`.
+_LOOKUPS = ("gethostbyaddr", "gethostbyname", "gethostbyname_ex", "getnameinfo")
 
 # glibc's words for the failures of a lookup.
 _LOOKUP = {
@@ -16,29 +19,31 @@ _LOOKUP = {
 }
 
 
-def _renewing(method):
-    @functools.wraps(method)
-    def call(*arguments, **named):
-        try:
-            return method(*arguments, **named)
-        except OSError as error:
-            renewed = errors.renew(error)
-            if renewed is error or not host.is_live():
-                raise
-            raise renewed from None
-
-    return call
-
-
 def lookup_error(error):
-    """Returns the error of a lookup in glibc's words."""
+    """Returns the error of a lookup in glibc's words. One that no rule of the network allows fails like a call."""
+    if not isinstance(error, socket.gaierror):
+        return errors.renew(error)
     for name, words in _LOOKUP.items():
         if error.errno == getattr(socket, name, None):
             return socket.gaierror(error.errno, words)
     return error
 
 
+def _looking_up(function):
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        except OSError as error:
+            raise lookup_error(error) from None
+
+    return call
+
+
 def install():
-    """Replaces the methods."""
+    """Replaces the methods, and the functions that look up names."""
+    for name in _LOOKUPS:
+        if hasattr(socket, name):
+            setattr(socket, name, _looking_up(getattr(socket, name)))
     for name in _METHODS:
-        setattr(socket.socket, name, _renewing(getattr(socket.socket, name)))
+        setattr(socket.socket, name, errors.renewing(getattr(socket.socket, name)))

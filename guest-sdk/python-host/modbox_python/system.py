@@ -41,6 +41,9 @@ _ABSENT = (
     "setreuid", "setsid", "setuid", "sync", "ttyname", "wait", "wait3", "wait4", "waitpid",
 )
 
+# Functions on open files that fail with Linux's numbers.
+_RENEWED = ("fdatasync", "fsync", "ftruncate", "lseek", "pread", "pwrite")
+
 _WAIT = {
     "WNOHANG": 1, "WUNTRACED": 2,
     "WIFEXITED": lambda status: status & 0x7F == 0,
@@ -76,7 +79,7 @@ def _getaddrinfo(host, port, *arguments, **named):
     # A port may be a subclass of `int`: Ansible's arguments are.
     try:
         return _system_getaddrinfo(host, int(port) if isinstance(port, int) else port, *arguments, **named)
-    except socket.gaierror as error:
+    except OSError as error:
         raise sockets.lookup_error(error) from None
 
 
@@ -99,6 +102,8 @@ def install():
         setattr(os, name, switch(getattr(os, name), replacement, name))
     for name, function in {**_NEW, **_WAIT}.items():
         setattr(os, name, function)
+    for name in _RENEWED:
+        setattr(os, name, errors.renewing(getattr(os, name)))
     for name in _ABSENT:
         if not hasattr(os, name):
             setattr(os, name, unsupported.refuse("os." + name))

@@ -13,7 +13,7 @@ class Errors(Granted):
         def fail(number):
             raise OSError(number, "words of another library")
 
-        call = sockets._renewing(fail)
+        call = errors.renewing(fail)
         for name, kind in (("ECONNREFUSED", ConnectionRefusedError), ("ECONNRESET", ConnectionResetError),
                            ("EACCES", PermissionError), ("EHOSTUNREACH", OSError), ("EAGAIN", BlockingIOError)):
             with self.assertRaises(kind) as raised:
@@ -27,7 +27,7 @@ class Errors(Granted):
             raise socket.timeout("timed out")
 
         with self.assertRaises(socket.timeout) as raised:
-            sockets._renewing(fail)()
+            errors.renewing(fail)()
         self.assertEqual(str(raised.exception), "timed out")
 
     def test_lookups_fail_in_the_words_of_glibc(self):
@@ -35,6 +35,11 @@ class Errors(Granted):
         self.assertEqual(error.strerror, "Name or service not known")
         other = socket.gaierror(12345, "other")
         self.assertIs(sockets.lookup_error(other), other)
+
+    def test_a_lookup_that_is_denied_has_the_number_of_linux(self):
+        error = sockets.lookup_error(PermissionError(errno.EACCES, "words of another library"))
+        self.assertEqual((error.errno, error.strerror), (errno.EACCES, "Permission denied"))
+        self.assertIsInstance(error.errno, errors.Number)
 
 
 class Folders(Granted):
