@@ -151,6 +151,26 @@ fn a_place_is_chosen_before_the_start_and_the_reason_is_told() {
 }
 
 #[test]
+fn the_ansible_core_of_an_interpreter_is_the_one_where_no_other_is_found() {
+    let module = INSTALLED.dir.write("lonely.py", module("    found['utilities'] = AnsibleModule.__module__"));
+    for (module, place) in
+        [(module.as_os_str(), "wasm"), (module.as_os_str(), "native"), ("ansible.builtin.ping".as_ref(), "wasm")]
+    {
+        // No `ansible` is in this PATH.
+        let ran =
+            Modbox::run_module(&INSTALLED.dir, module).own_cache(&INSTALLED.dir).args(["--python", place]).report();
+        let report = ran.run().exits_with(0).json();
+        assert_eq!((&report["status"], &report["python"]["place"]), (&json!("ok"), &json!(place)), "{report:#}");
+    }
+    let other = TestDir::new();
+    let failed = Modbox::run_module(&other, module).own_cache(&other).run().exits_with(3).json();
+    let message = failed["msg"].as_str().unwrap();
+    assert!(
+        message.contains("there is no ansible-core") && message.contains("name its Python with `--interpreter PATH`")
+    );
+}
+
+#[test]
 fn what_only_a_run_shows_fails_once_and_is_native_then() {
     let hidden = module("    getattr(os, 'set' + 'sid')()");
     let failed = run("hidden", &hidden, &[]).exits_with(1).json();

@@ -14,7 +14,7 @@ use crate::app::python::cache::Cache;
 use crate::app::python::config::{PayloadForm, PythonConfig};
 use crate::app::python::context::{AssemblyContext, ModuleSource};
 use crate::app::python::error::PythonError;
-use crate::app::python::folders::{find_install, known_site_folders};
+use crate::app::python::folders::{find_install, install_of_sandbox, known_site_folders};
 use crate::app::python::guest::{self, GuestChoice, GuestModule, Verdict};
 use crate::app::python::install::{self, Install};
 use crate::app::python::interpreter::{self, Interpreter, ReadPaths};
@@ -79,7 +79,8 @@ impl<'a> Assembler<'a> {
         match self.choose(subject) {
             Ok((interpreter, install)) => Ok((Some(interpreter), install)),
             Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
-                Ok((None, self.install(subject, None)?.ok_or(error)?))
+                let install = self.install(subject, None)?.or_else(|| install_of_sandbox(self.context.config));
+                Ok((None, install.ok_or(error)?))
             }
             Err(error) => Err(error),
         }
@@ -173,7 +174,10 @@ impl<'a> Assembler<'a> {
         if let Some(program) = &subject.source.interpreter {
             let wrong = |reason| PythonError::Interpreter { interpreter: program.clone(), reason };
             let interpreter = self.named_interpreter(program, subject.source.own_choice)?;
-            let install = self.install(subject, Some(&interpreter))?.ok_or_else(|| self.no_core(Some(&interpreter)))?;
+            let install = match self.install(subject, Some(&interpreter))? {
+                Some(install) => install,
+                None => self.sandboxs_install(&interpreter)?,
+            };
             reason_if_too_old(&interpreter, &install).map_or(Ok(()), |reason| Err(wrong(reason)))?;
             return Ok((interpreter, install));
         }
@@ -194,10 +198,15 @@ impl<'a> Assembler<'a> {
                 },
             }
         }
-        Err(match without_core {
-            Some(interpreter) => self.no_core(Some(&interpreter)),
-            None => PythonError::NoInterpreter(tried),
-        })
+        let Some(interpreter) = without_core else { return Err(PythonError::NoInterpreter(tried)) };
+        let install = self.sandboxs_install(&interpreter)?;
+        match reason_if_too_old(&interpreter, &install) {
+            None => Ok((interpreter, install)),
+            Some(reason) => {
+                tried.push((interpreter.program, reason));
+                Err(PythonError::NoInterpreter(tried))
+            }
+        }
     }
 
     /// Chooses the interpreter of a module that needs no ansible-core of this machine.
@@ -273,7 +282,8 @@ impl<'a> Assembler<'a> {
     }
 
     /// Returns the ansible-core for a module: the one named by `module_utils`, the one that the module lies in, the
-    /// interpreter's own, that of the `ansible` command, or one of the system or the user.
+    /// interpreter's own, that of the `ansible` command, or one of the system or the user. Where there is none, that of the
+    /// sandbox is used.
     fn install(
         &self,
         subject: ModuleSource<'_>,
@@ -287,8 +297,10 @@ impl<'a> Assembler<'a> {
         own.into_iter().chain(known_site_folders(self.context.config)).collect()
     }
 
-    fn no_core(&self, interpreter: Option<&Interpreter>) -> PythonError {
-        PythonError::NoCore(self.site_folders(interpreter))
+    /// Returns the ansible-core of an interpreter of the sandbox, for an interpreter that has none.
+    fn sandboxs_install(&self, interpreter: &Interpreter) -> Result<Install, PythonError> {
+        let install = install_of_sandbox(self.context.config);
+        install.ok_or_else(|| PythonError::NoCore(self.site_folders(Some(interpreter))))
     }
 }
 

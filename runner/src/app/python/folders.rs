@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_cleanup::Cleanup;
 use modbox_vocabulary::quoting;
 
 use crate::app::python::config::PythonConfig;
 use crate::app::python::error::PythonError;
 use crate::app::python::install::{self, Install};
+use crate::app::python::interpreters::Interpreters;
 use crate::app::python::{interpreter, shim};
 
 /// Returns the folders with `ansible_collections` in them, in order: the named ones, those of the variable or Ansible's
@@ -59,6 +61,13 @@ pub(super) fn find_install(
     }
 }
 
+/// Returns the ansible-core that an interpreter of the sandbox was built for, the one that was installed last first. Its user
+/// has named it then, so it is the one to use where no other is found.
+pub(super) fn install_of_sandbox(config: &PythonConfig) -> Option<Install> {
+    let installed = Interpreters::new(config.interpreters.clone()?, Cleanup::default()).list().ok()?;
+    installed.iter().find_map(|interpreter| Install::at(&interpreter.facts.ansible).ok().flatten())
+}
+
 /// Returns the folders like `site-packages` of the `ansible` command, the user and the system.
 pub(super) fn known_site_folders(config: &PythonConfig) -> Vec<PathBuf> {
     let controllers = install::controllers_python(&config.search_path);
@@ -78,12 +87,14 @@ pub(in crate::app) fn ansible_package(
     // Collections are often installed beside the package.
     let beside = collection_folders(config, module, None);
     let root = |folders: &[PathBuf]| find_install(config, module, folders).ok().flatten().map(|install| install.root);
-    root(&[own, beside, known_site_folders(config)].concat()).or_else(|| {
+    let usual = root(&[own, beside, known_site_folders(config)].concat());
+    let usual = usual.or_else(|| {
         // The `ansible` command may be a shim, too, so the interpreters that a run would try are looked at.
         let candidates = interpreter::candidates(&config.search_path);
         let candidates = candidates.iter().filter_map(|name| program(config, name, directory));
         candidates.into_iter().find_map(|python| root(&install::site_folders(Some(&python), None)))
-    })
+    });
+    usual.or_else(|| Some(install_of_sandbox(config)?.root))
 }
 
 /// Returns the program that an interpreter's name or command stands for; for a shim of pyenv, the one behind it.
