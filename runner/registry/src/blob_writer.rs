@@ -64,7 +64,7 @@ impl BlobWriter {
         match self.name {
             // A damaged blob of the same name is replaced.
             Some(name) => name.persist(&path).map_err(|error| error.error)?,
-            None => link(&self.file, &path)?,
+            None => link(&self.file, &self.folder, &path)?,
         }
         Ok(digest)
     }
@@ -83,22 +83,41 @@ impl Write for BlobWriter {
     }
 }
 
-/// Gives a file without a name one, in place of what has it.
-fn link(file: &File, path: &Path) -> io::Result<()> {
+/// Gives a file without a name one, in place of what has it. Readers find one or the other: processes that pull the same
+/// module replace each other's blobs.
+fn link(file: &File, folder: &Path, path: &Path) -> io::Result<()> {
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let link = || rustix::fs::linkat(CWD, &own, CWD, path, AtFlags::SYMLINK_FOLLOW);
-    match link() {
-        Err(Errno::EXIST) => {
-            // The caller replaces damaged blobs only. Another process can be replacing this one.
-            match rustix::fs::unlink(path) {
-                Err(Errno::NOENT) => {}
-                removed => removed?,
-            }
-            match link() {
-                Err(Errno::EXIST) => Ok(()),
-                linked => Ok(linked?),
-            }
+    let link = |path: &Path| rustix::fs::linkat(CWD, &own, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from);
+    match link(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let named = tempfile::Builder::new().prefix(leftovers::PREFIX).make_in(folder, link)?;
+            Ok(named.into_temp_path().persist(path)?)
         }
-        linked => Ok(linked?),
+        linked => linked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_blob_that_is_written_again_is_there_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = || {
+            let mut blob = BlobWriter::new(dir.path()).unwrap();
+            blob.write_all(b"content").unwrap();
+            blob.finish().unwrap()
+        };
+        let path = dir.path().join(write().hex());
+        std::thread::scope(|scope| {
+            let writers = [(); 2].map(|()| scope.spawn(|| (0..200).for_each(|_| drop(write()))));
+            while !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                assert!(path.exists());
+            }
+        });
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
     }
 }
