@@ -62,7 +62,8 @@ impl Lookup {
         match self.locate(context, module)? {
             Located::File(found) => Ok(found),
             Located::Own(name) => {
-                let path = standard::find(context, &name).with_context(|| not_built_own(&name)).or_unavailable()?;
+                let path =
+                    standard::find(context, &name).with_context(|| standard::not_built(&name)).or_unavailable()?;
                 Ok(FoundModule::at(path, module))
             }
             Located::Project(dir) => {
@@ -137,13 +138,6 @@ impl Lookup {
             directory: &environment.cwd,
         }
     }
-}
-
-fn not_built_own(name: &str) -> String {
-    format!(
-        "the module `{name}` of modbox is not built yet; run `modbox build {name}` first, which needs Rust. \
-         Ansible's module of that name is `ansible.builtin.{name}`"
-    )
 }
 
 fn not_built(dir: &Path) -> String {

@@ -3,9 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
+
+/// Modules whose namesakes are in the collection `community.general`, and not in ansible-core.
+const OF_GENERAL: [&str; 2] = ["archive", "ini_file"];
 
 /// Returns the name of one of modbox's own modules, if the MODULE argument is one.
 pub(crate) fn name(module: &Path) -> Option<&str> {
@@ -24,8 +29,22 @@ pub(crate) fn build_if_stale(context: &Context, name: &str) -> Result<PathBuf, F
     if let Some(component) = find(context, name) {
         return Ok(component);
     }
-    let built = with_context(context, |cx| modbox_authoring::build_standard(cx, name)).or_unavailable()?;
-    Ok(built.component)
+    let built = with_context(context, |cx| modbox_authoring::build_standard(cx, name));
+    let failed = || format!("failed to build the module `{name}` of modbox; {}", other_ways(name));
+    Ok(built.with_context(failed).or_unavailable()?.component)
+}
+
+/// Says that a module is not built, and what helps.
+pub(crate) fn not_built(name: &str) -> String {
+    format!(
+        "the module `{name}` of modbox is not built yet; run `modbox build {name}` first, which needs Rust; {}",
+        other_ways(name)
+    )
+}
+
+fn other_ways(name: &str) -> String {
+    let collection = if OF_GENERAL.contains(&name) { "community.general" } else { "ansible.builtin" };
+    format!("a package of modbox has it built, and Ansible's module of that name is `{collection}.{name}`")
 }
 
 #[cfg(test)]
@@ -38,6 +57,17 @@ mod tests {
             [("ping", Some("ping")), ("ping.wasm", Some("ping")), ("./ping", None), ("", None), ("..", None)]
         {
             assert_eq!(name(Path::new(module)), expect, "{module}");
+        }
+    }
+
+    #[test]
+    fn ansibles_modules_are_named_in_full() {
+        assert!(not_built("copy").ends_with("`ansible.builtin.copy`"));
+        for name in OF_GENERAL {
+            assert!(
+                modbox_authoring::is_standard(name)
+                    && not_built(name).ends_with(&format!("`community.general.{name}`"))
+            );
         }
     }
 }
