@@ -44,6 +44,7 @@ fn the_machine_of_the_tests_has_what_runs_need() {
     says(&ran, "Landlock", "ok", &["version"]);
     says(&ran, "confinement of wasm modules", "ok", &["level 2"]);
     says(&ran, "cache of compiled modules", "ok", &["is made when it is needed"]);
+    says(&ran, "Python in the sandbox", "note", &["not installed", "modbox python install"]);
     // The level is that of a run.
     let module = dir.write_executable("module.sh", "#!/bin/sh\n# WANT_JSON\necho '{}'\n");
     let report = Modbox::run_module(&dir, &module).report().run().exits_with(0).json();

@@ -4,6 +4,7 @@
 //! `oracle/python_places/compare.py` says how that is compared, and `cases.py` there what is run. Hostile modules find no
 //! more there than any component.
 
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
@@ -153,21 +154,29 @@ fn a_place_is_chosen_before_the_start_and_the_reason_is_told() {
 #[test]
 fn the_ansible_core_of_an_interpreter_is_the_one_where_no_other_is_found() {
     let module = INSTALLED.dir.write("lonely.py", module("    found['utilities'] = AnsibleModule.__module__"));
-    for (module, place) in
-        [(module.as_os_str(), "wasm"), (module.as_os_str(), "native"), ("ansible.builtin.ping".as_ref(), "wasm")]
-    {
-        // No `ansible` is in this PATH.
+    let other = TestDir::new();
+    let ran = Modbox::run_module(&other, &module).own_cache(&other).run();
+    if ran.status.code() == Some(0) {
+        // This machine has an ansible-core outside of PATH.
+        return;
+    }
+    let failed = ran.exits_with(3).json();
+    let message = failed["msg"].as_str().unwrap();
+    assert!(
+        message.contains("there is no ansible-core") && message.contains("name its Python with `--interpreter PATH`"),
+        "{message}"
+    );
+    let own: &OsStr = module.as_ref();
+    for (module, place) in [(own, "wasm"), (own, "native"), ("ansible.builtin.ping".as_ref(), "wasm")] {
         let ran =
             Modbox::run_module(&INSTALLED.dir, module).own_cache(&INSTALLED.dir).args(["--python", place]).report();
         let report = ran.run().exits_with(0).json();
         assert_eq!((&report["status"], &report["python"]["place"]), (&json!("ok"), &json!(place)), "{report:#}");
     }
-    let other = TestDir::new();
-    let failed = Modbox::run_module(&other, module).own_cache(&other).run().exits_with(3).json();
-    let message = failed["msg"].as_str().unwrap();
-    assert!(
-        message.contains("there is no ansible-core") && message.contains("name its Python with `--interpreter PATH`")
-    );
+    let doctor = Modbox::new(&INSTALLED.dir).own_cache(&INSTALLED.dir).arg("doctor").run().exits_with(0).stdout_text();
+    let line = format!("with ansible-core {}", oracle::VERSION);
+    let is_line = |found: &str| found.starts_with("ok       Python in the sandbox: ") && found.ends_with(&line);
+    assert!(doctor.lines().any(is_line), "{doctor}");
 }
 
 #[test]

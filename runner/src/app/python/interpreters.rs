@@ -98,6 +98,13 @@ impl InstalledInterpreter {
         serde_json::from_slice(&read_bounded(&path, MAX_FACTS).ok()?).ok()
     }
 
+    /// Returns whether the files of ansible-core and of collections are not those that it was made from.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        let now = self.facts.present_files().ok();
+        self.contents().map(|contents| contents.files) != now
+    }
+
     /// Records that a run uses it.
     pub fn mark_used(&self) {
         self.tree.mark_used();

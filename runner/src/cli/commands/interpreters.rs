@@ -212,17 +212,11 @@ fn list(interpreters: &Interpreters) -> Result<ExitStatus, Failure> {
         let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
         let ansible = interpreter.facts.ansible.display();
         let stale =
-            if is_stale(&interpreter) { "  stale: `modbox python install` makes one of its present files" } else { "" };
+            if interpreter.is_stale() { "  stale: `modbox python install` makes one of its present files" } else { "" };
         let used = format!("{}  used {age} ago  {ansible}{stale}", line(&interpreter));
         output::print_name(&used).or_internal()?;
     }
     Ok(ExitStatus::Success)
-}
-
-/// Returns whether the files of ansible-core and of collections are not those that the interpreter was made from.
-fn is_stale(interpreter: &InstalledInterpreter) -> bool {
-    let now = interpreter.facts.present_files().ok();
-    interpreter.contents().map(|contents| contents.files) != now
 }
 
 fn remove(interpreters: &Interpreters, named: &[String], all: bool) -> Result<ExitStatus, Failure> {

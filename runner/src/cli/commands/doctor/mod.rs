@@ -9,7 +9,7 @@
 //! | `kernel` | the kernel: Landlock, seccomp, namespaces, control groups |
 //! | `trial` | the level of confinement that modules reach |
 //! | `places` | temporary files, caches, policy files |
-//! | `tools` | Python, ansible-core, tools for building |
+//! | `tools` | Python, ansible-core, Python in the sandbox, tools for building |
 
 mod check;
 mod kernel;

@@ -1,9 +1,11 @@
-//! The programs that some modules and builds need: Python, ansible-core, compilers. Runs of other modules need none.
+//! The programs that some modules and builds need: Python, also the one in the sandbox, ansible-core, compilers. Runs of other
+//! modules need none.
 
 use modbox_authoring::{LanguageTools, inspect_tools};
+use modbox_vocabulary::error_chain;
 
 use super::check::Check;
-use crate::app::PythonSurvey;
+use crate::app::{Interpreters, PythonSurvey};
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
@@ -59,5 +61,27 @@ fn python(context: &Context) -> Vec<Check> {
              MODBOX_INTERPRETER",
         ),
     };
-    vec![python, core]
+    let sandbox = config.interpreters.map(|folder| sandbox_python(&Interpreters::new(folder, context.cleanup.clone())));
+    [python, core].into_iter().chain(sandbox).collect()
+}
+
+/// Checks the interpreter of the sandbox that runs use: the one that was installed last.
+fn sandbox_python(interpreters: &Interpreters) -> Check {
+    const NAME: &str = "Python in the sandbox";
+    let last = match interpreters.list() {
+        Ok(listed) => listed.into_iter().next(),
+        Err(error) => return Check::note(NAME, error_chain(&error), "runs are native meanwhile"),
+    };
+    let Some(interpreter) = last else {
+        let remedy = "Python modules run natively: `modbox python install` builds an interpreter, and they run there";
+        return Check::note(NAME, "not installed", remedy);
+    };
+    let found = format!("CPython {} with ansible-core {}", interpreter.facts.python, interpreter.facts.release);
+    match interpreter.is_stale() {
+        false => Check::ok(NAME, found),
+        true => {
+            let found = format!("{found}, whose files have changed in `{}`", interpreter.facts.ansible.display());
+            Check::note(NAME, found, "`modbox python install` builds one of the present files")
+        }
+    }
 }
