@@ -97,7 +97,7 @@ impl Place {
             }
             found
         };
-        assert!(wait_for(GRACE, || living().is_empty()), "{:?}", living());
+        assert!(wait_for(stretched(GRACE), || living().is_empty()), "{:?}", living());
         let roots = fs::read_dir(self.dir.path().join("tmp")).unwrap().flatten();
         let left: Vec<_> = roots.flat_map(|root| fs::read_dir(root.path()).unwrap().flatten()).collect();
         assert!(left.is_empty(), "{left:?}");
