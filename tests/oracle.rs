@@ -65,6 +65,8 @@ mod oracle_previews;
 
 // Python modules do the same in the sandbox for WebAssembly as natively.
 mod oracle_python_places;
+// What such modules see of the machine.
+mod oracle_python_machine;
 
 // `modbox-python` gives the results that Python gives.
 mod oracle_python_program;

@@ -7,7 +7,6 @@
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::python_closure::package;
 use crate::support::server::{Server, response};
-use crate::support::{Modbox, NO_SMALL_DISK, RunOutput, TestDir, fixture, oracle, sample, with_small_disk};
+use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, sample};
 
 /// Time limit of a comparison, on two busy cores.
 const COMPARISON: Duration = Duration::from_mins(15);
@@ -31,12 +30,12 @@ const STARTED: u64 = 45;
 const STARTED_OF_COLLECTIONS: u64 = 500;
 
 /// A user's cache with an interpreter.
-struct Installed {
-    dir: TestDir,
-    python: PathBuf,
+pub(crate) struct Installed {
+    pub(crate) dir: TestDir,
+    pub(crate) python: PathBuf,
 }
 
-static INSTALLED: LazyLock<Installed> = LazyLock::new(|| Installed::new(oracle::python(), oracle::VERSION));
+pub(crate) static INSTALLED: LazyLock<Installed> = LazyLock::new(|| Installed::new(oracle::python(), oracle::VERSION));
 
 impl Installed {
     /// Builds an interpreter with the ansible-core of a Python.
@@ -50,20 +49,20 @@ impl Installed {
 }
 
 /// Prepares a command with the cache of a folder and the programs of the oracle.
-fn modbox(python: &Path, dir: &TestDir) -> Modbox {
+pub(crate) fn modbox(python: &Path, dir: &TestDir) -> Modbox {
     let programs = python.parent().unwrap().display();
     Modbox::new(dir).own_cache(dir).env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"))
 }
 
 /// Runs a module's text in the sandbox.
-fn run(name: &str, text: &str, words: &[&str]) -> RunOutput {
+pub(crate) fn run(name: &str, text: &str, words: &[&str]) -> RunOutput {
     let module = INSTALLED.dir.write(&format!("{name}.py"), text);
     let run = modbox(&INSTALLED.python, &INSTALLED.dir).arg("run").arg(module).report();
     run.args(words).run()
 }
 
 /// Returns the text of a module that runs statements with `module`, and returns what they store in `found`.
-fn module(statements: &str) -> String {
+pub(crate) fn module(statements: &str) -> String {
     format!(
         "#!/usr/bin/python\nimport os, sys\nfrom ansible.module_utils.basic import AnsibleModule\n\n\
          def main():\n    module = AnsibleModule(argument_spec=dict(path=dict(type='str')))\n    found = {{}}\n{statements}\n    \
@@ -218,97 +217,6 @@ fn each_run_begins_anew() {
         assert_eq!(run["files"], Value::Array(Vec::new()), "of the run before");
         assert_eq!(run["large"].as_str().unwrap().len(), 300_000, "all of the output");
     }
-}
-
-#[test]
-fn a_module_asks_how_much_space_there_is_where_it_may_look() {
-    let dir = &INSTALLED.dir;
-    let (granted, single, other) = (dir.mkdir("space"), dir.write("single/file", ""), dir.write("kept/file", ""));
-    let statements = "    found['spaces'] = []\n    for path in module.params['path'].split(':') + [module.tmpdir, '/']:\n        \
-         try:\n            space = os.statvfs(path)\n            \
-         found['spaces'].append([space.f_blocks, space.f_frsize, space.f_files, space.f_namemax, space.f_fsid])\n        \
-         except OSError as error:\n            found['spaces'].append(type(error).__name__)";
-    let paths = [&granted, &single, &other, &dir.join("space/none")].map(|path| path.display().to_string());
-    let grants = ["--allow-read", &paths[0], "--allow-write", &paths[1], "--python", "wasm"];
-    let report =
-        run("space", &module(statements), &[&grants[..], &[&format!("path={}", paths.join(":"))]].concat()).json();
-    let space = rustix::fs::statvfs(&granted).unwrap();
-    let there = json!([space.f_blocks, space.f_frsize, space.f_files, space.f_namemax, space.f_fsid]);
-    let found = &report["result"]["found"]["spaces"];
-    assert_eq!((&found[0], &found[1]), (&there, &there), "{report}");
-    let missing = json!("FileNotFoundError");
-    assert_eq!((&found[2], &found[3]), (&missing, &missing), "{report}");
-    assert!(found[4][0].as_u64() > Some(0), "its own directory: {report}");
-    assert_eq!(found[5], "OSError", "{report}");
-    let denials = report["denials"].as_array().unwrap();
-    assert!(denials.iter().any(|denial| denial["subject"] == paths[2].as_str()), "{report}");
-}
-
-#[test]
-fn a_full_disk_is_the_cause_of_a_failed_write() {
-    let data = INSTALLED.dir.mkdir("full");
-    for statements in [
-        "    with open(module.params['path'], 'a') as file:\n        file.write('x' * 200000)",
-        "    os.write(os.open(module.params['path'], os.O_WRONLY), b'x' * 200000)",
-    ] {
-        let module = INSTALLED.dir.write("fill.py", module(statements));
-        let run = modbox(&INSTALLED.python, &INSTALLED.dir).arg("run").arg(module).report();
-        let run =
-            run.args(["--python", "wasm", "--allow-write"]).arg(&data).arg(format!("path={}/file", data.display()));
-        let ran = run.behind(|run| with_small_disk(&data, &run)).run();
-        if ran.status.code() != Some(NO_SMALL_DISK) {
-            let report = ran.exits_with(1).json();
-            let message = report["result"]["msg"].as_str().unwrap();
-            assert!(message.ends_with("[Errno 28] No space left on device"), "{report:#}");
-        }
-    }
-}
-
-#[test]
-fn what_a_module_logs_reaches_a_granted_log_in_both_places() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let path = folder.path().join("log");
-    let log = UnixDatagram::bind(&path).unwrap();
-    log.set_nonblocking(true).unwrap();
-    let receive = || {
-        let mut bytes = [0; 4096];
-        log.recv(&mut bytes).ok().map(|length| String::from_utf8_lossy(&bytes[..length]).into_owned())
-    };
-    let grant = format!("{}::/dev/log", path.display());
-    let text = module("    module.log('something \\u00fc')");
-    for place in ["wasm", "native"] {
-        let words = ["--python", place, "path=/given", "--syslog-facility", "LOG_LOCAL0"];
-        let report = run("logs", &text, &words).json();
-        assert_eq!((&report["denials"], receive()), (&json!([]), None), "nothing is granted: {report}");
-        run("logs", &text, &[&words[..], &["--allow-write", &grant]].concat()).exits_with(0);
-        let (first, second) = (receive().unwrap(), receive().unwrap());
-        // LOG_LOCAL0 and LOG_INFO. Natively, the C library adds the time.
-        assert!(first.starts_with("<134>") && first.ends_with("ansible-logs: Invoked with path=/given"), "{first}");
-        assert!(second.ends_with("ansible-logs: something \u{fc}"), "{second}");
-        assert_eq!(receive(), None);
-        run("logs", &text, &[&words[..], &["--no-target-syslog", "--allow-write", &grant]].concat()).exits_with(0);
-        assert_eq!(receive(), None, "the caller said so");
-    }
-}
-
-#[test]
-fn commands_see_the_temporary_files_of_a_module_that_auto_puts_into_the_sandbox() {
-    let statements = "    import tempfile\n    number, path = tempfile.mkstemp(dir=module.tmpdir)\n    \
-         os.write(number, b'temporary')\n    found['cat'] = module.run_command(['cat', path])[1]\n    \
-         module.run_command(['sh', '-c', 'echo more >> ' + path])\n    found['read'] = open(path).read()";
-    let text = module(statements);
-    let report = run("temporary", &text, &["--allow-run", "cat *", "--allow-run", "sh -c *"]).exits_with(0).json();
-    assert_eq!(report["python"]["place"], "wasm", "{report}");
-    assert_eq!(report["result"]["found"], json!({"cat": "temporary", "read": "temporarymore\n"}), "{report}");
-    let granted = tempfile::tempdir_in("/tmp").unwrap();
-    let grant = granted.path().display().to_string();
-    let words = ["--allow-run", "cat *", "--allow-run", "sh -c *", "--allow-read", &grant];
-    let report = run("temporary", &text, &words).exits_with(0).json();
-    assert_eq!(report["python"]["place"], "native", "{report}");
-    assert!(
-        report["python"]["reason"].as_str().unwrap().contains("temporary files, which they do not see"),
-        "{report}"
-    );
 }
 
 #[test]
