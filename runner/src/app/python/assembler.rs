@@ -282,8 +282,8 @@ impl<'a> Assembler<'a> {
     }
 
     /// Returns the ansible-core for a module: the one named by `module_utils`, the one that the module lies in, the
-    /// interpreter's own, that of the `ansible` command, or one of the system or the user. Where there is none, that of the
-    /// sandbox is used.
+    /// interpreter's own, that of the `ansible` command, or one of the system or the user. Callers try that of the sandbox
+    /// after it.
     fn install(
         &self,
         subject: ModuleSource<'_>,
