@@ -80,6 +80,30 @@ fn what_a_module_logs_reaches_a_granted_log_in_both_places() {
 }
 
 #[test]
+fn a_command_with_more_than_can_be_handed_over_is_explained() {
+    let large = "    module.run_command(['head', '-c', '3000000', '/dev/zero'])";
+    let words = ["--python", "wasm", "--max-output", "1MiB", "--allow-run", "head *", "--allow-run", "cat"];
+    let report = run("output", &module(large), &words).exits_with(1).json();
+    let reason =
+        "the output of `head` is longer than the limit for outputs, 1048576 bytes; raise it with `--max-output`";
+    assert_eq!(report["python"]["failure"], reason, "{report}");
+    assert_eq!(report["result"]["warnings"], json!([format!("modbox: {reason}")]), "{report}");
+    let large = "    module.run_command(['cat'], data='x' * (3 << 20))";
+    let report = run("input", &module(large), &words).exits_with(1).json();
+    assert_eq!(report["python"]["needs"], "an input of more than 2 MiB for a command", "{report}");
+    assert!(report["result"]["warnings"][0].as_str().unwrap().contains("more than 2 MiB"), "{report}");
+}
+
+#[test]
+fn a_module_with_megabytes_of_arguments_runs() {
+    let args = INSTALLED.dir.write("large.json", json!({"path": "x".repeat(9_000_000)}).to_string());
+    let text = module("    module.params, found['length'] = {}, len(module.params['path'])");
+    let words = ["--python", "wasm", "--max-output", "64MiB", "--args", &format!("@{}", args.display())];
+    let report = run("large", &text, &words).exits_with(0).json();
+    assert_eq!(report["result"]["found"]["length"], 9_000_000, "{}", report["status"]);
+}
+
+#[test]
 fn commands_see_the_temporary_files_of_a_module_that_auto_puts_into_the_sandbox() {
     let statements = "    import tempfile\n    number, path = tempfile.mkstemp(dir=module.tmpdir)\n    \
          os.write(number, b'temporary')\n    found['cat'] = module.run_command(['cat', path])[1]\n    \

@@ -18,6 +18,9 @@ from modbox_python.unsupported import Unsupported
 
 PIPE, STDOUT, DEVNULL = subprocess.PIPE, subprocess.STDOUT, subprocess.DEVNULL
 
+# Most bytes of a command's input. The host takes as many, with the command's words.
+_MOST_INPUT = 2 << 20
+
 _environment = {}
 
 # The timeout of the call of `subprocess.run` or `subprocess.call` that makes the next command.
@@ -28,6 +31,22 @@ def renew():
     """Remembers the variables that commands get from the host in any case."""
     _environment.clear()
     _environment.update(os.environ)
+
+
+_failures = []
+
+
+class CommandError(subprocess.SubprocessError):
+    """A command ran, and its result cannot be had. `run_command` does not show why, so the host does."""
+
+    def __init__(self, reason):
+        _failures.append(reason)
+        super().__init__(reason)
+
+
+def failures():
+    """Returns the reasons of this run's errors."""
+    return list(_failures)
 
 
 class Popen:
@@ -78,6 +97,8 @@ class Popen:
             self._input = bytes(self._raw_input.collected)
         elif self._source not in (None, DEVNULL):
             self._input = _contents(self._source)
+        if len(self._input) > _MOST_INPUT:
+            raise Unsupported("an input of more than 2 MiB for a command")
         program, arguments = self._command
         request = host.process.Command(
             program=program, arguments=arguments, environment=self._changes, directory=self._cwd, input=self._input,
@@ -93,7 +114,8 @@ class Popen:
         outputs = [bytes(output.stdout.bytes), bytes(output.stderr.bytes)]
         for captured in (output.stdout, output.stderr):
             if captured.length > len(captured.bytes):
-                raise OSError(errno.EFBIG, "the output of %s is longer than the limit for outputs" % program)
+                raise CommandError("the output of `%s` is longer than the limit for outputs, %d bytes; raise it with "
+                                   "`--max-output`" % (program, len(captured.bytes)))
         self._result = self._deliver(*outputs)
         self.returncode = self._status(output.ending)
         return self._result
@@ -106,7 +128,7 @@ class Popen:
             return -ending.value
         if kind.endswith("TimedOut") and self._timeout is not None:
             raise subprocess.TimeoutExpired(self.args, self._timeout, *self._result)
-        raise OSError(errno.EIO, "a command passed a limit of the run: %s" % getattr(ending, "value", "time"))
+        raise CommandError("a command passed a limit of the run: %s" % getattr(ending, "value", "time"))
 
     def _deliver(self, out, err):
         """Writes outputs that do not go to a pipe, and returns those that do."""

@@ -19,7 +19,8 @@ Its path is the program's second argument, or the value of `MODBOX_PYTHON_START`
 module's arguments, as Ansible writes them. Without a start file, the interpreter says what it has, and runs nothing.
 
 If the module called functions that the sandbox does not have, the last line of standard error names the first of them:
-`modbox-python: needs os.fork`. The host takes that line away.
+`modbox-python: needs os.fork`. Otherwise, if a command failed in a way that modules do not show, it says why:
+`modbox-python: failed: ...`. The host takes that line away.
 
 A component that `build.py` has built runs a module by hand so, with a start file that grants and paths agree with:
 
@@ -42,8 +43,8 @@ import traceback
 
 from modbox_python import commands, preload, system, unsupported, whole_writes
 
-# What the line begins with that names a missing function.
-_NEEDS = "modbox-python: needs "
+# What the line begins with that names a missing function, or says why a command failed.
+_NEEDS, _FAILED = "modbox-python: needs ", "modbox-python: failed: "
 
 # Types of arguments and results.
 _KINDS = (type(None), bool, int, float, str, bytes, list, tuple, dict, set, frozenset, datetime.datetime, datetime.date)
@@ -76,8 +77,9 @@ def run(store, about):
     name = start["module"]
     sys.argv[:] = [store.get_filename(name)]
     status = _status(lambda: _call(name, sys.argv[0], params, start.get("profile", "legacy")))
-    for needed in unsupported.raised()[:1]:
-        sys.stderr.write("%s%s\n" % (_NEEDS, needed))
+    said = [_NEEDS + name for name in unsupported.raised()] + [_FAILED + reason for reason in commands.failures()]
+    for line in said[:1]:
+        sys.stderr.write(line + "\n")
         sys.stderr.flush()
     return status
 

@@ -5,6 +5,7 @@ A function that is missing raises this error. It never returns a made-up value: 
 
 import errno
 
+from modbox_python import errors
 
 _raised = []
 
@@ -14,8 +15,8 @@ class Unsupported(OSError):
 
     def __init__(self, name):
         _raised.append(name)
-        super().__init__(errno.ENOSYS, "this module needs %s, which the sandbox does not have; "
-                                       "run it with a native Python" % name)
+        message = "this module needs %s, which the sandbox does not have; run it with a native Python" % name
+        super().__init__(errors.Number(errno.ENOSYS), message)
         self.name = name
 
     def __str__(self):

@@ -15,6 +15,9 @@ LOG_PID, LOG_CONS, LOG_ODELAY, LOG_NDELAY, LOG_NOWAIT, LOG_PERROR = 1, 2, 4, 8, 
 
 _ALL = 0xFF
 
+# Characters of a message and a tag. The host sends as many bytes, and takes no call with megabytes.
+_LONGEST = 8192
+
 
 class _Log:
     """The settings that `openlog` and `setlogmask` make."""
@@ -33,7 +36,7 @@ class _Log:
         if self.options & LOG_PERROR:
             print(f"{tag}: {message}", file=sys.stderr)
         if host.is_live():
-            host.system_log.add(priority | facility, tag, message)
+            host.system_log.add(priority | facility, tag[:_LONGEST], message[:_LONGEST])
 
 
 _LOG = _Log()

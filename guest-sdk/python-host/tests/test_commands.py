@@ -91,13 +91,26 @@ class Commands(Granted):
     def test_output_that_was_cut_is_an_error(self):
         cut, empty = process.Captured(b"x", 9), process.Captured(b"", 0)
         process.ANSWER[:] = [process.Output(process.Ending_Exited(0), cut, empty)]
-        self.assertRaises(OSError, commands.Popen, ["x"], stdout=PIPE)
+        with self.assertRaisesRegex(commands.CommandError, "output of `x` is longer than .* 1 bytes.*--max-output"):
+            commands.Popen(["x"], stdout=PIPE)
+
+    def test_more_input_than_the_host_takes_is_not_sent(self):
+        for length, is_sent in ((2 << 20, True), ((2 << 20) + 1, False)):
+            del process.ASKED[:]
+            command = commands.Popen(["cat"], stdin=PIPE, stdout=PIPE)
+            try:
+                out, _ = command.communicate(b"x" * length)
+                self.assertTrue(is_sent and len(out) == length)
+            except Unsupported as error:
+                self.assertFalse(is_sent)
+                self.assertIn("more than 2 MiB", str(error))
+            self.assertEqual(len(process.ASKED), is_sent)
 
     def test_a_limit_of_the_run_is_an_error(self):
         empty = process.Captured(b"", 0)
         for ending in (process.Ending_Limit("memory"), process.Ending_TimedOut()):
             process.ANSWER[:] = [process.Output(ending, empty, empty)]
-            self.assertRaises(OSError, commands.Popen, ["x"])
+            self.assertRaises(commands.CommandError, commands.Popen, ["x"])
 
     def test_time_limits_reach_the_command(self):
         library = python_types.SimpleNamespace(run=lambda args, timeout=None: run(args, timeout=timeout))

@@ -73,6 +73,11 @@ class Syslog(Granted):
             (128 + 6, "ansible-ping", "Invoked"), (128 + 6, "ansible-ping", "plain"),
             (32 + 3, "ansible-ping", "own facility"), (8 + 3, program, "after")])
 
+    def test_a_long_message_is_cut_before_it_is_handed_over(self):
+        self.ours.openlog("t" * 100_000)
+        self.ours.syslog("m" * 10_000_000)
+        self.assertEqual([(len(tag), len(text)) for _, tag, text in system_log.MESSAGES], [(8192, 8192)])
+
     def test_the_mask_leaves_messages_out(self):
         ours = self.ours
         self.assertEqual((ours.setlogmask(ours.LOG_UPTO(ours.LOG_ERR)), ours.setlogmask(0)), (0xFF, 0x0F))

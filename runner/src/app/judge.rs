@@ -21,6 +21,7 @@ use crate::app::missing_grant::{self, MissingGrant};
 use crate::app::program;
 use crate::app::provider::run::ProviderRun;
 use crate::app::python;
+use crate::app::python::SandboxLine;
 use crate::app::python_place::run::GUEST;
 use crate::app::report::{Report, Status};
 use crate::app::request::RunRequest;
@@ -57,7 +58,11 @@ fn report_outcome(
     let CompletedRun { prepared, outcome, _leaving } = completed;
     let (lines, mut stderr) = log_lines::take(&outcome.stderr.bytes);
     if let Some(run) = report.python.as_mut().filter(|run| run.place == GUEST) {
-        run.needs = python::take_need(&mut stderr);
+        match python::take_sandbox_line(&mut stderr) {
+            Some(SandboxLine::Needs(name)) => run.needs = Some(name),
+            Some(SandboxLine::Failed(reason)) => run.failure = Some(reason),
+            None => {}
+        }
     }
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,

@@ -219,7 +219,8 @@ impl Report {
         // A failure of modbox itself has the numbers of Linux.
         let is_guest = self.result.parsed() && self.module.kind.is_some_and(Kind::is_wasm);
         let file_tips = if is_guest { file_errors::tips(message, &self.grants) } else { Vec::new() };
-        tips.chain(not_a_module).chain(file_tips).collect()
+        let python_tips = self.python.as_ref().map(|run| run.tips(message)).unwrap_or_default();
+        tips.chain(not_a_module).chain(file_tips).chain(python_tips).collect()
     }
 
     /// Adds advice and tips to the warnings of a failed result, and what a real run would be refused to those of a

@@ -34,6 +34,8 @@ pub use self::error::PythonError;
 pub use self::folders::find_collection;
 pub(super) use self::folders::{ansible_package, collection_folders};
 pub use self::guest::InterpreterContents;
-pub(super) use self::guest::{GuestChoice, GuestModule, Verdict, read_code, remember_need, take_need};
+pub(super) use self::guest::{
+    GuestChoice, GuestModule, SandboxLine, Verdict, read_code, remember_need, take_sandbox_line,
+};
 pub use self::interpreters::{InstalledInterpreter, InterpreterCollection, InterpreterFacts, Interpreters};
 pub use self::survey::{PythonSurvey, usual_python};

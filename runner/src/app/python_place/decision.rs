@@ -57,14 +57,14 @@ impl Runner {
         request: &RunRequest<'_>,
     ) -> Result<Placement, RunError> {
         let place = request.policy.python_place();
-        let native = |reason: String| PythonRun { place: "native", reason, needs: None };
+        let native = |reason: String| PythonRun::new("native", reason);
         if place == PythonPlace::Native {
             let is_told = !self.sandbox_pythons().is_empty();
             return Ok(Placement::Native(is_told.then(|| native("the policy says `native`".to_owned()))));
         }
         let reason = match self.place_in_sandbox(module, request, place) {
             Ok(Ok((guest, reason))) => {
-                return Ok(Placement::Guest(Arc::new(guest), PythonRun { place: GUEST, reason, needs: None }));
+                return Ok(Placement::Guest(Arc::new(guest), PythonRun::new(GUEST, reason)));
             }
             Ok(Err(reason)) => reason,
             Err(error) if place == PythonPlace::Wasm => return Err(error),

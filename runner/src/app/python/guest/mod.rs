@@ -34,10 +34,22 @@ use crate::app::python::error::PythonError;
 use crate::app::python::interpreters::InstalledInterpreter;
 
 /// What the line of standard error begins with that names a function which the sandbox does not have.
-const NEEDS: &[u8] = b"modbox-python: needs ";
+const NEEDS: &str = "modbox-python: needs ";
 
-/// Longest name in such a line.
-const MAX_NEED: usize = 100;
+/// What the line begins with that says why a command failed.
+const FAILED: &str = "modbox-python: failed: ";
+
+/// Longest text in such a line.
+const MAX_TEXT: usize = 300;
+
+/// What the interpreter says about a run, in the last line of standard error.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::app) enum SandboxLine {
+    /// The name of a function that the module called and the sandbox does not have.
+    Needs(String),
+    /// Why a command that the module ran failed.
+    Failed(String),
+}
 
 /// Version of the rules by which it is decided whether a module suits an interpreter. Another one makes old decisions void.
 const RULES: &str = "4";
@@ -207,15 +219,16 @@ pub(in crate::app) fn read_code(stdout: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(answer.as_dict()?.get("code")?.as_str()?).ok()
 }
 
-/// Takes the line from standard error that names a function which the module called and the sandbox does not have.
-pub(in crate::app) fn take_need(stderr: &mut Vec<u8>) -> Option<String> {
+/// Takes the last line from standard error if the interpreter wrote it.
+pub(in crate::app) fn take_sandbox_line(stderr: &mut Vec<u8>) -> Option<SandboxLine> {
     let end = stderr.strip_suffix(b"\n")?.len();
     let begin = stderr[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let name = stderr[begin..end].strip_prefix(NEEDS).filter(|name| name.len() <= MAX_NEED)?;
-    let name =
-        str::from_utf8(name).ok().filter(|name| !name.is_empty() && !name.contains(char::is_control))?.to_owned();
+    let line = str::from_utf8(&stderr[begin..end]).ok().filter(|line| !line.contains(char::is_control))?;
+    let text = |prefix: &str| line.strip_prefix(prefix).filter(|text| !text.is_empty() && text.len() <= MAX_TEXT);
+    let failed = || text(FAILED).map(|reason| SandboxLine::Failed(reason.to_owned()));
+    let found = text(NEEDS).map(|name| SandboxLine::Needs(name.to_owned())).or_else(failed)?;
     stderr.truncate(begin);
-    Some(name)
+    Some(found)
 }
 
 /// Remembers a function that a module needed and an interpreter does not have, so that the module runs natively next time.
@@ -245,10 +258,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_need_is_taken_from_the_last_line() {
-        for (stderr, need, rest) in [
-            ("modbox-python: needs os.fork\n", Some("os.fork"), ""),
-            ("a\nmodbox-python: needs os.fork\n", Some("os.fork"), "a\n"),
+    fn what_the_interpreter_says_is_taken_from_the_last_line() {
+        let needs = |name: &str| Some(SandboxLine::Needs(name.to_owned()));
+        let failed = |reason: &str| Some(SandboxLine::Failed(reason.to_owned()));
+        for (stderr, said, rest) in [
+            ("modbox-python: needs os.fork\n", needs("os.fork"), ""),
+            ("a\nmodbox-python: needs os.fork\n", needs("os.fork"), "a\n"),
+            ("a\nmodbox-python: failed: too long\n", failed("too long"), "a\n"),
             ("modbox-python: needs os.fork\na\n", None, "modbox-python: needs os.fork\na\n"),
             ("modbox-python: needs \n", None, "modbox-python: needs \n"),
             ("modbox-python: needs a\u{1b}b\n", None, "modbox-python: needs a\u{1b}b\n"),
@@ -256,7 +272,7 @@ mod tests {
             ("", None, ""),
         ] {
             let mut bytes = stderr.as_bytes().to_vec();
-            assert_eq!(take_need(&mut bytes).as_deref(), need, "{stderr:?}");
+            assert_eq!(take_sandbox_line(&mut bytes), said, "{stderr:?}");
             assert_eq!(String::from_utf8(bytes).unwrap(), rest);
         }
     }
