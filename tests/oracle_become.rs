@@ -32,7 +32,8 @@ fn run(version: &str, dir: &TestDir, variables: Value, tasks: &[Value]) -> Vec<V
     let mut hosts = Map::new();
     hosts.insert("host".to_owned(), variables);
     let mut command = ansible(version, dir, "playbook");
-    command.env_remove("ANSIBLE_REMOTE_TEMP").env("PATH", "/usr/bin:/bin");
+    // Ansible waits 12 seconds for a prompt by default, which a busy machine can take.
+    command.env_remove("ANSIBLE_REMOTE_TEMP").env("PATH", "/usr/bin:/bin").env("ANSIBLE_TIMEOUT", "60");
     oracle::play_on(command, dir, &hosts, tasks).remove(0)
 }
 
