@@ -162,7 +162,8 @@ fn the_ansible_core_of_an_interpreter_is_the_one_where_no_other_is_found() {
     let failed = ran.exits_with(3).json();
     let message = failed["msg"].as_str().unwrap();
     assert!(
-        message.contains("there is no ansible-core") && message.contains("name its Python with `--interpreter PATH`"),
+        message.contains("failed to find ansible-core")
+            && message.contains("give its Python with `--interpreter PATH`"),
         "{message}"
     );
     let own: &OsStr = module.as_ref();

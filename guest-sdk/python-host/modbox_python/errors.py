@@ -122,15 +122,15 @@ def renew(raised):
     return error(raised.errno, raised.filename, raised.filename2)
 
 
-def renewing(function):
-    """Returns a function that raises the errors of CPython's in the form of `error`, once the run has begun."""
+def renewing(function, renew_error=renew):
+    """Returns a function that raises the errors of CPython's in another form, that of `error`, once the run has begun."""
 
     @functools.wraps(function)
     def call(*arguments, **named):
         try:
             return function(*arguments, **named)
         except OSError as raised:
-            renewed = renew(raised)
+            renewed = renew_error(raised)
             if renewed is raised or not host.is_live():
                 raise
             raise renewed from None

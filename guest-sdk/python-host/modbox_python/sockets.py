@@ -1,6 +1,5 @@
 """Errors of sockets and of name lookup, as on Linux: results show their numbers and words."""
 
-import functools
 import socket
 
 from modbox_python import errors
@@ -9,7 +8,7 @@ from modbox_python import errors
 _METHODS = ("__init__", "connect", "bind", "listen", "accept", "send", "sendall", "sendto", "recv", "recv_into", "recvfrom",
             "recvfrom_into", "shutdown", "getpeername", "getsockname", "getsockopt", "setsockopt")
 
-# The other functions that look up names than `getaddrinfo`.
+# The functions that look up names, but for `getaddrinfo`.
 _LOOKUPS = ("gethostbyaddr", "gethostbyname", "gethostbyname_ex", "getnameinfo")
 
 # glibc's words for the failures of a lookup.
@@ -29,21 +28,10 @@ def lookup_error(error):
     return error
 
 
-def _looking_up(function):
-    @functools.wraps(function)
-    def call(*arguments, **named):
-        try:
-            return function(*arguments, **named)
-        except OSError as error:
-            raise lookup_error(error) from None
-
-    return call
-
-
 def install():
     """Replaces the methods, and the functions that look up names."""
     for name in _LOOKUPS:
         if hasattr(socket, name):
-            setattr(socket, name, _looking_up(getattr(socket, name)))
+            setattr(socket, name, errors.renewing(getattr(socket, name), lookup_error))
     for name in _METHODS:
         setattr(socket.socket, name, errors.renewing(getattr(socket.socket, name)))

@@ -77,13 +77,10 @@ def _get_terminal_size(descriptor=1):
 
 def _getaddrinfo(host, port, *arguments, **named):
     # A port may be a subclass of `int`: Ansible's arguments are.
-    try:
-        return _system_getaddrinfo(host, int(port) if isinstance(port, int) else port, *arguments, **named)
-    except OSError as error:
-        raise sockets.lookup_error(error) from None
+    return _system_getaddrinfo(host, int(port) if isinstance(port, int) else port, *arguments, **named)
 
 
-_system_chdir, _system_getaddrinfo = os.chdir, socket.getaddrinfo
+_system_chdir, _system_getaddrinfo = os.chdir, errors.renewing(socket.getaddrinfo, sockets.lookup_error)
 
 
 def switch(original, replacement, name):

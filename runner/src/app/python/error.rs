@@ -28,8 +28,8 @@ pub enum PythonError {
     },
     /// No ansible-core was found.
     #[error(
-        "there is no ansible-core, whose module_utils Python modules are made with: looked for in {}; install it, name its \
-         Python with `--interpreter PATH`, or its folder with `--module-utils PATH/ansible/module_utils`",
+        "failed to find ansible-core, whose `module_utils` Python modules import; searched {}; install it, or give its Python \
+         with `--interpreter PATH`, or its folder with `--module-utils PATH/ansible/module_utils`",
         folders(.0)
     )]
     NoCore(Vec<PathBuf>),

@@ -70,7 +70,9 @@ fn sandbox_python(interpreters: &Interpreters) -> Check {
     const NAME: &str = "Python in the sandbox";
     let last = match interpreters.list() {
         Ok(listed) => listed.into_iter().next(),
-        Err(error) => return Check::note(NAME, error_chain(&error), "runs are native meanwhile"),
+        Err(error) => {
+            return Check::note(NAME, error_chain(&error), "until that is mended, Python modules run natively");
+        }
     };
     let Some(interpreter) = last else {
         let remedy = "Python modules run natively: `modbox python install` builds an interpreter, and they run there";
