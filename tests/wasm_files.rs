@@ -130,7 +130,7 @@ fn etc_passwd_is_read_only_when_it_is_granted() {
     let dir = TestDir::new();
     let args = json!({"op": "read_a_byte", "path": "/etc/passwd", "expect": "ok"});
     attempt(&dir, &args, &["--allow-read", "/etc"]).exits_with(0);
-    let ran = attempt(&dir, &json!({"op": "read", "path": "/etc/passwd", "expect": "NotFound"}), &[]).exits_with(0);
+    let ran = attempt(&dir, &json!({"op": "read", "path": "/etc/passwd", "expect": "PermissionDenied"}), &[]).exits_with(0);
     assert!(!ran.stdout_text().contains("root:"));
 }
 
@@ -243,7 +243,7 @@ fn a_grant_can_be_seen_elsewhere() {
         attempt(&dir, &json!({"op": "read", "path": path, "expect": expect}), &["--allow-read", &mapped]).exits_with(0)
     };
     assert_eq!(read("/srv/app/file", "ok").json()["content"], "host");
-    read(&format!("{data}/file"), "NotFound");
+    read(&format!("{data}/file"), "PermissionDenied");
 }
 
 #[test]

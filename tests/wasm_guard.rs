@@ -80,9 +80,9 @@ fn a_granted_file_is_there_and_its_neighbours_are_not() {
         "[motd]",
         "dir 0",
         "dir 0",
-        "NotFound",
-        "NotFound",
-        "NotFound",
+        "PermissionDenied",
+        "PermissionDenied",
+        "PermissionDenied",
         "old",
         "[etc/]",
         "NotADirectory",
@@ -310,7 +310,7 @@ fn a_file_can_be_seen_elsewhere() {
         ["write", "/srv/deep/tmp", "new"],
         ["rename", "/srv/deep/tmp", "/srv/deep/greeting"],
     ]);
-    let expect = ["old", "[deep/]", "[greeting]", "NotFound", "ok", "ok"];
+    let expect = ["old", "[deep/]", "[greeting]", "PermissionDenied", "ok", "ok"];
     assert_eq!(drive(&dir, &[("--allow-write", &grant)], &ops), expect);
     assert_eq!(fs::read(&motd).unwrap(), b"new");
 }

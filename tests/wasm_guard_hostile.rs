@@ -95,7 +95,7 @@ fn a_granted_file_that_is_swapped_for_a_link_leads_nowhere_else() {
         assert!(seen.iter().all(|seen| !seen.contains("canary")), "{seen:?}");
         // The guest's own bytes, once they have replaced the file.
         read |= seen[1].contains("old") || seen[1].contains("new");
-        refused |= seen[1].contains("FilesystemLoop");
+        refused |= seen[1].contains("PermissionDenied");
         if read && refused {
             break;
         }
@@ -111,7 +111,7 @@ fn a_granted_file_that_is_swapped_for_a_link_leads_nowhere_else() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_granted_file_is_not_followed() {
+fn a_link_in_the_place_of_a_granted_file_leads_nowhere_else() {
     let dir = TestDir::new();
     let canary = dir.write("outside/file", "canary");
     let motd = dir.mkdir("etc").join("motd");
@@ -141,8 +141,10 @@ fn a_link_in_the_place_of_a_granted_file_is_not_followed() {
         });
         drive(&dir, &[("--allow-write", &motd), ("--allow-write", &granted)], &ops)
     });
-    let swapped = "FilesystemLoop";
-    let expect = ["ok", "ok", swapped, swapped, swapped, swapped, "link 0", swapped, swapped, "ok", swapped, "ok"];
+    // The link is followed, and nothing grants its target. The grant is for the name, so the link can be replaced.
+    let denied = "PermissionDenied";
+    let target = canary.to_str().unwrap();
+    let expect = ["ok", "ok", denied, denied, denied, denied, "link 0", denied, target, "ok", "ok", "ok"];
     assert_eq!(seen, expect);
     assert_eq!(fs::read(&canary).unwrap(), b"canary");
 }
@@ -256,7 +258,7 @@ fn odd_paths_reach_nothing_and_crash_nothing() {
 }
 
 #[test]
-fn a_name_that_is_not_utf_8_hides_itself_alone() {
+fn a_name_that_is_not_utf_8_is_listed_and_used_as_any_other() {
     let dir = TestDir::new();
     let granted = dir.mkdir("granted");
     for name in [b"before".as_slice(), b"\xff", b"a\xc3", b"z"] {
@@ -264,13 +266,27 @@ fn a_name_that_is_not_utf_8_hides_itself_alone() {
     }
     let inner = granted.join(OsStr::from_bytes(b"inner\xfe"));
     fs::create_dir(&inner).unwrap();
-    dir.mkdir("plain");
-    let ops = json!([["list", granted], ["read", granted.join("z")], ["list", dir.join("plain")]]);
-    let grants = [("--allow-read", granted.as_path()), ("--allow-read", &dir.join("plain"))];
-    let report = run_report(&dir, &grants, &ops);
-    assert_eq!(seen(&report["result"]), ["[before z]", "ok", "[]"], "{report:#}");
-    let note = format!("`{}` has names that are not UTF-8, which the module cannot see", granted.display());
-    assert_eq!(report["notes"], json!([note]), "{report:#}");
+    let ops = json!([
+        ["list", granted],
+        ["unlink", granted.join("a\u{10f7c3}")],
+        ["rename", granted.join("\u{10f7ff}"), granted.join("inner\u{10f7fe}/\u{10f7fd}")],
+        // Another spelling of `é`, which has one that is UTF-8.
+        ["write", granted.join("\u{10f7c3}\u{10f7a9}"), ""],
+        ["list", granted],
+        ["list", granted.join("inner\u{10f7fe}")],
+    ]);
+    let report = run_report(&dir, &[("--allow-write", granted.as_path())], &ops);
+    let expect = [
+        "[a\u{10f7c3} before inner\u{10f7fe}/ z \u{10f7ff}]",
+        "ok",
+        "ok",
+        "ok",
+        "[before inner\u{10f7fe}/ z é]",
+        "[\u{10f7fd}]",
+    ];
+    assert_eq!(seen(&report["result"]), expect, "{report:#}");
+    assert!(inner.join(OsStr::from_bytes(b"\xfd")).exists());
+    assert!(granted.join("é").exists());
 }
 
 fn names_of(dir: &Path) -> usize {

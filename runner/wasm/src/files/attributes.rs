@@ -6,6 +6,7 @@
 //! owners of files that are not open. So a file that this process can neither read nor write keeps its mode and owner,
 //! and so does a link. Only files and directories are opened, so that no call waits for a FIFO or touches a device.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,16 +18,19 @@ use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode, PathFlags};
-use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::bindings::modbox::host::files::{self, Attributes};
+use crate::files::errno::failed;
 use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::listing::descriptor_type;
 use crate::files::names::{HostName, code};
-use crate::files::open::{Refusal, open_beneath};
-use crate::files::resolve::{Act, MountPath, Target};
+use crate::files::open::Refusal;
+use crate::files::paths::is_link;
+use crate::files::resolve::{Act, Target};
 use crate::files::tree::join;
+use crate::files::walk::Follow;
 
 /// The permission bits that a guest can set. Set-user-id and set-group-id would run a guest's bytes as another user,
 /// and the sticky bit would keep other users from their own files.
@@ -118,48 +122,71 @@ pub(super) fn downcast<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, Err
 impl GuardView<'_> {
     fn attributes(&mut self, fd: &Fd, flags: PathFlags, path: String) -> FsResult<Attributes> {
         let act = Act::read(Operation::Stat);
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                let mut open = OFlags::PATH | OFlags::CLOEXEC;
-                open.set(OFlags::NOFOLLOW, !flags.contains(PathFlags::SYMLINK_FOLLOW));
-                let dir = self.host_dir(real.dir)?;
-                let file = open_beneath(dir, &real.path, open, Mode::empty());
-                let file = file.map_err(|refused| self.kept_in(&real, act, refused))?;
-                let stat = rustix::fs::fstat(&file).map_err(std::io::Error::from)?;
-                let target = link_target(file.as_fd(), c"", &stat)?;
-                Ok(attributes(&stat, target))
+        let follow = Follow::links(flags.contains(PathFlags::SYMLINK_FOLLOW));
+        self.on_path(fd, path, (act, follow), |view, target| view.attributes_of(target, follow, act))
+    }
+
+    /// Returns the attributes of a target. `None` if it is a link that has to be followed.
+    fn attributes_of(&mut self, target: Target, follow: Follow, act: Act) -> FsResult<Option<Attributes>> {
+        let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
+        let found = match target {
+            Target::Entry(entry) => {
+                let stat = self.stat_entry(&entry)?;
+                if is_followed(&stat) {
+                    return Ok(None);
+                }
+                attributes(&stat, link_target(self.entry_dir(&entry)?, &entry.plain_name(), &stat)?)
             }
-            Target::Virtual(_) => Ok(virtual_attributes(DescriptorType::Directory, 0)),
+            Target::Folder(folder) => attributes(&rustix::fs::fstat(&*folder.dir).map_err(failed)?, None),
+            Target::Virtual(_) => virtual_attributes(DescriptorType::Directory, 0),
             Target::Memory(index) => {
-                Ok(virtual_attributes(DescriptorType::RegularFile, self.guard.grants.memory[index].len() as u64))
+                virtual_attributes(DescriptorType::RegularFile, self.guard.grants.memory[index].len() as u64)
             }
             Target::Name { index, dir } => {
-                let stat = self.stat_of_name(index, dir, flags, act)?;
+                let stat = self.stat_of_name(index, dir)?;
+                if is_followed(&stat) {
+                    return Ok(None);
+                }
                 let host = self.host_name(index);
-                let target = link_target(host.parent.as_fd(), host.name.as_os_str(), &stat)?;
-                Ok(attributes(&stat, target))
+                attributes(&stat, link_target(host.parent.as_fd(), &host.name, &stat)?)
             }
             Target::Temporary(file) => {
                 let stat = HostName::from(&file).stat()?;
-                Ok(Attributes { mode: file.mode().bits(), ..attributes(&stat, None) })
+                Attributes { mode: file.mode().bits(), ..attributes(&stat, None) }
             }
-            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
-        }
+            Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
+        };
+        Ok(Some(found))
     }
 
     fn change(&mut self, fd: &Fd, flags: PathFlags, path: String, act: Act, change: Change) -> FsResult<()> {
-        let follow = flags.contains(PathFlags::SYMLINK_FOLLOW);
+        let follow = Follow::links(flags.contains(PathFlags::SYMLINK_FOLLOW));
+        self.on_path(fd, path, (act, follow), |view, target| view.change_target(target, follow, act, change))
+    }
+
+    /// Changes a target. `None` if it is a link that has to be followed.
+    fn change_target(&mut self, target: Target, follow: Follow, act: Act, change: Change) -> FsResult<Option<()>> {
+        let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
         let mut owned = None;
-        let (file, guest) = match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                self.may_change(&real, act)?;
-                let dir = self.host_dir(real.dir)?;
-                let opened = open_to_change(follow, |flags| open_beneath(dir, &real.path, flags, Mode::empty()));
-                (opened.map_err(|refused| self.kept_in(&real, act, refused))?, join(&real.base, &real.path))
+        let (file, guest) = match target {
+            Target::Entry(entry) => {
+                self.may_change(entry.mount, || entry.guest(), act)?;
+                if is_followed(&self.stat_entry(&entry)?) {
+                    return Ok(None);
+                }
+                let opened = open_to_change(self.entry_dir(&entry)?, &entry.plain_name());
+                (opened.map_err(|refusal| self.refused(refusal, || entry.guest(), act))?, entry.guest())
+            }
+            Target::Folder(folder) => {
+                self.may_change(folder.mount, || folder.path.clone(), act)?;
+                let opened = open_to_change(folder.dir.as_fd(), ".".as_ref());
+                (opened.map_err(code)?, folder.path)
             }
             Target::Name { index, dir } => {
                 self.writable(index, act)?;
-                self.stat_of_name(index, dir, flags, act)?;
+                if is_followed(&self.stat_of_name(index, dir)?) {
+                    return Ok(None);
+                }
                 let node = self.guard.grants.names[index].node;
                 (open_name(&self.host_name(index))?, self.guard.path_of(node).to_string())
             }
@@ -167,7 +194,7 @@ impl GuardView<'_> {
                 if let Change::Mode(mode) = change {
                     // Applied when the temporary is renamed; until then only this user can read it.
                     self.guard.temporaries.set_mode(&file, mode);
-                    return Ok(());
+                    return Ok(Some(()));
                 }
                 owned = Some(file.clone());
                 (open_name(&HostName::from(&file))?, join(&self.guard.path_of(file.dir), &file.name))
@@ -183,11 +210,11 @@ impl GuardView<'_> {
                 rustix::fs::fchown(&file, uid.map(Uid::from_raw), gid.map(Gid::from_raw))
             }
         };
-        changed.map_err(std::io::Error::from)?;
+        changed.map_err(failed)?;
         if let Some(file) = owned {
             self.guard.temporaries.set_owned(&file);
         }
-        Ok(())
+        Ok(Some(()))
     }
 
     /// Refuses an owner that is not granted.
@@ -203,28 +230,20 @@ impl GuardView<'_> {
         self.guard.ledger.deny_as(Capability::Own, guest, act.name, || format!("--allow-own {}{group}", id(uid)));
         Err(ErrorCode::NotPermitted.into())
     }
-
-    /// Converts a refusal beneath a mount to the guest's error. Records a path that leads out, and a special file.
-    pub(super) fn kept_in(&self, real: &MountPath, act: Act, refused: Refusal) -> FsError {
-        match refused {
-            Refusal::Escape => self.guard.deny_real(real, act),
-            Refusal::Special => self.guard.deny_special(&join(&real.base, &real.path), act),
-            _ => {}
-        }
-        code(refused)
-    }
 }
 
-/// Opens a file or directory in order to change it: for reading, or for writing if reading is not permitted.
-fn open_to_change(follow: bool, open: impl Fn(OFlags) -> Result<OwnedFd, Refusal>) -> Result<OwnedFd, Refusal> {
-    let mut flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    flags.set(OFlags::NOFOLLOW, !follow);
+/// Opens a file or directory in order to change it: for reading, or for writing if reading is not permitted. A link is
+/// refused.
+fn open_to_change(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Refusal> {
+    let open = |flags: OFlags| -> Result<OwnedFd, Refusal> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(rustix::fs::openat(dir, name, flags, Mode::empty())?)
+    };
     // Check the type first: opening a device can be enough to trigger it.
-    let mut look = OFlags::PATH | OFlags::CLOEXEC;
-    look.set(OFlags::NOFOLLOW, !follow);
-    check_kind(open(look)?.as_fd())?;
+    check_kind(open(OFlags::PATH)?.as_fd())?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match open(flags | OFlags::RDONLY) {
-        Err(Refusal::Code(ErrorCode::Access)) => open(flags | OFlags::WRONLY)?,
+        Err(Refusal::Errno(Errno::ACCESS)) => open(flags | OFlags::WRONLY)?,
         other => other?,
     };
     // Check again: another file may have replaced it.
@@ -242,16 +261,14 @@ fn check_kind(file: BorrowedFd<'_>) -> Result<(), Refusal> {
 
 /// Opens a name in its directory; refuses a link in its place.
 fn open_name(host: &HostName) -> FsResult<OwnedFd> {
-    let open = |flags: OFlags| Ok(rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty())?);
-    open_to_change(false, open).map_err(code)
+    open_to_change(host.parent.as_fd(), &host.name).map_err(code)
 }
 
-fn link_target(dir: BorrowedFd<'_>, name: impl rustix::path::Arg, stat: &Stat) -> FsResult<Option<Vec<u8>>> {
-    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+fn link_target(dir: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> FsResult<Option<Vec<u8>>> {
+    if !is_link(stat) {
         return Ok(None);
     }
-    let target = rustix::fs::readlinkat(dir, name, Vec::new()).map_err(std::io::Error::from)?;
-    Ok(Some(target.into_bytes()))
+    Ok(Some(rustix::fs::readlinkat(dir, name, Vec::new()).map_err(failed)?.into_bytes()))
 }
 
 /// Returns the attributes of a host file.

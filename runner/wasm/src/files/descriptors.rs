@@ -6,12 +6,13 @@ use std::sync::Arc;
 use modbox_vocabulary::Operation;
 use rustix::fs::FileType;
 use wasmtime::component::Resource;
-use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::filesystem::{Descriptor, OpenMode};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode, MetadataHashValue,
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 
+use crate::files::errno::failed;
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::listing::{Listing, TreeEntries, descriptor_type};
 use crate::files::open::stat_name;
@@ -21,7 +22,7 @@ use crate::files::records::{Record, stand_in};
 use crate::files::resolve::Act;
 use crate::files::stat;
 use crate::files::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
-use crate::files::tree::{Kind, NodeId, join};
+use crate::files::tree::{Kind, NodeId};
 
 type Fd = Resource<Descriptor>;
 
@@ -31,6 +32,12 @@ pub(super) enum Handle {
     Real(Fd),
     Virtual(NodeId),
     Memory(usize),
+}
+
+/// A file that a descriptor may read.
+enum FileToRead<'g> {
+    Host(&'g Arc<OpenFile>),
+    Memory(&'g Arc<[u8]>),
 }
 
 impl GuardView<'_> {
@@ -69,16 +76,29 @@ impl GuardView<'_> {
         Ok(given)
     }
 
-    /// Returns a file that may be written to, or records a denial.
+    /// Returns a file that may be written to. A descriptor without the right is bad for that; where the grant lacks the
+    /// right, too, it is a denial.
     pub(super) fn file_to_write(&self, fd: &Fd, act: Act) -> FsResult<Arc<OpenFile>> {
         match self.guard.records.get(fd)? {
-            Record::File { open, writable: true, .. } => Ok(Arc::clone(open)),
-            Record::File { base, path, .. } => {
-                self.guard.deny(act, &join(base, path));
+            Record::File { open, granted: true, mode, .. } if mode.contains(OpenMode::WRITE) => Ok(Arc::clone(open)),
+            Record::File { granted: false, path, .. } => {
+                self.guard.deny(act, path);
                 Err(ErrorCode::NotPermitted.into())
             }
             Record::Memory(_) => Err(ErrorCode::NotPermitted.into()),
-            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => Err(ErrorCode::BadDescriptor.into()),
+            Record::File { .. } | Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => {
+                Err(ErrorCode::BadDescriptor.into())
+            }
+        }
+    }
+
+    /// Returns a file that may be read.
+    fn file_to_read(&self, fd: &Fd) -> FsResult<FileToRead<'_>> {
+        match self.guard.records.get(fd)? {
+            Record::File { open, mode, .. } if mode.contains(OpenMode::READ) => Ok(FileToRead::Host(open)),
+            Record::Memory(index) => Ok(FileToRead::Memory(&self.guard.grants.memory[*index])),
+            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => Err(ErrorCode::IsDirectory.into()),
+            Record::File { .. } => Err(ErrorCode::BadDescriptor.into()),
         }
     }
 
@@ -86,8 +106,8 @@ impl GuardView<'_> {
     pub(super) fn may_set_times(&self, fd: &Fd) -> FsResult<()> {
         let act = Act::write(Operation::SetTimes);
         let (mount, path) = match self.guard.records.get(fd)? {
-            Record::File { writable: true, .. } => return Ok(()),
-            Record::File { base, path, .. } => (None, join(base, path).into()),
+            Record::File { granted: true, .. } => return Ok(()),
+            Record::File { path, .. } => (None, Arc::clone(path)),
             Record::Root(mount) => (Some(*mount), self.guard.path_of(self.guard.grants.mounts[*mount].node)),
             Record::Dir { mount, path } => (Some(*mount), Arc::clone(path)),
             Record::Virtual(node) => return Err(self.deny_node(*node, act)),
@@ -102,24 +122,21 @@ impl GuardView<'_> {
 
     pub(super) fn read_at(&self, fd: &Fd, length: u64, offset: u64) -> FsResult<(Vec<u8>, bool)> {
         let length = usize::try_from(length).unwrap_or(usize::MAX).min(CHUNK);
-        let bytes = match self.guard.records.get(fd)? {
-            Record::File { open, .. } => open.read(length, offset)?,
-            Record::Memory(index) => {
-                let all = &self.guard.grants.memory[*index];
+        let bytes = match self.file_to_read(fd)? {
+            FileToRead::Host(open) => open.read(length, offset)?,
+            FileToRead::Memory(all) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(all.len());
                 all[start..all.len().min(start + length)].to_vec()
             }
-            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => return Err(ErrorCode::BadDescriptor.into()),
         };
         let ended = bytes.is_empty();
         Ok((bytes, ended))
     }
 
     pub(super) fn reader(&mut self, fd: &Fd, offset: u64) -> FsResult<Resource<DynInputStream>> {
-        let reader: DynInputStream = match self.guard.records.get(fd)? {
-            Record::File { open, .. } => Box::new(FileReader::new(Arc::clone(open), offset)),
-            Record::Memory(index) => Box::new(MemoryReader::new(Arc::clone(&self.guard.grants.memory[*index]), offset)),
-            Record::Virtual(_) | Record::Root(_) | Record::Dir { .. } => return Err(ErrorCode::IsDirectory.into()),
+        let reader: DynInputStream = match self.file_to_read(fd)? {
+            FileToRead::Host(open) => Box::new(FileReader::new(Arc::clone(open), offset)),
+            FileToRead::Memory(bytes) => Box::new(MemoryReader::new(Arc::clone(bytes), offset)),
         };
         Ok(self.table.push(reader)?)
     }
@@ -139,12 +156,12 @@ impl GuardView<'_> {
             Record::Virtual(node) => (Some(*node), None),
             Record::Root(mount) => {
                 let node = self.guard.grants.mounts[*mount].node;
-                (Some(node), Some((*mount, None, self.guard.path_of(node))))
+                (Some(node), Some((*mount, None)))
             }
             Record::Dir { mount, path } => {
                 let nested = self.guard.grants.mounts[*mount].nested;
                 let node = nested.then(|| self.guard.grants.tree.find(path)).flatten();
-                (node, Some((*mount, Some(fd.rep()), Arc::clone(path))))
+                (node, Some((*mount, Some(fd.rep()))))
             }
             Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
         };
@@ -152,13 +169,13 @@ impl GuardView<'_> {
         let permit = self.permit()?;
         let listing = match mount {
             None => Listing::of_tree(tree, permit),
-            Some((mount, dir, path)) => {
+            Some((mount, dir)) => {
                 let dir = match dir {
                     Some(dir) => dir,
                     None => self.mount_dir(mount)?,
                 };
                 let dir = self.host_dir(dir)?;
-                Listing::of_host(dir, path, tree, permit).map_err(std::io::Error::from)?
+                Listing::of_host(dir, tree, permit).map_err(failed)?
             }
         };
         let listing = self.table.push(listing)?;

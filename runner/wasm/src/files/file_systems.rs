@@ -1,10 +1,11 @@
 //! `modbox:host/file-systems`: how much space there is where a granted file lies. It tells what `df` tells every user of the
 //! machine, of file systems with granted files alone.
 
-use std::os::fd::AsFd;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use modbox_vocabulary::Operation;
-use rustix::fs::{Mode, OFlags, StatVfs};
+use rustix::fs::{Mode, OFlags, Stat, StatVfs};
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::FsResult;
@@ -12,9 +13,11 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 
 use crate::bindings::file_systems_guest::modbox::host::file_systems::{self, FileSystem};
 use crate::files::attributes::downcast;
+use crate::files::errno::failed;
 use crate::files::guard::{Files, GuardView, HasGuard};
-use crate::files::open::open_beneath;
+use crate::files::paths::is_link;
 use crate::files::resolve::{Act, Target};
+use crate::files::walk::Follow;
 
 /// Links the interface.
 pub(crate) fn add_file_systems<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
@@ -35,26 +38,39 @@ impl file_systems::Host for GuardView<'_> {
 impl GuardView<'_> {
     fn file_system(&mut self, fd: &Resource<Descriptor>, flags: PathFlags, path: String) -> FsResult<FileSystem> {
         let act = Act::read(Operation::Stat);
-        let found = match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                let mut open = OFlags::PATH | OFlags::CLOEXEC;
-                open.set(OFlags::NOFOLLOW, !flags.contains(PathFlags::SYMLINK_FOLLOW));
-                let file = open_beneath(self.host_dir(real.dir)?, &real.path, open, Mode::empty());
-                file_system(file.map_err(|refused| self.kept_in(&real, act, refused))?)?
+        let follow = Follow::links(flags.contains(PathFlags::SYMLINK_FOLLOW));
+        self.on_path(fd, path, (act, follow), |view, target| view.file_system_of(target, follow, act))
+    }
+
+    /// Returns the file system of a target. `None` if it is a link that has to be followed.
+    fn file_system_of(&mut self, target: Target, follow: Follow, act: Act) -> FsResult<Option<FileSystem>> {
+        let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
+        let found = match target {
+            Target::Entry(entry) => {
+                if is_followed(&self.stat_entry(&entry)?) {
+                    return Ok(None);
+                }
+                file_system(open_name(self.entry_dir(&entry)?, &entry.plain_name())?)
             }
+            Target::Folder(folder) => file_system(&*folder.dir),
             Target::Name { index, dir } => {
-                self.stat_of_name(index, dir, flags, act)?;
+                if is_followed(&self.stat_of_name(index, dir)?) {
+                    return Ok(None);
+                }
                 let host = self.host_name(index);
-                let open = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let file = rustix::fs::openat(&*host.parent, host.name.as_os_str(), open, Mode::empty());
-                file_system(file.map_err(std::io::Error::from)?)?
+                file_system(open_name(host.parent.as_fd(), &host.name)?)
             }
-            Target::Temporary(file) => file_system(&*file.parent)?,
+            Target::Temporary(file) => file_system(&*file.parent),
             Target::Virtual(_) | Target::Memory(_) => return Err(ErrorCode::Unsupported.into()),
             Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
         };
-        Ok(found)
+        found.map(Some)
     }
+}
+
+fn open_name(dir: BorrowedFd<'_>, name: &OsStr) -> FsResult<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(failed)
 }
 
 fn file_system(file: impl AsFd) -> FsResult<FileSystem> {
@@ -71,7 +87,7 @@ fn file_system(file: impl AsFd) -> FsResult<FileSystem> {
         f_flag,
         f_namemax,
         ..
-    } = rustix::fs::fstatvfs(file).map_err(std::io::Error::from)?;
+    } = rustix::fs::fstatvfs(file).map_err(failed)?;
     Ok(FileSystem {
         block_size: f_bsize,
         fragment_size: f_frsize,

@@ -171,7 +171,7 @@ impl types::HostDescriptor for GuardView<'_> {
     }
 
     fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
-        self.make_link(&fd, target, path)
+        self.make_link(&fd, &target, path)
     }
 
     fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {

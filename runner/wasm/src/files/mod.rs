@@ -7,6 +7,8 @@
 //!   `names`);
 //! - arguments served from memory, and a `/tmp` for each run;
 //! - quotas of bytes, files and descriptors, and a record of every denial (`ledger`);
+//! - links that lead from one grant to another, or back into the same one (`walk`);
+//! - names that are not UTF-8 (`encoding`);
 //! - modes and owners, which WASI does not have (`attributes`);
 //! - file calls that cannot block: only regular files and directories are opened (`open`), and streams work on the
 //!   guest's own thread (`streams`, `listing`).
@@ -16,22 +18,25 @@
 //!
 //! # Rules
 //!
-//! 1. The innermost grant around a path decides; paths are compared lexically. A read-only grant inside a writable one
-//!    is refused before the run.
-//! 2. The kernel resolves paths beneath a granted directory. A path that leads out of it is not permitted, whatever
-//!    else is granted.
-//! 3. A granted name that is a symbolic link is never followed: links were resolved when the name was granted.
+//! 1. The innermost grant around a path decides. Paths are compared after links and `..` are resolved in the guest's own
+//!    file system. A read-only grant inside a writable one is refused before the run.
+//! 2. The kernel resolves paths without links beneath a granted directory; the guard walks the others. Neither leads out
+//!    of what is granted: there, a look fails with `access` and a change with `not-permitted`.
+//! 3. A link is followed to whatever is granted. A granted name that is a link grants that link, not its target.
 //! 4. A file that is created beside a writable granted name is a temporary. On the host it has a reserved name. It is
 //!    removed at the end of the run unless it was renamed to a granted name.
 //! 5. A granted name can be renamed from or linked to only a temporary or another granted name.
-//! 6. A symbolic link may have an absolute target only where a grant covers that path and the guest's path equals the
-//!    host's. No guest follows such a link; other programs do.
+//! 6. A guest can make an absolute link only where a grant covers its target and the guest's path equals the host's:
+//!    other programs follow it by their own rights.
 //!
 //! What the guard does not do: it does not see what other processes do in a granted directory. It only refuses the
 //! files that it may not open, such as a FIFO or a link that leads out.
 
 mod attributes;
 mod descriptors;
+mod encoding;
+mod entries;
+mod errno;
 mod file_systems;
 mod grants;
 mod guard;
@@ -52,6 +57,7 @@ mod times;
 mod tree;
 mod two_paths;
 mod unused_mounts;
+mod walk;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::p2::bindings::filesystem::preopens;

@@ -10,16 +10,19 @@ use modbox_vocabulary::Operation;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
-use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
+use crate::files::errno::failed;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::Share;
 use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_name};
+use crate::files::paths::{is_directory, is_link};
 use crate::files::resolve::{Act, MissingName};
 use crate::files::temporaries::Temporary;
-use crate::files::tree::Kind;
+use crate::files::tree::{Kind, join};
+use crate::files::walk::Follow;
 
 pub(super) const OPEN: Operation = Operation::OpenAt;
 
@@ -31,12 +34,12 @@ pub(super) struct HostName {
 
 impl HostName {
     pub(super) fn stat(&self) -> FsResult<Stat> {
-        Ok(stat_name(self.parent.as_fd(), &self.name).map_err(std::io::Error::from)?)
+        Ok(stat_name(self.parent.as_fd(), &self.name).map_err(failed)?)
     }
 
     pub(super) fn unlink(&self) -> FsResult<()> {
         let unlinked = rustix::fs::unlinkat(&*self.parent, self.name.as_os_str(), AtFlags::empty());
-        Ok(unlinked.map_err(std::io::Error::from)?)
+        Ok(unlinked.map_err(failed)?)
     }
 }
 
@@ -67,17 +70,22 @@ impl GuardView<'_> {
         self.guard.deny(act, &self.guard.path_of(self.guard.grants.names[index].node));
     }
 
+    /// Opens a granted name. `None` if it is a link that has to be followed.
     pub(super) fn open_name(
         &mut self,
         index: usize,
         dir: bool,
         request: &OpenRequest,
-    ) -> FsResult<Resource<Descriptor>> {
+    ) -> FsResult<Option<Resource<Descriptor>>> {
         let act = if request.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
+        let host = self.host_name(index);
+        let is_followed = request.follow() == Follow::Always && host.stat().is_ok_and(|stat| is_link(&stat));
+        if is_followed {
+            return Ok(None);
+        }
         if request.writes() {
             self.writable(index, act)?;
         }
-        let host = self.host_name(index);
         if dir {
             host.stat()?;
             return Err(ErrorCode::NotDirectory.into());
@@ -91,26 +99,20 @@ impl GuardView<'_> {
                 return Err(ErrorCode::NotPermitted.into());
             }
             Ok(opened) => opened,
-            Err(refused) => {
-                match refused {
-                    Refusal::Code(ErrorCode::Loop) => self.deny_name(index, act),
-                    Refusal::Special => self.guard.deny_special(&self.guard.path_of(node), act),
-                    _ => {}
-                }
-                return Err(code(refused));
-            }
+            Err(Refusal::Link) if request.follow() == Follow::Always => return Ok(None),
+            Err(refusal) => return Err(self.refused(refusal, || self.guard.path_of(node).to_string(), act)),
         };
         let writable = self.guard.grants.names[index].writable;
-        let base = self.guard.path_of(node);
-        self.insert_file(opened, request, writable, Share::All, (base, String::new()), permit)
+        let path = self.guard.path_of(node);
+        self.insert_file(opened, request, writable, Share::All, path, permit).map(Some)
     }
 
     pub(super) fn open_temporary(&mut self, file: &Temporary, request: &OpenRequest) -> FsResult<Resource<Descriptor>> {
         let permit = self.permit()?;
         let opened =
             request.name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger).map_err(code)?;
-        let base = self.guard.path_of(file.dir);
-        self.insert_file(opened, request, true, Share::All, (base, file.name.clone()), permit)
+        let path = join(&self.guard.path_of(file.dir), &file.name);
+        self.insert_file(opened, request, true, Share::All, path.into(), permit)
     }
 
     /// Creates a temporary beside a writable granted name.
@@ -132,20 +134,15 @@ impl GuardView<'_> {
         let flags = request.access();
         let made = self.guard.temporaries.make((beside.dir, &beside.name), place, flags);
         let (fd, _) = made.inspect_err(|_| self.guard.ledger.give_file())?;
-        let stat = rustix::fs::fstat(&fd).map_err(std::io::Error::from)?;
-        let base = self.guard.path_of(beside.dir);
-        self.insert_file(FileAndStat { fd, stat }, request, true, Share::All, (base, beside.name.clone()), permit)
+        let stat = rustix::fs::fstat(&fd).map_err(failed)?;
+        let path = join(&self.guard.path_of(beside.dir), &beside.name);
+        self.insert_file(FileAndStat { fd, stat }, request, true, Share::All, path.into(), permit)
     }
 
-    /// Returns the status of a granted name. A symbolic link there is newer than the grant, and is not followed.
-    pub(super) fn stat_of_name(&self, index: usize, dir: bool, follow: PathFlags, act: Act) -> FsResult<Stat> {
+    /// Returns the status of a granted name, which may be a link. `dir`: the path asks for a directory.
+    pub(super) fn stat_of_name(&self, index: usize, dir: bool) -> FsResult<Stat> {
         let stat = self.host_name(index).stat()?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::Symlink && (dir || follow.contains(PathFlags::SYMLINK_FOLLOW)) {
-            self.deny_name(index, act);
-            return Err(ErrorCode::Loop.into());
-        }
-        if dir && kind != FileType::Directory {
+        if dir && !is_directory(&stat) {
             return Err(ErrorCode::NotDirectory.into());
         }
         Ok(stat)
@@ -157,10 +154,10 @@ impl GuardView<'_> {
         self.guard.ledger.take_file()?;
         let host = self.host_name(index);
         let made = rustix::fs::mkdirat(&*host.parent, host.name.as_os_str(), Mode::from_raw_mode(0o777));
-        made.map_err(std::io::Error::from).inspect_err(|_| self.guard.ledger.give_file())?;
+        made.map_err(failed).inspect_err(|_| self.guard.ledger.give_file())?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty());
-        let dir = dir.map_err(std::io::Error::from)?;
+        let dir = dir.map_err(failed)?;
         let grants = &mut self.guard.grants;
         let (node, path) = (grants.names[index].node, grants.names[index].host.clone());
         grants.mounts.push(Mount { node, name: Some(index), ..Mount::new(dir, path, true, Share::All) });
@@ -173,7 +170,7 @@ impl GuardView<'_> {
         let Some(index) = self.guard.grants.mounts[mount].name else { return Err(ErrorCode::Busy.into()) };
         let host = self.host_name(index);
         let removed = rustix::fs::unlinkat(&*host.parent, host.name.as_os_str(), AtFlags::REMOVEDIR);
-        removed.map_err(std::io::Error::from)?;
+        removed.map_err(failed)?;
         let node = self.guard.grants.names[index].node;
         self.guard.grants.tree.change(node, Kind::Name(index));
         Ok(())
@@ -183,8 +180,9 @@ impl GuardView<'_> {
 /// Converts a refusal to WASI's error code.
 pub(super) fn code(refused: Refusal) -> FsError {
     match refused {
-        Refusal::Code(code) => code.into(),
-        Refusal::Escape | Refusal::Special | Refusal::Unavailable => ErrorCode::NotPermitted.into(),
+        Refusal::Errno(errno) => failed(errno),
+        Refusal::Link => ErrorCode::Loop.into(),
+        Refusal::Escape | Refusal::Special => ErrorCode::NotPermitted.into(),
         Refusal::QuotaExceeded => ErrorCode::InsufficientSpace.into(),
     }
 }

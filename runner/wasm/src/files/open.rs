@@ -1,7 +1,8 @@
-//! Opens a path beneath a directory: one `openat2`, so that the kernel resolves the path beneath it, and one `fstat`.
+//! Opens a path beneath a directory: one `openat2`, so that the kernel resolves the path beneath it, and one `fstat`. A
+//! path with a link on it is refused here, and walked (`walk`).
 //!
 //! wasmtime-wasi's own `open_at` would wait for the other end of a FIFO, and would open devices. This one opens only
-//! regular files and directories. Its flags and results are otherwise the same.
+//! regular files and directories. A descriptor has the rights that the guest asked for, and no others.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -11,18 +12,22 @@ use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::OpenMode;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
+use crate::files::encoding::to_host;
 use crate::files::ledger::Ledger;
+use crate::files::walk::Follow;
 
-/// How often to try again while a directory on the path is being renamed.
-const TRIES: u32 = 32;
+/// How often to try again while a directory or a link on the path is being moved.
+pub(super) const TRIES: u32 = 32;
 
 /// The arguments of `open-at`, as flags of the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenRequest {
     flags: OFlags,
+    follow: bool,
     pub(super) create: bool,
     pub(super) exclusive: bool,
     pub(super) directory: bool,
+    truncate: bool,
     pub(super) mode: OpenMode,
 }
 
@@ -36,14 +41,14 @@ pub(super) struct FileAndStat {
 /// Why a path could not be opened.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// An error that the kernel returned or that WASI requires.
-    Code(ErrorCode),
+    /// An error that the kernel returned.
+    Errno(Errno),
+    /// There is a link on the path.
+    Link,
     /// The path leads out of the directory.
     Escape,
     /// The file is a FIFO, a socket or a device.
     Special,
-    /// `openat2` is missing in this kernel or forbidden by a filter.
-    Unavailable,
     /// The quota of new files is used up.
     QuotaExceeded,
 }
@@ -52,9 +57,17 @@ impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::XDEV => Self::Escape,
+            Errno::LOOP => Self::Link,
             Errno::NXIO | Errno::NODEV => Self::Special,
-            errno => Self::Code(std::io::Error::from(errno).into()),
+            errno => Self::Errno(errno),
         }
+    }
+}
+
+impl Refusal {
+    /// Returns whether the path has to be walked name by name.
+    pub(super) fn needs_walk(&self) -> bool {
+        matches!(self, Self::Link | Self::Escape)
     }
 }
 
@@ -73,9 +86,9 @@ impl OpenRequest {
         if directory && (create || exclusive || truncate) {
             return Err(ErrorCode::Invalid);
         }
-        // A file that is not opened for writing is opened for reading: the host needs one of the two.
-        let write = create || truncate || flags.contains(DescriptorFlags::WRITE);
-        let read = flags.contains(DescriptorFlags::READ) || !flags.contains(DescriptorFlags::WRITE);
+        // A descriptor that asks for neither reads, as `O_RDONLY` does.
+        let write = flags.contains(DescriptorFlags::WRITE);
+        let read = flags.contains(DescriptorFlags::READ) || !write;
         let mut mode = OpenMode::empty();
         mode.set(OpenMode::READ, read);
         mode.set(OpenMode::WRITE, write);
@@ -86,15 +99,21 @@ impl OpenRequest {
         };
         // Non-blocking, so that opening a FIFO returns at once; it is then refused.
         oflags |= OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        oflags.set(OFlags::NOFOLLOW, !follow.contains(PathFlags::SYMLINK_FOLLOW));
+        let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
+        oflags.set(OFlags::NOFOLLOW, !follow);
         oflags.set(OFlags::TRUNC, truncate);
         // Without `create`, `exclusive` has no meaning.
-        Ok(Self { flags: oflags, create, exclusive: exclusive && create, directory, mode })
+        Ok(Self { flags: oflags, follow, create, exclusive: exclusive && create, directory, truncate, mode })
+    }
+
+    /// Returns what a link at the end of the path means.
+    pub(super) fn follow(&self) -> Follow {
+        Follow::links(self.follow && !self.exclusive)
     }
 
     /// Returns whether the call changes a file or opens it for writing.
     pub(super) fn writes(&self) -> bool {
-        self.mode.contains(OpenMode::WRITE)
+        self.create || self.truncate || self.mode.contains(OpenMode::WRITE)
     }
 
     /// Returns the access mode: read, write or both.
@@ -102,26 +121,20 @@ impl OpenRequest {
         self.flags & OFlags::RWMODE
     }
 
-    /// Opens a path beneath a directory.
+    /// Opens a path beneath a directory. A link on the path is refused.
     pub(super) fn beneath(&self, dir: BorrowedFd<'_>, path: &str, ledger: &Ledger) -> Result<FileAndStat, Refusal> {
-        let open = |flags: OFlags| {
-            let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
-            open_beneath(dir, path, flags, mode)
-        };
+        let open = |flags: OFlags| open_beneath(dir, path, flags, new_mode(flags));
         self.regular(self.create_or_open(open, ledger)?)
     }
 
-    /// Opens a name in a directory; never follows a link.
+    /// Opens a name in a directory. A link is refused.
     pub(super) fn name(
         &self,
         dir: BorrowedFd<'_>,
         name: &std::ffi::OsStr,
         ledger: &Ledger,
     ) -> Result<FileAndStat, Refusal> {
-        let open = |flags: OFlags| {
-            let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
-            Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, mode)?)
-        };
+        let open = |flags: OFlags| Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, new_mode(flags))?);
         self.regular(self.create_or_open(open, ledger)?)
     }
 
@@ -139,45 +152,27 @@ impl OpenRequest {
         if ledger.take_file().is_err() {
             let there = if self.exclusive { self.flags.difference(OFlags::TRUNC) } else { self.flags };
             return match open(there) {
-                Ok(_) if self.exclusive => Err(Refusal::Code(ErrorCode::Exist)),
-                Err(Refusal::Code(ErrorCode::NoEntry)) => Err(Refusal::QuotaExceeded),
+                Ok(_) if self.exclusive => Err(Refusal::Errno(Errno::EXIST)),
+                Err(Refusal::Errno(Errno::NOENT)) => Err(Refusal::QuotaExceeded),
                 other => other,
             };
         }
         let made = open(new);
-        let there = matches!(made, Err(Refusal::Code(ErrorCode::Exist)));
-        if there && !self.exclusive {
-            ledger.give_file();
-            return match open(self.flags) {
-                // A dangling link: following it creates its target.
-                Err(Refusal::Code(ErrorCode::NoEntry)) => self.through_link(open, ledger),
-                other => other,
-            };
-        }
         if made.is_err() {
             ledger.give_file();
         }
-        made
-    }
-
-    fn through_link(
-        &self,
-        open: impl Fn(OFlags) -> Result<OwnedFd, Refusal>,
-        ledger: &Ledger,
-    ) -> Result<OwnedFd, Refusal> {
-        ledger.take_file().map_err(|_| Refusal::QuotaExceeded)?;
-        let made = open(self.flags | OFlags::CREATE);
-        if made.is_err() {
-            ledger.give_file();
+        match made {
+            // Still with `O_CREAT`: the kernel may refuse it for a file that another user has made.
+            Err(Refusal::Errno(Errno::EXIST)) if !self.exclusive => open(self.flags | OFlags::CREATE),
+            other => other,
         }
-        made
     }
 
     fn regular(&self, fd: OwnedFd) -> Result<FileAndStat, Refusal> {
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Ok(FileAndStat { fd, stat }),
-            _ if self.directory => Err(Refusal::Code(ErrorCode::NotDirectory)),
+            _ if self.directory => Err(Refusal::Errno(Errno::NOTDIR)),
             FileType::RegularFile => Ok(FileAndStat { fd, stat }),
             _ => Err(Refusal::Special),
         }
@@ -189,29 +184,32 @@ impl OpenRequest {
     }
 }
 
-/// Opens a path that must not lead out of a directory.
-pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Refusal> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..TRIES {
-        match rustix::fs::openat2(dir, path, flags, mode, resolve) {
-            Ok(fd) => return Ok(fd),
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            // Some seccomp filters return EPERM for a system call that they do not know.
-            Err(Errno::NOSYS | Errno::PERM) => return Err(Refusal::Unavailable),
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Err(Refusal::Unavailable)
+/// Returns the mode for a call of `open`: that of a new file if it makes one.
+fn new_mode(flags: OFlags) -> Mode {
+    if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() }
 }
 
-/// Returns the status of a path that must not lead out of a directory. A single name cannot lead out unless it is a
-/// link that is followed, so one `fstatat` is enough for it.
+/// Opens a path of a guest that must not lead out of a directory and must have no links on it. Without `O_NOFOLLOW` and
+/// `O_PATH`, the file itself must not be a link either.
+pub(super) fn open_beneath(dir: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Refusal> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let path = to_host(path);
+    for _ in 0..TRIES {
+        match rustix::fs::openat2(dir, &*path, flags, mode, resolve) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+    Err(Refusal::Errno(Errno::AGAIN))
+}
+
+/// Returns the status of a path of a guest that must not lead out of a directory and must have no links on it; a single
+/// name may be a link that is not followed.
 pub(super) fn stat_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool) -> Result<Stat, Refusal> {
     if !path.contains('/') && !matches!(path, "." | "..") {
-        let stat = rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW)?;
-        if !follow || FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-            return Ok(stat);
-        }
+        let stat = rustix::fs::statat(dir, &*to_host(path), AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        return if follow && is_link { Err(Refusal::Link) } else { Ok(stat) };
     }
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follow);
@@ -232,14 +230,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stat_follows_links_only_on_request_and_never_leads_out() {
+    fn stat_follows_no_link_and_never_leads_out() {
         let dir = tempfile::tempdir().unwrap();
         let inside = dir.path().join("inside");
         std::fs::create_dir(&inside).unwrap();
         std::fs::write(inside.join("file"), "1234").unwrap();
         std::fs::write(dir.path().join("secret"), "").unwrap();
-        let links =
-            [("link", "file"), ("out", "../secret"), ("absolute", "/"), ("gone", "nothing"), ("round", "round")];
+        let links = [("link", "file"), ("out", "../secret"), ("absolute", "/"), ("gone", "no"), ("round", "round")];
         for (link, target) in links {
             symlink(target, inside.join(link)).unwrap();
         }
@@ -251,20 +248,21 @@ mod tests {
         for follow in [false, true] {
             assert!(matches!(look("file", follow), Ok((FileType::RegularFile, 4))));
             assert!(matches!(look(".", follow), Ok((FileType::Directory, _))));
-            assert!(matches!(look("nothing", follow), Err(Refusal::Code(ErrorCode::NoEntry))));
-            assert!(matches!(look("file/", follow), Err(Refusal::Code(ErrorCode::NotDirectory))));
-            for path in ["..", "../secret", "./../secret", "/", "absolute/", "absolute/etc"] {
+            assert!(matches!(look("nothing", follow), Err(Refusal::Errno(Errno::NOENT))));
+            assert!(matches!(look("file/", follow), Err(Refusal::Errno(Errno::NOTDIR))));
+            for path in ["..", "../secret", "./../secret", "/"] {
                 assert!(matches!(look(path, follow), Err(Refusal::Escape)), "{path}");
+            }
+            for path in ["absolute/", "absolute/etc", "./absolute/."] {
+                assert!(matches!(look(path, follow), Err(Refusal::Link)), "{path}");
             }
         }
         for (link, _) in links {
-            assert!(matches!(look(link, false), Ok((FileType::Symlink, _))), "{link}");
+            for path in [link.to_owned(), format!("./{link}")] {
+                assert!(matches!(look(&path, false), Ok((FileType::Symlink, _))), "{path}");
+                assert!(matches!(look(&path, true), Err(Refusal::Link)), "{path}");
+            }
         }
-        assert!(matches!(look("link", true), Ok((FileType::RegularFile, 4))));
-        assert!(matches!(look("out", true), Err(Refusal::Escape)));
-        assert!(matches!(look("absolute", true), Err(Refusal::Escape)));
-        assert!(matches!(look("gone", true), Err(Refusal::Code(ErrorCode::NoEntry))));
-        assert!(matches!(look("round", true), Err(Refusal::Code(ErrorCode::Loop))));
     }
 
     #[test]

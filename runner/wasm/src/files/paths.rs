@@ -1,32 +1,41 @@
-//! Operations on one path.
+//! Opening and looking at one path.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use modbox_vocabulary::Operation;
-use rustix::fs::{FileType, Stat, Timestamps};
+use rustix::fs::{FileType, Stat};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor, MetadataHashValue, OpenFlags, PathFlags,
+    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, MetadataHashValue, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use crate::files::guard::{GuardView, finish_now};
+use crate::files::errno::failed;
+use crate::files::grants::Mount;
+use crate::files::guard::GuardView;
 use crate::files::ledger::{Permit, Share};
 use crate::files::names::{HostName, OPEN, code};
-use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_beneath};
+use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_beneath, stat_name};
 use crate::files::open_file::OpenFile;
 use crate::files::records::{Record, stand_in};
-use crate::files::resolve::{Act, MountPath, Target};
-use crate::files::tree::join;
-use crate::files::{stat, times};
+use crate::files::resolve::{Act, Entry, Located, MountPath, Target, check_path};
+use crate::files::stat;
+use crate::files::walk::{Folder, Follow};
 
 /// Distinguishes nodes from files in memory in an identity hash.
 pub(super) const NODE: u64 = 0;
 pub(super) const MEMORY: u64 = 1;
 
 type Fd = Resource<Descriptor>;
+
+/// What is known of a path after a look at it.
+enum Seen {
+    Host(Stat),
+    Virtual(usize),
+    Memory(usize),
+}
 
 impl GuardView<'_> {
     pub(super) fn open(
@@ -39,100 +48,88 @@ impl GuardView<'_> {
     ) -> FsResult<Fd> {
         let request = OpenRequest::read(follow, open, flags)?;
         let act = if request.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
-        match self.target(fd, path, act)? {
-            Target::Real(real) => match self.open_real(&real, &request)? {
-                Ok((opened, permit)) => self.insert_real(real, opened, &request, permit),
-                Err(Refusal::Unavailable) => self.open_stock(real, follow, open, flags),
-                Err(refused) => Err(self.kept_in(&real, act, refused)),
-            },
+        let path = check_path(path)?;
+        let located = self.locate(fd, &path, act)?;
+        if let Located::Mount(real) = &located
+            && let Some(opened) = self.open_real(real, &request, act)?
+        {
+            return Ok(opened);
+        }
+        let follow = request.follow();
+        self.on_target(fd, &path, (act, follow), located, |view, target| view.open_target(target, &request, act))
+    }
+
+    /// Opens a target. `None` if it is a link that has to be followed.
+    fn open_target(&mut self, target: Target, request: &OpenRequest, act: Act) -> FsResult<Option<Fd>> {
+        match target {
+            Target::Entry(entry) => self.open_entry(&entry, request, act),
+            Target::Folder(folder) => self.open_folder(&folder, request, act).map(Some),
             Target::Virtual(_) if request.exclusive => Err(ErrorCode::Exist.into()),
             Target::Virtual(_) if request.writes() => Err(ErrorCode::IsDirectory.into()),
-            Target::Virtual(node) => self.insert_own(Record::Virtual(node)),
+            Target::Virtual(node) => self.insert_own(Record::Virtual(node)).map(Some),
             Target::Memory(_) if request.writes() => Err(ErrorCode::NotPermitted.into()),
             Target::Memory(_) if request.directory => Err(ErrorCode::NotDirectory.into()),
-            Target::Memory(index) => self.insert_own(Record::Memory(index)),
-            Target::Name { index, dir } => self.open_name(index, dir, &request),
-            Target::Temporary(file) => self.open_temporary(&file, &request),
-            Target::Beside(beside) => self.open_beside(&beside, &request),
+            Target::Memory(index) => self.insert_own(Record::Memory(index)).map(Some),
+            Target::Name { index, dir } => self.open_name(index, dir, request),
+            Target::Temporary(file) => self.open_temporary(&file, request).map(Some),
+            Target::Beside(beside) => self.open_beside(&beside, request).map(Some),
         }
     }
 
-    /// Opens a file in a mount with `openat2`, then `fstat`.
-    fn open_real(&self, real: &MountPath, request: &OpenRequest) -> FsResult<Result<(FileAndStat, Permit), Refusal>> {
+    /// Opens a path in a mount with `openat2`, then `fstat`. `None` if it has to be walked.
+    fn open_real(&mut self, real: &MountPath, request: &OpenRequest, act: Act) -> FsResult<Option<Fd>> {
         if request.writes() {
-            self.may_change(real, Act::write(OPEN))?;
+            self.may_change(real.mount, || real.guest(), act)?;
         }
         let permit = self.permit()?;
-        let opened = request.beneath(self.host_dir(real.dir)?, &real.path, &self.guard.ledger);
-        Ok(opened.map(|opened| (opened, permit)))
+        match request.beneath(self.host_dir(real.dir)?, &real.path, &self.guard.ledger) {
+            Ok(opened) => self.insert_real(real.mount, real.guest(), opened, request, permit).map(Some),
+            Err(refusal) if refusal.needs_walk() => Ok(None),
+            Err(refusal) => Err(self.refused(refusal, || real.guest(), act)),
+        }
+    }
+
+    fn open_entry(&mut self, entry: &Entry, request: &OpenRequest, act: Act) -> FsResult<Option<Fd>> {
+        if request.writes() {
+            self.may_change(entry.mount, || entry.guest(), act)?;
+        }
+        if entry.slash && request.create {
+            return Err(ErrorCode::IsDirectory.into());
+        }
+        let permit = self.permit()?;
+        // The name without the slash: with it, the kernel would follow a link.
+        let opened = request.name(self.entry_dir(entry)?, &entry.plain_name(), &self.guard.ledger);
+        match opened {
+            Ok(opened) if entry.slash && !is_directory(&opened.stat) => Err(ErrorCode::NotDirectory.into()),
+            Ok(opened) => self.insert_real(entry.mount, entry.guest(), opened, request, permit).map(Some),
+            Err(Refusal::Link) if request.follow() == Follow::Always => Ok(None),
+            Err(refusal) => Err(self.refused(refusal, || entry.guest(), act)),
+        }
+    }
+
+    fn open_folder(&mut self, folder: &Folder, request: &OpenRequest, act: Act) -> FsResult<Fd> {
+        let permit = self.permit()?;
+        let opened = request.name(folder.dir.as_fd(), ".".as_ref(), &self.guard.ledger);
+        match opened {
+            Ok(opened) => self.insert_real(folder.mount, folder.path.clone(), opened, request, permit),
+            Err(refusal) => Err(self.refused(refusal, || folder.path.clone(), act)),
+        }
     }
 
     fn insert_real(
         &mut self,
-        real: MountPath,
+        mount: usize,
+        guest: String,
         opened: FileAndStat,
         request: &OpenRequest,
         permit: Permit,
     ) -> FsResult<Fd> {
-        let mount = &self.guard.grants.mounts[real.mount];
-        let (writable, share) = (mount.writable, mount.share);
-        if FileType::from_raw_mode(opened.stat.st_mode) != FileType::Directory {
-            return self.insert_file(opened, request, writable, share, (real.base, real.path), permit);
+        let Mount { writable, share, .. } = self.guard.grants.mounts[mount];
+        if !is_directory(&opened.stat) {
+            return self.insert_file(opened, request, writable, share, guest.into(), permit);
         }
         let dir = Dir::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
-        let path = join(&real.base, &real.path).into();
-        self.insert(Descriptor::Dir(dir), Record::Dir { mount: real.mount, path }, permit)
-    }
-
-    /// Opens a file without `openat2`: checks its type, then lets wasmtime-wasi open it component by component.
-    fn open_stock(
-        &mut self,
-        real: MountPath,
-        follow: PathFlags,
-        open: OpenFlags,
-        flags: DescriptorFlags,
-    ) -> FsResult<Fd> {
-        let act = if open == OpenFlags::empty() { Act::read(OPEN) } else { Act::write(OPEN) };
-        let seen = finish_now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
-        let new = match seen {
-            Ok(seen) if matches!(seen.type_, DescriptorType::RegularFile | DescriptorType::Directory) => false,
-            Ok(DescriptorStat { type_: DescriptorType::SymbolicLink, .. }) => false,
-            Ok(_) => {
-                self.guard.deny_special(&join(&real.base, &real.path), act);
-                return Err(ErrorCode::NotPermitted.into());
-            }
-            Err(error) => match error.downcast_ref() {
-                Some(ErrorCode::NoEntry) if open.contains(OpenFlags::CREATE) => true,
-                _ => return Err(self.refused(&real, act, error)),
-            },
-        };
-        let permit = self.permit()?;
-        if new {
-            self.guard.ledger.take_file()?;
-        }
-        let dir = Resource::new_borrow(real.dir);
-        let opened = finish_now(self.stock().open_at(dir, follow, real.path.clone(), open, flags));
-        let opened = opened.inspect_err(|_| {
-            if new {
-                self.guard.ledger.give_file()
-            }
-        })?;
-        let mount = &self.guard.grants.mounts[real.mount];
-        let (writable, share) = (mount.writable, mount.share);
-        match self.table.delete(opened)? {
-            Descriptor::File(file) => {
-                let size = file.file.metadata()?.len();
-                let open = OpenFile::new(Arc::clone(&file.file), size, share, permit);
-                let handle = File::new(file.file.try_clone()?, file.perms, file.open_mode, true);
-                let record = Record::File { open: Arc::new(open), writable, base: real.base, path: real.path };
-                self.insert(Descriptor::File(handle), record, None)
-            }
-            Descriptor::Dir(dir) => {
-                let handle = Dir::new(dir.dir.try_clone()?, dir.perms, dir.open_mode, true);
-                let path = join(&real.base, &real.path).into();
-                self.insert(Descriptor::Dir(handle), Record::Dir { mount: real.mount, path }, permit)
-            }
-        }
+        self.insert(Descriptor::Dir(dir), Record::Dir { mount, path: guest.into() }, permit)
     }
 
     pub(super) fn permit(&self) -> FsResult<Permit> {
@@ -150,13 +147,14 @@ impl GuardView<'_> {
         request: &OpenRequest,
         writable: bool,
         share: Share,
-        (base, path): (Arc<str>, String),
+        path: Arc<str>,
         permit: Permit,
     ) -> FsResult<Fd> {
         let file = File::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
         let size = u64::try_from(opened.stat.st_size).unwrap_or(0);
-        let open = OpenFile::new(Arc::clone(&file.file), size, share, permit);
-        self.insert(Descriptor::File(file), Record::File { open: Arc::new(open), writable, base, path }, None)
+        let open = Arc::new(OpenFile::new(Arc::clone(&file.file), size, share, permit));
+        let record = Record::File { open, granted: writable, mode: request.mode, path };
+        self.insert(Descriptor::File(file), record, None)
     }
 
     fn insert(&mut self, descriptor: Descriptor, record: Record, permit: impl Into<Option<Permit>>) -> FsResult<Fd> {
@@ -166,34 +164,61 @@ impl GuardView<'_> {
     }
 
     pub(super) fn look(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
-        let act = Act::read(Operation::StatAt);
-        if let Some(stat) = self.stat_unused(fd, &path)? {
-            return Ok(stat::of_host(&stat));
-        }
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                if let Some(stat) = self.stat_real(&real, follow, act)? {
-                    return Ok(stat::of_host(&stat));
-                }
-                let seen = finish_now(self.stock().stat_at(Resource::new_borrow(real.dir), follow, real.path.clone()));
-                seen.map_err(|error| self.refused(&real, act, error))
-            }
-            Target::Virtual(_) => Ok(stat::of_virtual(DescriptorType::Directory, 0, self.guard.made)),
-            Target::Memory(index) => Ok(self.stat_memory(index)),
-            Target::Name { index, dir } => Ok(stat::of_host(&self.stat_of_name(index, dir, follow, act)?)),
-            Target::Temporary(file) => Ok(stat::of_host(&HostName::from(&file).stat()?)),
-            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
-        }
+        Ok(match self.see(fd, follow, path)? {
+            Seen::Host(stat) => stat::of_host(&stat),
+            Seen::Virtual(_) => stat::of_virtual(DescriptorType::Directory, 0, self.guard.made),
+            Seen::Memory(index) => self.stat_memory(index),
+        })
     }
 
-    /// Returns the status of a path in a mount, or `None` if this system lacks `openat2`.
-    fn stat_real(&self, real: &MountPath, follow: PathFlags, act: Act) -> FsResult<Option<Stat>> {
-        let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
-        match stat_beneath(self.host_dir(real.dir)?, &real.path, follow) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Refusal::Unavailable) => Ok(None),
-            Err(refused) => Err(self.kept_in(real, act, refused)),
+    pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+        Ok(match self.see(fd, follow, path)? {
+            Seen::Host(stat) => stat::hash_of_host(&stat),
+            Seen::Virtual(node) => stat::hash_of_virtual(NODE, node),
+            Seen::Memory(index) => stat::hash_of_virtual(MEMORY, index),
+        })
+    }
+
+    /// Looks at a path. A guest's `stat` may ask for the identity first, so a denial names `stat-at` in any case.
+    fn see(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<Seen> {
+        let act = Act::read(Operation::StatAt);
+        let follow = Follow::links(follow.contains(PathFlags::SYMLINK_FOLLOW));
+        let path = check_path(path)?;
+        if let Some(stat) = self.stat_unused(fd, &path)? {
+            return Ok(Seen::Host(stat));
         }
+        let located = self.locate(fd, &path, act)?;
+        if let Located::Mount(real) = &located {
+            match stat_beneath(self.host_dir(real.dir)?, &real.path, follow == Follow::Always) {
+                Ok(stat) => return Ok(Seen::Host(stat)),
+                Err(refusal) if refusal.needs_walk() => {}
+                Err(refusal) => return Err(self.refused(refusal, || real.guest(), act)),
+            }
+        }
+        self.on_target(fd, &path, (act, follow), located, |view, target| view.see_target(target, follow, act))
+    }
+
+    /// Looks at a target. `None` if it is a link that has to be followed.
+    fn see_target(&mut self, target: Target, follow: Follow, act: Act) -> FsResult<Option<Seen>> {
+        let stat = match target {
+            Target::Entry(entry) => self.stat_entry(&entry)?,
+            Target::Folder(folder) => rustix::fs::fstat(&*folder.dir).map_err(failed)?,
+            Target::Name { index, dir } => self.stat_of_name(index, dir)?,
+            Target::Temporary(file) => HostName::from(&file).stat()?,
+            Target::Virtual(node) => return Ok(Some(Seen::Virtual(node))),
+            Target::Memory(index) => return Ok(Some(Seen::Memory(index))),
+            Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
+        };
+        Ok((follow != Follow::Always || !is_link(&stat)).then_some(Seen::Host(stat)))
+    }
+
+    /// Returns the status of an entry, which may be a link.
+    pub(super) fn stat_entry(&self, entry: &Entry) -> FsResult<Stat> {
+        let stat = stat_name(self.entry_dir(entry)?, &entry.plain_name()).map_err(failed)?;
+        if entry.slash && !is_directory(&stat) {
+            return Err(ErrorCode::NotDirectory.into());
+        }
+        Ok(stat)
     }
 
     pub(super) fn stat_memory(&self, index: usize) -> DescriptorStat {
@@ -201,183 +226,12 @@ impl GuardView<'_> {
         stat::of_virtual(DescriptorType::RegularFile, size, self.guard.made)
     }
 
-    pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
-        // A guest's `stat` may ask for the identity first, so the denial names `stat-at`.
-        let act = Act::read(Operation::StatAt);
-        if let Some(stat) = self.stat_unused(fd, &path)? {
-            return Ok(stat::hash_of_host(&stat));
-        }
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                if let Some(stat) = self.stat_real(&real, follow, act)? {
-                    return Ok(stat::hash_of_host(&stat));
-                }
-                let dir = Resource::new_borrow(real.dir);
-                let seen = finish_now(self.stock().metadata_hash_at(dir, follow, real.path.clone()));
-                seen.map_err(|error| self.refused(&real, act, error))
-            }
-            Target::Virtual(node) => Ok(stat::hash_of_virtual(NODE, node)),
-            Target::Memory(index) => Ok(stat::hash_of_virtual(MEMORY, index)),
-            Target::Name { index, dir } => Ok(stat::hash_of_host(&self.stat_of_name(index, dir, follow, act)?)),
-            Target::Temporary(file) => Ok(stat::hash_of_host(&HostName::from(&file).stat()?)),
-            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
-        }
-    }
-
-    pub(super) fn make_dir(&mut self, fd: &Fd, path: String) -> FsResult<()> {
-        let act = Act::write(Operation::CreateDirectoryAt);
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                self.may_change(&real, act)?;
-                self.guard.ledger.take_file()?;
-                let made =
-                    finish_now(self.stock().create_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
-                made.map_err(|error| {
-                    self.guard.ledger.give_file();
-                    self.refused(&real, act, error)
-                })
-            }
-            Target::Name { index, .. } => self.make_name_dir(index, act),
-            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
-            Target::Virtual(_) | Target::Memory(_) | Target::Temporary(_) => Err(ErrorCode::Exist.into()),
-        }
-    }
-
-    pub(super) fn remove_dir(&mut self, fd: &Fd, path: String) -> FsResult<()> {
-        let act = Act::write(Operation::RemoveDirectoryAt);
-        match self.target(fd, path, act)? {
-            Target::Real(real) if self.is_made(&real) => self.remove_name_dir(real.mount),
-            Target::Real(real) => {
-                self.may_change(&real, act)?;
-                let removed =
-                    finish_now(self.stock().remove_directory_at(Resource::new_borrow(real.dir), real.path.clone()));
-                removed.map_err(|error| self.refused(&real, act, error))
-            }
-            Target::Name { index, .. } => {
-                self.writable(index, act)?;
-                self.host_name(index).stat()?;
-                Err(ErrorCode::NotDirectory.into())
-            }
-            Target::Memory(_) | Target::Temporary(_) => Err(ErrorCode::NotDirectory.into()),
-            Target::Virtual(node) => Err(self.deny_node(node, act)),
-            Target::Beside(beside) => Err(self.guard.gone_beside(&beside, act)),
-        }
-    }
-
-    /// Returns whether a target is a directory that the guest created at a granted name.
-    fn is_made(&self, real: &MountPath) -> bool {
-        let mount = &self.guard.grants.mounts[real.mount];
-        mount.name.is_some() && real.path == "." && *real.base == *self.guard.path_of(mount.node)
-    }
-
-    pub(super) fn unlink(&mut self, fd: &Fd, path: String) -> FsResult<()> {
-        let act = Act::write(Operation::UnlinkFileAt);
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                self.may_change(&real, act)?;
-                let removed =
-                    finish_now(self.stock().unlink_file_at(Resource::new_borrow(real.dir), real.path.clone()));
-                removed.map_err(|error| self.refused(&real, act, error))
-            }
-            Target::Name { index, dir } => {
-                self.writable(index, act)?;
-                if dir {
-                    return Err(ErrorCode::NotDirectory.into());
-                }
-                self.host_name(index).unlink()
-            }
-            Target::Temporary(file) => {
-                self.guard.temporaries.remove(&file);
-                HostName::from(&file).unlink()
-            }
-            Target::Virtual(node) => Err(self.deny_node(node, act)),
-            Target::Memory(_) => Err(ErrorCode::NotPermitted.into()),
-            Target::Beside(beside) => Err(self.guard.gone_beside(&beside, act)),
-        }
-    }
-
-    pub(super) fn read_link(&mut self, fd: &Fd, path: String) -> FsResult<String> {
-        let act = Act::read(Operation::ReadlinkAt);
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                let seen = finish_now(self.stock().readlink_at(Resource::new_borrow(real.dir), real.path.clone()));
-                seen.map_err(|error| self.refused(&real, act, error))
-            }
-            Target::Name { index, dir } => {
-                self.stat_of_name(index, dir, PathFlags::SYMLINK_FOLLOW, act)?;
-                Err(ErrorCode::Invalid.into())
-            }
-            Target::Virtual(_) | Target::Memory(_) | Target::Temporary(_) => Err(ErrorCode::Invalid.into()),
-            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
-        }
-    }
-
-    pub(super) fn make_link(&mut self, fd: &Fd, to: String, path: String) -> FsResult<()> {
-        let act = Act::write(Operation::SymlinkAt);
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                self.may_change(&real, act)?;
-                if to.starts_with('/') {
-                    return self.make_absolute_link(&real, &to, act);
-                }
-                self.guard.ledger.take_file()?;
-                let made = finish_now(self.stock().symlink_at(Resource::new_borrow(real.dir), to, real.path.clone()));
-                made.inspect_err(|_| self.guard.ledger.give_file())
-            }
-            Target::Name { index, .. } => {
-                self.writable(index, act)?;
-                let there = self.host_name(index).stat().is_ok();
-                // The grant is for a file; it does not cover the target of a link that replaced it.
-                Err(if there { ErrorCode::Exist.into() } else { ErrorCode::NotPermitted.into() })
-            }
-            Target::Virtual(_) | Target::Memory(_) | Target::Temporary(_) => Err(ErrorCode::Exist.into()),
-            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
-        }
-    }
-
-    pub(super) fn set_path_times(
-        &mut self,
-        fd: &Fd,
-        follow: PathFlags,
-        path: String,
-        times: &Timestamps,
-    ) -> FsResult<()> {
-        let act = Act::write(Operation::SetTimesAt);
-        match self.target(fd, path, act)? {
-            Target::Real(real) => {
-                self.may_change(&real, act)?;
-                let follow = follow.contains(PathFlags::SYMLINK_FOLLOW);
-                let dir = self.host_dir(real.dir)?;
-                times::set_beneath(dir, &real.path, follow, times).map_err(|refused| {
-                    if matches!(refused, Refusal::Escape) {
-                        self.guard.deny_real(&real, act);
-                    }
-                    code(refused)
-                })
-            }
-            Target::Name { index, dir } => {
-                self.writable(index, act)?;
-                self.stat_of_name(index, dir, follow, act)?;
-                self.set_name_times(&self.host_name(index), times)
-            }
-            Target::Temporary(file) => self.set_name_times(&HostName::from(&file), times),
-            Target::Virtual(node) => Err(self.deny_node(node, act)),
-            Target::Memory(_) => Err(ErrorCode::NotPermitted.into()),
-            Target::Beside(beside) => Err(self.guard.gone_beside(&beside, act)),
-        }
-    }
-
-    #[expect(clippy::unused_self, reason = "read as the others are")]
-    fn set_name_times(&self, host: &HostName, times: &Timestamps) -> FsResult<()> {
-        Ok(times::set_name(host.parent.as_fd(), &host.name, times).map_err(std::io::Error::from)?)
-    }
-
     /// Refuses a change in a read-only mount.
-    pub(super) fn may_change(&self, real: &MountPath, act: Act) -> FsResult<()> {
-        if self.guard.grants.mounts[real.mount].writable {
+    pub(super) fn may_change(&self, mount: usize, guest: impl Fn() -> String, act: Act) -> FsResult<()> {
+        if self.guard.grants.mounts[mount].writable {
             return Ok(());
         }
-        self.guard.deny_real(real, act);
+        self.guard.deny(act, &guest());
         Err(ErrorCode::NotPermitted.into())
     }
 
@@ -386,4 +240,20 @@ impl GuardView<'_> {
         let path = self.guard.path_of(node);
         self.guard.absent(node, &path, act)
     }
+
+    /// Converts a refusal to the guest's error. A special file is recorded.
+    pub(super) fn refused(&self, refusal: Refusal, guest: impl Fn() -> String, act: Act) -> FsError {
+        if matches!(refusal, Refusal::Special) {
+            self.guard.deny_special(&guest(), act);
+        }
+        code(refusal)
+    }
+}
+
+pub(super) fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+pub(super) fn is_link(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Symlink
 }

@@ -1,24 +1,30 @@
 //! Maps a descriptor and a path to the target of an operation, and records the denials on the way.
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use modbox_policy::{Access, normalize};
+use modbox_policy::Access;
 use modbox_vocabulary::Operation;
 use rustix::fs::{Mode, OFlags, Stat};
+use rustix::io::Errno;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
+use crate::files::encoding::{canonical, to_host};
+use crate::files::errno::failed;
 use crate::files::grants::ARGS;
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::ledger::{QuotaExceeded, Share, flag};
-use crate::files::open::{Refusal, open_beneath, stat_name};
+use crate::files::names::code;
+use crate::files::open::{TRIES, open_beneath, stat_name};
 use crate::files::records::Record;
 use crate::files::temporaries::Temporary;
-use crate::files::tree::{EntryName, Kind, NodeId, Place, join};
+use crate::files::tree::{Descent, EntryName, Kind, NodeId, join};
+use crate::files::walk::{self, Folder, Follow, Lost, Spot, Start, walk};
 
 /// Longest path taken; no kernel takes a longer one.
 const MAX_PATH: usize = 4096;
@@ -43,8 +49,10 @@ impl Act {
 /// Target of an operation.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// A path in a mount.
-    Real(MountPath),
+    /// A name in a directory of a mount.
+    Entry(Entry),
+    /// A directory of a mount, by a path that names no entry of another one.
+    Folder(Folder),
     /// A directory that exists only for the guest.
     Virtual(NodeId),
     /// A file in memory.
@@ -57,6 +65,16 @@ pub(super) enum Target {
     Beside(MissingName),
 }
 
+/// Where a path leads as far as its letters tell.
+pub(super) enum Located {
+    /// A path in a mount, which the kernel can resolve if it has no links.
+    Mount(MountPath),
+    /// A place that the guard knows.
+    At(Target),
+    /// The path has to be walked.
+    Walk,
+}
+
 /// A path below a directory of a mount.
 #[derive(Debug)]
 pub(super) struct MountPath {
@@ -66,6 +84,60 @@ pub(super) struct MountPath {
     /// The directory's path as the guest sees it.
     pub(super) base: Arc<str>,
     pub(super) path: String,
+    /// The node of the directory that has the last name, if it has one.
+    node: Option<NodeId>,
+}
+
+impl MountPath {
+    /// Returns the guest's path.
+    pub(super) fn guest(&self) -> String {
+        join(&self.base, &self.path)
+    }
+}
+
+/// A name in an open directory of a mount. No call on it follows a link.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) mount: usize,
+    dir: EntryDir,
+    /// The directory's path in the guest.
+    folder: Arc<str>,
+    /// The name as the guest spells it.
+    name: String,
+    /// Whether the path asks for a directory, by a `/` at its end.
+    pub(super) slash: bool,
+    /// Whether a grant lies below the name, which then has to stay.
+    pub(super) is_kept: bool,
+}
+
+/// The directory of an entry.
+#[derive(Debug)]
+enum EntryDir {
+    /// One in the resource table.
+    Table(u32),
+    /// One that was opened for the operation.
+    Own(Arc<OwnedFd>),
+}
+
+impl Entry {
+    /// Returns the guest's path.
+    pub(super) fn guest(&self) -> String {
+        join(&self.folder, &self.name)
+    }
+
+    /// Returns the host's name.
+    pub(super) fn plain_name(&self) -> OsString {
+        to_host(&self.name).into_owned()
+    }
+
+    /// Returns the host's name, with a `/` behind it if the path has one: for calls that follow no link at the end, even so.
+    pub(super) fn name_and_slash(&self) -> OsString {
+        let mut name = self.plain_name();
+        if self.slash {
+            name.push("/");
+        }
+        name
+    }
 }
 
 /// A missing name in a directory of the tree.
@@ -81,74 +153,196 @@ impl From<QuotaExceeded> for FsError {
     }
 }
 
-/// Checks a path as the kernel does before it looks at the path's names.
-pub(super) fn check_path(path: &str) -> FsResult<()> {
+/// Checks a path as the kernel does before it looks at the path's names, and returns its one spelling.
+pub(super) fn check_path(path: String) -> FsResult<String> {
     if path.is_empty() {
         return Err(ErrorCode::NoEntry.into());
     }
-    if path.len() > MAX_PATH {
+    let path = canonical(path);
+    if to_host(&path).len() >= MAX_PATH {
         return Err(ErrorCode::NameTooLong.into());
     }
     if path.contains('\0') {
         return Err(ErrorCode::Invalid.into());
     }
-    Ok(())
+    Ok(path)
 }
 
 impl GuardView<'_> {
-    /// Resolves a path to its target. A path without a target is an error; it is recorded as a denial if a grant would
-    /// help.
-    pub(super) fn target(&mut self, fd: &Resource<Descriptor>, path: String, act: Act) -> FsResult<Target> {
-        check_path(&path)?;
+    /// Finds the place of a path by its letters. `path` is one that was checked.
+    pub(super) fn locate(&mut self, fd: &Resource<Descriptor>, path: &str, act: Act) -> FsResult<Located> {
         let guard = &*self.guard;
-        let (place, base, mount, dir) = match guard.records.get(fd)? {
+        let (start, mount, dir, base) = match guard.records.get(fd)? {
             Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
-            _ if path.starts_with('/') => return Err(self.outside(&path, act)),
-            Record::Virtual(node) => (guard.grants.tree.walk(*node, &path), guard.path_of(*node), None, None),
+            _ if path.starts_with('/') => return Err(self.outside(path, act)),
+            Record::Virtual(node) => (Some(*node), None, None, guard.path_of(*node)),
             Record::Root(mount) => {
-                let base = guard.path_of(guard.grants.mounts[*mount].node);
-                (guard.place_inside(*mount, &base, &path), base, Some(*mount), None)
+                let node = guard.grants.mounts[*mount].node;
+                (Some(node), Some(*mount), None, guard.path_of(node))
             }
-            Record::Dir { mount, path: base } => {
-                (guard.place_inside(*mount, base, &path), Arc::clone(base), Some(*mount), Some(fd.rep()))
+            Record::Dir { mount, path } => {
+                let nested = guard.grants.mounts[*mount].nested;
+                let start = nested.then(|| guard.grants.tree.find(path)).flatten();
+                (start, Some(*mount), Some(fd.rep()), Arc::clone(path))
             }
         };
-        match place {
-            Place::Node { id, dir } => self.node_target(id, dir),
-            Place::Outside => Err(self.outside(&join(&base, &path), act)),
-            Place::Below { parent } => Err(self.below(parent, &join(&base, &path), act)),
-            Place::Beside { near, .. } => Ok(self.beside(near)),
-            Place::Same { near } => {
-                let Some(mount) = mount else { return Err(ErrorCode::NotDirectory.into()) };
-                let near = near.map(|near| self.beside(near));
-                let dir = match dir {
-                    Some(dir) => dir,
-                    None => self.mount_dir(mount)?,
-                };
-                self.near_or_real(near, MountPath { dir, mount, base, path }, act)
+        let Some(start) = start.filter(|_| mount.is_none_or(|mount| guard.grants.mounts[mount].nested)) else {
+            let Some(mount) = mount else { return Err(ErrorCode::NotDirectory.into()) };
+            return self.in_mount(mount, dir, base, (path, None), act);
+        };
+        match guard.grants.tree.descend(start, path) {
+            Descent::Walk => Ok(Located::Walk),
+            Descent::Node(id) => match guard.grants.tree.node(id).kind {
+                Kind::Virtual => Ok(Located::At(Target::Virtual(id))),
+                Kind::Memory(index) => Ok(Located::At(Target::Memory(index))),
+                Kind::Name(_) | Kind::Inside | Kind::Mount(_) => Ok(Located::Walk),
+            },
+            Descent::Beside { dir, name } => {
+                let near = EntryName { dir, name };
+                Ok(Located::At(self.beside(near)))
             }
-            Place::Inside { mount: node, rest, near } => {
-                let Kind::Mount(mount) = self.guard.grants.tree.node(node).kind else {
-                    return Err(ErrorCode::NotDirectory.into());
-                };
-                let near = near.map(|near| self.beside(near));
-                let (dir, base) = (self.mount_dir(mount)?, self.guard.path_of(node));
-                self.near_or_real(near, MountPath { dir, mount, base, path: rest.to_owned() }, act)
+            Descent::Start { node } => {
+                let Some(mount) = mount else { return Err(ErrorCode::NotDirectory.into()) };
+                self.in_mount(mount, dir, base, (path, node), act)
+            }
+            Descent::Mount { id, rest, node } => {
+                let Kind::Mount(mount) = self.guard.grants.tree.node(id).kind else { return Ok(Located::Walk) };
+                self.in_mount(mount, None, self.guard.path_of(id), (rest, node), act)
             }
         }
     }
 
-    fn node_target(&mut self, id: NodeId, dir: bool) -> FsResult<Target> {
-        Ok(match self.guard.grants.tree.node(id).kind {
-            Kind::Virtual | Kind::Inside => Target::Virtual(id),
-            Kind::Memory(_) if dir => return Err(ErrorCode::NotDirectory.into()),
-            Kind::Memory(index) => Target::Memory(index),
-            Kind::Name(index) => Target::Name { index, dir },
-            Kind::Mount(mount) => {
-                let (dir, base) = (self.mount_dir(mount)?, self.guard.path_of(id));
-                Target::Real(MountPath { dir, mount, base, path: ".".to_owned() })
-            }
+    fn in_mount(
+        &mut self,
+        mount: usize,
+        dir: Option<u32>,
+        base: Arc<str>,
+        (path, node): (&str, Option<NodeId>),
+        act: Act,
+    ) -> FsResult<Located> {
+        let dir = match dir {
+            Some(dir) => dir,
+            None => self.mount_dir(mount)?,
+        };
+        let path = if path.is_empty() { "." } else { path };
+        let real = MountPath { dir, mount, base, path: path.to_owned(), node };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        // Beside a granted name, the name can be that of a temporary.
+        if node.is_none_or(|node| self.guard.writable_name(node, name).is_none()) {
+            return Ok(Located::Mount(real));
+        }
+        Ok(match self.entry(real)? {
+            Some(entry) => Located::At(self.near_or_real(entry, act)?),
+            None => Located::Walk,
         })
+    }
+
+    /// Works on the target of a path. A path without a target is an error; it is recorded as a denial if a grant would
+    /// help. `work` returns `None` for a link that has to be followed; then the path is walked again.
+    pub(super) fn on_path<T>(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+        (act, follow): (Act, Follow),
+        work: impl FnMut(&mut Self, Target) -> FsResult<Option<T>>,
+    ) -> FsResult<T> {
+        let path = check_path(path)?;
+        let located = match self.locate(fd, &path, act)? {
+            Located::Mount(real) => match self.entry(real)? {
+                Some(entry) => Located::At(self.near_or_real(entry, act)?),
+                None => Located::Walk,
+            },
+            located => located,
+        };
+        self.on_target(fd, &path, (act, follow), located, work)
+    }
+
+    /// Works on the target of a path that was located. `path` is one that was checked.
+    pub(super) fn on_target<T>(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        (act, follow): (Act, Follow),
+        located: Located,
+        mut work: impl FnMut(&mut Self, Target) -> FsResult<Option<T>>,
+    ) -> FsResult<T> {
+        if let Located::At(target) = located
+            && let Some(done) = work(self, target)?
+        {
+            return Ok(done);
+        }
+        for _ in 0..TRIES {
+            let target = self.walk(fd, path, act, follow)?;
+            if let Some(done) = work(self, target)? {
+                return Ok(done);
+            }
+        }
+        Err(ErrorCode::Loop.into())
+    }
+
+    /// Resolves a path to an entry that is made, removed or moved, or to what is in its place.
+    pub(super) fn target(&mut self, fd: &Resource<Descriptor>, path: String, act: Act) -> FsResult<Target> {
+        self.on_path(fd, path, (act, Follow::Entry), |_, target| Ok(Some(target)))
+    }
+
+    /// Splits a path in a mount into its directory, which is opened, and its last name. `None` if the path has to be
+    /// walked.
+    fn entry(&self, real: MountPath) -> FsResult<Option<(Entry, Option<NodeId>)>> {
+        let MountPath { dir, mount, base, path, node } = real;
+        let trimmed = path.trim_end_matches('/');
+        let (above, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
+        if matches!(name, "" | "." | "..") {
+            return Ok(None);
+        }
+        let (dir, folder) = if above.is_empty() {
+            (EntryDir::Table(dir), base)
+        } else {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            match open_beneath(self.host_dir(dir)?, above, flags, Mode::empty()) {
+                Ok(opened) => (EntryDir::Own(Arc::new(opened)), join(&base, above).into()),
+                Err(refusal) if refusal.needs_walk() => return Ok(None),
+                Err(refusal) => return Err(code(refusal)),
+            }
+        };
+        let (name, slash) = (name.to_owned(), path.len() > trimmed.len());
+        Ok(Some((Entry { mount, dir, folder, name, slash, is_kept: false }, node)))
+    }
+
+    /// Walks a path name by name.
+    pub(super) fn walk(&mut self, fd: &Resource<Descriptor>, path: &str, act: Act, follow: Follow) -> FsResult<Target> {
+        let (base, mount) = match self.guard.records.get(fd)? {
+            Record::Memory(_) | Record::File { .. } => return Err(ErrorCode::NotDirectory.into()),
+            Record::Virtual(node) => (self.guard.path_of(*node), None),
+            Record::Root(mount) => (self.guard.path_of(self.guard.grants.mounts[*mount].node), Some(*mount)),
+            Record::Dir { mount, path } => (Arc::clone(path), Some(*mount)),
+        };
+        let dir = match (self.guard.records.get(fd)?, mount) {
+            (Record::Dir { .. }, _) => Some(fd.rep()),
+            (_, Some(mount)) => Some(self.mount_dir(mount)?),
+            (_, None) => None,
+        };
+        let dir = match (mount, dir) {
+            (Some(mount), Some(dir)) => Some((mount, self.host_dir(dir)?)),
+            _ => None,
+        };
+        let spot = walk(self.guard, &Start { path: base, dir }, path, follow);
+        match spot {
+            Ok(Spot::Name(name)) => {
+                let walk::Name { folder, node, name, slash } = name;
+                let tree = &self.guard.grants.tree;
+                let is_kept = node.and_then(|node| tree.child(node, &name)).is_some();
+                let Folder { mount, dir, path, .. } = folder;
+                let dir = EntryDir::Own(dir);
+                self.near_or_real((Entry { mount, dir, folder: path.into(), name, slash, is_kept }, node), act)
+            }
+            Ok(Spot::Folder(folder)) => Ok(Target::Folder(folder)),
+            Ok(Spot::Virtual(node)) => Ok(Target::Virtual(node)),
+            Ok(Spot::Memory(index)) => Ok(Target::Memory(index)),
+            Ok(Spot::Granted { index, slash }) => Ok(Target::Name { index, dir: slash }),
+            Ok(Spot::Beside { dir, name }) => Ok(self.beside(EntryName { dir, name: &name })),
+            Err(Lost::Errno(errno)) => Err(failed(errno)),
+            Err(Lost::NotGranted { dir, path }) => Err(self.guard.absent(dir, &path, act)),
+        }
     }
 
     fn beside(&self, near: EntryName<'_>) -> Target {
@@ -158,24 +352,31 @@ impl GuardView<'_> {
         }
     }
 
-    /// Resolves a name in a mount that lies beside a granted name. The result is a temporary if one has the name. It
-    /// is a place for a new temporary when the mount is read-only and has no file of that name. Else it is the path in
+    /// Resolves a name in a mount that may lie beside a granted name. The result is a temporary if one has the name. It
+    /// is a place for a new temporary when the mount is read-only and has no file of that name. Else it is the name in
     /// the mount.
-    fn near_or_real(&self, near: Option<Target>, real: MountPath, act: Act) -> FsResult<Target> {
-        match near {
-            Some(Target::Temporary(file)) => Ok(Target::Temporary(file)),
-            Some(Target::Beside(beside))
+    fn near_or_real(&self, (entry, node): (Entry, Option<NodeId>), act: Act) -> FsResult<Target> {
+        let Some(dir) = node else { return Ok(Target::Entry(entry)) };
+        match self.beside(EntryName { dir, name: &entry.name }) {
+            Target::Beside(beside)
                 if act.access == Access::Write
-                    && !self.guard.grants.mounts[real.mount].writable
+                    && !self.guard.grants.mounts[entry.mount].writable
                     && self.guard.writable_name(beside.dir, &beside.name).is_some() =>
             {
-                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let dir = self.host_dir(real.dir)?;
-                let there = open_beneath(dir, &real.path, flags, Mode::empty());
-                let absent = matches!(there, Err(Refusal::Code(ErrorCode::NoEntry)));
-                Ok(if absent { Target::Beside(beside) } else { Target::Real(real) })
+                let there = stat_name(self.entry_dir(&entry)?, &to_host(&entry.name));
+                let absent = matches!(there, Err(Errno::NOENT));
+                Ok(if absent { Target::Beside(beside) } else { Target::Entry(entry) })
             }
-            _ => Ok(Target::Real(real)),
+            Target::Beside(_) => Ok(Target::Entry(entry)),
+            temporary => Ok(temporary),
+        }
+    }
+
+    /// Returns the open directory of an entry.
+    pub(super) fn entry_dir<'s>(&'s self, entry: &'s Entry) -> FsResult<BorrowedFd<'s>> {
+        match &entry.dir {
+            EntryDir::Table(rep) => self.host_dir(*rep),
+            EntryDir::Own(dir) => Ok(dir.as_fd()),
         }
     }
 
@@ -211,18 +412,6 @@ impl GuardView<'_> {
         Ok(rustix::fs::fstat(file).map_err(std::io::Error::from)?)
     }
 
-    fn below(&self, parent: NodeId, guest: &str, act: Act) -> FsError {
-        match self.guard.grants.tree.node(parent).kind {
-            Kind::Memory(_) => ErrorCode::NotDirectory.into(),
-            Kind::Name(index) => {
-                let name = &self.guard.grants.names[index];
-                let there = stat_name(name.parent.as_fd(), &name.name).is_ok();
-                if there { ErrorCode::NotDirectory.into() } else { ErrorCode::NoEntry.into() }
-            }
-            _ => self.guard.absent(parent, guest, act),
-        }
-    }
-
     /// Records a path that leads above the directory where it starts, and returns the error.
     fn outside(&self, guest: &str, act: Act) -> FsError {
         let guest = join(guest, "");
@@ -231,28 +420,11 @@ impl GuardView<'_> {
         }
         ErrorCode::NotPermitted.into()
     }
-
-    /// Passes on the error of an operation in a mount, and records it if it is a denial.
-    pub(super) fn refused(&self, real: &MountPath, act: Act, error: FsError) -> FsError {
-        if matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted)) {
-            self.guard.deny_real(real, act);
-        }
-        error
-    }
 }
 
 impl FileGuard {
     pub(super) fn path_of(&self, node: NodeId) -> Arc<str> {
         Arc::clone(&self.grants.tree.node(node).path)
-    }
-
-    fn place_inside<'p>(&self, mount: usize, base: &str, path: &'p str) -> Place<'p> {
-        let mount = &self.grants.mounts[mount];
-        if !mount.nested {
-            return Place::Same { near: None };
-        }
-        let at = &self.grants.tree.node(mount.node).path;
-        self.grants.tree.walk_inside(mount.node, base.strip_prefix(&**at).unwrap_or(base), path)
     }
 
     /// Returns the writable granted name in a directory that a temporary of this name most likely replaces.
@@ -273,51 +445,33 @@ impl FileGuard {
         self.ledger.deny(act.access, guest, act.name, || flag(act.access, &self.host_of(guest), guest));
     }
 
-    /// Records a denial in a mount: a change to a read-only mount, or a path that leads out of the mount.
-    pub(super) fn deny_real(&self, real: &MountPath, act: Act) {
-        let mount = &self.grants.mounts[real.mount];
-        let guest = join(&real.base, &real.path);
-        if act.access == Access::Write && !mount.writable {
-            return self.deny(act, &guest);
-        }
-        let at = &self.grants.tree.node(mount.node).path;
-        let below = Path::new(&guest).strip_prefix(&**at);
-        let Ok(below) = below else {
-            if !self.covers(&guest, act.access) {
-                self.deny(act, &guest);
-            }
-            return;
-        };
-        // The mount's grant does not cover the target of a link on the path.
-        let access = if mount.writable { Access::Write } else { act.access };
-        let leads_to = |host: &Path| host.canonicalize().ok().or_else(|| by_link(host));
-        let target = if mount.share == Share::Tmp { None } else { leads_to(&mount.host.join(below)) };
-        if target.as_ref().is_some_and(|target| target.starts_with(&mount.host)) {
-            return;
-        }
-        let host = target.unwrap_or_else(|| guest.clone().into());
-        self.ledger.deny(act.access, &guest, act.name, || flag(access, &host, &guest));
-    }
-
     /// Records that a FIFO, socket or device was refused. No flag allows one.
     pub(super) fn deny_special(&self, guest: &str, act: Act) {
         self.ledger.deny(act.access, guest, act.name, String::new);
     }
 
-    /// Returns the error for a path that no grant covers: "no entry" for reading, "not permitted" for a change.
-    /// Records it.
+    /// Returns the error for a path that no grant covers, and records it. The path is given without links and `..`, so that
+    /// a grant of it helps.
     pub(super) fn absent(&self, dir: NodeId, guest: &str, act: Act) -> FsError {
-        if &*self.grants.tree.node(dir).path != ARGS {
-            self.deny(act, guest);
+        if &*self.grants.tree.node(dir).path == ARGS {
+            return match act.access {
+                Access::Read => ErrorCode::NoEntry.into(),
+                Access::Write => ErrorCode::NotPermitted.into(),
+            };
         }
+        self.deny(act, guest);
         match act.access {
-            Access::Read => ErrorCode::NoEntry.into(),
+            Access::Read => ErrorCode::Access.into(),
             Access::Write => ErrorCode::NotPermitted.into(),
         }
     }
 
-    /// Like [`FileGuard::absent`], for a name in a directory of the tree.
+    /// Like [`FileGuard::absent`], for a name in a directory of the tree. A temporary that the guest has moved or removed is
+    /// only missing.
     pub(super) fn absent_beside(&self, beside: &MissingName, act: Act) -> FsError {
+        if act.access == Access::Read && self.temporaries.was_made(beside.dir, &beside.name) {
+            return ErrorCode::NoEntry.into();
+        }
         self.absent(beside.dir, &join(&self.path_of(beside.dir), &beside.name), act)
     }
 
@@ -364,10 +518,4 @@ impl FileGuard {
         };
         self.grants.stand_ins.stands_for(opened)
     }
-}
-
-/// Returns the target of a dangling link, made absolute.
-fn by_link(path: &Path) -> Option<PathBuf> {
-    let target = path.read_link().ok()?;
-    Some(normalize(&path.parent()?.join(target)))
 }

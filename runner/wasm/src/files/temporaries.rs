@@ -3,6 +3,7 @@
 //! On the host they have unguessable names with a form that the sweep recognises. Each is noted in the run's directory
 //! before it is created, so that the next run removes it if this process is killed.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub(crate) struct Temporaries {
 struct State {
     closed: bool,
     files: Vec<Temporary>,
+    /// The names that temporaries have had. Each is a new file, so the quota of files bounds them.
+    made: HashSet<(NodeId, String)>,
 }
 
 /// One temporary.
@@ -57,6 +60,12 @@ impl Temporaries {
 
     pub(super) fn find(&self, dir: NodeId, name: &str) -> Option<Temporary> {
         self.lock().files.iter().find(|file| file.dir == dir && file.name == name).cloned()
+    }
+
+    /// Returns whether a temporary has had a name.
+    pub(super) fn was_made(&self, dir: NodeId, name: &str) -> bool {
+        let state = self.lock();
+        !state.made.is_empty() && state.made.contains(&(dir, name.to_owned()))
     }
 
     /// Returns the temporaries in a directory: the name that the guest sees, and the name on the host.
@@ -96,6 +105,7 @@ impl Temporaries {
         if state.closed {
             return Err(std::io::Error::other("the run is over"));
         }
+        state.made.insert((dir, name.to_owned()));
         state.files.push(file.clone());
         Ok((fd, file))
     }

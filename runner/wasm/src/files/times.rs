@@ -3,10 +3,19 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
-use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, NewTimestamp};
+use modbox_vocabulary::Operation;
+use rustix::fs::{AtFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, NewTimestamp, PathFlags};
 
-use crate::files::open::{Refusal, open_beneath};
+use crate::files::errno::failed;
+use crate::files::guard::GuardView;
+use crate::files::names::HostName;
+use crate::files::paths::is_link;
+use crate::files::resolve::{Act, Target};
+use crate::files::walk::Follow;
 
 /// Converts WASI's timestamps.
 pub(super) fn read(access: NewTimestamp, modification: NewTimestamp) -> Result<Timestamps, ErrorCode> {
@@ -25,22 +34,71 @@ fn one(time: NewTimestamp) -> Result<Timespec, ErrorCode> {
     })
 }
 
-/// Sets the times of the file that a path beneath a directory leads to, without opening it.
-pub(super) fn set_beneath(dir: BorrowedFd<'_>, path: &str, follow: bool, times: &Timestamps) -> Result<(), Refusal> {
-    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
-    flags.set(OFlags::NOFOLLOW, !follow);
-    let fd = open_beneath(dir, path, flags, Mode::empty())?;
-    Ok(rustix::fs::utimensat(fd.as_fd(), c"", times, AtFlags::EMPTY_PATH)?)
+impl GuardView<'_> {
+    /// Sets the times of the file at a path.
+    pub(super) fn set_path_times(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: PathFlags,
+        path: String,
+        times: &Timestamps,
+    ) -> FsResult<()> {
+        let act = Act::write(Operation::SetTimesAt);
+        let follow = Follow::links(follow.contains(PathFlags::SYMLINK_FOLLOW));
+        self.on_path(fd, path, (act, follow), |view, target| view.set_target_times(target, follow, times, act))
+    }
+
+    /// Sets the times of a target. `None` if it is a link that has to be followed.
+    fn set_target_times(
+        &mut self,
+        target: Target,
+        follow: Follow,
+        times: &Timestamps,
+        act: Act,
+    ) -> FsResult<Option<()>> {
+        let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
+        let set = match target {
+            Target::Entry(entry) => {
+                self.may_change(entry.mount, || entry.guest(), act)?;
+                if is_followed(&self.stat_entry(&entry)?) {
+                    return Ok(None);
+                }
+                set_name(self.entry_dir(&entry)?, &entry.plain_name(), times)
+            }
+            Target::Folder(folder) => {
+                self.may_change(folder.mount, || folder.path.clone(), act)?;
+                rustix::fs::utimensat(&*folder.dir, c"", times, AtFlags::EMPTY_PATH)
+            }
+            Target::Name { index, dir } => {
+                self.writable(index, act)?;
+                if is_followed(&self.stat_of_name(index, dir)?) {
+                    return Ok(None);
+                }
+                let host = self.host_name(index);
+                set_name(host.parent.as_fd(), &host.name, times)
+            }
+            Target::Temporary(file) => {
+                let host = HostName::from(&file);
+                set_name(host.parent.as_fd(), &host.name, times)
+            }
+            Target::Virtual(node) => return Err(self.deny_node(node, act)),
+            Target::Memory(_) => return Err(ErrorCode::NotPermitted.into()),
+            Target::Beside(beside) => return Err(self.guard.gone_beside(&beside, act)),
+        };
+        set.map_err(failed).map(Some)
+    }
 }
 
 /// Sets the times of a name in a directory.
-pub(super) fn set_name(dir: BorrowedFd<'_>, name: &OsStr, times: &Timestamps) -> rustix::io::Result<()> {
+fn set_name(dir: BorrowedFd<'_>, name: &OsStr, times: &Timestamps) -> rustix::io::Result<()> {
     rustix::fs::utimensat(dir, name, times, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use rustix::fs::Mode;
 
     #[test]
     fn setting_the_times_of_a_fifo_does_not_wait() {
@@ -49,7 +107,6 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, Mode::from_raw_mode(0o600)).unwrap();
         let open = std::fs::File::open(dir.path()).unwrap();
         let times = read(NewTimestamp::NoChange, NewTimestamp::Now).unwrap();
-        set_beneath(open.as_fd(), "fifo", true, &times).unwrap();
-        assert!(matches!(set_beneath(open.as_fd(), "../x", true, &times), Err(Refusal::Escape)));
+        set_name(open.as_fd(), "fifo".as_ref(), &times).unwrap();
     }
 }

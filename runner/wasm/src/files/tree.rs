@@ -1,10 +1,9 @@
-//! The tree of paths that a guest sees. It maps each path to its grant. Pure: nothing is opened here.
+//! The tree of paths that a guest sees. It maps each path without links to its grant. Pure: nothing is opened here.
 //!
 //! A node is one of: a directory that exists only for the guest; a granted directory (a mount); a granted name, which
-//! is one name in a directory; a file that is served from memory. A path is walked lexically. Each node on the way
-//! replaces the grant of the node before it, so the innermost grant decides. Below a mount, a path that meets no node
-//! belongs to the mount, and the kernel resolves it beneath the mounted directory. `..` leads back over the components
-//! of the same path, and never above the directory where the path starts.
+//! is one name in a directory; a file that is served from memory. Each node on the way to a path replaces the grant of
+//! the node before it, so the innermost grant decides. Below a mount, a path that meets no node belongs to the mount, and
+//! the kernel resolves it beneath the mounted directory. Letters do not tell where `..` or a link leads; `walk` does.
 
 use std::sync::Arc;
 
@@ -37,21 +36,20 @@ pub(super) struct Node {
     pub(super) kind: Kind,
 }
 
-/// Destination of a path.
+/// Where a path leads by its letters.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place<'p> {
-    /// A node. `dir`: the path asks for a directory, by a `/` or a dot at its end.
-    Node { id: NodeId, dir: bool },
-    /// A path in the directory where the walk starts; no node was met.
-    Same { near: Option<EntryName<'p>> },
-    /// A path in a mount; `rest` is the part below the mount.
-    Inside { mount: NodeId, rest: &'p str, near: Option<EntryName<'p>> },
+pub(super) enum Descent<'p> {
+    /// Letters do not tell: the path has `..`, or goes on below a file, a missing name or a directory of a mount that is a
+    /// node.
+    Walk,
+    /// A node, which is the last name of the path.
+    Node(NodeId),
     /// A missing name in a directory that exists only for the guest.
-    Beside { near: EntryName<'p>, dir: bool },
-    /// A path below a missing name, or below a file.
-    Below { parent: NodeId },
-    /// A path that leads out of the directory where it starts.
-    Outside,
+    Beside { dir: NodeId, name: &'p str },
+    /// A path in the mount where it starts. `node` is the directory of the last name, if it is a node.
+    Start { node: Option<NodeId> },
+    /// A path in a mount; `rest` is the part below the mount, empty for the mount itself.
+    Mount { id: NodeId, rest: &'p str, node: Option<NodeId> },
 }
 
 /// The last name of a path, in a directory that is a node.
@@ -71,13 +69,6 @@ impl Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-}
-
-/// State of a walk: the current node, if any, and the offset of the rest of the path.
-#[derive(Clone, Copy)]
-struct Step {
-    node: Option<NodeId>,
-    rest: usize,
 }
 
 impl Tree {
@@ -150,84 +141,49 @@ impl Tree {
         (found, rest)
     }
 
-    /// Walks a path from a directory that is a node.
-    pub(super) fn walk<'p>(&self, start: NodeId, path: &'p str) -> Place<'p> {
-        self.go(vec![Step { node: Some(start), rest: 0 }], path)
-    }
-
-    /// Walks a path from a directory of a mount. `below` is that directory's path relative to the mount.
-    pub(super) fn walk_inside<'p>(&self, mount: NodeId, below: &str, path: &'p str) -> Place<'p> {
-        let mut steps = vec![Step { node: Some(mount), rest: 0 }];
-        for name in names(below) {
-            let node = steps.last().and_then(|step| self.child(step.node?, name));
-            steps.push(Step { node, rest: 0 });
-        }
-        self.go(steps, path)
-    }
-
-    fn go<'p>(&self, mut steps: Vec<Step>, path: &'p str) -> Place<'p> {
-        let floor = steps.len();
-        let (mut name, mut dir) = ("", false);
+    /// Follows a path from a directory that is a node, as far as its names are nodes. The names below that are left to the
+    /// kernel.
+    pub(super) fn descend<'p>(&self, start: NodeId, path: &'p str) -> Descent<'p> {
+        let mut at = start;
+        let mut mount = None;
         let mut offset = 0;
-        for component in path.split('/') {
-            let end = offset + component.len();
-            offset = end + 1;
-            let top = *steps.last().expect("a walk stands somewhere");
-            let kind = top.node.map(|id| self.nodes[id].kind);
-            dir = matches!(component, "" | "." | "..");
-            match (component, kind) {
-                ("" | ".", _) => {}
-                (_, Some(Kind::Name(_) | Kind::Memory(_))) => {
-                    return Place::Below { parent: top.node.unwrap_or(ROOT) };
-                }
-                ("..", _) if steps.len() == floor => return Place::Outside,
-                ("..", _) => {
-                    steps.pop();
-                }
-                (_, Some(Kind::Virtual)) => {
-                    let at = top.node.unwrap_or(ROOT);
-                    let Some(child) = self.child(at, component) else {
-                        let rest = path.get(offset..).unwrap_or("");
-                        return match names(rest).next() {
-                            Some(_) => Place::Below { parent: at },
-                            None => Place::Beside {
-                                near: EntryName { dir: at, name: component },
-                                dir: offset <= path.len(),
-                            },
-                        };
-                    };
-                    steps.push(Step { node: Some(child), rest: offset.min(path.len()) });
-                    name = component;
-                }
-                _ => {
-                    let node = top.node.and_then(|id| self.child(id, component));
-                    steps.push(Step { node, rest: offset.min(path.len()) });
-                    name = component;
-                }
+        let is_dir = path.ends_with('/') || path.ends_with("/.") || path == ".";
+        if names(path).any(|name| name == "..") {
+            return Descent::Walk;
+        }
+        for name in path.split('/') {
+            offset += name.len() + 1;
+            if matches!(name, "" | ".") {
+                continue;
             }
-        }
-        self.end(&steps, floor, path, (name, dir))
-    }
-
-    fn end<'p>(&self, steps: &[Step], floor: usize, path: &'p str, (name, dir): (&'p str, bool)) -> Place<'p> {
-        let top = steps[steps.len() - 1];
-        let moved = steps.len() > floor;
-        if let Some(id) = top.node {
-            let kind = self.nodes[id].kind;
-            let start = !moved && matches!(kind, Kind::Mount(_));
-            if !start && kind != Kind::Inside {
-                return Place::Node { id, dir };
+            let rest = path.get(offset..).unwrap_or("");
+            let is_last = names(rest).all(|name| name == ".");
+            let Some(child) = self.child(at, name) else {
+                return match self.nodes[at].kind {
+                    Kind::Virtual if is_last && !is_dir => Descent::Beside { dir: at, name },
+                    Kind::Mount(_) | Kind::Inside => {
+                        let node = (is_last && !is_dir).then_some(at);
+                        mount.map_or(Descent::Start { node }, |(id, rest)| Descent::Mount { id, rest, node })
+                    }
+                    Kind::Virtual | Kind::Name(_) | Kind::Memory(_) => Descent::Walk,
+                };
+            };
+            match self.nodes[child].kind {
+                Kind::Mount(_) => mount = Some((child, rest.trim_start_matches('/'))),
+                Kind::Virtual => mount = None,
+                Kind::Inside if is_last => return Descent::Walk,
+                Kind::Inside => {}
+                Kind::Name(_) | Kind::Memory(_) if is_last && !is_dir => return Descent::Node(child),
+                Kind::Name(_) | Kind::Memory(_) => return Descent::Walk,
             }
+            at = child;
         }
-        let is_mount = |step: &Step| step.node.is_some_and(|id| matches!(self.nodes[id].kind, Kind::Mount(_)));
-        let at = steps.iter().rposition(is_mount).unwrap_or(0);
-        let parent = moved.then(|| steps.get(steps.len().wrapping_sub(2))?.node).flatten();
-        let near = parent.filter(|_| !dir).map(|dir| EntryName { dir, name });
-        if at < floor {
-            return Place::Same { near };
+        match self.nodes[at].kind {
+            Kind::Virtual => Descent::Node(at),
+            _ if at == start => Descent::Start { node: None },
+            Kind::Mount(_) => Descent::Mount { id: at, rest: "", node: None },
+            Kind::Inside | Kind::Name(_) | Kind::Memory(_) => Descent::Walk,
         }
-        let rest = path[steps[at].rest..].trim_start_matches('/');
-        Place::Inside { mount: steps[at].node.unwrap_or(ROOT), rest: if rest.is_empty() { "." } else { rest }, near }
     }
 }
 

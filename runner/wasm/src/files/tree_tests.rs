@@ -1,6 +1,4 @@
-//! Results of walks, by examples and as a property of all paths.
-
-use proptest::prelude::*;
+//! Places of paths by their letters.
 
 use super::*;
 
@@ -26,60 +24,55 @@ fn at(tree: &Tree, path: &str) -> NodeId {
 }
 
 #[test]
-fn a_walk_from_the_root() {
+fn a_descent_from_the_root() {
     let tree = tree();
-    let node = |path: &str, dir| Place::Node { id: at(&tree, path), dir };
-    let inside = |mount: &str, rest: &'static str| (at(&tree, mount), rest);
+    let id = |path: &str| at(&tree, path);
+    let mount = |path: &str, rest: &'static str, node| Descent::Mount { id: id(path), rest, node };
     for (path, expect) in [
-        (".", node("/", true)),
-        ("etc", node("/etc", false)),
-        ("etc/", node("/etc", true)),
-        ("etc/motd", node("/etc/motd", false)),
-        ("etc/motd/", node("/etc/motd", true)),
-        ("etc/../etc/./motd", node("/etc/motd", false)),
-        ("srv", node("/srv", false)),
-        ("srv/x/..", node("/srv", true)),
-        ("srv/../etc/motd", node("/etc/motd", false)),
-        ("srv/app", node("/srv/app", false)),
-        ("srv/conf/main", node("/srv/conf/main", false)),
-        ("..", Place::Outside),
-        ("srv/../..", Place::Outside),
-        ("etc/motd/x", Place::Below { parent: at(&tree, "/etc/motd") }),
-        ("etc/motd/..", Place::Below { parent: at(&tree, "/etc/motd") }),
-        ("etc/x/y", Place::Below { parent: at(&tree, "/etc") }),
-        ("etc/x", Place::Beside { near: EntryName { dir: at(&tree, "/etc"), name: "x" }, dir: false }),
-        ("etc/x/", Place::Beside { near: EntryName { dir: at(&tree, "/etc"), name: "x" }, dir: true }),
+        (".", Descent::Node(ROOT)),
+        ("etc", Descent::Node(id("/etc"))),
+        ("etc/", Descent::Node(id("/etc"))),
+        ("etc/motd", Descent::Node(id("/etc/motd"))),
+        ("etc/./motd", Descent::Node(id("/etc/motd"))),
+        // A file is no directory, and the walk says so.
+        ("etc/motd/", Descent::Walk),
+        ("etc/motd/x", Descent::Walk),
+        ("etc/x/y", Descent::Walk),
+        ("etc/x", Descent::Beside { dir: id("/etc"), name: "x" }),
+        ("etc/x/", Descent::Walk),
+        // Letters do not tell where `..` leads.
+        ("..", Descent::Walk),
+        ("etc/../etc/motd", Descent::Walk),
+        ("srv", mount("/srv", "", None)),
+        ("srv/app", mount("/srv/app", "", None)),
+        ("srv/app/x", mount("/srv/app", "x", Some(id("/srv/app")))),
+        ("srv/x", mount("/srv", "x", Some(id("/srv")))),
+        ("srv//x/y/", mount("/srv", "x/y/", None)),
+        ("./srv/./x", mount("/srv", "./x", Some(id("/srv")))),
+        ("srv/conf/main", Descent::Node(id("/srv/conf/main"))),
+        ("srv/conf/other", mount("/srv", "conf/other", Some(id("/srv/conf")))),
+        ("srv/conf/other/x", mount("/srv", "conf/other/x", None)),
+        ("srv/conf", Descent::Walk),
     ] {
-        assert_eq!(tree.walk(ROOT, path), expect, "{path}");
-    }
-    for (path, (mount, rest)) in [
-        ("srv/x", inside("/srv", "x")),
-        ("srv//x/../y/", inside("/srv", "x/../y/")),
-        ("etc/../srv/./x", inside("/srv", "./x")),
-        ("srv/app/../x", inside("/srv", "app/../x")),
-        ("srv/app/x", inside("/srv/app", "x")),
-        ("srv/conf", inside("/srv", "conf")),
-        ("srv/conf/other", inside("/srv", "conf/other")),
-    ] {
-        let place = tree.walk(ROOT, path);
-        assert!(
-            matches!(place, Place::Inside { mount: m, rest: r, .. } if m == mount && r == rest),
-            "{path}: {place:?}"
-        );
+        assert_eq!(tree.descend(ROOT, path), expect, "{path}");
     }
 }
 
 #[test]
-fn a_walk_from_a_directory_of_a_mount() {
+fn a_descent_from_a_directory_of_a_mount() {
     let tree = tree();
-    let srv = at(&tree, "/srv");
-    assert_eq!(tree.walk_inside(srv, "", "x/y"), Place::Same { near: None });
-    assert_eq!(tree.walk_inside(srv, "", "app"), Place::Node { id: at(&tree, "/srv/app"), dir: false });
-    assert_eq!(tree.walk_inside(srv, "/conf", "main"), Place::Node { id: at(&tree, "/srv/conf/main"), dir: false });
-    let near = Some(EntryName { dir: at(&tree, "/srv/conf"), name: "tmp" });
-    assert_eq!(tree.walk_inside(srv, "/conf", "tmp"), Place::Same { near });
-    assert_eq!(tree.walk_inside(srv, "/conf", "../app"), Place::Outside);
-    assert_eq!(tree.walk_inside(srv, "", "."), Place::Same { near: None });
+    let (srv, conf) = (at(&tree, "/srv"), at(&tree, "/srv/conf"));
+    for (start, path, expect) in [
+        (srv, ".", Descent::Start { node: None }),
+        (srv, "x", Descent::Start { node: Some(srv) }),
+        (srv, "x/y", Descent::Start { node: None }),
+        (srv, "app", Descent::Mount { id: at(&tree, "/srv/app"), rest: "", node: None }),
+        (conf, "main", Descent::Node(at(&tree, "/srv/conf/main"))),
+        (conf, "tmp", Descent::Start { node: Some(conf) }),
+        (conf, "../app", Descent::Walk),
+    ] {
+        assert_eq!(tree.descend(start, path), expect, "{path}");
+    }
 }
 
 #[test]
@@ -115,39 +108,5 @@ fn paths_are_joined_lexically() {
         ("/", "a//b/", "/a/b"),
     ] {
         assert_eq!(join(dir, path), expect);
-    }
-}
-
-proptest! {
-    /// For every path: a walk ends, stays below its start, and passes on the end of the path to a mount.
-    #[test]
-    fn no_walk_leaves_where_it_starts(words in prop::collection::vec("(\\.\\.|\\.||srv|app|conf|main|etc|motd|x|args|args\\.json)", 0..9)) {
-        let tree = tree();
-        let path = words.join("/");
-        for start in ["/", "/etc", "/srv", "/srv/app", "/srv/conf"] {
-            let id = at(&tree, start);
-            let place = match start {
-                "/" | "/etc" => tree.walk(id, &path),
-                "/srv/conf" => tree.walk_inside(at(&tree, "/srv"), "/conf", &path),
-                _ => tree.walk_inside(id, "", &path),
-            };
-            let below = |node: NodeId| tree.node(node).path.starts_with(start);
-            match place {
-                Place::Node { id, .. } => prop_assert!(below(id), "{} {}", start, path),
-                Place::Inside { mount, rest, .. } => {
-                    prop_assert!(below(mount) && (path.ends_with(rest) || rest == "."));
-                    prop_assert!(matches!(tree.node(mount).kind, Kind::Mount(_)));
-                    let mut depth = 0_i32;
-                    for word in rest.split('/') {
-                        depth += match word { ".." => -1, "" | "." => 0, _ => 1 };
-                        prop_assert!(depth >= 0, "{} leaves its mount", rest);
-                    }
-                }
-                Place::Same { .. } => prop_assert!(start.starts_with("/srv")),
-                Place::Beside { near, .. } => prop_assert!(below(near.dir)),
-                Place::Below { parent } => prop_assert!(below(parent)),
-                Place::Outside => prop_assert!(path.contains("..")),
-            }
-        }
     }
 }

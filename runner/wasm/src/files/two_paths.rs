@@ -2,16 +2,19 @@
 //! its neighbours stay out of reach. The guest then copies, as it does between filesystems.
 
 use modbox_vocabulary::Operation;
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::io::Errno;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
-use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor, PathFlags};
+use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use crate::files::guard::{GuardView, finish_now};
+use crate::files::errno::failed;
+use crate::files::guard::GuardView;
 use crate::files::names::HostName;
 use crate::files::resolve::{Act, MissingName, Target};
 use crate::files::temporaries::Temporary;
+use crate::files::walk::Follow;
 
 type Fd = Resource<Descriptor>;
 
@@ -21,13 +24,17 @@ impl GuardView<'_> {
         let old = self.target(&old.0, old.1, act)?;
         let new = self.target(&new.0, new.1, act)?;
         match (old, new) {
-            (Target::Real(old), Target::Real(new)) => {
+            (Target::Entry(old), Target::Entry(new)) => {
                 // Check both, so that both denials are recorded.
-                let (from, to) = (self.may_change(&old, act), self.may_change(&new, act));
+                let from = self.may_change(old.mount, || old.guest(), act);
+                let to = self.may_change(new.mount, || new.guest(), act);
                 from.and(to)?;
-                let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
-                let renamed = finish_now(self.stock().rename_at(from, old.path.clone(), to, new.path.clone()));
-                renamed.map_err(|error| self.refused(&new, act, self.refused(&old, act, self.across_devices(error))))
+                if old.is_kept || new.is_kept {
+                    return Err(ErrorCode::Busy.into());
+                }
+                let (from, to) = (self.entry_dir(&old)?, self.entry_dir(&new)?);
+                let renamed = rustix::fs::renameat(from, old.name_and_slash(), to, new.name_and_slash());
+                renamed.map_err(|errno| self.across_devices(errno))
             }
             (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act),
             (Target::Temporary(file), Target::Beside(beside)) => self.rename_temporary(&file, &beside, act),
@@ -58,19 +65,19 @@ impl GuardView<'_> {
         let host = self.host_name(index);
         let replaced = self.replaceable(&host)?;
         let moved = file.replace(&host.parent, &host.name, replaced.as_ref());
-        moved.map_err(std::io::Error::from)?;
+        moved.map_err(failed)?;
         self.guard.temporaries.remove(file);
         Ok(())
     }
 
-    /// Returns the status of the file or link that a temporary replaces; `None` if there is none.
+    /// Returns the status of the file that a temporary replaces; `None` if there is none, or a link.
     #[expect(clippy::unused_self, reason = "read as the others are")]
     fn replaceable(&self, host: &HostName) -> FsResult<Option<Stat>> {
         let Ok(stat) = host.stat() else { return Ok(None) };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok(Some(stat)),
             FileType::Directory => Err(ErrorCode::IsDirectory.into()),
-            FileType::Symlink => Err(ErrorCode::Loop.into()),
+            FileType::Symlink => Ok(None),
             _ => Err(ErrorCode::NotPermitted.into()),
         }
     }
@@ -92,7 +99,7 @@ impl GuardView<'_> {
         }
         self.replaceable(&to)?;
         let renamed = rustix::fs::renameat(&*from.parent, from.name.as_os_str(), &*to.parent, to.name.as_os_str());
-        Ok(renamed.map_err(std::io::Error::from)?)
+        Ok(renamed.map_err(failed)?)
     }
 
     pub(super) fn link(&mut self, follow: PathFlags, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
@@ -100,39 +107,41 @@ impl GuardView<'_> {
         if follow.contains(PathFlags::SYMLINK_FOLLOW) {
             return Err(ErrorCode::Invalid.into());
         }
-        let old = self.target(&old.0, old.1, act)?;
+        // A `/` behind a link leads to its target, which is not a link and may be a directory.
+        let old = self.on_path(&old.0, old.1, (act, Follow::Never), |_, target| Ok(Some(target)))?;
         let new = self.target(&new.0, new.1, act)?;
-        let (Target::Real(old), Target::Real(new)) = (&old, &new) else {
+        let (Target::Entry(old), Target::Entry(new)) = (&old, &new) else {
             return Err(self.not_across(&old, &new, act));
         };
-        let (from, to) = (self.may_change(old, act), self.may_change(new, act));
+        let from = self.may_change(old.mount, || old.guest(), act);
+        let to = self.may_change(new.mount, || new.guest(), act);
         from.and(to)?;
+        if old.slash {
+            self.stat_entry(old)?;
+        }
         self.guard.ledger.take_file()?;
-        let (from, to) = (Resource::new_borrow(old.dir), Resource::new_borrow(new.dir));
-        let linked = finish_now(self.stock().link_at(from, follow, old.path.clone(), to, new.path.clone()));
-        linked.map_err(|error| {
+        let (from, to) = (self.entry_dir(old)?, self.entry_dir(new)?);
+        let linked = rustix::fs::linkat(from, old.plain_name(), to, new.name_and_slash(), AtFlags::empty());
+        linked.map_err(|errno| {
             self.guard.ledger.give_file();
-            self.refused(new, act, self.refused(old, act, self.across_devices(error)))
+            self.across_devices(errno)
         })
     }
 
-    /// Returns the error of an operation on two paths. wasmtime-wasi 48 does not know `EXDEV` and calls it an
-    /// input/output error, so the guest would not copy instead. A disk that does fail fails the guest's copy, too.
-    fn across_devices(&self, error: FsError) -> FsError {
-        match error.downcast_ref() {
-            Some(ErrorCode::Io | ErrorCode::CrossDevice) => {
-                self.guard.ledger.note_refused_rename();
-                ErrorCode::CrossDevice.into()
-            }
-            _ => error,
+    /// Returns the error of an operation on two paths. The guest copies where it is one between file systems.
+    fn across_devices(&self, errno: Errno) -> FsError {
+        if errno == Errno::XDEV {
+            self.guard.ledger.note_refused_rename();
         }
+        failed(errno)
     }
 
     /// Returns the error for two paths that cannot be combined. A read-only path is reported first, as everywhere.
     fn not_across(&self, old: &Target, new: &Target, act: Act) -> FsError {
         for (is_new, target) in [(false, old), (true, new)] {
             let refused = match target {
-                Target::Real(real) => self.may_change(real, act).err(),
+                Target::Entry(entry) => self.may_change(entry.mount, || entry.guest(), act).err(),
+                Target::Folder(folder) => Some(self.not_an_entry(folder, act)),
                 Target::Name { index, .. } => self.writable(*index, act).err(),
                 Target::Virtual(node) => Some(self.deny_node(*node, act)),
                 Target::Memory(_) => Some(ErrorCode::NotPermitted.into()),

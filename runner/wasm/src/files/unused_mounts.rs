@@ -11,14 +11,12 @@ use wasmtime_wasi::p2::FsResult;
 use crate::files::grants::Mount;
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::records::Record;
-use crate::files::resolve::check_path;
-use crate::files::tree::{Kind, NodeId, Place};
+use crate::files::tree::{Descent, Kind, NodeId};
 
 impl GuardView<'_> {
     /// Returns the status of the directory that a path leads to, if it is that of a mount in which no operation has
     /// taken place.
     pub(super) fn stat_unused(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Option<Stat>> {
-        check_path(path)?;
         let mount = match self.guard.records.get(fd)? {
             Record::Root(mount) if path == "." => Some(&self.guard.grants.mounts[*mount]),
             Record::Virtual(node) => self.guard.mount_at(*node, path),
@@ -36,7 +34,7 @@ impl FileGuard {
         if path.starts_with('/') {
             return None;
         }
-        let Place::Node { id, .. } = self.grants.tree.walk(node, path) else { return None };
+        let Descent::Mount { id, rest: "", .. } = self.grants.tree.descend(node, path) else { return None };
         let Kind::Mount(mount) = self.grants.tree.node(id).kind else { return None };
         Some(&self.grants.mounts[mount])
     }
