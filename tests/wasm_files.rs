@@ -130,7 +130,8 @@ fn etc_passwd_is_read_only_when_it_is_granted() {
     let dir = TestDir::new();
     let args = json!({"op": "read_a_byte", "path": "/etc/passwd", "expect": "ok"});
     attempt(&dir, &args, &["--allow-read", "/etc"]).exits_with(0);
-    let ran = attempt(&dir, &json!({"op": "read", "path": "/etc/passwd", "expect": "PermissionDenied"}), &[]).exits_with(0);
+    let ran =
+        attempt(&dir, &json!({"op": "read", "path": "/etc/passwd", "expect": "PermissionDenied"}), &[]).exits_with(0);
     assert!(!ran.stdout_text().contains("root:"));
 }
 

@@ -39,6 +39,8 @@ pub(super) enum Source {
     },
     /// Directory of the room's own file system.
     Own(String),
+    /// Empty directory, through which the way to a granted path leads.
+    Way,
     Link(PathBuf),
     /// File of the base that is so small that a copy is cheaper than a mount.
     Copy(OwnedFd, Stat),

@@ -90,10 +90,10 @@ enum NamePlace {
 
 fn place(directory: &Path, entries: &[Entry]) -> NamePlace {
     let around = entries.iter().filter(|entry| directory.starts_with(&entry.at));
-    let around = around.filter(|entry| !matches!(entry.source, Source::Link(_) | Source::Copy(..)));
+    let around = around.filter(|entry| !matches!(entry.source, Source::Link(_) | Source::Copy(..) | Source::Way));
     match around.max_by_key(|entry| entry.at.as_os_str().len()).map(|entry| (&entry.at, &entry.source)) {
         Some((_, Source::Tree { writable: true, .. })) => NamePlace::Writable,
-        Some((_, Source::Tree { .. } | Source::Link(_) | Source::Copy(..))) => NamePlace::Machine,
+        Some((_, Source::Tree { .. } | Source::Link(_) | Source::Copy(..) | Source::Way)) => NamePlace::Machine,
         Some((at, Source::Own(own))) if at == directory && is_writable(own) => NamePlace::Own(own.into()),
         // The root directory, `/dev` and the like stay as they are.
         None if directory == Path::new("/") => NamePlace::Machine,

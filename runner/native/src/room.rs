@@ -64,6 +64,8 @@ pub(super) struct Room {
     pub(super) grants: Vec<PathGrant>,
     /// Links that lead to granted paths.
     pub(super) links: Vec<Link>,
+    /// Directories that the way to a granted path enters and leaves again by `..`.
+    pub(super) passed: Vec<PathBuf>,
     /// Single names that are granted for writing, and that this user cannot write.
     pub(super) read_only: Vec<RefusedName>,
     /// Paths that arguments name for writing, and that nothing grants since their directories are missing.
@@ -87,7 +89,11 @@ pub(super) struct Room {
 impl Room {
     pub(super) fn new(confine: &RoomRequest, tmpdir: PathBuf, limits: &Limits) -> Self {
         let policy = &confine.policy;
-        let (own, links) = runtime::shown(&confine.readable, policy.paths());
+        let (own, mut links) = runtime::shown(&confine.readable, policy.paths());
+        links.extend(policy.links().iter().filter_map(|path| {
+            let target = std::fs::read_link(path).ok().filter(|target| target.to_str().is_some())?;
+            Some((PathBuf::from(path), target))
+        }));
         // Every module has the devices, and a grant would hide them behind a mount on which no device works.
         let is_device = |grant: &PathGrant| base::is_device(&grant.host) && Path::new(&grant.guest) == grant.host;
         let granted = policy.paths().iter().filter(|grant| !is_device(grant)).cloned();
@@ -108,6 +114,7 @@ impl Room {
             missing: policy.missing().to_vec(),
             grants,
             links,
+            passed: policy.passed().iter().map(PathBuf::from).collect(),
             tmpdir,
             kept: confine.kept,
             temporary: confine.temporary.clone(),

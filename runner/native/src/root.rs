@@ -120,6 +120,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         .map(|(name, at, _)| Entry { at: at.into(), source: Source::Own((*name).to_owned()) })
         .collect();
     entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), source: Source::Link(to.into()) }));
+    entries.extend(room.passed.iter().map(|at| Entry { at: at.clone(), source: Source::Way }));
     entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), source: Source::Link(to.clone()) }));
     rules.add(Path::new("/"), Rights::RunDirectory);
     rules.add(Path::new(TMP), Rights::OwnDirectory);
@@ -178,7 +179,7 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     let tree = match entries.first() {
         Some(Entry { at, source: Source::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).source {
             Source::Tree { tree, .. } => tree,
-            Source::Own(_) | Source::Link(_) | Source::Copy(..) => {
+            Source::Own(_) | Source::Way | Source::Link(_) | Source::Copy(..) => {
                 unreachable!("it was just looked at")
             }
         },
@@ -229,6 +230,7 @@ fn mount(places: &mut Places, private: &OwnedFd, at: &Path, source: Source) -> i
                 Err(errno) => Err(errno.into()),
             }
         }
+        Source::Way => places.directory(at).map(|_| None),
         Source::Copy(file, stat) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
             match stage::copy_base(&file, &stat, places.directory(parent)?, name) {

@@ -41,6 +41,7 @@ mod sent_policy;
 mod single_files;
 mod task_key;
 mod trust;
+mod waypoints;
 
 pub use modbox_vocabulary::NamePattern;
 
@@ -74,3 +75,4 @@ pub use self::sent_policy::SentPolicyError;
 pub use self::single_files::{SingleFiles, StandIn};
 pub use self::task_key::{TaskKey, TaskNames};
 pub use self::trust::{AtMost, Ceiling, ModuleSignature, Subject, TrustRule, TrustRules, TrustStanding};
+pub use self::waypoints::FailingPath;

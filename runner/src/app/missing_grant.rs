@@ -27,6 +27,13 @@ pub(super) enum Need {
     /// An argument names a path that the module makes, replaces or removes as an entry of its directory, and a native
     /// module can change the entries of a directory only if all of it is granted.
     Entry,
+    /// An argument names a path to write, and a link on the way is one that another user can have made.
+    Link {
+        /// The link.
+        link: String,
+    },
+    /// An argument names a path that the kernel does not let this user look at; why.
+    Unreachable(String),
     /// An option asks the module for another file beside the path.
     Beside {
         /// The option.
@@ -88,6 +95,12 @@ impl fmt::Display for MissingGrant {
                 "an argument names `{subject}`, which the module makes, replaces or removes in its directory; a native module \
                  needs that directory for it: allow it with `{allow}`, or in a policy file"
             ),
+            Need::Link { link } => write!(
+                f,
+                "an argument names `{subject}` to {capability}, and `{link}` is a link that another user can have made; name \
+                 its target"
+            ),
+            Need::Unreachable(why) => write!(f, "an argument names `{subject}` to {capability}: {why}"),
             Need::Beside { option } => write!(
                 f,
                 "`{option}` makes a file beside `{subject}`, which is kept only in a directory that is granted; allow it \

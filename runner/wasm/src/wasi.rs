@@ -7,6 +7,7 @@ use modbox_vocabulary::WasmProgram;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
+use crate::files::WORKING;
 use crate::net::Network;
 use crate::output::HeadStream;
 
@@ -26,7 +27,7 @@ pub(super) fn context(
     let mut builder = WasiCtxBuilder::new();
     // Blocking is safe: file calls may block the guest's thread, see `guest`.
     builder.allow_blocking_current_thread(true);
-    builder.args(&program.argv).initial_cwd("/tmp").max_random_size(MAX_RANDOM);
+    builder.args(&program.argv).initial_cwd(WORKING).max_random_size(MAX_RANDOM);
     builder.stdin(MemoryInputPipe::new(stdin)).stdout(stdout).stderr(stderr);
     for variable in policy.env() {
         builder.env(&variable.name, &variable.value);

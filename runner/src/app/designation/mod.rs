@@ -7,17 +7,21 @@
 //! - **Only paths that the caller wrote designate.** The module's author chose the defaults and the fallback variables:
 //!   a module that could grant itself a path by naming it there would need no grants at all. Such a path needs a grant
 //!   like any other; without one, the run is denied, with the remedy.
-//! - A relative path is relative to the caller's working directory, and `~` is the caller's home. The module would look
-//!   for both in its own `/tmp`, so the argument is rewritten to the absolute path. The module itself expands `$NAME`,
+//! - The path is the one that the kernel finds. Where the kernel finds none on the way, as for `typo/..`, nothing is granted,
+//!   and the module gets the kernel's error. An empty path names nothing.
+//! - The module gets the argument as it was written. Only a relative path gets the caller's working directory in front, and
+//!   `~` becomes the caller's home: the module would look for both in its own `/tmp`. The module itself expands `$NAME`,
 //!   in its own environment; the resulting path needs a separate grant. A native module's argument stays unchanged if
 //!   it is a bare name for reading and no such file exists: it may be relative to another place that the module knows,
 //!   as `cron_file` is.
 //! - An existing directory is granted with all its contents; any other path is granted as one name in its directory. If
 //!   that directory is missing, too, nothing can be granted, and the module finds nothing, which is correct. If the
 //!   module makes that directory in a directory of its own, such as `/tmp`, the run fails.
-//! - Symbolic links are followed once, here. The module sees their target under the name in the argument. For an option
-//!   with `access: entry`, the last link is not followed: the module is to remove or replace the link itself, and the
-//!   granted name shows it as a link.
+//! - A link is a link for the module, too: it can look at each link on the way, and the target is granted at its own
+//!   place. For an option with `access: entry`, the last link is not followed: the module is to remove or replace the
+//!   link itself. A guest can also replace the last link of a path that is named for writing.
+//! - A link is not followed for writing where a user other than root and the user of the run can have made it: the file
+//!   that it leads to would be changed with rights that this user does not have.
 //! - A path that an operator's grant covers needs no further grant. A path that is named for writing in a directory
 //!   that is granted for reading becomes a writable place in it.
 //! - Every guest has its own `/tmp` and `/args`, which cannot be designated; paths below the host's `/tmp` can.
@@ -35,16 +39,21 @@ mod entry;
 mod place;
 #[cfg(test)]
 mod tests;
+mod way;
+
+use std::path::{Path, PathBuf};
 
 use modbox_argument_spec::{self as spec, Metadata, NamedPath, Origin};
 use modbox_contract::args::RESERVED_PREFIX;
-use modbox_policy::{Access, PathGrant, Policy};
+use modbox_policy::{Access, FailingPath, PathGrant, Policy, Shape};
 use modbox_python_json::Dict;
 use modbox_vocabulary::{Denial, Operation, quoting};
+use rustix::io::Errno;
 
 pub(super) use self::caller::Caller;
 pub(super) use self::entry::missing_besides;
 use crate::app::argument_origin::ArgumentOrigin;
+use crate::app::designation::way::{End, Way, is_trusted, resolve};
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::path_uses::PathUses;
 use crate::app::request::Arguments;
@@ -153,6 +162,9 @@ impl Run<'_> {
             self.check(named, access, Some(&origin));
             return None;
         }
+        if named.path.is_empty() {
+            return None;
+        }
         // The home is that of an unknown user; the module reports that.
         let absolute = self.caller.absolute(&named.path)?;
         // The documentation of a native module does not say which directory a bare name is relative to.
@@ -160,35 +172,104 @@ impl Run<'_> {
         if self.caller.is_native && is_name && access == Access::Read && !absolute.exists() {
             return None;
         }
-        let Some(path) = place::clean(&absolute) else {
+        let Some(path) = absolute.to_str() else {
             self.notes.push(format!("`{}` names a path that is not UTF-8, which no guest can see", named.option));
             return None;
         };
-        self.grant(named, &path);
-        let slash = if named.path.ends_with('/') && path != "/" { "/" } else { "" };
-        let replacement = format!("{path}{slash}");
-        (replacement != named.path).then_some(replacement)
+        self.grant(named, path);
+        (path != named.path).then(|| path.to_owned())
     }
 
+    /// Grants an absolute path, given as it was written.
     fn grant(&mut self, named: &NamedPath, path: &str) {
-        let (mut access, follow) = (access(named.access), named.access != spec::Access::Entry);
+        let (access, follow) = (access(named.access), named.access != spec::Access::Entry);
+        if place::is_mapped(&self.policy, path, access) {
+            return;
+        }
+        let way = resolve(path.as_ref(), follow);
+        if access == Access::Write
+            && let Some(link) = way.links.iter().find(|link| !is_trusted(link))
+        {
+            self.grant_beside_link(named, path, link);
+            return;
+        }
+        self.show(&way);
+        match way.end {
+            End::Failed { at, errno } => self.grant_nothing(named, (path, access), &at, errno),
+            End::At(host, shape) => {
+                self.grant_place(named, access, follow, host, shape);
+            }
+        }
+        // The module may replace the link, as Ansible's `copy` does.
+        if access == Access::Write
+            && !self.caller.is_native
+            && let End::At(link, shape) = resolve(path.as_ref(), false).end
+            && way.links.contains(&link)
+        {
+            self.grant_place(named, access, false, link, shape);
+        }
+    }
+
+    /// Grants nothing where the way to a path ends before the path does.
+    fn grant_nothing(&mut self, named: &NamedPath, (path, access): (&str, Access), at: &Path, errno: Errno) {
+        let option = &named.option;
+        let why = place::why_not(errno, access);
+        if self.caller.is_native && !matches!(errno, Errno::NOENT | Errno::LOOP) {
+            // In its room, the module would find nothing there, and call that a success.
+            self.add_missing(access, path, Need::Unreachable(why), String::new());
+            return;
+        }
+        let note = format!("`{option}` names `{path}`, which grants nothing: {why}");
+        self.notes.push(note.clone());
+        if let Some(at) = at.to_str()
+            && !place::is_covered(&self.policy, at, Access::Read, false)
+        {
+            self.policy.show_failing(FailingPath { path: at.to_owned(), errno: errno.raw_os_error() });
+        }
+        if access == Access::Write {
+            self.obstacles.push(note);
+            self.policy.add_missing(place::missing(path));
+        }
+    }
+
+    /// Grants what a link that another user can have made allows: to replace the link, if it is what the path names.
+    fn grant_beside_link(&mut self, named: &NamedPath, path: &str, link: &Path) {
+        let way = resolve(path.as_ref(), false);
+        let is_link = way.end == End::At(link.to_owned(), Shape::Name);
+        if self.caller.is_native || !is_link || way.links.iter().any(|link| !is_trusted(link)) {
+            let need = Need::Link { link: link.display().to_string() };
+            return self.add_missing(Access::Write, path, need, String::new());
+        }
+        self.show(&way);
+        self.grant_place(named, Access::Write, false, link.to_owned(), Shape::Name);
+        self.obstacles.push(format!(
+            "`{}` names `{path}`, a link that another user can have made, so its target is not granted; name the target",
+            named.option
+        ));
+    }
+
+    /// Lets the module see the links and directories on a way, unless a grant shows them already.
+    fn show(&mut self, way: &Way) {
+        let policy = &mut self.policy;
+        let hidden = |policy: &Policy, paths: &[PathBuf]| -> Vec<String> {
+            let paths = paths.iter().filter_map(|path| path.to_str());
+            paths.filter(|path| !place::is_covered(policy, path, Access::Read, false)).map(str::to_owned).collect()
+        };
+        hidden(policy, &way.links).into_iter().for_each(|link| policy.show_link(link));
+        hidden(policy, &way.passed).into_iter().for_each(|path| policy.show_passed(path));
+    }
+
+    /// Grants a path without links.
+    fn grant_place(&mut self, named: &NamedPath, mut access: Access, follow: bool, host: PathBuf, shape: Shape) {
+        let Some(path) = host.to_str().map(str::to_owned) else {
+            let option = &named.option;
+            self.notes.push(format!("`{option}` leads to a path that is not UTF-8, which grants nothing"));
+            return;
+        };
+        let path = path.as_str();
         if place::is_covered(&self.policy, path, access, follow) {
             return;
         }
-        let (host, shape) = match place::find(path.as_ref(), follow) {
-            Ok(found) => found,
-            Err(error) => {
-                let option = &named.option;
-                let note =
-                    format!("`{option}` names `{path}`, which grants nothing: {}", place::why_not(&error, access));
-                self.notes.push(note.clone());
-                if access == Access::Write {
-                    self.obstacles.push(note);
-                    self.policy.add_missing(place::missing(path));
-                }
-                return;
-            }
-        };
         if let Some(reason) = entry::write_obstacle(named, self.uses, access, &host, shape) {
             let option = &named.option;
             let note = format!("`{option}` names `{path}`, which is granted for reading only: {reason}");

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use modbox_policy::{Access, MissingPath, PathDecision, PathGrant, Policy, RESERVED, Shape, normalize};
 use modbox_vocabulary::{error_text, quoting};
+use rustix::io::Errno;
 
 /// Returns an absolute path without `.`, `..` and doubled slashes; `None` if the result is not UTF-8. Links stay in it,
 /// except where `..` follows one: then the path is resolved as the kernel does.
@@ -28,11 +29,11 @@ pub(super) fn find(path: &Path, follow: bool) -> io::Result<(PathBuf, Shape)> {
 }
 
 /// Describes why a path was not found.
-pub(super) fn why_not(error: &io::Error, access: Access) -> String {
-    match (error.kind(), access) {
-        (io::ErrorKind::NotFound, Access::Write) => "its directory does not exist; make it first".to_owned(),
-        (io::ErrorKind::NotFound, Access::Read) => "its directory does not exist".to_owned(),
-        _ => error_text(error),
+pub(super) fn why_not(errno: Errno, access: Access) -> String {
+    match (errno, access) {
+        (Errno::NOENT, Access::Write) => "its directory does not exist; make it first".to_owned(),
+        (Errno::NOENT, Access::Read) => "its directory does not exist".to_owned(),
+        _ => error_text(&io::Error::from(errno)),
     }
 }
 
@@ -49,6 +50,14 @@ fn resolve(path: &Path) -> io::Result<(PathBuf, Shape)> {
             Ok((parent.canonicalize()?.join(name), Shape::Name))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Returns whether the operator has mapped another place of the machine to a path, with this access.
+pub(super) fn is_mapped(policy: &Policy, path: &str, access: Access) -> bool {
+    match policy.decides(Path::new(path)) {
+        PathDecision::Grant(grant) => Path::new(&grant.guest) != grant.host && is_covered(policy, path, access, true),
+        PathDecision::Own | PathDecision::Nothing => false,
     }
 }
 

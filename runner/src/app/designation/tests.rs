@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use modbox_argument_spec::Metadata;
-use modbox_policy::{Access, Designated, EnvGrant, PathGrant, Policy, Shape};
+use modbox_policy::{Access, Designated, EnvGrant, FailingPath, PathGrant, Policy, Shape};
 use modbox_python_json::{Value, decode, encode};
+use rustix::io::Errno;
 
 use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
 use crate::app::missing_grant::MissingGrant;
@@ -128,7 +129,7 @@ fn internal_arguments_designate_nothing() {
 fn relative_paths_and_homes_are_the_callers() {
     let case = Case::new();
     case.check(r#"{"src": "file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
-    case.check(r#"{"src": "./dir//inner"}"#, &["read %/dir/inner (argument src)"], r#"{"src": "%/dir/inner"}"#);
+    case.check(r#"{"src": "./dir//inner"}"#, &["read %/dir/inner (argument src)"], r#"{"src": "%/./dir//inner"}"#);
     case.check(r#"{"dest": "dir/"}"#, &["write %/dir/ (argument dest)"], r#"{"dest": "%/dir/"}"#);
     case.check(r#"{"src": "~/own"}"#, &["read %/home/own (argument src)"], r#"{"src": "%/home/own"}"#);
     case.check(r#"{"src": "~unknown user/x"}"#, &[], r#"{"src": "~unknown user/x"}"#);
@@ -140,22 +141,52 @@ fn a_native_module_keeps_a_bare_name_of_a_missing_file() {
     let case = Case { is_native: true, ..Case::new() };
     case.check(r#"{"src": "file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
     case.check(r#"{"src": "missing"}"#, &[], r#"{"src": "missing"}"#);
-    case.check(r#"{"src": "./missing"}"#, &["read %/missing (argument src)"], r#"{"src": "%/missing"}"#);
+    case.check(r#"{"src": "./missing"}"#, &["read %/missing (argument src)"], r#"{"src": "%/./missing"}"#);
     case.check(r#"{"dest": "missing"}"#, &["write %/missing (argument dest)"], r#"{"dest": "%/missing"}"#);
 }
 
 #[test]
-fn links_are_followed_once() {
+fn a_link_is_shown_and_its_target_granted_at_its_own_place() {
     let case = Case::new();
-    case.check(r#"{"src": "link"}"#, &["read %/dir/inner::%/link (argument src)"], r#"{"src": "%/link"}"#);
-    case.check(
-        r#"{"dest": "linked/new"}"#,
-        &["write %/dir/new::%/linked/new (argument dest)"],
-        r#"{"dest": "%/linked/new"}"#,
-    );
+    case.check(r#"{"src": "link"}"#, &["read %/dir/inner (argument src)"], r#"{"src": "%/link"}"#);
+    case.check(r#"{"dest": "linked/new"}"#, &["write %/dir/new (argument dest)"], r#"{"dest": "%/linked/new"}"#);
+    assert_eq!(case.apply_with(SPEC, r#"{"dest": "linked/new"}"#).policy.links(), [case.path("linked")]);
+    // The module can replace a link that is named for writing.
+    let grants = ["write %/dir/inner (argument dest)", "write %/link (argument dest)"];
+    case.check(r#"{"dest": "link"}"#, &grants, r#"{"dest": "%/link"}"#);
     // `..` leaves the target of the link, as it does for the kernel.
     symlink(case.path("home"), case.path("dir/away")).unwrap();
-    case.check(r#"{"src": "dir/away/../file"}"#, &["read %/file (argument src)"], r#"{"src": "%/file"}"#);
+    case.check(r#"{"src": "dir/away/../file"}"#, &["read %/file (argument src)"], r#"{"src": "%/dir/away/../file"}"#);
+    let policy = case.apply_with(SPEC, r#"{"src": "dir/away/../file"}"#).policy;
+    assert_eq!((policy.links(), policy.passed()), (&[case.path("dir/away")][..], &[case.path("home")][..]));
+}
+
+#[test]
+fn a_link_that_another_user_can_have_made_is_not_followed_for_writing() {
+    let mut case = Case::new();
+    fs::set_permissions(case.path(""), fs::Permissions::from_mode(0o777)).unwrap();
+    case.check(r#"{"dest": "link"}"#, &["write %/link (argument dest)"], r#"{"dest": "%/link"}"#);
+    case.check(r#"{"src": "link"}"#, &["read %/dir/inner (argument src)"], r#"{"src": "%/link"}"#);
+    case.denies(SPEC, r#"{"dest": "%/linked/new"}"#, &["argument write %/linked/new: "]);
+    case.is_native = true;
+    case.denies(SPEC, r#"{"dest": "%/link"}"#, &["argument write %/link: "]);
+}
+
+#[test]
+fn a_path_that_the_kernel_does_not_find_grants_nothing() {
+    let case = Case::new();
+    for (args, at, errno) in [
+        (r#"{"dest": "typo/.."}"#, "typo", Errno::NOENT),
+        (r#"{"dest": "typo/../file"}"#, "typo", Errno::NOENT),
+        (r#"{"src": "file/../dir"}"#, "file", Errno::NOTDIR),
+        (r#"{"src": "file/"}"#, "file", Errno::NOTDIR),
+    ] {
+        let policy = case.apply_with(SPEC, args).policy;
+        assert_eq!(policy.paths(), [], "{args}");
+        let failing = FailingPath { path: case.path(at), errno: errno.raw_os_error() };
+        assert_eq!(policy.failing(), [failing], "{args}");
+    }
+    case.check(r#"{"dest": ""}"#, &[], r#"{"dest": ""}"#);
 }
 
 #[test]
@@ -166,7 +197,7 @@ fn covered_paths_are_not_granted_again() {
     case.check(r#"{"dest": "dir/new"}"#, &[], r#"{"dest": "%/dir/new"}"#);
     // A link that leads out of the grant is not covered by it.
     symlink(case.path("file"), case.path("dir/out")).unwrap();
-    case.check(r#"{"src": "dir/out"}"#, &["read %/file::%/dir/out (argument src)"], r#"{"src": "%/dir/out"}"#);
+    case.check(r#"{"src": "dir/out"}"#, &["read %/file (argument src)"], r#"{"src": "%/dir/out"}"#);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::grants::{ARGS, WORKING};
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::listing::{Listing, TreeEntries, descriptor_type};
 use crate::files::open::stat_name;
@@ -153,7 +154,14 @@ impl GuardView<'_> {
 
     pub(super) fn list(&mut self, fd: &Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         let (node, mount) = match self.guard.records.get(fd)? {
-            Record::Virtual(node) => (Some(*node), None),
+            Record::Virtual(node) => {
+                // The machine's directory has other entries, which the guest does not see.
+                let path = self.guard.path_of(*node);
+                if &*path != ARGS {
+                    self.guard.deny(Act::read(Operation::OpenAt), &path);
+                }
+                (Some(*node), None)
+            }
             Record::Root(mount) => {
                 let node = self.guard.grants.mounts[*mount].node;
                 (Some(node), Some((*mount, None)))
@@ -208,9 +216,12 @@ impl FileGuard {
         let mut tree = TreeEntries::default();
         for child in &self.grants.tree.node(dir).children {
             let node = self.grants.tree.node(*child);
+            if &*node.path == WORKING {
+                continue;
+            }
             let type_ = match node.kind {
                 // A directory of the mount; the host lists it.
-                Kind::Inside => continue,
+                Kind::Inside | Kind::Failing(_) => continue,
                 Kind::Virtual | Kind::Mount(_) => Some(DescriptorType::Directory),
                 Kind::Memory(_) => Some(DescriptorType::RegularFile),
                 Kind::Name(index) => self.type_of_name(index),

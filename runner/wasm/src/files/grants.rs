@@ -22,6 +22,10 @@ pub(super) const ARGS: &str = "/args";
 /// The guest's temporary directory.
 pub(super) const TMP: &str = "/tmp";
 
+/// The guest's working directory: its private `/tmp` under another name, below which nothing is granted. C libraries take an
+/// empty path for the working directory. In `/tmp` it would lead to every grant below `/tmp`.
+pub(crate) const WORKING: &str = "/args/.cwd";
+
 /// A granted directory.
 pub(super) struct Mount {
     pub(super) node: NodeId,
@@ -58,6 +62,8 @@ pub(super) struct Name {
     /// The last component of the host path.
     pub(super) name: OsString,
     pub(super) writable: bool,
+    /// Whether only a link is granted there, for looking at it and following it.
+    pub(super) is_link: bool,
 }
 
 /// All grants of a run, opened.
@@ -66,6 +72,8 @@ pub(super) struct Grants {
     pub(super) mounts: Vec<Mount>,
     pub(super) names: Vec<Name>,
     pub(super) memory: Vec<Arc<[u8]>>,
+    /// The errors at which the ways to named paths end.
+    pub(super) failing: Vec<Errno>,
     /// What stands in for the machine's files.
     pub(super) stand_ins: SingleFiles,
     /// The preopened directories, in the order in which the guest gets them.
@@ -84,7 +92,15 @@ impl Grants {
     pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, UnusableGrant> {
         let (tree, preopens) = (Tree::new(), Vec::new());
         let stand_ins = policy.single_files().clone();
-        let mut grants = Self { tree, mounts: Vec::new(), names: Vec::new(), memory: Vec::new(), stand_ins, preopens };
+        let mut grants = Self {
+            tree,
+            mounts: Vec::new(),
+            names: Vec::new(),
+            memory: Vec::new(),
+            failing: Vec::new(),
+            stand_ins,
+            preopens,
+        };
         let mut paths: Vec<&PathGrant> = policy.paths().iter().collect();
         // Outer paths come first, so that they exist when the inner ones are inserted.
         paths.sort_by_key(|grant| names(&grant.guest).count());
@@ -93,11 +109,27 @@ impl Grants {
             grants.add(grant, policy)?;
         }
         grants.add_args(files)?;
+        let tmp = open_tmp(run_dir)?;
+        grants.place_mount(WORKING, Mount { dir: tmp.dir.clone(), host: tmp.host.clone(), ..tmp })?;
         if !policy.allows_everything() {
-            grants.place_mount(TMP, open_tmp(run_dir)?)?;
+            grants.place_mount(TMP, tmp)?;
         }
         for grant in paths {
             grants.add(grant, policy)?;
+        }
+        for link in policy.links() {
+            grants.add_link(link);
+        }
+        for passed in policy.passed() {
+            // A grant of the place takes precedence.
+            let _ = grants.place(passed, Kind::Virtual);
+        }
+        for failing in policy.failing() {
+            let kind = Kind::Failing(grants.failing.len());
+            // A grant of the place takes precedence.
+            if grants.place(&failing.path, kind).is_ok() {
+                grants.failing.push(Errno::from_raw_os_error(failing.errno));
+            }
         }
         grants.order();
         Ok(grants)
@@ -124,10 +156,21 @@ impl Grants {
             OpenedGrant::Name(parent, name) => {
                 let node = self.place(&grant.guest, Kind::Name(self.names.len()))?;
                 let (parent, host) = (Arc::new(parent), host.to_owned());
-                self.names.push(Name { node, parent, host, name, writable: grant.access == Access::Write });
+                let writable = grant.access == Access::Write;
+                self.names.push(Name { node, parent, host, name, writable, is_link: false });
                 Ok(())
             }
         }
+    }
+
+    /// Shows a link. One that has gone since it was met is missing for the guest, too.
+    fn add_link(&mut self, link: &str) {
+        let host = Path::new(link);
+        let (Some(parent), Some(name)) = (host.parent(), host.file_name()) else { return };
+        let Ok(parent) = open_dir(parent) else { return };
+        let Ok(node) = self.place(link, Kind::Name(self.names.len())) else { return };
+        let (parent, host, name) = (Arc::new(parent), host.to_owned(), name.to_owned());
+        self.names.push(Name { node, parent, host, name, writable: false, is_link: true });
     }
 
     fn place_mount(&mut self, guest: &str, mount: Mount) -> Result<(), UnusableGrant> {
@@ -150,7 +193,7 @@ impl Grants {
                     self.fill_gaps(outer, &std::mem::take(&mut inside));
                 }
                 Kind::Inside => inside.push(at),
-                Kind::Virtual | Kind::Name(_) | Kind::Memory(_) => {}
+                Kind::Virtual | Kind::Name(_) | Kind::Memory(_) | Kind::Failing(_) => {}
             }
         }
         Ok(node)
@@ -171,11 +214,16 @@ impl Grants {
         }
     }
 
-    /// Orders the preopened directories: the guest's own ones, the granted ones, and a root for the rest.
+    /// Orders the preopened directories: the guest's own ones, the granted ones, and a root for the rest. The working
+    /// directory is reached by its path.
     fn order(&mut self) {
         let own = [ARGS, TMP].iter().filter_map(|path| self.tree.find(path));
         let own: Vec<NodeId> = own.filter(|id| self.tree.node(*id).kind != Kind::Inside).collect();
-        let granted = self.mounts.iter().map(|mount| mount.node).filter(|node| *node != ROOT && !own.contains(node));
+        let granted = self
+            .mounts
+            .iter()
+            .map(|mount| mount.node)
+            .filter(|node| *node != ROOT && !own.contains(node) && &*self.tree.node(*node).path != WORKING);
         let granted: Vec<NodeId> = granted.collect();
         self.preopens = own.into_iter().chain(granted).chain([ROOT]).collect();
     }
@@ -204,10 +252,7 @@ fn open_grant(shape: Shape, host: &Path) -> Result<OpenedGrant, Errno> {
 /// Opens a granted directory. Its path had no links when it was granted, so a link on it now is newer and is refused.
 fn open_dir(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()),
-        other => other,
-    }
+    rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 /// Creates and opens the directory that the guest sees as `/tmp`.

@@ -65,6 +65,7 @@ use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 
 pub(super) use self::attributes::add_attributes;
 pub(super) use self::file_systems::add_file_systems;
+pub(super) use self::grants::WORKING;
 use self::guard::Files;
 pub(super) use self::guard::{FileGuard, GuardView, HasGuard};
 pub(super) use self::ledger::Ledger;

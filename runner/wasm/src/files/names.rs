@@ -90,6 +90,10 @@ impl GuardView<'_> {
             host.stat()?;
             return Err(ErrorCode::NotDirectory.into());
         }
+        if self.guard.grants.names[index].is_link {
+            self.stat_of_name(index, dir)?;
+            return Err(ErrorCode::Loop.into());
+        }
         let permit = self.permit()?;
         let node = self.guard.grants.names[index].node;
         let opened = match request.name(host.parent.as_fd(), &host.name, &self.guard.ledger) {
@@ -142,6 +146,9 @@ impl GuardView<'_> {
     /// Returns the status of a granted name, which may be a link. `dir`: the path asks for a directory.
     pub(super) fn stat_of_name(&self, index: usize, dir: bool) -> FsResult<Stat> {
         let stat = self.host_name(index).stat()?;
+        if self.guard.grants.names[index].is_link && !is_link(&stat) {
+            return Err(ErrorCode::Access.into());
+        }
         if dir && !is_directory(&stat) {
             return Err(ErrorCode::NotDirectory.into());
         }

@@ -195,7 +195,8 @@ impl GuardView<'_> {
             Descent::Node(id) => match guard.grants.tree.node(id).kind {
                 Kind::Virtual => Ok(Located::At(Target::Virtual(id))),
                 Kind::Memory(index) => Ok(Located::At(Target::Memory(index))),
-                Kind::Name(_) | Kind::Inside | Kind::Mount(_) => Ok(Located::Walk),
+                Kind::Name(index) => Ok(Located::At(Target::Name { index, dir: false })),
+                Kind::Failing(_) | Kind::Inside | Kind::Mount(_) => Ok(Located::Walk),
             },
             Descent::Beside { dir, name } => {
                 let near = EntryName { dir, name };
@@ -341,6 +342,11 @@ impl GuardView<'_> {
             Ok(Spot::Granted { index, slash }) => Ok(Target::Name { index, dir: slash }),
             Ok(Spot::Beside { dir, name }) => Ok(self.beside(EntryName { dir, name: &name })),
             Err(Lost::Errno(errno)) => Err(failed(errno)),
+            // Here the guest could only make what is missing, and nothing grants that.
+            Err(Lost::Failing { node, errno: Errno::NOENT }) if act.access == Access::Write => {
+                Err(self.deny_node(node, act))
+            }
+            Err(Lost::Failing { errno, .. }) => Err(failed(errno)),
             Err(Lost::NotGranted { dir, path }) => Err(self.guard.absent(dir, &path, act)),
         }
     }
@@ -490,7 +496,9 @@ impl FileGuard {
         match self.grants.tree.node(node).kind {
             Kind::Mount(mount) => access == Access::Read || self.grants.mounts[mount].writable,
             Kind::Name(name) => rest.is_empty() && (access == Access::Read || self.grants.names[name].writable),
-            Kind::Memory(_) | Kind::Virtual | Kind::Inside => rest.is_empty() && access == Access::Read,
+            Kind::Memory(_) | Kind::Failing(_) | Kind::Virtual | Kind::Inside => {
+                rest.is_empty() && access == Access::Read
+            }
         }
     }
 
@@ -501,7 +509,7 @@ impl FileGuard {
         match self.grants.tree.node(node).kind {
             Kind::Mount(mount) => self.grants.mounts[mount].share == Share::All,
             Kind::Name(_) => rest.is_empty(),
-            Kind::Memory(_) | Kind::Virtual | Kind::Inside => false,
+            Kind::Memory(_) | Kind::Failing(_) | Kind::Virtual | Kind::Inside => false,
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Name(usize),
     /// A file in memory.
     Memory(usize),
+    /// A place where the way to a path ends with an error.
+    Failing(usize),
 }
 
 #[derive(Debug)]
@@ -84,7 +86,7 @@ impl Tree {
         let mut at = ROOT;
         for name in names(path) {
             at = match (self.nodes[at].kind, self.child(at, name)) {
-                (Kind::Name(_) | Kind::Memory(_), _) => return None,
+                (Kind::Name(_) | Kind::Memory(_) | Kind::Failing(_), _) => return None,
                 (_, Some(child)) => child,
                 (Kind::Virtual, None) => self.add(at, name, Kind::Virtual),
                 (Kind::Mount(_) | Kind::Inside, None) => self.add(at, name, Kind::Inside),
@@ -165,7 +167,7 @@ impl Tree {
                         let node = (is_last && !is_dir).then_some(at);
                         mount.map_or(Descent::Start { node }, |(id, rest)| Descent::Mount { id, rest, node })
                     }
-                    Kind::Virtual | Kind::Name(_) | Kind::Memory(_) => Descent::Walk,
+                    Kind::Virtual | Kind::Name(_) | Kind::Memory(_) | Kind::Failing(_) => Descent::Walk,
                 };
             };
             match self.nodes[child].kind {
@@ -174,7 +176,7 @@ impl Tree {
                 Kind::Inside if is_last => return Descent::Walk,
                 Kind::Inside => {}
                 Kind::Name(_) | Kind::Memory(_) if is_last && !is_dir => return Descent::Node(child),
-                Kind::Name(_) | Kind::Memory(_) => return Descent::Walk,
+                Kind::Name(_) | Kind::Memory(_) | Kind::Failing(_) => return Descent::Walk,
             }
             at = child;
         }
@@ -182,7 +184,7 @@ impl Tree {
             Kind::Virtual => Descent::Node(at),
             _ if at == start => Descent::Start { node: None },
             Kind::Mount(_) => Descent::Mount { id: at, rest: "", node: None },
-            Kind::Inside | Kind::Name(_) | Kind::Memory(_) => Descent::Walk,
+            Kind::Inside | Kind::Name(_) | Kind::Memory(_) | Kind::Failing(_) => Descent::Walk,
         }
     }
 }

@@ -116,6 +116,8 @@ pub(super) enum Spot {
 pub(super) enum Lost {
     /// The kernel's error.
     Errno(Errno),
+    /// The way to a path that an argument names ends here.
+    Failing { node: NodeId, errno: Errno },
     /// Nothing grants the path, given as the guest sees it, without links.
     NotGranted { dir: NodeId, path: String },
 }
@@ -239,6 +241,7 @@ impl<'g> Walk<'g> {
             Some((_, Kind::Memory(_))) if !self.rest.is_empty() || self.slash => Err(Errno::NOTDIR.into()),
             Some((_, Kind::Memory(index))) => Ok(Some(Spot::Memory(index))),
             Some((_, Kind::Name(index))) => self.granted(index, follow),
+            Some((node, Kind::Failing(index))) => Err(Lost::Failing { node, errno: self.guard.grants.failing[index] }),
             Some((child, Kind::Inside)) => self.real(name, Some(child), follow),
             None if matches!(self.here, Here::Real(..)) => self.real(name, None, follow),
             None => self.missing(name),
