@@ -145,12 +145,15 @@ fn a_source_is_read_and_a_destination_is_written() {
 }
 
 #[test]
-fn a_link_that_is_named_shows_what_it_leads_to() {
+fn a_link_that_is_named_is_a_link_and_its_target_is_granted() {
     let dir = TestDir::new();
     dir.write("target", "contents");
     symlink("target", dir.join("link")).unwrap();
     let ran = run(&dir, "stat", &["path=link"]).exits_with(0);
-    assert_eq!(grants(&dir, &ran), ["read %/target::%/link (argument path)"]);
+    assert_eq!(grants(&dir, &ran), ["read %/target (argument path)"]);
+    let stat = &ran.json()["result"]["stat"];
+    assert_eq!((&stat["islnk"], &stat["lnk_target"]), (&json!(true), &json!("target")), "{ran}");
+    let ran = run(&dir, "stat", &["path=link", "follow=yes"]).exits_with(0);
     assert_eq!(ran.json()["result"]["stat"]["size"], 8);
     run(&dir, "lineinfile", &["path=link", "line=more"]).exits_with(0);
     assert_eq!(fs::read_to_string(dir.join("target")).unwrap(), "contents\nmore\n");

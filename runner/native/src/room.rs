@@ -90,7 +90,7 @@ impl Room {
     pub(super) fn new(confine: &RoomRequest, tmpdir: PathBuf, limits: &Limits) -> Self {
         let policy = &confine.policy;
         let (own, mut links) = runtime::shown(&confine.readable, policy.paths());
-        links.extend(policy.links().iter().filter_map(|path| {
+        links.extend(policy.waypoints().links().iter().filter_map(|path| {
             let target = std::fs::read_link(path).ok().filter(|target| target.to_str().is_some())?;
             Some((PathBuf::from(path), target))
         }));
@@ -114,7 +114,7 @@ impl Room {
             missing: policy.missing().to_vec(),
             grants,
             links,
-            passed: policy.passed().iter().map(PathBuf::from).collect(),
+            passed: policy.waypoints().passed().iter().map(PathBuf::from).collect(),
             tmpdir,
             kept: confine.kept,
             temporary: confine.temporary.clone(),

@@ -21,7 +21,7 @@ use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 use crate::single_files::SingleFiles;
 use crate::trust::TrustStanding;
-use crate::waypoints::FailingPath;
+use crate::waypoints::Waypoints;
 
 /// All grants and restrictions of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,9 +42,7 @@ pub struct Policy {
     least_confinement: Option<MinConfinement>,
     audit: Vec<PathBuf>,
     missing: Vec<MissingPath>,
-    links: Vec<String>,
-    passed: Vec<String>,
-    failing: Vec<FailingPath>,
+    waypoints: Waypoints,
     single_files: SingleFiles,
     user: Option<User>,
     /// It is examined before the run starts, by the process that starts it.
@@ -265,44 +263,15 @@ impl Policy {
         &self.missing
     }
 
-    /// Shows a link on the way to a named path. `path` is the link's own absolute path, without other links. The module can
-    /// look at the link and follow it to what is granted.
-    pub fn show_link(&mut self, path: String) {
-        if !self.links.contains(&path) {
-            self.links.push(path);
-        }
-    }
-
-    /// Returns the links on the way to named paths.
+    /// Returns what the module sees on the way to named paths.
     #[must_use]
-    pub fn links(&self) -> &[String] {
-        &self.links
+    pub fn waypoints(&self) -> &Waypoints {
+        &self.waypoints
     }
 
-    /// Shows that a directory exists, which the way to a named path enters and leaves again by `..`. Nothing in it is granted.
-    pub fn show_passed(&mut self, path: String) {
-        if !self.passed.contains(&path) {
-            self.passed.push(path);
-        }
-    }
-
-    /// Returns the directories that ways to named paths enter and leave again.
-    #[must_use]
-    pub fn passed(&self) -> &[String] {
-        &self.passed
-    }
-
-    /// Shows where the way to a named path ends.
-    pub fn show_failing(&mut self, path: FailingPath) {
-        if self.failing.iter().all(|other| other.path != path.path) {
-            self.failing.push(path);
-        }
-    }
-
-    /// Returns where the ways to named paths end.
-    #[must_use]
-    pub fn failing(&self) -> &[FailingPath] {
-        &self.failing
+    /// Returns what the module sees on the way to named paths, to add to it.
+    pub fn waypoints_mut(&mut self) -> &mut Waypoints {
+        &mut self.waypoints
     }
 
     /// Sets where changes of single files go, which a native module makes on copies.

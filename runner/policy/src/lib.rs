@@ -75,4 +75,4 @@ pub use self::sent_policy::SentPolicyError;
 pub use self::single_files::{SingleFiles, StandIn};
 pub use self::task_key::{TaskKey, TaskNames};
 pub use self::trust::{AtMost, Ceiling, ModuleSignature, Subject, TrustRule, TrustRules, TrustStanding};
-pub use self::waypoints::FailingPath;
+pub use self::waypoints::{FailingPath, Waypoints};

@@ -224,7 +224,7 @@ impl Run<'_> {
         if let Some(at) = at.to_str()
             && !place::is_covered(&self.policy, at, Access::Read, false)
         {
-            self.policy.show_failing(FailingPath { path: at.to_owned(), errno: errno.raw_os_error() });
+            self.policy.waypoints_mut().show_failing(FailingPath { path: at.to_owned(), errno: errno.raw_os_error() });
         }
         if access == Access::Write {
             self.obstacles.push(note);
@@ -255,8 +255,8 @@ impl Run<'_> {
             let paths = paths.iter().filter_map(|path| path.to_str());
             paths.filter(|path| !place::is_covered(policy, path, Access::Read, false)).map(str::to_owned).collect()
         };
-        hidden(policy, &way.links).into_iter().for_each(|link| policy.show_link(link));
-        hidden(policy, &way.passed).into_iter().for_each(|path| policy.show_passed(path));
+        hidden(policy, &way.links).into_iter().for_each(|link| policy.waypoints_mut().show_link(link));
+        hidden(policy, &way.passed).into_iter().for_each(|path| policy.waypoints_mut().show_passed(path));
     }
 
     /// Grants a path without links.

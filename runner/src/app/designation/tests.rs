@@ -150,7 +150,7 @@ fn a_link_is_shown_and_its_target_granted_at_its_own_place() {
     let case = Case::new();
     case.check(r#"{"src": "link"}"#, &["read %/dir/inner (argument src)"], r#"{"src": "%/link"}"#);
     case.check(r#"{"dest": "linked/new"}"#, &["write %/dir/new (argument dest)"], r#"{"dest": "%/linked/new"}"#);
-    assert_eq!(case.apply_with(SPEC, r#"{"dest": "linked/new"}"#).policy.links(), [case.path("linked")]);
+    assert_eq!(case.apply_with(SPEC, r#"{"dest": "linked/new"}"#).policy.waypoints().links(), [case.path("linked")]);
     // The module can replace a link that is named for writing.
     let grants = ["write %/dir/inner (argument dest)", "write %/link (argument dest)"];
     case.check(r#"{"dest": "link"}"#, &grants, r#"{"dest": "%/link"}"#);
@@ -158,7 +158,8 @@ fn a_link_is_shown_and_its_target_granted_at_its_own_place() {
     symlink(case.path("home"), case.path("dir/away")).unwrap();
     case.check(r#"{"src": "dir/away/../file"}"#, &["read %/file (argument src)"], r#"{"src": "%/dir/away/../file"}"#);
     let policy = case.apply_with(SPEC, r#"{"src": "dir/away/../file"}"#).policy;
-    assert_eq!((policy.links(), policy.passed()), (&[case.path("dir/away")][..], &[case.path("home")][..]));
+    let ways = policy.waypoints();
+    assert_eq!((ways.links(), ways.passed()), (&[case.path("dir/away")][..], &[case.path("home")][..]));
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn a_path_that_the_kernel_does_not_find_grants_nothing() {
         let policy = case.apply_with(SPEC, args).policy;
         assert_eq!(policy.paths(), [], "{args}");
         let failing = FailingPath { path: case.path(at), errno: errno.raw_os_error() };
-        assert_eq!(policy.failing(), [failing], "{args}");
+        assert_eq!(policy.waypoints().failing(), [failing], "{args}");
     }
     case.check(r#"{"dest": ""}"#, &[], r#"{"dest": ""}"#);
 }

@@ -18,19 +18,19 @@ use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::Descriptor;
-use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode, PathFlags};
+use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::bindings::modbox::host::files::{self, Attributes};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::listing::descriptor_type;
-use crate::files::names::{HostName, code};
+use crate::files::names::HostName;
 use crate::files::open::Refusal;
-use crate::files::paths::is_link;
-use crate::files::resolve::{Act, Target};
+use crate::files::stat::is_link;
+use crate::files::target::{Act, Target};
 use crate::files::tree::join;
-use crate::files::walk::Follow;
 
 /// The permission bits that a guest can set. Set-user-id and set-group-id would run a guest's bytes as another user,
 /// and the sticky bit would keep other users from their own files.
@@ -180,7 +180,7 @@ impl GuardView<'_> {
             Target::Folder(folder) => {
                 self.may_change(folder.mount, || folder.path.clone(), act)?;
                 let opened = open_to_change(folder.dir.as_fd(), ".".as_ref());
-                (opened.map_err(code)?, folder.path)
+                (opened.map_err(FsError::from)?, folder.path)
             }
             Target::Name { index, dir } => {
                 self.writable(index, act)?;
@@ -261,7 +261,7 @@ fn check_kind(file: BorrowedFd<'_>) -> Result<(), Refusal> {
 
 /// Opens a name in its directory; refuses a link in its place.
 fn open_name(host: &HostName) -> FsResult<OwnedFd> {
-    open_to_change(host.parent.as_fd(), &host.name).map_err(code)
+    open_to_change(host.parent.as_fd(), &host.name).map_err(FsError::from)
 }
 
 fn link_target(dir: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> FsResult<Option<Vec<u8>>> {

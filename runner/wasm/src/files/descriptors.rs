@@ -20,9 +20,9 @@ use crate::files::open::stat_name;
 use crate::files::open_file::OpenFile;
 use crate::files::paths::{MEMORY, NODE};
 use crate::files::records::{Record, stand_in};
-use crate::files::resolve::Act;
 use crate::files::stat;
 use crate::files::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
+use crate::files::target::Act;
 use crate::files::tree::{Kind, NodeId};
 
 type Fd = Resource<Descriptor>;

@@ -12,10 +12,11 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::encoding::{to_guest, to_host};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
 use crate::files::names::HostName;
-use crate::files::resolve::{Act, Target};
-use crate::files::walk::{Folder, Follow, Last};
+use crate::files::target::{Act, Target};
+use crate::files::walk::{Folder, Last};
 
 type Fd = Resource<Descriptor>;
 

@@ -14,10 +14,10 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use crate::bindings::file_systems_guest::modbox::host::file_systems::{self, FileSystem};
 use crate::files::attributes::downcast;
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::{Files, GuardView, HasGuard};
-use crate::files::paths::is_link;
-use crate::files::resolve::{Act, Target};
-use crate::files::walk::Follow;
+use crate::files::stat::is_link;
+use crate::files::target::{Act, Target};
 
 /// Links the interface.
 pub(crate) fn add_file_systems<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {

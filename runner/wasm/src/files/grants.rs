@@ -117,14 +117,14 @@ impl Grants {
         for grant in paths {
             grants.add(grant, policy)?;
         }
-        for link in policy.links() {
+        for link in policy.waypoints().links() {
             grants.add_link(link);
         }
-        for passed in policy.passed() {
+        for passed in policy.waypoints().passed() {
             // A grant of the place takes precedence.
             let _ = grants.place(passed, Kind::Virtual);
         }
-        for failing in policy.failing() {
+        for failing in policy.waypoints().failing() {
             let kind = Kind::Failing(grants.failing.len());
             // A grant of the place takes precedence.
             if grants.place(&failing.path, kind).is_ok() {

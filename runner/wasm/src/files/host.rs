@@ -20,7 +20,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use crate::files::descriptors::Handle;
 use crate::files::guard::{GuardView, finish_now};
 use crate::files::listing::Listing;
-use crate::files::resolve::Act;
+use crate::files::target::Act;
 use crate::files::{stat, times};
 
 type Fd = Resource<Descriptor>;

@@ -7,7 +7,7 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use crate::files::guard::{FileGuard, GuardView};
-use crate::files::resolve::Act;
+use crate::files::target::Act;
 
 impl GuardView<'_> {
     /// Refuses the target of a link that no grant covers.

@@ -33,11 +33,14 @@
 //! files that it may not open, such as a FIFO or a link that leads out.
 
 mod attributes;
+mod coverage;
+mod denied;
 mod descriptors;
 mod encoding;
 mod entries;
 mod errno;
 mod file_systems;
+mod follow;
 mod grants;
 mod guard;
 mod host;
@@ -52,6 +55,7 @@ mod records;
 mod resolve;
 mod stat;
 mod streams;
+mod target;
 mod temporaries;
 mod times;
 mod tree;

@@ -14,15 +14,15 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::Share;
 use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_name};
-use crate::files::paths::{is_directory, is_link};
-use crate::files::resolve::{Act, MissingName};
+use crate::files::stat::{is_directory, is_link};
+use crate::files::target::{Act, MissingName};
 use crate::files::temporaries::Temporary;
 use crate::files::tree::{Kind, join};
-use crate::files::walk::Follow;
 
 pub(super) const OPEN: Operation = Operation::OpenAt;
 
@@ -113,8 +113,9 @@ impl GuardView<'_> {
 
     pub(super) fn open_temporary(&mut self, file: &Temporary, request: &OpenRequest) -> FsResult<Resource<Descriptor>> {
         let permit = self.permit()?;
-        let opened =
-            request.name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger).map_err(code)?;
+        let opened = request
+            .name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger)
+            .map_err(FsError::from)?;
         let path = join(&self.guard.path_of(file.dir), &file.name);
         self.insert_file(opened, request, true, Share::All, path.into(), permit)
     }
@@ -181,15 +182,5 @@ impl GuardView<'_> {
         let node = self.guard.grants.names[index].node;
         self.guard.grants.tree.change(node, Kind::Name(index));
         Ok(())
-    }
-}
-
-/// Converts a refusal to WASI's error code.
-pub(super) fn code(refused: Refusal) -> FsError {
-    match refused {
-        Refusal::Errno(errno) => failed(errno),
-        Refusal::Link => ErrorCode::Loop.into(),
-        Refusal::Escape | Refusal::Special => ErrorCode::NotPermitted.into(),
-        Refusal::QuotaExceeded => ErrorCode::InsufficientSpace.into(),
     }
 }

@@ -10,11 +10,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::OpenMode;
+use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
 use crate::files::encoding::to_host;
+use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::ledger::Ledger;
-use crate::files::walk::Follow;
 
 /// How often to try again while a directory or a link on the path is being moved.
 pub(super) const TRIES: u32 = 32;
@@ -60,6 +62,17 @@ impl From<Errno> for Refusal {
             Errno::LOOP => Self::Link,
             Errno::NXIO | Errno::NODEV => Self::Special,
             errno => Self::Errno(errno),
+        }
+    }
+}
+
+impl From<Refusal> for FsError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Errno(errno) => failed(errno),
+            Refusal::Link => ErrorCode::Loop.into(),
+            Refusal::Escape | Refusal::Special => ErrorCode::NotPermitted.into(),
+            Refusal::QuotaExceeded => ErrorCode::InsufficientSpace.into(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use modbox_vocabulary::Operation;
-use rustix::fs::{FileType, Stat};
+use rustix::fs::Stat;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
@@ -13,16 +13,18 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::{Permit, Share};
-use crate::files::names::{HostName, OPEN, code};
+use crate::files::names::{HostName, OPEN};
 use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_beneath, stat_name};
 use crate::files::open_file::OpenFile;
 use crate::files::records::{Record, stand_in};
-use crate::files::resolve::{Act, Entry, Located, MountPath, Target, check_path};
-use crate::files::stat;
-use crate::files::walk::{Folder, Follow};
+use crate::files::resolve::check_path;
+use crate::files::stat::{self, is_directory, is_link};
+use crate::files::target::{Act, Entry, Located, MountPath, Target};
+use crate::files::walk::Folder;
 
 /// Distinguishes nodes from files in memory in an identity hash.
 pub(super) const NODE: u64 = 0;
@@ -31,7 +33,7 @@ pub(super) const MEMORY: u64 = 1;
 type Fd = Resource<Descriptor>;
 
 /// What is known of a path after a look at it.
-enum Seen {
+enum Sight {
     Host(Stat),
     Virtual(usize),
     Memory(usize),
@@ -165,32 +167,32 @@ impl GuardView<'_> {
 
     pub(super) fn look(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
         Ok(match self.see(fd, follow, path)? {
-            Seen::Host(stat) => stat::of_host(&stat),
-            Seen::Virtual(_) => stat::of_virtual(DescriptorType::Directory, 0, self.guard.made),
-            Seen::Memory(index) => self.stat_memory(index),
+            Sight::Host(stat) => stat::of_host(&stat),
+            Sight::Virtual(_) => stat::of_virtual(DescriptorType::Directory, 0, self.guard.made),
+            Sight::Memory(index) => self.stat_memory(index),
         })
     }
 
     pub(super) fn identity(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<MetadataHashValue> {
         Ok(match self.see(fd, follow, path)? {
-            Seen::Host(stat) => stat::hash_of_host(&stat),
-            Seen::Virtual(node) => stat::hash_of_virtual(NODE, node),
-            Seen::Memory(index) => stat::hash_of_virtual(MEMORY, index),
+            Sight::Host(stat) => stat::hash_of_host(&stat),
+            Sight::Virtual(node) => stat::hash_of_virtual(NODE, node),
+            Sight::Memory(index) => stat::hash_of_virtual(MEMORY, index),
         })
     }
 
     /// Looks at a path. A guest's `stat` may ask for the identity first, so a denial names `stat-at` in any case.
-    fn see(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<Seen> {
+    fn see(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<Sight> {
         let act = Act::read(Operation::StatAt);
         let follow = Follow::links(follow.contains(PathFlags::SYMLINK_FOLLOW));
         let path = check_path(path)?;
         if let Some(stat) = self.stat_unused(fd, &path)? {
-            return Ok(Seen::Host(stat));
+            return Ok(Sight::Host(stat));
         }
         let located = self.locate(fd, &path, act)?;
         if let Located::Mount(real) = &located {
             match stat_beneath(self.host_dir(real.dir)?, &real.path, follow == Follow::Always) {
-                Ok(stat) => return Ok(Seen::Host(stat)),
+                Ok(stat) => return Ok(Sight::Host(stat)),
                 Err(refusal) if refusal.needs_walk() => {}
                 Err(refusal) => return Err(self.refused(refusal, || real.guest(), act)),
             }
@@ -199,17 +201,17 @@ impl GuardView<'_> {
     }
 
     /// Looks at a target. `None` if it is a link that has to be followed.
-    fn see_target(&mut self, target: Target, follow: Follow, act: Act) -> FsResult<Option<Seen>> {
+    fn see_target(&mut self, target: Target, follow: Follow, act: Act) -> FsResult<Option<Sight>> {
         let stat = match target {
             Target::Entry(entry) => self.stat_entry(&entry)?,
             Target::Folder(folder) => rustix::fs::fstat(&*folder.dir).map_err(failed)?,
             Target::Name { index, dir } => self.stat_of_name(index, dir)?,
             Target::Temporary(file) => HostName::from(&file).stat()?,
-            Target::Virtual(node) => return Ok(Some(Seen::Virtual(node))),
-            Target::Memory(index) => return Ok(Some(Seen::Memory(index))),
+            Target::Virtual(node) => return Ok(Some(Sight::Virtual(node))),
+            Target::Memory(index) => return Ok(Some(Sight::Memory(index))),
             Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
         };
-        Ok((follow != Follow::Always || !is_link(&stat)).then_some(Seen::Host(stat)))
+        Ok((follow != Follow::Always || !is_link(&stat)).then_some(Sight::Host(stat)))
     }
 
     /// Returns the status of an entry, which may be a link.
@@ -246,14 +248,6 @@ impl GuardView<'_> {
         if matches!(refusal, Refusal::Special) {
             self.guard.deny_special(&guest(), act);
         }
-        code(refusal)
+        refusal.into()
     }
-}
-
-pub(super) fn is_directory(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
-}
-
-pub(super) fn is_link(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::Symlink
 }

@@ -1,12 +1,9 @@
-//! Maps a descriptor and a path to the target of an operation, and records the denials on the way.
+//! Maps a descriptor and a path to the target of an operation.
 
-use std::ffi::OsString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use modbox_policy::Access;
-use modbox_vocabulary::Operation;
 use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 use wasmtime::component::Resource;
@@ -16,136 +13,17 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::encoding::{canonical, to_host};
 use crate::files::errno::failed;
-use crate::files::grants::ARGS;
-use crate::files::guard::{FileGuard, GuardView};
-use crate::files::ledger::{QuotaExceeded, Share, flag};
-use crate::files::names::code;
+use crate::files::follow::Follow;
+use crate::files::guard::GuardView;
+use crate::files::ledger::{QuotaExceeded, Share};
 use crate::files::open::{TRIES, open_beneath, stat_name};
 use crate::files::records::Record;
-use crate::files::temporaries::Temporary;
+use crate::files::target::{Act, Entry, EntryDir, Located, MissingName, MountPath, Target};
 use crate::files::tree::{Descent, EntryName, Kind, NodeId, join};
-use crate::files::walk::{self, Folder, Follow, Lost, Spot, Start, walk};
+use crate::files::walk::{self, Folder, Lost, Spot, Start, walk};
 
 /// Longest path taken; no kernel takes a longer one.
 const MAX_PATH: usize = 4096;
-
-/// An operation with its access, for records of denials.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Act {
-    pub(super) name: Operation,
-    pub(super) access: Access,
-}
-
-impl Act {
-    pub(super) const fn read(name: Operation) -> Self {
-        Self { name, access: Access::Read }
-    }
-
-    pub(super) const fn write(name: Operation) -> Self {
-        Self { name, access: Access::Write }
-    }
-}
-
-/// Target of an operation.
-#[derive(Debug)]
-pub(super) enum Target {
-    /// A name in a directory of a mount.
-    Entry(Entry),
-    /// A directory of a mount, by a path that names no entry of another one.
-    Folder(Folder),
-    /// A directory that exists only for the guest.
-    Virtual(NodeId),
-    /// A file in memory.
-    Memory(usize),
-    /// A granted name. `dir` says that the path asks for a directory.
-    Name { index: usize, dir: bool },
-    /// A temporary beside a granted name.
-    Temporary(Temporary),
-    /// A missing name, in a directory that exists only for the guest or beside a writable granted name.
-    Beside(MissingName),
-}
-
-/// Where a path leads as far as its letters tell.
-pub(super) enum Located {
-    /// A path in a mount, which the kernel can resolve if it has no links.
-    Mount(MountPath),
-    /// A place that the guard knows.
-    At(Target),
-    /// The path has to be walked.
-    Walk,
-}
-
-/// A path below a directory of a mount.
-#[derive(Debug)]
-pub(super) struct MountPath {
-    /// The directory's number in the resource table.
-    pub(super) dir: u32,
-    pub(super) mount: usize,
-    /// The directory's path as the guest sees it.
-    pub(super) base: Arc<str>,
-    pub(super) path: String,
-    /// The node of the directory that has the last name, if it has one.
-    node: Option<NodeId>,
-}
-
-impl MountPath {
-    /// Returns the guest's path.
-    pub(super) fn guest(&self) -> String {
-        join(&self.base, &self.path)
-    }
-}
-
-/// A name in an open directory of a mount. No call on it follows a link.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) mount: usize,
-    dir: EntryDir,
-    /// The directory's path in the guest.
-    folder: Arc<str>,
-    /// The name as the guest spells it.
-    name: String,
-    /// Whether the path asks for a directory, by a `/` at its end.
-    pub(super) slash: bool,
-    /// Whether a grant lies below the name, which then has to stay.
-    pub(super) is_kept: bool,
-}
-
-/// The directory of an entry.
-#[derive(Debug)]
-enum EntryDir {
-    /// One in the resource table.
-    Table(u32),
-    /// One that was opened for the operation.
-    Own(Arc<OwnedFd>),
-}
-
-impl Entry {
-    /// Returns the guest's path.
-    pub(super) fn guest(&self) -> String {
-        join(&self.folder, &self.name)
-    }
-
-    /// Returns the host's name.
-    pub(super) fn plain_name(&self) -> OsString {
-        to_host(&self.name).into_owned()
-    }
-
-    /// Returns the host's name, with a `/` behind it if the path has one: for calls that follow no link at the end, even so.
-    pub(super) fn name_and_slash(&self) -> OsString {
-        let mut name = self.plain_name();
-        if self.slash {
-            name.push("/");
-        }
-        name
-    }
-}
-
-/// A missing name in a directory of the tree.
-#[derive(Debug)]
-pub(super) struct MissingName {
-    pub(super) dir: NodeId,
-    pub(super) name: String,
-}
 
 impl From<QuotaExceeded> for FsError {
     fn from(_: QuotaExceeded) -> Self {
@@ -302,7 +180,7 @@ impl GuardView<'_> {
             match open_beneath(self.host_dir(dir)?, above, flags, Mode::empty()) {
                 Ok(opened) => (EntryDir::Own(Arc::new(opened)), join(&base, above).into()),
                 Err(refusal) if refusal.needs_walk() => return Ok(None),
-                Err(refusal) => return Err(code(refusal)),
+                Err(refusal) => return Err(refusal.into()),
             }
         };
         let (name, slash) = (name.to_owned(), path.len() > trimmed.len());
@@ -416,114 +294,5 @@ impl GuardView<'_> {
             Descriptor::File(file) => &file.file,
         };
         Ok(rustix::fs::fstat(file).map_err(std::io::Error::from)?)
-    }
-
-    /// Records a path that leads above the directory where it starts, and returns the error.
-    fn outside(&self, guest: &str, act: Act) -> FsError {
-        let guest = join(guest, "");
-        if !self.guard.covers(&guest, act.access) {
-            self.guard.deny(act, &guest);
-        }
-        ErrorCode::NotPermitted.into()
-    }
-}
-
-impl FileGuard {
-    pub(super) fn path_of(&self, node: NodeId) -> Arc<str> {
-        Arc::clone(&self.grants.tree.node(node).path)
-    }
-
-    /// Returns the writable granted name in a directory that a temporary of this name most likely replaces.
-    pub(super) fn writable_name(&self, dir: NodeId, temporary: &str) -> Option<usize> {
-        let tree = &self.grants.tree;
-        let names = tree.node(dir).children.iter().filter_map(|child| match tree.node(*child).kind {
-            Kind::Name(index) if self.grants.names[index].writable => Some(index),
-            _ => None,
-        });
-        names.max_by_key(|index| {
-            let name = tree.node(self.grants.names[*index].node).name();
-            if temporary.contains(name) { name.len() } else { 0 }
-        })
-    }
-
-    /// Records a denial of a path; the record names it as the guest did.
-    pub(super) fn deny(&self, act: Act, guest: &str) {
-        self.ledger.deny(act.access, guest, act.name, || flag(act.access, &self.host_of(guest), guest));
-    }
-
-    /// Records that a FIFO, socket or device was refused. No flag allows one.
-    pub(super) fn deny_special(&self, guest: &str, act: Act) {
-        self.ledger.deny(act.access, guest, act.name, String::new);
-    }
-
-    /// Returns the error for a path that no grant covers, and records it. The path is given without links and `..`, so that
-    /// a grant of it helps.
-    pub(super) fn absent(&self, dir: NodeId, guest: &str, act: Act) -> FsError {
-        if &*self.grants.tree.node(dir).path == ARGS {
-            return match act.access {
-                Access::Read => ErrorCode::NoEntry.into(),
-                Access::Write => ErrorCode::NotPermitted.into(),
-            };
-        }
-        self.deny(act, guest);
-        match act.access {
-            Access::Read => ErrorCode::Access.into(),
-            Access::Write => ErrorCode::NotPermitted.into(),
-        }
-    }
-
-    /// Like [`FileGuard::absent`], for a name in a directory of the tree. A temporary that the guest has moved or removed is
-    /// only missing.
-    pub(super) fn absent_beside(&self, beside: &MissingName, act: Act) -> FsError {
-        if act.access == Access::Read && self.temporaries.was_made(beside.dir, &beside.name) {
-            return ErrorCode::NoEntry.into();
-        }
-        self.absent(beside.dir, &join(&self.path_of(beside.dir), &beside.name), act)
-    }
-
-    /// Returns the error for changing a missing name. Where a temporary may be created, the name is only missing and
-    /// no denial is recorded.
-    pub(super) fn gone_beside(&self, beside: &MissingName, act: Act) -> FsError {
-        match self.writable_name(beside.dir, &beside.name) {
-            Some(_) => ErrorCode::NoEntry.into(),
-            None => self.absent_beside(beside, act),
-        }
-    }
-
-    /// Returns whether a grant covers a path of the guest.
-    fn covers(&self, guest: &str, access: Access) -> bool {
-        let (node, rest) = self.grants.tree.innermost(guest);
-        match self.grants.tree.node(node).kind {
-            Kind::Mount(mount) => access == Access::Read || self.grants.mounts[mount].writable,
-            Kind::Name(name) => rest.is_empty() && (access == Access::Read || self.grants.names[name].writable),
-            Kind::Memory(_) | Kind::Failing(_) | Kind::Virtual | Kind::Inside => {
-                rest.is_empty() && access == Access::Read
-            }
-        }
-    }
-
-    /// Returns whether an operator's grant, of a directory or a name, covers a path of the guest. The guest's own
-    /// directories do not count.
-    pub(super) fn is_granted(&self, guest: &str) -> bool {
-        let (node, rest) = self.grants.tree.innermost(guest);
-        match self.grants.tree.node(node).kind {
-            Kind::Mount(mount) => self.grants.mounts[mount].share == Share::All,
-            Kind::Name(_) => rest.is_empty(),
-            Kind::Memory(_) | Kind::Failing(_) | Kind::Virtual | Kind::Inside => false,
-        }
-    }
-
-    /// Returns the machine's path for a path of the guest.
-    pub(super) fn host_of(&self, guest: &str) -> PathBuf {
-        let (node, rest) = self.grants.tree.innermost(guest);
-        let opened = match self.grants.tree.node(node).kind {
-            Kind::Mount(mount) if self.grants.mounts[mount].share == Share::All => {
-                let host = &self.grants.mounts[mount].host;
-                if rest.is_empty() { host.clone() } else { host.join(rest) }
-            }
-            Kind::Name(name) => self.grants.names[name].host.clone(),
-            _ => guest.into(),
-        };
-        self.grants.stand_ins.stands_for(opened)
     }
 }

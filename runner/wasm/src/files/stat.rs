@@ -33,6 +33,14 @@ pub(super) fn of_host(stat: &Stat) -> DescriptorStat {
     }
 }
 
+pub(super) fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+pub(super) fn is_link(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Symlink
+}
+
 /// Returns the status of a file that exists only for the guest.
 pub(super) fn of_virtual(type_: DescriptorType, size: u64, made: SystemTime) -> DescriptorStat {
     let since = made.duration_since(UNIX_EPOCH).unwrap_or_default();

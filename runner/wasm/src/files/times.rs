@@ -11,11 +11,11 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, NewTimestamp, PathFlags};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
 use crate::files::names::HostName;
-use crate::files::paths::is_link;
-use crate::files::resolve::{Act, Target};
-use crate::files::walk::Follow;
+use crate::files::stat::is_link;
+use crate::files::target::{Act, Target};
 
 /// Converts WASI's timestamps.
 pub(super) fn read(access: NewTimestamp, modification: NewTimestamp) -> Result<Timestamps, ErrorCode> {

@@ -34,7 +34,7 @@ fn a_descent_from_the_root() {
         ("etc/", Descent::Node(id("/etc"))),
         ("etc/motd", Descent::Node(id("/etc/motd"))),
         ("etc/./motd", Descent::Node(id("/etc/motd"))),
-        // A file is no directory, and the walk says so.
+        // The walk says that a file is not a directory.
         ("etc/motd/", Descent::Walk),
         ("etc/motd/x", Descent::Walk),
         ("etc/x/y", Descent::Walk),

@@ -10,11 +10,11 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
 use crate::files::names::HostName;
-use crate::files::resolve::{Act, MissingName, Target};
+use crate::files::target::{Act, MissingName, Target};
 use crate::files::temporaries::Temporary;
-use crate::files::walk::Follow;
 
 type Fd = Resource<Descriptor>;
 

@@ -11,13 +11,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::encoding::{to_guest, to_host};
+use crate::files::follow::Follow;
 use crate::files::guard::FileGuard;
 use crate::files::ledger::Share;
 use crate::files::open::{Refusal, open_beneath, stat_name};
+use crate::files::stat::is_link;
 use crate::files::tree::{Kind, NodeId, ROOT, names};
 
 /// The most links on the way to a file (Linux, `MAXSYMLINKS`).
@@ -42,29 +44,6 @@ pub(super) struct Folder {
     /// The directory's path in the guest, without links.
     pub(super) path: String,
     pub(super) last: Last,
-}
-
-/// What an operation means by a link at the end of its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follow {
-    /// The name itself, even with a `/` behind it: the operation makes, removes or moves it.
-    Entry,
-    /// The link; with a `/` behind it, its target.
-    Never,
-    /// Its target.
-    Always,
-}
-
-impl Follow {
-    /// Returns how a path is looked up, by whether the call follows links.
-    pub(super) fn links(follow: bool) -> Self {
-        if follow { Self::Always } else { Self::Never }
-    }
-
-    /// Returns whether a link at the end is followed. `slash`: a `/` is behind it.
-    pub(super) fn follows(self, slash: bool) -> bool {
-        self == Self::Always || (self == Self::Never && slash)
-    }
 }
 
 /// How a path ends that leads to a directory without naming an entry of another one.
@@ -378,10 +357,6 @@ impl<'g> Walk<'g> {
             Here::Real(mount, dir) => Spot::Folder(Folder { mount, dir, path, last: self.last }),
         }
     }
-}
-
-fn is_link(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::Symlink
 }
 
 /// Opens a directory below another one, by a path that has no links.
