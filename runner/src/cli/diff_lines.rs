@@ -8,7 +8,8 @@ use crate::cli::clean::clean;
 
 /// Appends the lines of a unified difference.
 pub(crate) fn push_diff_lines(text: &mut String, unified: &str) {
-    for line in unified.lines() {
+    // `lines()` would hide the carriage return at the end of a line, which may be all that differs.
+    for line in unified.split_terminator('\n') {
         let color = match line.as_bytes().first() {
             Some(b'+') => Some(AnsiColor::Green.into()),
             Some(b'-') => Some(AnsiColor::Red.into()),
@@ -17,5 +18,18 @@ pub(crate) fn push_diff_lines(text: &mut String, unified: &str) {
         };
         let style = Style::new().fg_color(color);
         let _ = writeln!(text, "{style}{}{style:#}", clean(line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_ends_of_lines_differ() {
+        let mut text = String::new();
+        push_diff_lines(&mut text, "-a\r\n+a\n \u{1b}[2J\u{202e}\n");
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert_eq!(plain, "-a\\u{d}\n+a\n \\u{1b}[2J\\u{202e}\n");
     }
 }

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use modbox_policy::Policy;
+use modbox_python_json::{Value, encode, to_value};
 use modbox_scratch::ScratchRoot;
 
 use crate::app::audit::{AuditedCommit, CommitOutcome};
@@ -224,12 +225,12 @@ fn print(report: &EffectReport, format: PlayFormat) -> Result<(), Failure> {
     match format {
         PlayFormat::Human => output::print_bytes(&output::coloured(&std::io::stdout(), &text)).or_internal(),
         PlayFormat::Jsonl => {
-            let event = serde_json::json!({"event": "effect", "effect": report});
-            output::print_line(&event.to_string()).or_internal()
+            let effect = to_value(report).map_err(anyhow::Error::new).or_internal()?;
+            output::print_line(&encode(&[("event", Value::from("effect")), ("effect", effect)].into())).or_internal()
         }
         // The page is one document on standard output.
         PlayFormat::Html => {
-            output::print_note(text.trim_end());
+            output::print_stderr(&text);
             Ok(())
         }
     }

@@ -116,7 +116,8 @@ pub(crate) fn print_usage_error(error: &clap::Error, argv: &[OsString]) {
     }
 }
 
-fn print_stderr(text: &str) {
+/// Prints text with styles to standard error, without the styles if that shows none. What is foreign in it is cleaned.
+pub(crate) fn print_stderr(text: &str) {
     // Nothing can be done about a standard error that is gone.
     drop(io::stderr().lock().write_all(&coloured(&io::stderr(), text)));
 }

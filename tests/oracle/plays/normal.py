@@ -32,6 +32,8 @@ PLACE = re.compile(r" at '[^']*:\d+:\d+'(?=\. Conditionals)|: \[Errno \d+\] [^\"
 LINE_OF_FILE = re.compile(r"^(Origin: \S+\.j2):\d+\n\n(?:\d+ .*\n)+", re.M)
 # Ansible shows the error of a task whose result it hides.
 HIDDEN = re.compile(r"^\[ERROR\]: [^\n]*\n(?:(?!\[ERROR\]: |TASK )[^\n]*\n)*?(?=fatal: [^\n]*\"censored\": )", re.M)
+ESCAPED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
+
 # Some of Ansible's modules return empty differences where none are asked for.
 EMPTY_DIFF = re.compile(
     r'^\s*"diff": \[\n(?:\s*[{}],?\n|\s*"(?:after|before)": "",?\n|\s*"(?:after|before)_header": "[^"\n]*",?\n)+\s*\],?\n', re.M
@@ -136,6 +138,8 @@ def events(found):
 
 def output(found):
     """Lines that a play prints for people."""
+    # Modbox shows control characters escaped; Ansible prints them as they are.
+    found = ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), found)
     for pattern in (HIDDEN, EMPTY_DIFF, ATTRIBUTES, CONNECTION):
         found = pattern.sub("", found)
     found = LINE_OF_FILE.sub(r"\1\n", found)

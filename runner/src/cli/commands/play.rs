@@ -333,7 +333,8 @@ fn with_lines(errors: &LoadErrors, loader: &Loader<'_>) -> anyhow::Error {
 
 fn syntax_checked(playbooks: &[Playbook]) -> Result<ExitStatus, Failure> {
     for playbook in playbooks {
-        output::print_name(&format!("\nplaybook: {}", playbook.file)).or_internal()?;
+        output::print_line("").or_internal()?;
+        output::print_name(&format!("playbook: {}", playbook.file)).or_internal()?;
     }
     Ok(ExitStatus::Success)
 }

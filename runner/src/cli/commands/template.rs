@@ -1,6 +1,6 @@
 //! `modbox template`: renders one template, evaluates one expression, or answers questions line by line.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +92,10 @@ fn evaluate(
 fn print(value: &modbox_template::Value, json: bool) -> anyhow::Result<()> {
     match value.as_str() {
         Some(text) if !json => {
-            output::print_bytes(if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }.as_bytes())
+            let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+            // A program gets the text as it is.
+            let text = if io::stdout().is_terminal() { output::clean(&text) } else { text };
+            output::print_bytes(text.as_bytes())
         }
         _ => output::print_line(&encode(&values::to_json(value)?)),
     }

@@ -5,7 +5,6 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use modbox_contract::{Dict, Value};
 use modbox_tasks::report::callback::{COLUMNS, Callback, Stream, TextOptions};
@@ -13,6 +12,7 @@ use modbox_tasks::report::events::{Event, Events};
 use modbox_tasks::report::outcome::{Outcome, Status};
 
 use crate::cli::clean::{clean, clean_line};
+use crate::cli::output::coloured;
 use crate::cli::play::needs::Need;
 
 /// Maximum number of switches at the end.
@@ -55,9 +55,8 @@ impl Human {
         if self.has_failed {
             needs.iter().for_each(|need| self.lack(&need.switch, &need.action));
         }
-        let (dim, end) = dimmed();
         for (switch, action) in &self.lacked {
-            print(Stream::Output, &format!("{dim}needs {} to {}{end:#}\n", clean_line(switch), clean_line(action)));
+            print_note(&format!("needs {switch} to {action}"));
         }
     }
 
@@ -88,35 +87,28 @@ impl Human {
 
 impl Events for Human {
     fn event(&mut self, event: Event<'_>) {
-        let mut line = None;
+        let mut lines = Vec::new();
         if let Event::Result { outcome, .. } | Event::Item { outcome, .. } = &event
             && !outcome.is_hidden()
         {
             self.note_lacks(outcome);
-            line = note(outcome).filter(|_| self.verbosity > 0);
+            if self.verbosity > 0 {
+                lines = notes(outcome);
+            }
         }
         self.callback.event(event);
-        if let Some(line) = line {
-            print(Stream::Output, &line);
-        }
+        lines.iter().for_each(|line| print_note(line));
     }
 }
 
-/// Returns the style of lines that Ansible does not have, on a terminal.
-fn dimmed() -> (Style, Style) {
-    let style = if io::stdout().is_terminal() { Style::new().dimmed() } else { Style::new() };
-    (style, style)
-}
-
 /// Returns the lines about the modules of a result.
-fn note(outcome: &Outcome) -> Option<String> {
+fn notes(outcome: &Outcome) -> Vec<String> {
     let reports = || outcome.reports.iter().filter_map(Value::as_dict);
-    let texts: Vec<String> = reports().map(module).collect();
-    let (dim, end) = dimmed();
-    let mut lines = vec![texts.join("; ")];
-    lines.extend(reports().flat_map(denials).map(denied));
-    let lines = lines.iter().map(|line| format!("{dim}  {line}{end:#}\n"));
-    (!texts.is_empty()).then(|| lines.collect())
+    let modules: Vec<String> = reports().map(module).collect();
+    if modules.is_empty() {
+        return Vec::new();
+    }
+    [modules.join("; ")].into_iter().chain(reports().flat_map(denials).map(denied)).map(|line| format!("  {line}")).collect()
 }
 
 fn module(report: &Dict) -> String {
@@ -124,9 +116,9 @@ fn module(report: &Dict) -> String {
     let text = |value: Option<&Value>| value.map(modbox_python_json::str).unwrap_or_default();
     let (name, kind) = (text(within("module", "name")), text(within("module", "kind")));
     match within("confinement", "level") {
-        Some(level) => format!("{} ({kind}) at level {}", clean_line(&name), modbox_python_json::str(level)),
+        Some(level) => format!("{name} ({kind}) at level {}", modbox_python_json::str(level)),
         // A run that did not start was not confined.
-        None => format!("{} ({kind}), not started", clean_line(&name)),
+        None => format!("{name} ({kind}), not started"),
     }
 }
 
@@ -136,7 +128,7 @@ fn denials(report: &Dict) -> impl Iterator<Item = &Dict> {
 }
 
 fn denied(denial: &Dict) -> String {
-    let text = |key: &str| clean_line(denial.get(key).and_then(Value::as_str).unwrap_or_default());
+    let text = |key: &str| denial.get(key).and_then(Value::as_str).unwrap_or_default();
     let allow = text("allow");
     let remedy = if allow.is_empty() { String::new() } else { format!("; {allow} allows it") };
     format!("denied: {} {}{remedy}", text("capability"), text("subject"))
@@ -151,32 +143,30 @@ fn columns() -> usize {
     size.map_or(COLUMNS, |size| usize::from(size.ws_col).saturating_sub(1)).max(COLUMNS)
 }
 
-/// Prints a text. What modules put into it is cleaned on a terminal.
+/// Prints text of the callback. Its names, messages and differences are foreign, so that all of it is cleaned.
 fn print(stream: Stream, text: &str) {
+    let styled: String = text.split_inclusive('\n').map(styled).collect();
     // Nothing can be done about a stream that is gone; the play goes on.
     match stream {
-        Stream::Output => drop(write(&mut io::stdout().lock(), io::stdout().is_terminal(), text)),
-        Stream::Error => drop(write(&mut io::stderr().lock(), io::stderr().is_terminal(), text)),
+        Stream::Output => drop(write(&mut io::stdout().lock(), &coloured(&io::stdout(), &styled))),
+        Stream::Error => drop(write(&mut io::stderr().lock(), &coloured(&io::stderr(), &styled))),
     }
 }
 
-fn write(out: &mut impl Write, is_terminal: bool, text: &str) -> io::Result<()> {
-    if is_terminal {
-        let mut coloured = AutoStream::new(Vec::new(), AutoStream::choice(&io::stdout()));
-        text.split_inclusive('\n').try_for_each(|line| coloured.write_all(colour(line).as_bytes()))?;
-        out.write_all(&coloured.into_inner())?;
-    } else {
-        out.write_all(text.as_bytes())?;
-    }
+/// Prints a line that Ansible does not have, dim.
+fn print_note(line: &str) {
+    let dim = Style::new().dimmed();
+    let styled = format!("{dim}{}{dim:#}\n", clean_line(line));
+    drop(write(&mut io::stdout().lock(), &coloured(&io::stdout(), &styled)));
+}
+
+fn write(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes)?;
     out.flush()
 }
 
-/// Returns a line in the colour of its beginning.
-fn colour(line: &str) -> String {
-    if line.starts_with('\u{1b}') {
-        // A line of this program's own.
-        return line.to_owned();
-    }
+/// Returns a line without control characters, in the colour of its beginning.
+fn styled(line: &str) -> String {
     let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
     let text = clean(text);
     let found = COLOURS.iter().find(|(start, _)| text.starts_with(start)).map(|(_, colour)| *colour);
@@ -200,9 +190,11 @@ mod tests {
 
     #[test]
     fn lines_have_the_colour_of_their_beginning_and_no_controls() {
-        let plain = |line: &str| anstream::adapter::strip_str(&colour(line)).to_string();
-        assert!(colour("ok: [localhost]\n").contains("\u{1b}[32m"));
+        let plain = |line: &str| anstream::adapter::strip_str(&styled(line)).to_string();
+        assert!(styled("ok: [localhost]\n").contains("\u{1b}[32m"));
         assert_eq!(plain("ok: [localhost]\n"), "ok: [localhost]\n");
-        assert_eq!(plain("msg \u{1b}[2J\n"), format!("{}\n", clean("msg \u{1b}[2J")));
+        assert_eq!(plain("msg \u{1b}[2J\r\n"), "msg \\u{1b}[2J\\u{d}\n");
+        // Foreign text has no styles, wherever its escapes are.
+        assert_eq!(styled("\u{1b}[2Jforeign\u{202e}\n"), "\\u{1b}[2Jforeign\\u{202e}\n");
     }
 }

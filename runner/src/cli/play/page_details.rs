@@ -38,7 +38,7 @@ impl Details {
         }
         self.count += 1;
         let _ = write!(self.html, "<dt class=\"{label}\">{label}</dt><dd>");
-        let (start, mut lines) = (self.html.len(), text.lines().enumerate());
+        let (start, mut lines) = (self.html.len(), text.split_terminator('\n').enumerate());
         for (number, line) in lines.by_ref() {
             if number == MAX_LINES || self.html.len() - start > MAX_BYTES {
                 let _ = write!(self.html, "<br><i>… and {} more lines</i>", 1 + lines.count());
@@ -90,6 +90,8 @@ mod tests {
         assert_eq!(html("diff", "<b>\n+x"), expect);
         assert_eq!(html("error", "+x"), "<dt class=\"error\">error</dt><dd>+x</dd>\n");
         assert_eq!(html("empty", ""), "");
+        let shown = html("result", "a\r\n\u{1b}[31mred\u{202e}\u{9b}\n");
+        assert_eq!(shown, "<dt class=\"result\">result</dt><dd>a\\u{d}<br>\\u{1b}[31mred\\u{202e}\\u{9b}</dd>\n");
     }
 
     #[test]

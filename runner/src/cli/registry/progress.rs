@@ -4,6 +4,8 @@ use std::io::IsTerminal as _;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::cli::clean::clean_line;
+
 /// A bar that appears with the first content.
 pub(super) struct TransferBar {
     bar: Option<ProgressBar>,
@@ -16,7 +18,7 @@ impl TransferBar {
         let bar = is_shown.then(|| {
             let style = ProgressStyle::with_template("{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::hidden().with_style(style).with_message(reference.to_owned())
+            ProgressBar::hidden().with_style(style).with_message(clean_line(reference))
         });
         Self { bar }
     }
