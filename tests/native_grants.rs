@@ -145,6 +145,32 @@ fn a_file_is_read_with_a_grant_alone() {
 }
 
 #[test]
+fn a_granted_root_does_not_show_what_lies_behind_a_modules_own_tmp() {
+    // The working directory, the module and the file are below `/tmp`.
+    for place in Place::all() {
+        let file = place.path("data/file");
+        for module in MODULES {
+            let refused = place.attempt(module, "read", &file, &["--allow-read", "/", "--designated", "none"]);
+            assert_confined(&refused);
+            assert_eq!(refused["result"]["failed"], true, "{module}: {refused:#}");
+            let named = missing(&refused).any(|missing| missing["allow"] == format!("--allow-read {file}"));
+            assert!(named, "{module}: {refused:#}");
+            let other = place.attempt(module, "read", "/etc/os-release", &["--allow-read", "/"]);
+            assert_eq!(other["status"], "ok", "{module}: {other:#}");
+            // A grant below it is neither a part of the root nor in contradiction to it.
+            for root in ["--allow-read", "--allow-write"] {
+                if root == "--allow-write" && place.user.is_some() {
+                    continue;
+                }
+                let allowed = place.attempt(module, "read", &file, &[root, "/", "--allow-read", &file]);
+                assert_confined(&allowed);
+                assert_eq!(allowed["result"]["got"], "content", "{module}: {allowed:#}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_file_is_written_with_a_grant_alone() {
     for place in Place::all() {
         for module in MODULES {

@@ -72,7 +72,7 @@ impl Observer {
                 let path = path_of(report, directory, path).filter(|path| !path.starts_with(KERNEL_INTERFACE))?;
                 let asks_to_write = mode.is_some_and(|mode| low(argument(mode)) & libc::W_OK != 0);
                 // What the module does not see at all, it needs to see first.
-                if asks_to_write && self.room.grant_at(&self.room.behind_links(path.clone())).is_some() {
+                if asks_to_write && self.grant_at(&self.room.behind_links(path.clone())).is_some() {
                     self.write(report, path, Operation::Look, false)
                 } else {
                     self.read(report, path, Operation::Look)
@@ -82,6 +82,14 @@ impl Observer {
             CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             CallEffect::Bind => self.bind(report, argument(1), argument(2)),
             CallEffect::Start | CallEffect::Allocate | CallEffect::Lock { .. } | CallEffect::Lease { .. } => None,
+        }
+    }
+
+    /// Returns the grant that shows a path to the module. A module that is observed will have a room.
+    fn grant_at(&self, path: &Path) -> Option<&PathGrant> {
+        match self.kernel.namespaces || self.room.observed {
+            true => self.room.shown_at(path),
+            false => self.room.grant_at(path),
         }
     }
 
@@ -95,7 +103,7 @@ impl Observer {
     /// Returns whether a path is in one of the module's own directories. Below its `/tmp`, which hides the machine's,
     /// the path is the module's own if it exists in the room.
     fn is_own(&self, report: &ReportedCall, path: &Path) -> bool {
-        if self.room.grant_at(path).is_some() || self.is_way(path) {
+        if self.grant_at(path).is_some() || self.is_way(path) {
             return false;
         }
         if self.room.observed && path.starts_with(TMP) && !path.starts_with(&self.room.tmpdir) {
@@ -113,14 +121,14 @@ impl Observer {
     /// Resolves a link of the base that leads out of it: a room has the link, and not what it leads to. In a room that
     /// exists, the module sees by itself that the link leads nowhere.
     fn out_of_base(&self, path: PathBuf) -> PathBuf {
-        let is_of_base = self.room.observed && in_base(&path) && self.room.grant_at(&path).is_none();
+        let is_of_base = self.room.observed && in_base(&path) && self.grant_at(&path).is_none();
         let real = if is_of_base { path.canonicalize().ok() } else { None };
         real.filter(|real| !in_base(real)).unwrap_or(path)
     }
 
     fn read(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
         let path = self.out_of_base(self.room.behind_links(path));
-        let shown = self.is_own(report, &path) || self.room.grant_at(&path).is_some() || in_base(&path);
+        let shown = self.is_own(report, &path) || self.grant_at(&path).is_some() || in_base(&path);
         // A missing file cannot be read under any grant.
         // Interpreters look at the directory in which they are started.
         let is_start = operation == Operation::Look && self.start.starts_with(&path);
@@ -133,7 +141,7 @@ impl Observer {
     /// Returns the denial of removing a granted directory itself, which is in a directory that is not granted.
     fn remove(&self, path: &Path) -> Option<Denial> {
         let is_it = |grant: &PathGrant| grant.shape == Shape::Directory && Path::new(&grant.guest) == path;
-        let parent = self.room.grant_at(path.parent()?);
+        let parent = self.grant_at(path.parent()?);
         let is_kept = self.room.grants.iter().any(is_it) && parent.is_none_or(|grant| grant.access == Access::Read);
         if is_kept { denials::write(path, Operation::Change) } else { None }
     }
@@ -141,7 +149,7 @@ impl Observer {
     /// Returns the denial of making, replacing or removing a path that is granted by its name: Landlock has this right for
     /// directories alone. In namespaces a granted name has a directory of its own.
     fn of_directory(&self, path: &Path, operation: Operation) -> Option<Denial> {
-        let granted = |path: &Path| self.room.grant_at(path).filter(|grant| grant.access == Access::Write);
+        let granted = |path: &Path| self.grant_at(path).filter(|grant| grant.access == Access::Write);
         let is_name = granted(path).is_some_and(|grant| grant.shape == Shape::Name);
         // Of a module that is observed it is not known which confinement it will have.
         let needs_directory = self.room.observed && operation != Operation::Open && operation != Operation::Change;
@@ -154,7 +162,7 @@ impl Observer {
         let operation = Operation::MakeDirectory;
         let real = self.room.behind_links(path.clone());
         if real.is_dir() {
-            let shown = self.is_own(report, &real) || self.room.grant_at(&real).is_some() || in_base(&real);
+            let shown = self.is_own(report, &real) || self.grant_at(&real).is_some() || in_base(&real);
             return if shown { None } else { denials::read(&real, operation) };
         }
         self.make(report, path, operation)
@@ -176,13 +184,13 @@ impl Observer {
         // A file created in one of its own directories belongs to the module. Without a room, one may be there already.
         let creates = makes && !(self.room.observed && path.symlink_metadata().is_ok());
         if self.is_own(report, if creates { parent } else { &path })
-            || self.room.grant_at(&path).is_some_and(|grant| grant.access == Access::Write)
+            || self.grant_at(&path).is_some_and(|grant| grant.access == Access::Write)
         {
             return None;
         }
         let there = path.symlink_metadata().is_ok();
         // What the module makes in a directory of a granted name is found at the end.
-        let is_read = there && self.room.grant_at(&path).is_some();
+        let is_read = there && self.grant_at(&path).is_some();
         if !in_base(&path) && !is_read && self.stages.contains(parent) {
             return None;
         }

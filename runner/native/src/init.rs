@@ -132,7 +132,8 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
 /// Enters the directory in which the module starts. One that another user cannot enter is that of the caller alone.
 fn enter_directory(spec: &Spec, room: &Room, namespaces: Namespaces) -> Result<(), Failure> {
     let (asked, home) = (Path::new(&spec.directory), home(room, namespaces));
-    let start = if spec.only_there || room.grant_at(asked).is_some() { asked } else { home };
+    let shown = if namespaces.any { room.shown_at(asked) } else { room.grant_at(asked) };
+    let start = if spec.only_there || shown.is_some() { asked } else { home };
     let may_differ = spec.user.is_some() && !spec.only_there;
     let entered = match std::env::set_current_dir(start) {
         Err(error) if may_differ && error.kind() == io::ErrorKind::PermissionDenied => std::env::set_current_dir(home),

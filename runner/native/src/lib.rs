@@ -76,6 +76,7 @@ mod clock;
 mod commit;
 mod content;
 mod context;
+mod covering;
 mod denials;
 mod denied_uses;
 mod entries;

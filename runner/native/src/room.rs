@@ -9,6 +9,7 @@ use modbox_vocabulary::{Limits, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::base;
+use crate::covering::shows;
 use crate::group::find::CurrentGroup;
 use crate::runtime::{self, Link};
 use crate::writable;
@@ -146,11 +147,16 @@ impl Room {
         std::iter::successors(Some(path), one).take(runtime::MAX_LINKS).last().unwrap_or_default()
     }
 
-    /// Returns the grant that shows `path` in this room, if there is one.
-    pub(super) fn grant_at(&self, path: &std::path::Path) -> Option<&PathGrant> {
+    /// Returns the grant that shows a path in this room, if there is one.
+    pub(super) fn shown_at(&self, path: &Path) -> Option<&PathGrant> {
+        self.grant_at(path).filter(|grant| shows(grant, path))
+    }
+
+    /// Returns the innermost grant around a path. Without namespaces there is no room, and it shows the path.
+    pub(super) fn grant_at(&self, path: &Path) -> Option<&PathGrant> {
         let around = |grant: &&PathGrant| match grant.shape {
             Shape::Directory => path.starts_with(&grant.guest),
-            Shape::Name => path == std::path::Path::new(&grant.guest),
+            Shape::Name => path == Path::new(&grant.guest),
         };
         self.grants.iter().filter(around).max_by_key(|grant| grant.guest.len())
     }

@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use modbox_policy::{Access, PathGrant, Shape};
 
 use crate::base;
+use crate::covering::shows;
 
 /// Maximum number of links, as in the kernel.
 pub(super) const MAX_LINKS: usize = 40;
@@ -41,8 +42,8 @@ pub(super) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>
     };
     let is_granted = |path: &Path| granted.iter().any(|grant| Path::new(&grant.guest) == path);
     let in_granted = |path: &Path| {
-        granted.iter().any(|grant| grant.shape == Shape::Directory && path.starts_with(&grant.guest))
-            || is_granted(path)
+        let around = |grant: &PathGrant| grant.shape == Shape::Directory && path.starts_with(&grant.guest);
+        granted.iter().any(|grant| around(grant) && shows(grant, path)) || is_granted(path)
     };
     let own = |path: &PathBuf| PathGrant {
         host: path.clone(),

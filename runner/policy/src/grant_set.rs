@@ -467,6 +467,20 @@ mod tests {
     }
 
     #[test]
+    fn the_root_leaves_grants_behind_directories_of_the_guests_own() {
+        let mut policy = Policy::default();
+        policy.allow_paths([grant("/", Access::Write), grant("/tmp/x", Access::Read)]).unwrap();
+        let seen = ["/srv", "/tmp/y", "/tmp/x/y"].map(|path| policy.covers(Path::new(path), Access::Read));
+        assert_eq!(seen, [true, false, true]);
+        assert!(!policy.covers(Path::new("/tmp/x/y"), Access::Write));
+        // Arguments that name the root leave it, too.
+        let mut policy = Policy::default();
+        policy.allow_paths([grant("/srv/x", Access::Read), grant("/tmp/x", Access::Read)]).unwrap();
+        policy.designate(grant("/", Access::Write)).unwrap();
+        assert_eq!(policy.paths().iter().map(|grant| &*grant.guest).collect::<Vec<_>>(), ["/tmp/x", "/"]);
+    }
+
+    #[test]
     fn the_wider_access_wins_in_either_order() {
         for order in [[Access::Read, Access::Write], [Access::Write, Access::Read]] {
             let mut policy = Policy::default();

@@ -19,8 +19,13 @@ pub fn is_own(guest: &str) -> bool {
     RESERVED.contains(&guest) || guest == OWN_ARGS
 }
 
-/// Returns whether the outer grant already shows the path of the inner grant at the same place.
+/// Returns whether the outer grant already shows the path of the inner grant at the same place. A directory of the guest's own
+/// hides what a grant around it would show there.
 pub(super) fn lies_in(inner: &PathGrant, outer: &PathGrant) -> bool {
+    let is_hidden = |own: &&str| Path::new(&inner.guest).starts_with(own) && !Path::new(&outer.guest).starts_with(own);
+    if RESERVED.iter().any(|own| is_hidden(&own)) {
+        return false;
+    }
     let (guest, host) = (Path::new(&inner.guest).strip_prefix(&outer.guest), inner.host.strip_prefix(&outer.host));
     outer.shape == Shape::Directory && guest.is_ok() && guest == host
 }
