@@ -19,6 +19,7 @@ fn on_terminal(dir: &TestDir, tasks: &str, steps: &[(&str, &str)]) -> RunOutput 
         .arg(fixture("terminal.py"))
         .args([&patience, &json!(steps).to_string(), env!("CARGO_BIN_EXE_modbox"), "play"])
         .arg(file)
+        .env("TERM", "xterm")
         .run()
 }
 
@@ -43,4 +44,15 @@ fn ctrl_c_behind_another_key_interrupts_a_pause() {
         let ran = on_terminal(&dir, tasks, &steps).exits_with(status);
         assert!(ran.stdout_text().contains(shown), "{ran}");
     }
+}
+
+#[test]
+fn only_modbox_colours_lines() {
+    let dir = TestDir::new();
+    let result = r#"{"changed": true, "warnings": ["one\n\u001b[2Jtwo\r\u202e\u009b2J"]}"#;
+    dir.write("library/hostile.sh", format!("#!/bin/sh\n# WANT_JSON\nprintf '%s\\n' '{result}'\n"));
+    let shown = on_terminal(&dir, "  - hostile:", &[]).exits_with(0).stdout_text();
+    assert!(shown.contains("\u{1b}[33mchanged: [localhost]"), "{shown}");
+    assert!(shown.contains("\\u{1b}[2Jtwo\\u{d}\\u{202e}\\u{9b}2J"), "{shown}");
+    assert!(!shown.contains("\u{1b}[2J") && !shown.contains(['\u{202e}', '\u{9b}']), "{shown}");
 }

@@ -290,3 +290,21 @@ fn a_handler_that_fails_after_the_commit_fails_the_play() {
         "{ran}"
     );
 }
+
+#[test]
+fn a_preview_beside_a_page_has_no_colour_codes() {
+    let Some(case) = case() else { return };
+    let tasks = "
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - module.py: {do: \"open('%/tree/new', 'w').write('\\\\x1b[2Jone\\\\r\\\\n')\"}
+";
+    let ran = play(&case, tasks, &["--preview", "--diff", "--output", "html"]).exits_with(0);
+    let said = ran.stderr_text();
+    assert!(said.contains("preview: 1 created") && said.contains("\\u{1b}[2Jone\\u{d}"), "{ran}");
+    assert!(!said.contains('\u{1b}') && !said.contains("\\u{1b}[1m"), "{ran}");
+    assert!(ran.stdout_text().ends_with("</html>\n") && !ran.stdout.contains(&0x1b), "{ran}");
+    let ran = play(&case, tasks, &["--preview", "--diff", "--output", "jsonl"]).exits_with(0);
+    assert!(ran.stdout.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')), "{ran}");
+}

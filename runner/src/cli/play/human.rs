@@ -108,7 +108,11 @@ fn notes(outcome: &Outcome) -> Vec<String> {
     if modules.is_empty() {
         return Vec::new();
     }
-    [modules.join("; ")].into_iter().chain(reports().flat_map(denials).map(denied)).map(|line| format!("  {line}")).collect()
+    [modules.join("; ")]
+        .into_iter()
+        .chain(reports().flat_map(denials).map(denied))
+        .map(|line| format!("  {line}"))
+        .collect()
 }
 
 fn module(report: &Dict) -> String {
