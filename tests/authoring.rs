@@ -322,7 +322,10 @@ fn two_builds_add_the_target_once() {
 fn a_target_that_arrives_while_rustup_fails_will_do() {
     let mut bench = without_target("1.95.0");
     let adds = adds_target(&bench);
-    bench.write_script("bin/rustup", &format!("(/bin/sleep 0.3; {adds}) >/dev/null 2>&1 & exit 1"));
+    bench.write_script(
+        "bin/rustup",
+        &format!("(while kill -0 $$; do /bin/sleep 0.01; done; {adds}) >/dev/null 2>&1 & exit 1"),
+    );
     bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
 }
 

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use crate::support::{Modbox, RunOutput, TestDir, children, guest, module, small_module, wait_for};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-fn batch(dir: &TestDir, jobs: &[Value]) -> Modbox {
+pub(crate) fn batch(dir: &TestDir, jobs: &[Value]) -> Modbox {
     let lines: String = jobs.iter().map(|job| format!("{job}\n")).collect();
     Modbox::new(dir).arg("batch").stdin(lines)
 }
 
 /// The reports, by id.
 #[track_caller]
-fn reports(ran: &RunOutput) -> BTreeMap<String, Value> {
+pub(crate) fn reports(ran: &RunOutput) -> BTreeMap<String, Value> {
     let lines = ran.stdout_text();
     let mut reports = BTreeMap::new();
     for line in lines.lines() {
@@ -30,7 +30,7 @@ fn reports(ran: &RunOutput) -> BTreeMap<String, Value> {
     reports
 }
 
-fn hello(id: impl Into<Value>) -> Value {
+pub(crate) fn hello(id: impl Into<Value>) -> Value {
     let id: Value = id.into();
     json!({"id": id, "module": guest("hello"), "args": {"name": id.to_string()}})
 }
@@ -203,12 +203,12 @@ fn a_job_says_by_which_contract_and_what_its_module_is_told() {
 }
 
 #[track_caller]
-fn wait_for_file(path: &Path) {
+pub(crate) fn wait_for_file(path: &Path) {
     assert!(wait_for(PATIENCE, || path.exists()), "{} did not appear", path.display());
 }
 
 /// A job that signals that it runs, and then sleeps.
-fn sleeper(dir: &TestDir, id: &str, seconds: u64) -> Value {
+pub(crate) fn sleeper(dir: &TestDir, id: &str, seconds: u64) -> Value {
     let started = dir.join("granted").join(id);
     json!({"id": id, "module": guest("sleep"), "args": {"started": started, "seconds": seconds}})
 }
@@ -291,57 +291,6 @@ fn a_module_whose_modification_time_was_set_back_is_read_again() {
     let reports = reports(&sh.patience(PATIENCE).run());
     let digest = |id: u32| reports[&id.to_string()]["module"]["digest"].as_str().unwrap();
     assert_ne!(digest(0), digest(1));
-    dir.assert_nothing_left();
-}
-
-#[test]
-fn a_signal_lets_running_jobs_finish_and_says_what_did_not() {
-    for signal in [Signal::TERM, Signal::INT] {
-        let dir = TestDir::new();
-        dir.mkdir("granted");
-        let mut jobs = vec![sleeper(&dir, "runs", 1)];
-        jobs.extend((0..50).map(hello));
-        let running = batch(&dir, &jobs).args(["--jobs", "1", "--allow-write", "granted"]).patience(PATIENCE).spawn();
-        wait_for_file(&dir.join("granted/runs"));
-        running.signal(signal);
-        let ran = running.wait().dies_of(signal).says("50 were read but not started");
-        let reports = reports(&ran);
-        assert_eq!(reports["\"runs\""]["status"], "ok", "{ran}");
-        assert!((0..50).all(|id| reports[&id.to_string()]["status"] == "cancelled"), "{ran}");
-        dir.assert_nothing_left();
-    }
-}
-
-#[test]
-fn a_second_signal_ends_at_once() {
-    let dir = TestDir::new();
-    dir.mkdir("granted");
-    let running =
-        batch(&dir, &[sleeper(&dir, "runs", 3600)]).args(["--allow-write", "granted"]).patience(PATIENCE).spawn();
-    wait_for_file(&dir.join("granted/runs"));
-    running.signal(Signal::TERM);
-    // The first one has to be taken before the second can be one.
-    std::thread::sleep(Duration::from_millis(200));
-    running.signal(Signal::TERM);
-    running.wait().dies_of(Signal::TERM);
-    dir.assert_nothing_left();
-}
-
-#[test]
-fn a_killed_batch_leaves_no_worker() {
-    let dir = TestDir::new();
-    dir.mkdir("granted");
-    let running =
-        batch(&dir, &[sleeper(&dir, "runs", 3600)]).args(["--allow-write", "granted"]).patience(PATIENCE).spawn();
-    wait_for_file(&dir.join("granted/runs"));
-    let workers = children(running.pid());
-    assert!(!workers.is_empty());
-    running.signal(Signal::KILL);
-    running.wait().dies_of(Signal::KILL);
-    let gone = |pid: &Pid| rustix::process::test_kill_process(*pid).is_err();
-    assert!(wait_for(PATIENCE, || workers.iter().all(gone)));
-    // The next run sweeps what SIGKILL leaves behind.
-    batch(&dir, &[hello(1)]).run().exits_with(0);
     dir.assert_nothing_left();
 }
 

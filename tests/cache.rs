@@ -2,13 +2,16 @@
 //! fails one.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, TestDir, guest, small_module};
+use crate::support::{Modbox, TestDir, guest, small_module, wait_for};
+
+/// Age of a file whose times are trusted, and the fraction of a second that is cut off.
+const SETTLED: Duration = Duration::from_secs(3);
 
 fn folder(dir: &TestDir) -> PathBuf {
     dir.join("home/.cache/modbox/compiled")
@@ -70,12 +73,21 @@ fn pruning_removes_what_was_not_used_for_longest() {
     assert_eq!(entries(&dir).len(), 0);
 }
 
+/// Waits until modbox trusts a file's times: a younger file may change again without a difference in them.
+fn wait_until_settled(file: &Path) {
+    assert!(wait_for(Duration::from_secs(60), || {
+        let metadata = file.metadata().unwrap();
+        // The time of the last change, which no program can set back.
+        let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(metadata.ctime()).unwrap());
+        SystemTime::now().duration_since(changed).is_ok_and(|age| age > SETTLED)
+    }));
+}
+
 #[test]
 fn a_module_that_did_not_change_is_not_read_again() {
     let dir = TestDir::new();
     let module = small_module(&dir, "small.wasm");
-    // Younger files may change again without a difference in their times.
-    std::thread::sleep(Duration::from_millis(3100));
+    wait_until_settled(&module);
     let known = || {
         let ran =
             Modbox::run_module(&dir, &module).own_cache(&dir).args(["--log", "debug"]).report().run().exits_with(0);
@@ -218,8 +230,7 @@ fn an_entry_is_hashed_again_when_its_file_is_not_what_it_was() {
         (ran.stderr_text().contains("hashed"), ran.json())
     };
     run();
-    // Younger files may change again without a difference in their times.
-    std::thread::sleep(Duration::from_millis(3100));
+    wait_until_settled(&entry(&dir));
     assert!(run().0);
     let (hashed, report) = run();
     assert!(!hashed, "it was, and is the same: {report}");

@@ -117,13 +117,18 @@ fn a_job_whose_monitor_is_killed_is_lost_and_leaves_nothing() {
 #[test]
 fn a_job_outlives_the_session_that_it_was_started_in() {
     let dir = TestDir::new();
-    let module = script(&dir, "module", "sleep 1; echo '{\"session\": '$(ps -o sid= -p $$ | tr -d ' ')'}'");
+    let module = script(
+        &dir,
+        "module",
+        "while [ ! -e go ]; do sleep 0.05; done; echo '{\"session\": '$(ps -o sid= -p $$ | tr -d ' ')'}'",
+    );
     let shell = format!(
         "exec 7>held; '{}' run '{}' --async 30s --async-dir jobs --allow-all 2>/dev/null; kill -HUP -$$",
         env!("CARGO_BIN_EXE_modbox"),
         module.display()
     );
     let ran = Modbox::of("/usr/bin/setsid".as_ref(), &dir).args(["-w", "sh", "-c", &shell]).run();
+    dir.write("go", "");
     let id = ran.json()["ansible_job_id"].as_str().unwrap().to_owned();
     finished(&dir, &id).exits_with(0);
     dir.assert_nothing_left();

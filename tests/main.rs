@@ -63,6 +63,7 @@ mod registry_update;
 mod learn;
 // Previews and transactions: runs on layers over what they may write.
 mod batch_layers;
+mod batch_signals;
 mod layers;
 mod previews;
 mod previews_of_plays;
@@ -198,6 +199,7 @@ mod list;
 // The house rules that a program can check.
 mod tidy;
 mod tidy_documents;
+mod tidy_waits;
 mod tidy_words;
 // The house rules for crates and imports.
 mod crates;

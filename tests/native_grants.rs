@@ -11,6 +11,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::support::server::reserved_port;
 use crate::support::{copy_executable, fixture, missing, native_c};
 
 /// An ordinary user.
@@ -243,7 +244,7 @@ fn a_port_is_reached_with_a_grant_alone() {
 
 #[test]
 fn a_port_is_listened_at_with_a_grant_alone() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let port = reserved_port().to_string();
     for place in Place::all() {
         for module in ["python", "binary"] {
             both(&place, module, "listen", &port, "listen", &format!("--allow-listen 0.0.0.0:{port}"));

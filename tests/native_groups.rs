@@ -249,7 +249,9 @@ fn an_ordinary_user_uses_the_groups_that_it_was_handed() {
     // Below another root the kernel gives an ordinary user no namespaces.
     let root = place.dir.path().join("root");
     let user = format!("{join} mount --rbind / {0} && exec chroot --userspec={USER}:{USER} {0} \"$@\"", root.display());
-    let daemon = format!("setsid sh -c 'sleep 600 & exit' & sleep 0.2; {DONE}");
+    let daemon = format!(
+        "setsid sh -c '(echo > $TMPDIR/there; sleep 600) & exit' & while [ ! -s $TMPDIR/there ]; do sleep 0.01; done; {DONE}"
+    );
     let report = place.run(&["unshare", "--mount", "sh", "-c", &user, "sh"], &daemon, &[]);
     let all = vec!["cgroup-kill", "cgroup-memory", "cgroup-pids"];
     let mut used = layers(&report);

@@ -112,7 +112,7 @@ fn an_ordinary_user_gets_the_walls_of_the_kernel_without_namespaces() {
         "chmod 4755 file".to_owned(),
         "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'".to_owned(),
         "python3 -c 'import socket; socket.socket()'".to_owned(),
-        "kill -9 $PPID; sleep 0.2; kill -0 1".to_owned(),
+        "kill -9 $PPID && sleep 600; kill -0 1".to_owned(),
     ] {
         let script = format!("{refused} || exit 3; {DONE}");
         let report = place.without(NO_MOUNTS, &script, &["--allow-write", &data]);

@@ -232,7 +232,7 @@ fn the_exit_status_counts_only_without_a_result() {
 #[test]
 fn death_by_a_signal_is_a_crash() {
     for (signal, rc) in [("KILL", 137), ("SEGV", 139), ("TERM", 143)] {
-        let report = run(&want_json(&format!("kill -{signal} $$; sleep 5")), &[]).exits_with(6).json();
+        let report = run(&want_json(&format!("kill -{signal} $$; sleep 600")), &[]).exits_with(6).json();
         assert_eq!((&report["status"], &report["result"]["failed"]), (&json!("crashed"), &json!(true)), "{signal}");
         assert_eq!(report["result"]["rc"], rc, "{signal}");
     }

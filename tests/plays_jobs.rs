@@ -12,6 +12,9 @@ use crate::support::{Modbox, RunOutput, TestDir, wait_for};
 /// Time limit, longer than any of these jobs takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What a module that waits for the test needs.
+const WAITS: [&str; 2] = ["--allow-read", "signal"];
+
 fn module(dir: &TestDir, name: &str, body: &str) {
     dir.write(&format!("library/{name}.sh"), format!("#!/bin/sh\n# WANT_JSON\n{body}\n"));
 }
@@ -20,6 +23,25 @@ fn module(dir: &TestDir, name: &str, body: &str) {
 fn play(dir: &TestDir, tasks: &str, options: &[&str]) -> RunOutput {
     write(dir, tasks);
     Modbox::new(dir).arg("play").args(options).arg("play.yml").run()
+}
+
+/// Makes a module that waits for the file `signal/go`.
+fn waiting_module(dir: &TestDir, body: &str) {
+    let go = dir.mkdir("signal").join("go");
+    module(dir, "worker", &format!("while [ ! -e {} ]; do sleep 0.05; done\n{body}", go.display()));
+}
+
+/// Runs a play, and writes the file `signal/go` when the play has printed a text.
+fn play_until(dir: &TestDir, tasks: &str, options: &[&str], text: &str) -> RunOutput {
+    write(dir, tasks);
+    let shell = Modbox::of("/bin/sh".as_ref(), dir).args(["-c", "exec \"$0\" play \"$@\" > out"]);
+    let running = shell.arg(env!("CARGO_BIN_EXE_modbox")).args(options).args(WAITS).arg("play.yml").spawn();
+    let printed = || fs::read_to_string(dir.join("out")).unwrap_or_default();
+    assert!(wait_for(PATIENCE, || printed().contains(text)), "no `{text}`: {}", printed());
+    dir.write("signal/go", "");
+    let mut ran = running.wait();
+    ran.stdout = fs::read(dir.join("out")).unwrap();
+    ran
 }
 
 fn write(dir: &TestDir, tasks: &str) {
@@ -42,14 +64,14 @@ fn jobs(dir: &TestDir) -> Vec<String> {
 #[test]
 fn a_task_waits_for_its_job_and_has_its_result() {
     let dir = TestDir::new();
-    module(&dir, "worker", "sleep 1.5\nprintf '%s\\n' '{\"changed\": true, \"msg\": \"done\", \"stdout\": \"a\\nb\"}'");
+    waiting_module(&dir, "printf '%s\\n' '{\"changed\": true, \"msg\": \"done\", \"stdout\": \"a\\nb\"}'");
     let task = "  - worker:\n    async: 60\n    poll: 1\n";
-    let shown = play(&dir, task, &[]).exits_with(0).stdout_text();
+    let shown = play_until(&dir, task, &[], "ASYNC POLL").exits_with(0).stdout_text();
     assert!(
         shown.contains("ASYNC POLL on localhost: jid=j0") && shown.contains("ASYNC OK on localhost: jid=j0"),
         "{shown}"
     );
-    let ran = play(&dir, task, &["--output", "jsonl"]).exits_with(0);
+    let ran = play(&dir, task, &[&WAITS[..], &["--output", "jsonl"]].concat()).exits_with(0);
     let result = &results(&ran)[0];
     let data = &result["result"];
     assert_eq!((&result["status"], &data["msg"]), (&"changed".into(), &"done".into()));
@@ -66,12 +88,12 @@ fn a_task_waits_for_its_job_and_has_its_result() {
 #[test]
 fn a_job_goes_on_and_is_asked_about() {
     let dir = TestDir::new();
-    module(&dir, "worker", "sleep 1\necho '{\"changed\": true, \"msg\": \"done\"}'");
+    waiting_module(&dir, "echo '{\"changed\": true, \"msg\": \"done\"}'");
     let tasks = "  - worker:\n    async: 60\n    poll: 0\n    register: job\n\
                  \x20 - async_status: {jid: \"{{ job.ansible_job_id }}\"}\n    register: end\n    until: end is finished\n    retries: 100\n    delay: 0.2\n\
                  \x20 - async_status: {jid: \"{{ job.ansible_job_id }}\", mode: cleanup}\n\
                  \x20 - async_status: {jid: \"{{ job.ansible_job_id }}\"}\n    ignore_errors: true\n";
-    let ran = play(&dir, tasks, &["--output", "jsonl"]).exits_with(0);
+    let ran = play_until(&dir, tasks, &["--output", "jsonl"], "\"event\": \"retry\"").exits_with(0);
     let results = results(&ran);
     let of = |task: usize, key: &str| results[task]["result"][key].clone();
     assert_eq!((of(0, "finished"), of(0, "started"), of(0, "changed")), (false.into(), true.into(), true.into()));
@@ -85,8 +107,9 @@ fn a_job_goes_on_and_is_asked_about() {
 #[test]
 fn a_job_outlives_its_play() {
     let dir = TestDir::new();
-    module(&dir, "worker", "sleep 1\necho '{\"changed\": true, \"msg\": \"done\"}'");
-    play(&dir, "  - worker:\n    async: 60\n    poll: 0\n", &[]).exits_with(0);
+    waiting_module(&dir, "echo '{\"changed\": true, \"msg\": \"done\"}'");
+    play(&dir, "  - worker:\n    async: 60\n    poll: 0\n", &WAITS).exits_with(0);
+    dir.write("signal/go", "");
     let id = jobs(&dir).pop().unwrap();
     let status = || Modbox::new(&dir).args(["status", &id]).run();
     assert!(wait_for(PATIENCE, || status().status.code() != Some(7)));

@@ -1,6 +1,6 @@
 //! Bundles: modules that are carried to where there is no registry.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -229,12 +229,57 @@ fn a_bundle_that_tar_packed_is_loaded() {
     assert_eq!(run_offline(&away, &home.reference("two:1")).run().exits_with(0).json()["word"], "two");
 }
 
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoadState {
+    /// The store is there.
+    Begun,
+    /// The store has so many bytes of the large module.
+    Written(u64),
+    /// The store has everything, and only the lock file is missing.
+    LockAwaited,
+}
+
+impl LoadState {
+    const ALL: [Self; 6] = [
+        Self::Begun,
+        Self::Written(1),
+        Self::Written(LARGE / 3),
+        Self::Written(LARGE / 3 * 2),
+        Self::Written(LARGE),
+        Self::LockAwaited,
+    ];
+
+    fn is_reached(self, place: &Place) -> bool {
+        let store = place.store("");
+        match self {
+            Self::Begun => place.store("oci/blobs/sha256").exists(),
+            Self::Written(bytes) => size_of(&store) >= bytes,
+            // A load waits for the lock after it has written the index.
+            Self::LockAwaited => place.store("oci/index.json").exists() && size_of(&store) >= LARGE,
+        }
+    }
+}
+
+/// Returns the bytes of the files below a folder, which may change meanwhile.
+fn size_of(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| {
+        let metadata = entry.metadata().ok()?;
+        Some(if metadata.is_dir() { size_of(&entry.path()) } else { metadata.len() })
+    });
+    sizes.sum()
+}
+
+/// Bytes of a module that takes a while to load.
+const LARGE: u64 = 24 << 20;
+
 #[test]
 fn a_load_that_is_killed_leaves_a_store_that_works() {
     let home = Place::new();
     // A large custom section, which nothing reads.
     let path = home.module("one");
-    let (mut bytes, size) = (fs::read(&path).unwrap(), 24 << 20);
+    let (mut bytes, size) = (fs::read(&path).unwrap(), usize::try_from(LARGE).unwrap());
     // Its size in LEB128: 12 << 21.
     bytes.extend([0, 0x80, 0x80, 0x80, 12, 1, b'x']);
     bytes.resize(bytes.len() + size - 2, 7);
@@ -243,13 +288,26 @@ fn a_load_that_is_killed_leaves_a_store_that_works() {
     home.push(&path, "one:1");
     home.pull("one:1").exits_with(0);
     let bundle = save(&home);
-    for wait in [0, 5, 10, 20, 40, 80] {
+    for state in LoadState::ALL {
         let away = away();
+        // Without the lock of the folder, a load does not write the lock file, which comes last.
+        let lock = File::open(away.dir.path()).unwrap();
+        if state == LoadState::LockAwaited {
+            lock.lock().unwrap();
+        }
         let running = away.modbox(&["load"]).arg(&bundle).spawn();
-        assert!(wait_for(Duration::from_secs(20), || away.store("oci/blobs/sha256").exists()));
-        std::thread::sleep(Duration::from_millis(wait));
-        running.signal(Signal::KILL);
-        running.wait();
+        let is_there = || state.is_reached(&away) || running.has_closed_stdout();
+        assert!(wait_for(Duration::from_secs(60), is_there), "{state:?}");
+        running.signal_unless_ended(Signal::KILL);
+        let ran = running.wait();
+        // A quick load has ended before; but none ends while it waits for the lock.
+        if state == LoadState::LockAwaited || ran.status.code().is_none() {
+            let ran = ran.dies_of(Signal::KILL);
+            assert_eq!((ran.stdout_text(), away.lock()), (String::new(), String::new()), "{state:?}");
+        } else {
+            drop(ran.exits_with(0));
+        }
+        drop(lock);
         load(&away, &bundle).exits_with(0);
         assert_eq!(away.assert_store_whole().len(), 2);
         assert_eq!(run_offline(&away, &home.reference("one:1")).run().exits_with(0).json()["word"], "one");

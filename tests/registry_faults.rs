@@ -160,6 +160,6 @@ fn a_connection_that_is_never_made_ends_at_the_limit() {
     let host = address.to_string();
     let pulled = place.modbox(&["pull", "--timeout", "1s"]).arg(format!("oci://{host}/a:1")).run();
     let pulled = pulled.exits_with(3).says(&format!("`{host}` took longer than 1 s"));
-    assert!(pulled.elapsed < Duration::from_secs(8), "{:?}: {pulled}", pulled.elapsed);
+    pulled.within(Duration::from_secs(8));
     place.dir.assert_nothing_left();
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use serde_json::json;
 
-use crate::support::{Modbox, Running, TestDir, core_module, guest, small_module, stretched, wait_for};
+use crate::support::{Modbox, Running, TestDir, children, core_module, guest, small_module, stretched, wait_for};
 
 /// Time limit for a start, and for an end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -73,16 +73,17 @@ static LARGE: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn compiling(dir: &TestDir) -> Running {
     let module = dir.write("large.wasm", &*LARGE);
     let running = Modbox::run_module(dir, module).own_cache(dir).patience(PATIENCE).spawn();
-    // A run locks the cache entry before it compiles.
-    let cache = dir.join("home/.cache/modbox");
-    assert!(wait_for(PATIENCE, || any_file(&cache)));
-    std::thread::sleep(Duration::from_millis(300));
+    // Only a compiler uses so much processor time.
+    assert!(wait_for(PATIENCE, || children(running.pid()).into_iter().any(|child| processor_ticks(child) > 10)));
     running
 }
 
-fn any_file(dir: &Path) -> bool {
-    let mut entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.any(|entry| if entry.path().is_dir() { any_file(&entry.path()) } else { true })
+/// Returns the processor time that a process has used, in ticks of 10 ms (proc_pid_stat(5)).
+fn processor_ticks(process: Pid) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap_or_default();
+    // After the name: state, then ten numbers, then the times.
+    let times = stat.rsplit(") ").next().into_iter().flat_map(|rest| rest.split(' ').skip(11).take(2));
+    times.filter_map(|time| time.parse::<u64>().ok()).sum()
 }
 
 /// Starts the build of a guest crate that does not end, and waits until it runs.
@@ -91,10 +92,8 @@ fn building(dir: &TestDir) -> Running {
     let manifest = "[package]\nname = \"slow\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
     dir.write("slow/Cargo.toml", manifest);
     dir.write("slow/src/main.rs", "fn main() {}\n");
-    let script = format!(
-        "fn main() {{ std::fs::write({started:?}, \"\").unwrap(); \
-         std::thread::sleep(std::time::Duration::from_secs(3600)); }}\n"
-    );
+    let script =
+        format!("fn main() {{ std::fs::write({started:?}, \"\").unwrap(); loop {{ std::thread::park(); }} }}\n");
     dir.write("slow/build.rs", script);
     let running = Modbox::new(dir).with_toolchain().args(["build", "slow"]).patience(PATIENCE).spawn();
     wait_for_file(&started);

@@ -153,7 +153,7 @@ pub(crate) fn help(program: &str, args: &[&str]) -> String {
 
 /// Asserts that no file is `wrong`.
 #[track_caller]
-fn check(sources: impl IntoIterator<Item = Source>, wrong: impl Fn(&Source) -> bool, what: &str) {
+pub(crate) fn check(sources: impl IntoIterator<Item = Source>, wrong: impl Fn(&Source) -> bool, what: &str) {
     let mut seen = 0;
     let all = sources.into_iter().inspect(|_| seen += 1);
     let found: Vec<String> = all.filter(|source| wrong(source)).map(|source| source.path).collect();

@@ -56,13 +56,16 @@ fn a_failure_changes_nothing() {
 fn a_change_by_another_process_is_a_conflict() {
     for runs in runners() {
         let case = Layered::new(runs);
-        // The module waits for the other process.
-        let code = format!("{MANY}\nopen('%/tree/ready', 'w'); time.sleep(1.5)");
+        // The module waits for the other process, which speaks beside the layers.
+        let signal = case.dir.mkdir("signal");
+        let code = format!("{MANY}\nwhile not os.path.exists('%/signal/go'): time.sleep(0.01)");
         let code = code.replace('%', &case.dir.path().display().to_string());
         let words = ["run", "%/module.py", "--allow-write", "%/tree", "--allow-write", "%/single", "--transaction"];
-        let running = case.command(&words).args(["--output", "report"]).arg(format!("do={code}")).spawn();
+        let command = case.command(&words).args(["--output", "report", "--allow-read"]).arg(&signal);
+        let running = command.arg(format!("do={code}")).spawn();
         assert!(wait_for(PATIENCE, || case.has_layers()));
         fs::write(case.dir.join("tree/file"), "theirs\n").unwrap();
+        fs::write(signal.join("go"), "").unwrap();
         let ran = running.wait().exits_with(8);
         let report = ran.json();
         let commit = &report["effect"]["commit"];
@@ -122,7 +125,7 @@ fn a_killed_run_leaves_nothing() {
     let case = Layered::new(Runs::Self_);
     let before = case.state();
     for signal in [Signal::KILL, Signal::TERM] {
-        let code = format!("{MANY}\ntime.sleep(30)").replace('%', &case.dir.path().display().to_string());
+        let code = format!("{MANY}\ntime.sleep(600)").replace('%', &case.dir.path().display().to_string());
         let words = ["run", "%/module.py", "--allow-write", "%/tree", "--allow-write", "%/single", "--transaction"];
         let running = case.command(&words).arg(format!("do={code}")).spawn();
         assert!(wait_for(PATIENCE, || case.has_layers()));

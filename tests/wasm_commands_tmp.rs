@@ -68,9 +68,11 @@ fn a_path_that_is_granted_in_the_temporary_directory_separates_commands_and_the_
 #[test]
 fn what_commands_leave_in_the_temporary_directory_counts_together() {
     let dir = TestDir::new();
-    let fill = |name: &str| sh(&dir, &format!("head -c 700000 /dev/zero > /tmp/{name}; sync /tmp/{name}; sleep 2"));
-    let args = json!({"commands": [fill("one"), fill("two")], "fail": 1});
-    let switches = ["--allow-run", "sh -c *", "--max-tmp", "1MiB", "--timeout", "20s"];
+    let fill = |name: &str| format!("head -c 700000 /dev/zero > /tmp/{name}; sync /tmp/{name}");
+    // The second one stays until the limit ends it.
+    let commands = [sh(&dir, &fill("one")), sh(&dir, &format!("{}; sleep 600", fill("two")))];
+    let args = json!({"commands": commands, "fail": 1});
+    let switches = ["--allow-run", "sh -c *", "--max-tmp", "1MiB", "--timeout", "60s"];
     let report = modbox(&dir, &switches, &args).run().exits_with(5).json();
     assert_eq!(report["limit"]["kind"], "tmp", "{report:#}");
     dir.assert_nothing_left();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Server, udp_echo};
+use crate::support::server::{Server, reserved_port, udp_echo};
 use crate::support::{Modbox, RunOutput, TestDir, guest, small_module, wait_for};
 
 fn run(steps: &Value, options: &[&str]) -> RunOutput {
@@ -42,10 +42,6 @@ fn assert_denied(step: &Value, options: &[&str], capability: &str, subject: &str
     assert!(seen["error"].is_string(), "{step} {options:?}: {seen}");
     let denial = json!({"capability": capability, "subject": subject, "operation": operation, "allow": allow});
     assert_eq!(denials, json!([denial]), "{step} {options:?}: {seen}");
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]
@@ -222,7 +218,7 @@ fn listening_is_a_grant_of_its_own() {
 
 #[test]
 fn a_listener_accepts_every_client() {
-    let port = free_port();
+    let port = reserved_port();
     let at = format!("127.0.0.1:{port}");
     let dir = TestDir::new();
     let running = Modbox::run_module(&dir, guest("network"))
@@ -261,7 +257,7 @@ fn datagrams_go_where_a_rule_for_udp_says() {
         assert_eq!(count.load(Ordering::SeqCst), before, "{kind}: a datagram came through");
     }
     // Binding to a chosen port counts as listening.
-    let own = format!("127.0.0.1:{}", free_port());
+    let own = format!("127.0.0.1:{}", reserved_port());
     let step = json!({"do": "send", "from": own, "to": to, "say": "hi"});
     let allow = format!("--allow-listen udp:{own}");
     assert_denied(&step, &["--allow-net", &rule], "listen", &format!("udp:{own}"), "start-bind", &allow);
@@ -269,7 +265,7 @@ fn datagrams_go_where_a_rule_for_udp_says() {
 
 #[test]
 fn a_datagram_can_be_answered_where_listening_is_granted() {
-    let at = format!("127.0.0.1:{}", free_port());
+    let at = format!("127.0.0.1:{}", reserved_port());
     let dir = TestDir::new();
     let running = Modbox::run_module(&dir, guest("network"))
         .json_args(&json!({"steps": [{"do": "receive", "at": at}]}))
@@ -299,7 +295,7 @@ fn a_server_that_never_answers_is_waited_for_until_the_timeout() {
     Modbox::run_module(&dir, guest("network")).args(["--timeout", "1ms"]).run();
     let ran = Modbox::run_module(&dir, guest("network"))
         .json_args(&json!({"steps": [{"do": "connect", "to": server.address.to_string()}]}))
-        .args(["--allow-net", "127.0.0.1", "--timeout", "500ms"])
+        .args(["--allow-net", "127.0.0.1", "--timeout", "3s"])
         .report()
         .run()
         .exits_with(5);

@@ -6,11 +6,10 @@ use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::server::{Server, read_request, response};
+use crate::support::server::{Server, drip, read_request, response};
 use crate::support::{Modbox, RunOutput, TestDir, fixture, module};
 
 /// Answers every request with these bytes, as often as the client takes them.
@@ -135,16 +134,12 @@ fn a_server_that_takes_its_time_is_left() {
     let head = Server::at("127.0.0.1:0", |mut stream: TcpStream| {
         read_request(&stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nx-slow: ");
-        while stream.write_all(b"x").is_ok() {
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        drip(stream);
     });
     let body = Server::at("127.0.0.1:0", |mut stream: TcpStream| {
         read_request(&stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n");
-        while stream.write_all(b"x").is_ok() {
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        drip(stream);
     });
     let dir = TestDir::new();
     let data = dir.mkdir("data");

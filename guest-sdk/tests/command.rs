@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use modbox_sdk::json::Value;
 use modbox_sdk::{Command, CommandResult, Exit, Failure};
@@ -83,13 +83,12 @@ fn failures_say_what_ansible_cores_say() {
 
 #[test]
 fn waiting_has_an_end() {
-    let started = Instant::now();
     let done = ran(sh("trap '' TERM; sleep 60; echo late").timeout(Duration::from_millis(300)));
     assert!(done.timed_out && done.rc == -9 && done.stdout.is_empty(), "{done:?}");
     // A process that a command leaves behind may hold its output.
-    let done = ran(sh("echo begun; sleep 20 & echo $!"));
+    let done = ran(sh("echo begun; sleep 60 & echo $!"));
     assert!(done.stdout_text().starts_with("begun\n"), "{done:?}");
     let pid = done.stdout_text().lines().nth(1).unwrap_or_default().to_owned();
+    // It was not waited for, so it is still there.
     assert_eq!(ran(Command::new("kill").arg(pid)).rc, 0);
-    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
 }

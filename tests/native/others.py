@@ -12,7 +12,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 
 victim, *ids = map(int, sys.argv[1:])
 memory, semaphores, queue = ids or (0, 0, 0)
@@ -149,8 +148,7 @@ def signal_by_descriptor():
     fcntl.fcntl(one, fcntl.F_SETOWN, victim)
     fcntl.fcntl(one, 10, signal.SIGUSR1)  # F_SETSIG
     fcntl.fcntl(one, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
-    other.send(b"x")
-    time.sleep(0.05)
+    other.send(b"x")  # which sends the signal at once
 
 
 attempt("signal by a descriptor", signal_by_descriptor)

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,7 +12,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use modbox_vocabulary::DEFAULT_TIMEOUT;
-use rustix::process::{Pid, Signal};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal};
 use serde_json::Value;
 
 use crate::{TestDir, modbox, stretched, temporary};
@@ -20,6 +22,12 @@ use crate::{TestDir, modbox, stretched, temporary};
 /// first: its report says more than that modbox was killed. On a busy machine with a slow disk, Ansible's own modules
 /// took over a minute.
 const PATIENCE: Duration = DEFAULT_TIMEOUT.saturating_add(Duration::from_secs(30));
+
+/// Time in which the output of a process ends after the process.
+const DRAINED: Duration = Duration::from_secs(30);
+
+/// Time between two looks at a state.
+const POLL: Duration = Duration::from_millis(5);
 
 /// Builder of a modbox command.
 #[derive(Debug)]
@@ -34,6 +42,7 @@ pub struct Modbox {
 pub struct Running {
     shown: String,
     pid: Pid,
+    pidfd: OwnedFd,
     started: Instant,
     ended: mpsc::Receiver<(ExitStatus, Duration)>,
     stdout: JoinHandle<Vec<u8>>,
@@ -157,8 +166,9 @@ impl Modbox {
         let stdout = read_all(child.stdout.take().unwrap());
         let stderr = read_all(child.stderr.take().unwrap());
         let pid = Pid::from_child(&child);
+        let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).expect("Linux has descriptors of processes");
         let ended = wait_in_background(child, started);
-        Running { shown, pid, started, ended, stdout, stderr, patience: self.patience }
+        Running { shown, pid, pidfd, started, ended, stdout, stderr, patience: self.patience }
     }
 
     /// Runs the command to its end.
@@ -168,9 +178,24 @@ impl Modbox {
 }
 
 impl Running {
-    /// Sends a signal.
+    /// Sends a signal to the process, which must not have ended.
     pub fn signal(&self, signal: Signal) {
-        rustix::process::kill_process(self.pid, signal).unwrap();
+        assert!(self.signal_unless_ended(signal), "{} has ended before the signal", self.shown);
+    }
+
+    /// Sends a signal, unless the process has ended. Returns whether it was sent.
+    pub fn signal_unless_ended(&self, signal: Signal) -> bool {
+        // By descriptor, since another process may have the number of one that has ended.
+        match rustix::process::pidfd_send_signal(&self.pidfd, signal) {
+            Ok(()) => true,
+            Err(Errno::SRCH) => false,
+            Err(error) => panic!("failed to signal {}: {error}", self.shown),
+        }
+    }
+
+    /// Returns whether the process has closed its standard output, as its end does.
+    pub fn has_closed_stdout(&self) -> bool {
+        self.stdout.is_finished()
     }
 
     /// Returns the process id.
@@ -185,12 +210,17 @@ impl Running {
 
     /// Waits for the process to end. After the time limit, kills it and fails the test.
     pub fn wait(self) -> RunOutput {
-        let Ok((status, elapsed)) = self.ended.recv_timeout(self.patience) else {
-            let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+        let mut ended = None;
+        let has_ended = wait_for(self.patience, || {
+            ended = self.ended.recv_timeout(POLL).ok();
+            ended.is_some()
+        });
+        let Some((status, elapsed)) = ended.filter(|_| has_ended) else {
+            self.signal_unless_ended(Signal::KILL);
             panic!("{} did not end within {:?}", self.shown, self.patience);
         };
         // If a pipe stays open, a process holds it that should have ended.
-        let drained = wait_for(Duration::from_secs(5), || self.stdout.is_finished() && self.stderr.is_finished());
+        let drained = wait_for(DRAINED, || self.stdout.is_finished() && self.stderr.is_finished());
         assert!(drained, "{} ended, but something still holds its output", self.shown);
         let (stdout, stderr) = (self.stdout.join().unwrap(), self.stderr.join().unwrap());
         RunOutput { shown: self.shown, status, stdout, stderr, elapsed }
@@ -273,17 +303,19 @@ pub fn prefixed(mut prefix: Command, command: &Command) -> Command {
     prefix
 }
 
-/// Waits until a condition holds or `patience` has passed. Returns whether the condition holds.
+/// Waits until a condition holds or `patience` has passed, which is longer on a busy machine; see [`stretched`]. Returns
+/// whether the condition holds.
 pub fn wait_for(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + patience;
+    let started = Instant::now();
     loop {
         if condition() {
             return true;
         }
-        if Instant::now() > deadline {
+        let waited = started.elapsed();
+        if waited > patience && waited > stretched(patience) {
             return false;
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(POLL);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::command::wait_for;
 #[track_caller]
 pub(crate) fn assert_none(dir: &TestDir) {
     // The kernel takes a moment to remove killed processes.
-    let gone = wait_for(Duration::from_secs(3), || processes_of(dir.path()).is_empty());
+    let gone = wait_for(Duration::from_secs(20), || processes_of(dir.path()).is_empty());
     assert!(gone, "processes are left: {:#?}", processes_of(dir.path()));
     let scratch: Vec<PathBuf> = entries(&dir.scratch_root());
     assert!(scratch.is_empty(), "directories of runs are left: {scratch:#?}");

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Time limit for a datagram, longer than any test waits for one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Time between the bytes of a slow server.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A TCP server that counts its connections. It ends with the test's process.
 #[derive(Debug)]
 pub struct Server {
@@ -62,6 +65,27 @@ impl Server {
     pub fn port(&self) -> u16 {
         self.address.port()
     }
+}
+
+/// Sends bytes with pauses, so slowly that no test waits for the end, but never silent for long. Returns when the client is
+/// gone.
+pub fn drip(mut stream: TcpStream) {
+    while stream.write_all(b"x").is_ok() {
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Returns a port that is free, and that the kernel gives to no program that asks for any port. It is for a program that
+/// must be told its port before it listens.
+pub fn reserved_port() -> u16 {
+    // Below the range of `net.ipv4.ip_local_port_range`, which begins at 32768, and not the same in each process.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let first = std::process::id() as usize * 64;
+    let port = || 10_000 + (first + NEXT.fetch_add(1, Ordering::SeqCst)) % 20_000;
+    let is_free =
+        |port: &u16| TcpListener::bind(("0.0.0.0", *port)).is_ok() && UdpSocket::bind(("0.0.0.0", *port)).is_ok();
+    let ports = std::iter::repeat_with(port).take(1000).filter_map(|port| u16::try_from(port).ok());
+    ports.into_iter().find(is_free).expect("one of a thousand ports is free")
 }
 
 /// Reads a request's head, and its body by content length or in chunks.

@@ -104,8 +104,10 @@ mod tests {
         assert_eq!(recall(&folder, &before), None);
         note(&folder, &before, b"a note");
         assert_eq!(recall(&folder, &before).unwrap(), b"a note");
-        std::thread::sleep(Duration::from_millis(20));
-        fs::write(&path, "CONTENTS").unwrap();
+        // The clock of file times ticks every few milliseconds.
+        while fs::metadata(&path).unwrap().modified().unwrap() == modified {
+            fs::write(&path, "CONTENTS").unwrap();
+        }
         let after = look(&path);
         assert_eq!(recall(&folder, &after), None, "of the same size");
         note(&folder, &after, b"another");

@@ -143,8 +143,9 @@ mod tests {
             wait_for_ticks(&ticker, 3);
             assert!(started.elapsed() > TICK, "{:?}", started.elapsed());
             drop(ticking);
-            // The thread starts to wait after at most one more tick.
-            thread::sleep(TICK * 3);
+            while !ticker.shared.lock().waits {
+                thread::yield_now();
+            }
         }
     }
 
@@ -169,7 +170,7 @@ mod tests {
         assert!(shared.strong_count() > 0, "a run goes on");
         drop(ticking);
         while shared.strong_count() > 0 {
-            thread::sleep(TICK);
+            thread::yield_now();
         }
     }
 }

@@ -55,8 +55,7 @@ fn a_change_since_the_layer_aborts_all() {
     ];
     for (path, edit, why) in edits {
         let world = World::changed();
-        // Later than a tick of the clock.
-        std::thread::sleep(std::time::Duration::from_millis(15));
+        world.wait_for_tick();
         let changes = world.changes();
         edit(&world);
         let edited = world.picture();

@@ -113,7 +113,7 @@ fn a_change_in_between_is_a_conflict() {
     for (path, edit, why) in edits {
         let world = World::changed();
         let saved = world.save();
-        std::thread::sleep(std::time::Duration::from_millis(15));
+        world.wait_for_tick();
         edit(&world);
         let before = if world.base.join("real").exists() { world.picture() } else { Default::default() };
         let Committed::Conflict(conflicts) = world.commit_saved(&saved).unwrap() else { panic!("{path}") };

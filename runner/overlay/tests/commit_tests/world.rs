@@ -21,6 +21,9 @@ use rustix::io::Errno;
 
 use crate::tree_difference::{copy_tree, difference, read_entry};
 
+/// More nanoseconds than the longest tick of the clock that the kernel gives files.
+const PAST_TICK: i128 = 12_000_000;
+
 /// State of each path: type with mode and owner, content, modification time of files, and attributes.
 pub(crate) type Picture = BTreeMap<PathBuf, String>;
 
@@ -151,6 +154,22 @@ impl World {
         let owners = |_, _| true;
         let settings = Settings { owners: &owners, strength, keep_undo, state: &state, fault };
         self.on_grants(changes, |grants| commit(grants, settings))
+    }
+
+    /// Waits until the clock of file times is further than a tick behind the start. A change within a tick is a conflict for
+    /// another reason.
+    pub(crate) fn wait_for_tick(&self) {
+        let probe = self.base.join("probe");
+        let is_past = || {
+            std::fs::write(&probe, "x").unwrap();
+            let changed = std::fs::metadata(&probe).unwrap();
+            let changed = i128::from(changed.ctime()) * 1_000_000_000 + i128::from(changed.ctime_nsec());
+            changed > self.start.realtime + PAST_TICK
+        };
+        while !is_past() {
+            std::thread::yield_now();
+        }
+        std::fs::remove_file(probe).unwrap();
     }
 
     /// Saves the changes as a new file, and returns its path.

@@ -379,13 +379,17 @@ mod tests {
 
     #[test]
     fn files_of_the_run_are_new() {
+        use std::os::unix::fs::MetadataExt as _;
+
         let dir = tempfile::tempdir().unwrap();
         let (old, made) = (dir.path().join("old"), dir.path().join("made"));
         fs::write(&old, "a").unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(20));
         let tree = PlayTree::open(&[dir.path().to_owned()], &Policy::default());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        fs::write(&made, "a").unwrap();
+        // The clock of file times ticks every few milliseconds.
+        let changed = || fs::metadata(&made).map(|made| (made.ctime(), made.ctime_nsec())).ok();
+        while changed() <= Some(tree.opened) {
+            fs::write(&made, "a").unwrap();
+        }
         assert_eq!((tree.is_new(&shown(&old)), tree.is_new(&shown(&made))), (Ok(false), Ok(true)));
         fs::rename(&old, dir.path().join("moved")).unwrap();
         assert_eq!(tree.is_new(&shown(&dir.path().join("moved"))), Ok(true));
