@@ -47,9 +47,10 @@ impl Runner {
                 let kept_files = request.keep_files.then(|| run_dir.path().display().to_string());
                 let completed = self.execute_in(&run_dir, form, module, request, &mut notes);
                 match &completed {
-                    // The guest came to its own end, so nothing of it still writes to the directory.
+                    // The guest came to its own end, so nothing of it still writes to the directory. Making and removing one
+                    // takes longer than a short run. A process that starts workers for its runs is seldom used again.
                     Ok(CompletedRun { outcome: Outcome { exit: Exit::Code(_), .. }, .. })
-                        if self.config.instances == Instances::Pooled =>
+                        if self.config.workers.is_none() || self.config.instances == Instances::Pooled =>
                     {
                         run_dir.give_back();
                     }
