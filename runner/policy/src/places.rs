@@ -23,7 +23,7 @@ pub fn is_own(guest: &str) -> bool {
 /// hides what a grant around it would show there.
 pub(super) fn lies_in(inner: &PathGrant, outer: &PathGrant) -> bool {
     let is_hidden = |own: &&str| Path::new(&inner.guest).starts_with(own) && !Path::new(&outer.guest).starts_with(own);
-    if RESERVED.iter().any(|own| is_hidden(&own)) {
+    if RESERVED.iter().any(is_hidden) {
         return false;
     }
     let (guest, host) = (Path::new(&inner.guest).strip_prefix(&outer.guest), inner.host.strip_prefix(&outer.host));

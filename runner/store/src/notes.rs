@@ -75,7 +75,6 @@ fn identity(file: &FileFingerprint) -> String {
 mod tests {
     use std::fs::{self, File};
     use std::path::Path;
-    use std::time::Duration;
 
     use super::*;
 
