@@ -22,6 +22,21 @@ const MAX_LINKS: usize = 40;
 /// The most bytes of a file's old contents that are kept while it is written in place.
 pub(crate) const MAX_PUT_BACK: u64 = 64 << 20;
 
+/// Returns whether a path exists. Links are followed. An empty path is nothing, as on Linux; a component's C library takes
+/// it for the current directory.
+#[must_use]
+pub fn exists(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    !path.as_os_str().is_empty() && path.exists()
+}
+
+/// Returns whether a path is a directory. Links are followed. An empty path is nothing, as in [`exists`].
+#[must_use]
+pub fn is_dir(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    !path.as_os_str().is_empty() && path.is_dir()
+}
+
 /// Reads a whole file of at most `limit` bytes.
 ///
 /// # Errors
@@ -32,6 +47,9 @@ pub fn read(path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
     let about = |error: io::Error| {
         io::Error::new(error.kind(), format!("failed to read `{}`: {}", path.display(), words(&error)))
     };
+    if path.as_os_str().is_empty() {
+        return Err(about(io::Error::new(io::ErrorKind::NotFound, "No such file or directory")));
+    }
     read_file(path, limit).map_err(about)
 }
 

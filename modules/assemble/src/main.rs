@@ -13,6 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
+use modbox_sdk::fs::{exists, is_dir};
 use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents, store};
 use modbox_sdk::{Args, Exit, Failure, Module};
 
@@ -60,14 +61,14 @@ struct AssembleArgs {
 
 fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
     let (src, dest) = (Path::new(&args.src), Path::new(&args.dest));
-    if !src.exists() {
+    if !exists(src) {
         return Err(Failure::new(format!("Source ({}) does not exist", args.src)));
     }
-    if !src.is_dir() {
+    if !is_dir(src) {
         return Err(Failure::new(format!("Source ({}) is not a directory", args.src)));
     }
     let assembled = assemble(&args, src)?;
-    let before = if dest.exists() { Some(contents(dest)?) } else { None };
+    let before = if exists(dest) { Some(contents(dest)?) } else { None };
     let changed = before.as_ref() != Some(&assembled);
     let kept = if changed { store(module, dest, &assembled, args.backup)? } else { None };
     let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();

@@ -81,7 +81,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         let result = result.with("md5sum", modbox_checksum::md5(&contents));
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
     };
-    let old = if dest.exists() { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
+    let old = if modbox_sdk::fs::exists(&dest) { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
     let replaces_link = !args.follow && dest.is_symlink();
     if old.is_some() && !args.force {
         return Ok(result(false));
@@ -126,7 +126,7 @@ fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {
         (Some(other), None) => Ok(modbox_sdk::json::str(other).into_bytes()),
         (_, Some(src)) => {
             let path = Path::new(src);
-            if path.is_dir() {
+            if modbox_sdk::fs::is_dir(path) {
                 return Err(Failure::new(format!("Source {src} is a directory: only files can be copied")));
             }
             modbox_sdk::fs::read(path, MAX_FILE_BYTES).map_err(Failure::from)
@@ -137,7 +137,7 @@ fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {
 /// Returns the file to write: `dest`, or if that is a folder, the file of the same name in it.
 fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
     let dest = Path::new(&args.dest);
-    if !dest.is_dir() && !args.dest.ends_with('/') {
+    if !modbox_sdk::fs::is_dir(dest) && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());
     }
     let name = args.src.as_deref().map(Path::new).and_then(Path::file_name).map(Path::new);

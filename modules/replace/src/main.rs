@@ -12,6 +12,7 @@ use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
 use modbox_sdk::files::AttributesDiff;
+use modbox_sdk::fs::{exists, is_dir};
 use modbox_sdk::text_file::{check_attributes, contents, store, text};
 use modbox_sdk::{Args, Diff, Exit, Failure, Module};
 
@@ -62,10 +63,10 @@ struct ReplaceArgs {
 
 fn run(args: ReplaceArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
-    if path.is_dir() {
+    if is_dir(path) {
         return Err(Failure::new(format!("Path {} is a directory !", args.path)).with("rc", 256));
     }
-    if !path.exists() {
+    if !exists(path) {
         return Err(Failure::new(format!("Path {} does not exist !", args.path)).with("rc", 257));
     }
     let encoding = Encoding::named(&args.encoding)?;

@@ -38,7 +38,7 @@ struct SlurpArgs {
 
 fn run(args: SlurpArgs, _module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.src);
-    if path.is_dir() {
+    if modbox_sdk::fs::is_dir(path) {
         return Err(Failure::new(format!("Source is a directory and must be a file: {}", args.src)));
     }
     let contents = modbox_sdk::fs::read(path, MAX_FILE_BYTES).map_err(|error| {

@@ -110,7 +110,7 @@ struct Inspection {
 }
 
 fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
-    if let Some(creates) = args.creates.as_deref().filter(|creates| Path::new(creates).exists()) {
+    if let Some(creates) = args.creates.as_deref().filter(|creates| modbox_sdk::fs::exists(creates)) {
         return Ok(Exit::skipped(format!("skipped, since {creates} exists")).with("changed", false));
     }
     if !args.extra_opts.is_empty() {
