@@ -1,7 +1,7 @@
 //! Copies files before they change, under Ansible's names.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,14 +10,20 @@ use crate::date::moment;
 use crate::file_error::write_cause;
 
 /// Copies a file to `NAME.NUMBER.YYYY-MM-DD@HH:MM:SS~` (UTC) next to it, and returns the copy's path. `NUMBER` is the
-/// process id, or 0 where there are no processes.
+/// process id, or 0 where there are no processes. The copy has the times of the file.
 ///
 /// # Errors
 ///
 /// The file system refused.
 pub fn backup(path: &Path) -> io::Result<PathBuf> {
     let copy = name(path)?;
+    let found = fs::metadata(path)?;
     fs::copy(path, &copy).map_err(|error| write_cause(&copy, error))?;
+    if let (Ok(modified), Ok(accessed)) = (found.modified(), found.accessed()) {
+        // As in `shutil.copystat`, a copy with other times is a copy.
+        let times = FileTimes::new().set_modified(modified).set_accessed(accessed);
+        let _ = File::options().write(true).open(&copy).and_then(|file| file.set_times(times));
+    }
     Ok(copy)
 }
 

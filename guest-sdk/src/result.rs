@@ -8,7 +8,6 @@ use modbox_python_json::{ConvertError, Dict, Value, to_value};
 use serde::Serialize;
 
 use crate::file_error::{without_numbers, words};
-use crate::files::diff::AttributesDiff;
 
 /// The result of a module that succeeded.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -75,18 +74,6 @@ impl Exit {
     #[must_use]
     pub fn diff(mut self, diff: Diff) -> Self {
         self.diffs.push(diff.into_value());
-        self
-    }
-
-    /// Adds the difference of a file's attributes, if there is one; see [`Exit::diff`].
-    #[must_use]
-    pub fn attributes_diff(mut self, path: &str, diff: AttributesDiff) -> Self {
-        if diff != AttributesDiff::default() {
-            let header = Value::from(format!("{path} (file attributes)"));
-            let (before, after) = (Value::Dict(diff.before), Value::Dict(diff.after));
-            let keys = ["before", "after", "before_header", "after_header"].map(str::to_owned);
-            self.diffs.push(Value::Dict(keys.into_iter().zip([before, after, header.clone(), header]).collect()));
-        }
         self
     }
 }

@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use modbox_python_json::Value;
+use modbox_python_json::{Dict, Value};
 
 use crate::files::AttributesDiff;
-use crate::fs::{backup, follow_links, read, words, write_atomic};
+use crate::fs::{follow_links, read, words, write_atomic};
 use crate::module::Module;
 use crate::result::{Diff, Failure};
 
@@ -36,8 +36,8 @@ pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Resul
     if module.check_mode() {
         return Ok(None);
     }
-    let exists = path.exists();
-    let kept = if keep && exists { Some(backup(path).map_err(cannot("back up", path))?) } else { None };
+    let exists = crate::fs::exists(path);
+    let kept = if keep && exists { module.backup_local(path)? } else { None };
     if let Some(folder) = path.parent().filter(|folder| !exists && !folder.as_os_str().is_empty() && !folder.exists()) {
         fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("Error creating {} ({})", folder.display(), words(&error))))?;
@@ -79,6 +79,29 @@ pub fn check_attributes(
 pub fn content_diff(path: &str, before: &[u8], after: &[u8]) -> Diff {
     let header = format!("{path} (content)");
     Diff::new(text(before), text(after)).headers(header.clone(), header)
+}
+
+/// Returns the differences of a file's contents and of its attributes, as ansible-core 2.19's `lineinfile` and
+/// `blockinfile` return them: both, also where nothing changed, and without contents unless the caller asked for
+/// differences.
+#[must_use]
+pub fn both_diffs(module: &Module, path: &str, (before, after): (&[u8], &[u8]), attributes: AttributesDiff) -> Value {
+    let header = Value::from(format!("{path} (file attributes)"));
+    let mut of_attributes = Dict::new();
+    if attributes != AttributesDiff::default() {
+        of_attributes.insert("before".to_owned(), attributes.before.into());
+        of_attributes.insert("after".to_owned(), attributes.after.into());
+    }
+    of_attributes.insert("before_header".to_owned(), header.clone());
+    of_attributes.insert("after_header".to_owned(), header);
+    Value::List(vec![contents_diff(module, path, (before, after)), of_attributes.into()])
+}
+
+/// Returns the difference of a file's contents, as the first one of [`both_diffs`].
+#[must_use]
+pub fn contents_diff(module: &Module, path: &str, (before, after): (&[u8], &[u8])) -> Value {
+    let (before, after) = if module.diff_wanted() { (before, after) } else { (&[][..], &[][..]) };
+    content_diff(path, before, after).into_value()
 }
 
 /// Returns the text that Python makes of bytes.

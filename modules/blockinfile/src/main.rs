@@ -15,7 +15,8 @@ use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject, Template};
 use modbox_sdk::files::AttributesDiff;
-use modbox_sdk::text_file::{check_attributes, content_diff, contents, store};
+use modbox_sdk::fs::{exists, is_dir};
+use modbox_sdk::text_file::{both_diffs, check_attributes, contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::block::{Block, Place};
@@ -27,6 +28,7 @@ modbox_sdk::module! {
     file_args = true,
     returns = [
         msg: str = "What was done, or empty.",
+        diff: list = "The differences of contents and of attributes. Contents are empty unless differences are asked for.",
         backup_file: str if "changed and backup" = "The backup of the old contents.",
     ],
     examples = [
@@ -86,10 +88,10 @@ enum State {
 fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
     let present = args.state == State::Present;
-    if path.is_dir() {
+    if is_dir(path) {
         return Err(Failure::new(format!("Path {} is a directory !", args.path)).with("rc", 256));
     }
-    let exists = path.exists();
+    let exists = exists(path);
     if !exists && !args.create {
         return Err(Failure::new(format!("Path {} does not exist !", args.path)).with("rc", 257));
     }
@@ -114,10 +116,14 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
         (true, true, false) => "Block inserted",
     };
     let kept = if changed { store(module, path, &after, args.backup)? } else { None };
+    if module.check_mode() && !exists {
+        let diff = contents_diff(module, &args.path, (&before, &after));
+        return Ok(Exit::new(changed).msg(message).with("diff", diff));
+    }
     let (mut message, mut attributes) = (message.to_owned(), AttributesDiff::default());
     let changed = check_attributes(module, changed, &mut message, &mut attributes)?;
-    let exit = Exit::new(changed).msg(message).diff(content_diff(&args.path, &before, &after));
-    let exit = exit.attributes_diff(&args.path, attributes);
+    let diff = both_diffs(module, &args.path, (&before, &after), attributes);
+    let exit = Exit::new(changed).msg(message).with("diff", diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 

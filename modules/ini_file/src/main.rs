@@ -15,7 +15,8 @@ mod line;
 
 use std::path::Path;
 
-use modbox_sdk::text_file::{content_diff, contents, store};
+use modbox_sdk::fs::exists;
+use modbox_sdk::text_file::{contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::edit::{Condition, Edit};
@@ -111,10 +112,10 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
         let message = "Parameter 'value(s)' must be defined if state=present and allow_no_value=False.";
         return Err(Failure::new(message));
     }
-    if !path.exists() && !args.create {
+    if !exists(path) && !args.create {
         return Err(Failure::new(format!("Destination {} does not exist!", args.path)).with("rc", 257));
     }
-    let before = if path.exists() { text(&contents(path)?, path)? } else { String::new() };
+    let before = if exists(path) { text(&contents(path)?, path)? } else { String::new() };
     let edit = Edit {
         section: args.section.as_deref().filter(|section| !section.is_empty()),
         conditions: conditions(args.section_has_values.as_deref().unwrap_or_default()),
@@ -137,14 +138,14 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
     } else {
         None
     };
-    let changed = if !module.check_mode() && path.exists() {
+    let changed = if !module.check_mode() && exists(path) {
         let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
         module.set_fs_attributes_if_different(&wanted, changed, None)?
     } else {
         changed
     };
-    let diff = content_diff(&args.path, before.as_bytes(), after.as_bytes());
-    let exit = Exit::new(changed).msg(message).with("path", args.path.as_str()).diff(diff);
+    let diff = contents_diff(module, &args.path, (before.as_bytes(), after.as_bytes()));
+    let exit = Exit::new(changed).msg(message).with("path", args.path.as_str()).with("diff", diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 

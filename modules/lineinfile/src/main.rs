@@ -15,7 +15,8 @@ use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject, Template};
 use modbox_sdk::files::AttributesDiff;
-use modbox_sdk::text_file::{check_attributes, content_diff, contents, store};
+use modbox_sdk::fs::{exists, is_dir};
+use modbox_sdk::text_file::{both_diffs, check_attributes, contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::edit::{Edit, Finder, Place};
@@ -29,6 +30,7 @@ modbox_sdk::module! {
         msg: str = "What was done, or empty.",
         found: int if "state is absent" = "The number of removed lines.",
         backup: str = "The backup of the old contents, or empty.",
+        diff: list = "The differences of contents and of attributes. Contents are empty unless differences are asked for.",
     ],
     examples = [
         "modbox run lineinfile path=/etc/selinux/config regexp=^SELINUX= line=SELINUX=enforcing",
@@ -88,7 +90,7 @@ enum State {
 
 fn run(args: LineArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
-    if path.is_dir() {
+    if is_dir(path) {
         return Err(Failure::new(format!("Path {} is a directory !", args.path)).with("rc", 256));
     }
     for (name, pattern) in [("regular expression", &args.regexp), ("search string", &args.search_string)] {
@@ -117,7 +119,7 @@ fn present(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failur
     let Some(line) = args.line.as_deref() else {
         return Err(Failure::new("line is required with state=present"));
     };
-    let exists = path.exists();
+    let exists = exists(path);
     if !exists && !args.create {
         return Err(Failure::new(format!("Destination {} does not exist !", args.path)).with("rc", 257));
     }
@@ -140,7 +142,7 @@ fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure
     if line.is_none() && args.regexp.is_none() && args.search_string.is_none() {
         return Err(Failure::new("one of line, search_string, or regexp is required with state=absent"));
     }
-    if !path.exists() {
+    if !exists(path) {
         return Ok(Exit::unchanged().msg("file not present"));
     }
     let finder = finder(args, line.unwrap_or_default())?;
@@ -159,12 +161,15 @@ fn finish(
     module: &Module,
     changed: bool,
     mut message: String,
-    (before, after): (&[u8], &[u8]),
+    contents: (&[u8], &[u8]),
 ) -> Result<Exit, Failure> {
-    let mut diff = AttributesDiff::default();
-    let changed = check_attributes(module, changed, &mut message, &mut diff)?;
-    let exit = Exit::new(changed).msg(message).diff(content_diff(&args.path, before, after));
-    Ok(exit.attributes_diff(&args.path, diff))
+    if module.check_mode() && !exists(&args.path) {
+        let diff = contents_diff(module, &args.path, contents);
+        return Ok(Exit::new(changed).msg(message).with("diff", diff));
+    }
+    let mut attributes = AttributesDiff::default();
+    let changed = check_attributes(module, changed, &mut message, &mut attributes)?;
+    Ok(Exit::new(changed).msg(message).with("diff", both_diffs(module, &args.path, contents, attributes)))
 }
 
 fn finder<'a>(args: &'a LineArgs, line: &'a str) -> Result<Finder<'a>, Failure> {
