@@ -81,7 +81,7 @@ fn ping_does_what_ansibles_does() {
 
 #[test]
 fn stat_does_what_ansibles_does() {
-    check("stat", 12);
+    check("stat", 16);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn replace_does_what_ansibles_does() {
 
 #[test]
 fn find_does_what_ansibles_does() {
-    check("find", 36);
+    check("find", 64);
 }
 
 #[test]

@@ -153,6 +153,10 @@ STAT = [
     {"module": "stat", "files": {}, "links": {"f": "g"}, "arguments": {"follow": True}},
     {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"checksum_algorithm": "crc"}},
     {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"follow": "perhaps"}},
+    {"module": "stat", "files": {"f": "hi\n"}, "arguments": {"path": "ROOT/f/below"}, "path": None, "own_words": True},
+    {"module": "stat", "files": {}, "arguments": {"path": "ROOT/f/below"}, "path": None},
+    {"module": "stat", "files": {"f": "hi\n"}, "modes": {"f": 0o000}, "arguments": {}},
+    {"module": "stat", "files": {"f": "hi\n"}, "modes": {"f": 0o751}, "arguments": {}},
 ]
 
 
@@ -211,7 +215,7 @@ PROMISED = {
     "copy": ["checksum", "uid", "gid", "owner", "group", "mode", "state", "size"],
     "stat": ["exists", "path", "isreg", "isdir", "islnk", "size", "mtime", "checksum", "lnk_target",
         "mode", "uid", "gid", "pw_name", "gr_name", "nlink", "wusr", "rusr", "xusr", "wgrp", "rgrp", "xgrp", "woth", "roth", "xoth",
-        "isuid", "isgid"],
+        "isuid", "isgid", "readable", "writeable", "executable"],
 }
 # Times before this are those that `prepare` gave, or an archive; later ones are of this run.
 LONG_AGO = 1_750_000_000
@@ -409,6 +413,8 @@ def comparable(module, result, root):
         diff = content_diff(result.get("diff"))
         out["diff"] = diff[:2] if diff and module in PLAYED else diff
     out["msg"] = ON_ITS_WAY.sub("FILE", out["msg"])
+    if module in ("lineinfile", "blockinfile") and not out["failed"]:
+        out["diffs"] = isinstance(result.get("diff"), list) and len(result["diff"])
     if module not in PLAYED | TREES:
         out["attributes_diff"] = attributes_diff(result.get("diff"))
     if out["failed"] and module not in TOLD_OF_FAILURES:

@@ -4,7 +4,7 @@ use modbox_sdk::{Args, Choice};
 
 /// Finds files, folders and links below folders.
 ///
-/// Modes and owners are neither returned nor compared: WASI has none.
+/// Files whose text is searched must be UTF-8.
 #[derive(Args)]
 pub(crate) struct FindArgs {
     /// The folders to search.

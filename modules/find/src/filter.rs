@@ -9,6 +9,7 @@ use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
 
 use crate::args::{AgeStamp, FileType, FindArgs};
+use crate::text::{decoded_before_error, with_plain_newlines};
 
 /// The longest file whose text is searched.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -34,11 +35,7 @@ impl<'a> Filter<'a> {
         let all = |names: &[String]| -> Result<Vec<Pattern>, Failure> {
             names.iter().map(|name| name_pattern(name, args.use_regex)).collect()
         };
-        let contains = args.contains.as_deref().map(|text| {
-            let flags = Flags { multi_line: args.read_whole_file, ..Flags::default() };
-            let start = if args.read_whole_file { text.to_owned() } else { format!(r"\A(?:{text})") };
-            Pattern::new(&start, Subject::Text, flags)
-        });
+        let contains = args.contains.as_deref().map(|text| Pattern::new(text, Subject::Text, Flags::default()));
         let contains = contains.transpose().map_err(|why| Failure::new(format!("failed to read `contains`: {why}")))?;
         let age = args.age.as_deref().map(|age| measure("age", age, &AGES)).transpose()?;
         let size = args.size.as_deref().map(|size| measure("size", size, &SIZES)).transpose()?;
@@ -53,12 +50,14 @@ impl<'a> Filter<'a> {
         })
     }
 
+    /// Returns whether a file is left out by the dot at the start of its name.
+    pub(crate) fn is_hidden(&self, path: &Path) -> bool {
+        !self.args.hidden && name(path).starts_with(b".")
+    }
+
     /// Returns whether a file meets the conditions.
     pub(crate) fn fits(&self, path: &Path, metadata: &Metadata) -> io::Result<bool> {
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        if name.starts_with(b".") && !self.args.hidden {
-            return Ok(false);
-        }
+        let name = name(path);
         let is_wanted = match self.args.file_type {
             FileType::Any => true,
             FileType::Directory => metadata.is_dir(),
@@ -79,8 +78,7 @@ impl<'a> Filter<'a> {
     fn fits_name(&self, name: &[u8]) -> io::Result<bool> {
         let any = |patterns: &[Pattern]| -> io::Result<bool> {
             for pattern in patterns {
-                let found = pattern.search(name).map_err(io::Error::other)?;
-                if found.is_some() {
+                if pattern.matches_start(name, false).map_err(io::Error::other)? {
                     return Ok(true);
                 }
             }
@@ -96,49 +94,70 @@ impl<'a> Filter<'a> {
         Ok(if age < 0.0 { passed <= age.abs() } else { passed >= age })
     }
 
+    /// Returns whether the text of a file matches. As in ansible-core, a file that cannot be read does not.
     fn fits_contents(&self, path: &Path) -> io::Result<bool> {
         let Some(pattern) = &self.contains else { return Ok(true) };
-        let contents = modbox_sdk::fs::read(path, MAX_FILE_BYTES)?;
-        let fits = |text: &[u8]| Ok(pattern.search(text).map_err(io::Error::other)?.is_some());
+        let contents = match modbox_sdk::fs::read(path, MAX_FILE_BYTES) {
+            Err(error) if error.kind() != io::ErrorKind::FileTooLarge => return Ok(false),
+            contents => contents?,
+        };
+        let wrong = decoded_before_error(&contents);
+        let no_text = || {
+            let encoding = "None (default determined by the Python built-in function \"open\")";
+            let path = path.display();
+            io::Error::other(format!(
+                "Failed to read the file {path} due to an encoding error. current encoding: {encoding}"
+            ))
+        };
         if self.args.read_whole_file {
-            return fits(&contents);
+            if wrong.is_some() {
+                return Err(no_text());
+            }
+            let found = pattern.search(&with_plain_newlines(&contents)).map_err(io::Error::other)?;
+            return Ok(found.is_some());
         }
-        for line in contents.split_inclusive(|byte| *byte == b'\n') {
-            if fits(line)? {
+        let text = with_plain_newlines(&contents[..wrong.unwrap_or(contents.len())]);
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let is_whole = wrong.is_none() || line.ends_with(b"\n");
+            if is_whole && pattern.matches_start(line, false).map_err(io::Error::other)? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        if wrong.is_some() { Err(no_text()) } else { Ok(false) }
     }
+}
+
+fn name(path: &Path) -> &[u8] {
+    path.file_name().unwrap_or_default().as_encoded_bytes()
 }
 
 const AGES: [(&str, f64); 5] = [("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0), ("w", 604_800.0)];
 const SIZES: [(&str, f64); 5] =
     [("b", 1.0), ("k", 1024.0), ("m", 1_048_576.0), ("g", 1_073_741_824.0), ("t", 1_099_511_627_776.0)];
 
-/// Reads a number with a unit. Only the first letter of the unit counts.
+/// Reads a number with a unit.
 fn measure(option: &str, text: &str, units: &[(&str, f64)]) -> Result<f64, Failure> {
     let lower = text.to_lowercase();
     let bad = || Failure::new(format!("failed to process {option}")).with(option, text);
     let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
     let (digits, unit) = lower.split_at(end);
-    let number: i64 = digits.parse().map_err(|_| bad())?;
-    let factor = match unit.get(..1) {
-        None => 1.0,
-        Some(first) => units.iter().find(|(known, _)| *known == first).map(|(_, factor)| *factor).ok_or_else(bad)?,
-    };
+    let number: i64 = digits.parse().ok().filter(|_| !digits.starts_with('+')).ok_or_else(bad)?;
+    let known = units.iter().find(|(known, _)| *known == unit).map(|(_, factor)| *factor);
+    let factor = known.or_else(|| unit.is_empty().then_some(1.0)).ok_or_else(bad)?;
     Ok(number as f64 * factor)
 }
 
 fn name_pattern(name: &str, use_regex: bool) -> Result<Pattern, Failure> {
     let pattern = if use_regex { name.to_owned() } else { glob_to_regex(name) };
-    Pattern::new(&format!(r"\A(?:{pattern})"), Subject::Text, Flags::default())
+    Pattern::new(&pattern, Subject::Text, Flags::default())
         .map_err(|why| Failure::new(format!("failed to read the pattern `{name}`: {why}")))
 }
 
 /// Returns seconds since 1970, computed as in Python, so that the digits agree.
 pub(crate) fn seconds(time: SystemTime) -> f64 {
-    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
-    whole as f64 + 1e-9 * rest as f64
+    let nanoseconds = match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i128::try_from(since.as_nanos()).unwrap_or(i128::MAX),
+        Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
+    };
+    nanoseconds.div_euclid(1_000_000_000) as f64 + 1e-9 * nanoseconds.rem_euclid(1_000_000_000) as f64
 }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod entry;
+mod permissions;
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -26,8 +27,8 @@ modbox_sdk::module! {
     check_mode = true,
     returns = [
         stat: dict = "exists; and if so path, all that stat(2) says, lnk_target of links and checksum of regular files \
-            that the user can read. Without readable, writeable and executable, which depend on who asks, and without what get_mime and \
-            get_attributes would add.",
+            that the user can read. Without what get_mime and get_attributes would add, and without readable, writeable and \
+            executable where mode and owner do not tell them.",
     ],
     examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
 }
@@ -58,12 +59,14 @@ struct StatArgs {
 
 fn run(args: StatArgs, _module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
+    if args.path.is_empty() {
+        // A component's C library takes this for the current directory.
+        return Ok(Exit::unchanged().with("stat", Dict::from_iter([entry("exists", false)])));
+    }
     let metadata = if args.follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
     let stat = match metadata {
         Ok(metadata) => describe(&args, path, &metadata)?,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Dict::from_iter([entry("exists", false)])
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Dict::from_iter([entry("exists", false)]),
         Err(error) => return Err(Failure::new(format!("failed to access `{}`: {}", args.path, words(&error)))),
     };
     Ok(Exit::unchanged().with("stat", stat))
@@ -89,6 +92,7 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
         entry("device_type", attributes.device_type),
     ]);
     stat.extend(status_changed(metadata).map(|time| entry("ctime", time)));
+    stat.extend(permissions::known(path).into_iter().map(|(key, may)| entry(key, may)));
     if metadata.is_symlink() {
         stat.extend(link(path));
     }
@@ -126,7 +130,9 @@ fn status_changed(metadata: &Metadata) -> Option<f64> {
 
 /// Returns seconds since 1970, computed as in Python, so that the digits agree.
 fn seconds(time: SystemTime) -> f64 {
-    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
-    whole as f64 + 1e-9 * rest as f64
+    let nanoseconds = match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i128::try_from(since.as_nanos()).unwrap_or(i128::MAX),
+        Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
+    };
+    nanoseconds.div_euclid(1_000_000_000) as f64 + 1e-9 * nanoseconds.rem_euclid(1_000_000_000) as f64
 }

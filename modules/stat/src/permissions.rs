@@ -1,0 +1,31 @@
+//! What the user of the run may do with a file, as `access(2)` says it.
+//!
+//! It is computed from mode and owner. Where these do not tell, there is no answer: of another user's file whose group
+//! may do something else than all others, since a component does not know the groups of its user.
+
+use std::path::Path;
+
+use modbox_sdk::files::{self, Attributes};
+
+/// The keys of Ansible's `stat`, and the permission of all others that each stands for.
+const PERMISSIONS: [(&str, u32); 3] = [("readable", 0o4), ("writeable", 0o2), ("executable", 0o1)];
+
+/// Returns what is known of the permissions at a path, whose links are followed.
+pub(crate) fn known(path: &Path) -> Vec<(&'static str, bool)> {
+    // The user owns the file with the arguments.
+    let user = std::env::args_os().nth(1).and_then(|path| files::stat(path, true).ok());
+    let Some(uid) = user.map(|found| found.uid) else { return Vec::new() };
+    let Ok(found) = files::stat(path, true) else { return Vec::new() };
+    let may = |bit| may(uid, &found, bit);
+    PERMISSIONS.into_iter().filter_map(|(key, bit)| Some((key, may(bit)?))).collect()
+}
+
+fn may(uid: u32, found: &Attributes, bit: u32) -> Option<bool> {
+    let [owner, group, others] = [6, 3, 0].map(|shift| found.mode >> shift & bit != 0);
+    match uid {
+        // Root may do all, but executes only what is executable.
+        0 => Some(bit != 1 || found.directory || owner || group || others),
+        _ if uid == found.uid => Some(owner),
+        _ => (group == others).then_some(others),
+    }
+}
