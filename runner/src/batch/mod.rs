@@ -18,6 +18,7 @@ mod layered_slot;
 mod lines;
 mod output;
 mod pace;
+mod places;
 mod pool;
 mod progress;
 mod report;
@@ -32,6 +33,7 @@ mod thread_slot;
 
 pub use self::dispatch::{Batch, BatchConfig, Host, ResolvedJob};
 pub use self::job::{Job, JobEffect, JobError, JobOptions};
+pub use self::places::GrantedPlaces;
 pub use self::pool::PoolConfig;
 pub use self::progress::{BatchError, Progress, Summary};
 pub use self::sequence::{Ended, Sequence};

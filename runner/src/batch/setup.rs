@@ -8,8 +8,10 @@ use modbox_vocabulary::Limits;
 
 use crate::app::audit::AuditLog;
 use crate::app::{LayeredRun, Module, RunForm};
+use crate::batch::places::GrantedPlaces;
 
-/// Settings of a slot. Jobs share a slot only when what runs, policy and limits are equal.
+/// Settings of a slot. Jobs share a slot only when what runs, policy and limits are equal, and the grants lead to
+/// the same files.
 #[derive(Debug)]
 pub struct Setup {
     /// The module.
@@ -18,6 +20,8 @@ pub struct Setup {
     pub form: RunForm,
     /// The grants of the module.
     pub policy: Policy,
+    /// What its grants lead to.
+    pub places: GrantedPlaces,
     /// How runs are made on layers, if they are.
     pub layers: Option<LayeredRun>,
     /// The limits of each run.
@@ -37,6 +41,10 @@ impl Setup {
             (None, None) => Arc::ptr_eq(&self.module, &other.module),
             _ => false,
         };
-        is_same && self.limits == other.limits && self.policy == other.policy && self.layers == other.layers
+        is_same
+            && self.limits == other.limits
+            && self.policy == other.policy
+            && self.places == other.places
+            && self.layers == other.layers
     }
 }

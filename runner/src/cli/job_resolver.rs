@@ -14,7 +14,7 @@ use crate::app::library::FoundModule;
 use crate::app::{
     Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
 };
-use crate::batch::{Job, ResolvedJob, Setup};
+use crate::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
 use crate::cli::context::Context;
@@ -275,6 +275,7 @@ impl<'a> JobResolver<'a> {
             Admission::Admitted(admitted) => admitted.form.clone(),
             Admission::Refused { .. } => RunForm::of(&module),
         };
+        let places = GrantedPlaces::of(admission.policy());
         let same = |setup: &&Arc<Setup>| {
             Arc::ptr_eq(&setup.module, &module)
                 && setup.limits == limits
@@ -282,13 +283,14 @@ impl<'a> JobResolver<'a> {
                 && setup.layers == layers
                 && setup.policy == *admission.policy()
                 && setup.form.runs_like(&form)
+                && setup.places == places
         };
         if let Some(setup) = self.setups.iter().find(same) {
             return Ok(ResolvedJob { setup: Arc::clone(setup), name, admission });
         }
         let policy = admission.policy().clone();
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let setup = Arc::new(Setup { module, form, policy, layers, limits, interpreters, audit });
+        let setup = Arc::new(Setup { module, form, policy, places, layers, limits, interpreters, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }
