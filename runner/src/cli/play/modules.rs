@@ -19,9 +19,11 @@ use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
+use crate::cli::play::choice::Choice;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::implied_needs;
 use crate::cli::play::names::{Candidates, ModuleNames, OwnModule};
+use crate::cli::play::proven;
 use crate::cli::play::task_job::{JobFile, TaskJob};
 use crate::cli::play::task_run::{NamedInterpreters, TaskRun};
 use crate::cli::play::tree::PlayTree;
@@ -43,6 +45,8 @@ struct ReadyRun {
     found: FoundModule,
     /// Why the module is not modbox's component of that name.
     fallback: Option<String>,
+    /// What the result says of a component that is not proven.
+    warning: Option<String>,
 }
 
 /// Why no module ran.
@@ -189,9 +193,10 @@ impl<'a> TaskModules<'a> {
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = run.job();
         self.resolver.begin_round();
-        let (found, fallback) = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
+        let chosen = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
+        let Choice { found, fallback, warning } = chosen;
         let resolved = self.admit(&found, &job, run, &[])?;
-        Ok(ReadyRun { job, resolved, found, fallback })
+        Ok(ReadyRun { job, resolved, found, fallback, warning })
     }
 
     /// Runs one action of a provider of libral and waits for its end. It may read the lenses in `data_dirs`.
@@ -204,7 +209,7 @@ impl<'a> TaskModules<'a> {
         self.resolver.begin_round();
         let job = run.job();
         let resolved = self.admit(provider, &job, run, data_dirs)?;
-        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None })
+        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None, warning: None })
     }
 
     fn admit(
@@ -246,7 +251,7 @@ impl<'a> TaskModules<'a> {
     }
 
     fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
-        let ReadyRun { job, resolved, found, fallback } = ready;
+        let ReadyRun { job, resolved, found, fallback, warning } = ready;
         let ended = self.sequence.run(job, resolved);
         let Ended { mut report, is_unaudited } =
             ended.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))?;
@@ -255,6 +260,7 @@ impl<'a> TaskModules<'a> {
         }
         report.notes.extend(found.deprecations);
         report.notes.extend(fallback);
+        warning.iter().for_each(|warning| report.result.warn(warning));
         Ok(report)
     }
 
@@ -273,7 +279,8 @@ impl<'a> TaskModules<'a> {
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = run.job();
         self.resolver.begin_round();
-        let (found, fallback) = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
+        let chosen = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
+        let Choice { found, fallback, warning } = chosen;
         let (rules, name, has_files) = (run.rules(), run.name.to_owned(), !run.own_files.is_empty());
         let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
         let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
@@ -291,46 +298,50 @@ impl<'a> TaskModules<'a> {
         needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
         let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
         let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
-        let notes = found.deprecations.iter().cloned().chain(fallback).chain(objections).collect();
+        let notes = found.deprecations.iter().cloned().chain(fallback).chain(warning).chain(objections).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
         Ok(ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None })
     }
 
-    /// Returns the module that runs, and the reason if it is not the component of that name. `has_files` tells that files
-    /// of the run are in its arguments.
-    fn choose(
-        &mut self,
-        candidates: Candidates,
-        job: &Job,
-        (name, has_files): (&str, bool),
-    ) -> Result<(FoundModule, Option<String>), NotRun> {
+    /// Returns the module that runs. `has_files` tells that files of the run are in its arguments.
+    fn choose(&mut self, candidates: Candidates, job: &Job, (name, has_files): (&str, bool)) -> Result<Choice, NotRun> {
         let Candidates { own, classic } = candidates;
         let Some(own) = own else {
             let missing = || NotRun::Unknown(format!("no module is named `{name}`"));
-            return classic.map(|found| (found, None)).ok_or_else(missing);
+            return classic.map(Choice::from).ok_or_else(missing);
         };
         if let (Some(classic), Preference::Classic) = (&classic, self.preference) {
-            return Ok((classic.clone(), None));
+            return Ok(classic.clone().into());
         }
-        let refused = match self.own(&own, classic.is_some()) {
-            Ok(component) => match self.refuses(&component, job).or_else(|| self.lacks_run(&component, job, has_files))
-            {
-                None => return Ok((component, None)),
-                Some(reason) if classic.is_none() => {
-                    tracing::debug!(name, reason, "the component refuses the arguments, and no other module exists");
-                    return Ok((component, None));
-                }
-                Some(reason) => reason,
-            },
-            Err(reason) => reason,
+        let component = match (self.own(&own, classic.is_some()), &classic) {
+            (Ok(component), _) => component,
+            (Err(reason), Some(classic)) => return Ok(Choice::instead_of(&own, classic.clone(), &reason)),
+            (Err(reason), None) => return Err(NotRun::Unknown(reason)),
         };
-        match classic {
-            Some(classic) => {
-                let fallback = format!("Ansible's own module ran, not modbox's component `{}`: {refused}", own.name());
-                Ok((classic, Some(fallback)))
+        let unproven = self.unproven(&own, &component, job);
+        let refused = self.refuses(&component, job).or_else(|| unproven.clone());
+        let refused = refused.or_else(|| self.lacks_run(&component, job, has_files));
+        match (refused, classic) {
+            (Some(reason), Some(classic)) => Ok(Choice::instead_of(&own, classic, &reason)),
+            (refused, _) => {
+                if let Some(reason) = refused {
+                    tracing::debug!(name, reason, "the component would not run if another module existed");
+                }
+                let warning = unproven.map(|reason| {
+                    format!("modbox's component `{}` ran in the place of Ansible's module: {reason}", own.name())
+                });
+                Ok(Choice { found: component, fallback: None, warning })
             }
-            None => Err(NotRun::Unknown(refused)),
         }
+    }
+
+    /// Returns why modbox's own component may not stand for Ansible's module with the arguments of a task; `None` if it may. A
+    /// component in a folder of the operator is the operator's choice.
+    fn unproven(&mut self, own: &OwnModule, component: &FoundModule, job: &Job) -> Option<String> {
+        let OwnModule::Standard(name) = own else { return None };
+        let module = self.resolver.loaded(job, component).ok()?;
+        let spec = &module.metadata()?.argument_spec;
+        proven::objection(name, &spec.validate(&job.args, &self.surroundings).parameters)
     }
 
     /// Returns the component for a name of ansible-core. If nothing else bears that name, modbox's own module is built first.
