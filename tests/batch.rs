@@ -264,7 +264,8 @@ fn a_granted_file_that_was_replaced_between_two_jobs_is_found_again() {
     dir.write("data/new", "second");
     let job = json!({"id": 1, "module": guest("files"), "args": {"op": "read", "path": &file, "expect": "ok"}});
     let jobs = dir.write("job", format!("{job}\n"));
-    let script = "(cat \"$1\"; until [ -e go ]; do sleep 0.02; done; cat \"$1\") | \"$0\" batch --jobs 1 > out; cat out";
+    let script =
+        "(cat \"$1\"; until [ -e go ]; do sleep 0.02; done; cat \"$1\") | \"$0\" batch --jobs 1 > out; cat out";
     let sh = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]).arg(jobs);
     let running = sh.patience(PATIENCE).spawn();
     assert!(wait_for(PATIENCE, || fs::metadata(dir.join("out")).is_ok_and(|out| out.len() > 0)));

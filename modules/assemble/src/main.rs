@@ -10,11 +10,12 @@
 mod delimiter;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
 use modbox_sdk::fs::{exists, is_dir};
-use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents, store};
+use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents};
 use modbox_sdk::{Args, Exit, Failure, Module};
 
 modbox_sdk::module! {
@@ -70,7 +71,11 @@ fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
     let assembled = assemble(&args, src)?;
     let before = if exists(dest) { Some(contents(dest)?) } else { None };
     let changed = before.as_ref() != Some(&assembled);
-    let kept = if changed { store(module, dest, &assembled, args.backup)? } else { None };
+    // As ansible-core's module, it names a backup also in check mode, and replaces a link instead of its target.
+    let kept = if changed && args.backup { module.backup_local(dest)? } else { None };
+    if changed && !module.check_mode() {
+        replace(module, dest, &assembled)?;
+    }
     let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
     let exit = Exit::new(module.set_fs_attributes_if_different(&wanted, changed, None)?)
         .msg("OK")
@@ -80,7 +85,21 @@ fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
         .with("md5sum", modbox_checksum::md5(&assembled));
     let exit =
         if changed { exit.diff(content_diff(&args.dest, &before.unwrap_or_default(), &assembled)) } else { exit };
-    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept.display().to_string())))
+}
+
+fn replace(module: &Module, dest: &Path, contents: &[u8]) -> Result<(), Failure> {
+    if let Some(folder) = dest.parent().filter(|folder| !is_dir(folder)) {
+        return Err(Failure::new(format!("Destination directory {} does not exist", folder.display())));
+    }
+    let (temporary, mut file) = modbox_sdk::fs::temporary(&module.tmpdir()).map_err(cannot("write", dest))?;
+    let moved = file.write_all(contents).map_err(cannot("write", dest));
+    let moved = moved.and_then(|()| module.atomic_move(&temporary, dest, false, true));
+    if moved.is_err() {
+        // The first error is more useful than that of the clean-up.
+        let _ = fs::remove_file(&temporary);
+    }
+    moved
 }
 
 fn assemble(args: &AssembleArgs, src: &Path) -> Result<Vec<u8>, Failure> {

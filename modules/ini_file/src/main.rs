@@ -16,7 +16,7 @@ mod line;
 use std::path::Path;
 
 use modbox_sdk::fs::exists;
-use modbox_sdk::text_file::{contents, contents_diff, store};
+use modbox_sdk::text_file::{cannot, contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::edit::{Condition, Edit};
@@ -114,6 +114,10 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
     }
     if !exists(path) && !args.create {
         return Err(Failure::new(format!("Destination {} does not exist!", args.path)).with("rc", 257));
+    }
+    if let Some(folder) = path.parent().filter(|folder| !module.check_mode() && !exists(path) && !exists(folder)) {
+        // As the original does, also where it then has nothing to write.
+        std::fs::create_dir_all(folder).map_err(cannot("create the folder of", path))?;
     }
     let before = if exists(path) { text(&contents(path)?, path)? } else { String::new() };
     let edit = Edit {

@@ -3,9 +3,11 @@
 //! It is computed from mode and owner. Where these do not tell, there is no answer: of another user's file whose group
 //! may do something else than all others, since a component does not know the groups of its user.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use modbox_sdk::files::{self, Attributes};
+use modbox_sdk::fs::real_path;
 
 /// The keys of Ansible's `stat`, and the permission of all others that each stands for.
 const PERMISSIONS: [(&str, u32); 3] = [("readable", 0o4), ("writeable", 0o2), ("executable", 0o1)];
@@ -15,8 +17,13 @@ pub(crate) fn known(path: &Path) -> Vec<(&'static str, bool)> {
     // The user owns the file with the arguments.
     let user = std::env::args_os().nth(1).and_then(|path| files::stat(path, true).ok());
     let Some(uid) = user.map(|found| found.uid) else { return Vec::new() };
-    let Ok(found) = files::stat(path, true) else { return Vec::new() };
-    let may = |bit| may(uid, &found, bit);
+    let found = match real_path(path).and_then(|real| files::stat(&real, false)) {
+        Ok(found) => Some(found),
+        // A link to nothing, or in a circle.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => None,
+        Err(_) => return Vec::new(),
+    };
+    let may = |bit| found.as_ref().map_or(Some(false), |found| may(uid, found, bit));
     PERMISSIONS.into_iter().filter_map(|(key, bit)| Some((key, may(bit)?))).collect()
 }
 

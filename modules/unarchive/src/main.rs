@@ -189,6 +189,9 @@ fn judge_zip(args: &UnarchiveArgs, file: &File, dest: &Dest) -> Result<Inspectio
     let mut archive = zip_file::open(file)?;
     let members = zip_file::members(&mut archive, &selection)?;
     let members: Vec<Member> = members.into_iter().map(|(_, member)| member).collect();
+    if let (true, [first, ..]) = (members.is_empty(), &args.include[..]) {
+        return Err(Failure::new(format!("filename not matched: {first}")));
+    }
     member::check(&members, &dest.real)?;
     let mut diff = String::new();
     for member in &members {
