@@ -26,6 +26,8 @@ mod oracle_releases;
 mod oracle_playbook;
 // The example modules behave as ansible-core's modules of the same names.
 mod modules;
+// Random tasks of modules of files, on random small trees.
+mod twin_modules;
 // New-style PowerShell modules get the same input as from ansible-core.
 mod powershell;
 // Collections of components, installed and used by Ansible.

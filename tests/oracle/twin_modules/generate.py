@@ -1,0 +1,226 @@
+"""Random small trees and random tasks of the twin test. The same seed gives the same ones."""
+
+import base64
+import random
+
+from archives import ARCHIVES
+
+NAMES = ["a", "b", "c.txt", "d", "e.d", "sp ace", "ü", ".hidden", "L" * 255]
+NO_TEXT = "n\udcff"
+FILES = ["", "a\n", "a\nb\nc\n", "foo=1\nbar=2\nfoo=3\n", "[s]\nk = 1\n# c\n[t]\nk=2\n", "x\r\ny\r\n", "no newline", "ü\n".encode().decode("latin-1"),
+    "a\n# BEGIN ANSIBLE MANAGED BLOCK\nold\n# END ANSIBLE MANAGED BLOCK\nz\n", "\xff\xfe\n", "long " * 3000]
+MODES = [0o644, 0o600, 0o755, 0o400, 0o640, 0o666, 0o000, 0o751]
+SPECIAL_MODES = [0o4755, 0o2755, 0o1777]
+TIMES = [1_600_000_000_000_000_000, 1_700_000_000_250_000_000, 1_500_000_000_123_456_789]
+OLD_TIME = -300_000_000_500_000_000
+WORDS = ["a", "b", "foo=9", "x y", "", "ü", "k = 5", "two\nlines"]
+PATTERNS = ["^foo", "b", "^b$", "o=(.)", "[a-z]+", "nope", ".", "x.y", r"\bk\b", "(?m)^a$"]
+
+
+class Generator:
+    """Cases of one seed."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def rarely(self, one_of):
+        return self.random.randrange(one_of) == 0
+
+    def pick(self, items):
+        return self.random.choice(items)
+
+    def case(self):
+        """A tree and a task on it."""
+        tree = self.tree()
+        module = self.pick(list(TASKS))
+        arguments = {key: value for key, value in TASKS[module](self, tree).items() if value is not None}
+        task = {"module": module, "arguments": arguments, "check": self.rarely(5), "diff": self.rarely(2)}
+        return {"tree": tree, "task": task}
+
+    def tree(self):
+        tree, folders, others = [], [""], []
+        for _ in range(self.random.randrange(1, 9)):
+            name = NO_TEXT if self.rarely(60) else self.pick(NAMES[:-1]) if self.random.randrange(40) else NAMES[-1]
+            path = self.pick(folders) + name
+            if any(entry["path"] == path for entry in tree):
+                continue
+            kind = self.pick(["folder", "folder", "file", "file", "file", "file", "link", "hard" if self.rarely(3) else "file"])
+            files = [entry["path"] for entry in tree if entry["kind"] == "file"]
+            if kind == "hard" and not files:
+                kind = "file"
+            entry = {"path": path, "kind": kind}
+            if kind == "link":
+                entry["to"] = self.link(tree, path)
+            elif kind == "hard":
+                entry["to"] = self.pick(files)
+            else:
+                if self.rarely(3):
+                    entry["mode"] = self.pick(MODES)
+                if self.rarely(50):
+                    entry["mode"] = self.pick(SPECIAL_MODES)
+                if kind == "file":
+                    entry["bytes"] = self.pick(FILES)
+            if kind != "hard" and self.rarely(3):
+                entry["time"] = OLD_TIME if self.rarely(20) else self.pick(TIMES)
+            tree.append(entry)
+            if kind == "folder" and path.count("/") < 2:
+                folders.append(path + "/")
+        return tree
+
+    def link(self, tree, path):
+        """What a link says: a name beside it, above it, none, itself, an absolute path."""
+        inside = [entry["path"] for entry in tree] or ["a"]
+        up = "../" * path.count("/")
+        return self.pick([
+            up + self.pick(inside), up + self.pick(inside), up + self.pick(inside), "gone", path.rsplit("/", 1)[-1], ".",
+            (up + self.pick(inside)) if self.random.randrange(4) else "ROOT/" + self.pick(inside)])
+
+    def path(self, tree, kinds=("file", "folder", "link", "hard")):
+        """A path to name: mostly of something that is there."""
+        known = [entry["path"] for entry in tree if entry["kind"] in kinds] or [entry["path"] for entry in tree] or ["a"]
+        folders = [entry["path"] + "/" for entry in tree if entry["kind"] == "folder"] + [""]
+        way = self.random.randrange(40)
+        if way < 26:
+            path = self.pick(known)
+        elif way < 33:
+            path = self.pick(folders) + self.pick(NAMES[:-1])
+        elif way < 35:
+            path = self.pick([entry["path"] for entry in tree] or ["a"]) + "/below"
+        elif way < 36:
+            path = "gone/deep/new"
+        elif way < 37:
+            path = self.pick(known) + self.pick(["/", "/.", "//"])
+        elif way < 38:
+            path = self.pick(["gone/../", "./", "d/../"]) + self.pick(known)
+        else:
+            path = self.pick(known)
+        return "" if self.rarely(150) else "ROOT/" + path
+
+    def file(self, tree):
+        return self.path(tree, ("file", "hard", "link") if self.rarely(3) else ("file",))
+
+    def folder(self, tree):
+        return "ROOT" if self.rarely(4) else self.path(tree, ("folder", "link"))
+
+    def maybe(self, value, one_of=3):
+        return value if self.rarely(one_of) else None
+
+    def attributes(self):
+        mode = self.pick(["0600", "0644", "u+x,go=", "a-w", "0755", "preserve" if self.rarely(20) else "g=u", "rubbish"])
+        if self.rarely(30):
+            mode = self.pick(["2755", "1777", "4755"])
+        found = {"mode": self.maybe(mode, 4)}
+        return found | {"owner": self.maybe(self.pick(["0", "no-such-user"]), 20)}
+
+    def text(self):
+        return self.pick(WORDS)
+
+    def pattern(self):
+        return self.pick(PATTERNS)
+
+
+def of_stat(g, tree):
+    return {"path": g.path(tree), "follow": g.maybe(True), "get_checksum": g.maybe(False),
+        "checksum_algorithm": g.maybe(g.pick(["md5", "sha256", "sha512"]), 4),
+        "get_mime": False if g.random.randrange(8) else None, "get_attributes": False if g.random.randrange(8) else None}
+
+
+def of_file(g, tree):
+    state = g.pick(["absent", "directory", "file", "hard", "link", "touch", None])
+    found = {"path": g.path(tree), "state": state, "follow": g.maybe(False), "force": g.maybe(True), **g.attributes()}
+    if state in ("hard", "link") and g.random.randrange(10):
+        found["src"] = g.path(tree) if state == "hard" or g.rarely(3) else g.pick(["a", "../a", "gone", "b"])
+    if state == "hard" and str(found.get("src")).startswith(found["path"]):
+        del found["src"]  # the original leaves its temporary name
+    if g.rarely(5) and state == "directory":
+        found["recurse"] = True
+    if g.rarely(4) or state == "touch":
+        found["modification_time"] = g.maybe(g.pick(["preserve", "now", "202001020304.05"]))
+        found["access_time"] = g.maybe(g.pick(["preserve", "202101020304.05"]))
+    return found
+
+
+def of_lineinfile(g, tree):
+    found = {"path": g.file(tree), "state": g.maybe(g.pick(["present", "absent"])), "line": g.text() if g.random.randrange(8) else None,
+        "create": g.maybe(True), "backup": g.maybe(True, 8), "firstmatch": g.maybe(True, 5), **g.attributes()}
+    found[g.pick(["regexp", "regexp", "search_string", "insertafter", "insertbefore"])] = g.maybe(g.pattern(), 2)
+    if found.get("regexp") and g.rarely(4):
+        found["backrefs"] = True
+    if g.rarely(4):
+        found[g.pick(["insertafter", "insertbefore"])] = g.pick(["EOF", "BOF", g.pattern()])
+    return found
+
+
+def of_blockinfile(g, tree):
+    found = {"path": g.file(tree), "state": g.maybe(g.pick(["present", "absent"])), "block": g.maybe(g.text(), 2), "create": g.maybe(True),
+        "backup": g.maybe(True, 8), "marker": g.maybe(g.pick(["# {mark} x", "no mark", "<!-- {mark} -->"]), 4),
+        "prepend_newline": g.maybe(True, 6), "append_newline": g.maybe(True, 6), **g.attributes()}
+    if g.rarely(3):
+        found[g.pick(["insertafter", "insertbefore"])] = g.pick(["EOF", "BOF", g.pattern()])
+    return found
+
+
+def of_replace(g, tree):
+    return {"path": g.file(tree), "regexp": g.pattern(), "replace": g.maybe(g.pick(["Z", r"\g<0>!", "", "x\n"]), 2),
+        "after": g.maybe(g.pattern(), 6), "before": g.maybe(g.pattern(), 6), "backup": g.maybe(True, 8), **g.attributes()}
+
+
+def of_find(g, tree):
+    return {"paths": [g.folder(tree) for _ in range(1 + g.rarely(5))], "patterns": g.maybe([g.pick(["*", "a*", "*.txt", "[!a]*", "?"])]),
+        "excludes": g.maybe([g.pick(["a", "*.d"])], 6), "file_type": g.maybe(g.pick(["any", "directory", "file", "link"]), 2),
+        "hidden": g.maybe(True), "recurse": g.maybe(True, 2), "follow": g.maybe(True, 4), "depth": g.maybe(g.pick([1, 2]), 6),
+        "limit": g.maybe(g.pick([1, 2]), 6), "contains": g.maybe(g.pattern()), "read_whole_file": g.maybe(True),
+        "get_checksum": g.maybe(True, 4), "size": g.maybe(g.pick(["1", "-10", "1k"]), 6), "age": g.maybe(g.pick(["1d", "-1d", "600w"]), 6)}
+
+
+def of_slurp(g, tree):
+    return {"src": g.path(tree)}
+
+
+def of_assemble(g, tree):
+    return {"src": g.folder(tree), "dest": g.file(tree), "delimiter": g.maybe(g.pick(["--", "\\n--\\n", ""])), "regexp": g.maybe(g.pattern(), 4),
+        "ignore_hidden": g.maybe(True, 4), "backup": g.maybe(True, 8), **g.attributes()}
+
+
+def of_tempfile(g, tree):
+    return {"path": g.folder(tree), "state": g.maybe("directory"), "prefix": g.maybe(g.pick(["p.", "", "x/y"])), "suffix": g.maybe(".s")}
+
+
+def of_ini_file(g, tree):
+    found = {"path": g.file(tree), "section": g.maybe(g.pick(["s", "t", "new"]), 2), "option": g.maybe(g.pick(["k", "foo", "n"]), 1),
+        "state": g.maybe("absent"), "create": g.maybe(False, 4), "backup": g.maybe(True, 8), "no_extra_spaces": g.maybe(True, 4),
+        "allow_no_value": g.maybe(True, 6), "exclusive": g.maybe(False, 6), "follow": g.maybe(True, 2), **g.attributes()}
+    if g.rarely(5):
+        found["values"] = [g.pick(["1", "2"]), "3"]
+    elif g.random.randrange(8):
+        found["value"] = g.pick(["1", "v v", "", "2"])
+    return found
+
+
+def of_archive(g, tree):
+    # The original truncates an archive that is also a source before it reads it.
+    paths = [g.path(tree) for _ in range(1 + g.rarely(3))]
+    dest = g.file(tree) if g.random.randrange(5) else None
+    return {"path": paths, "dest": None if dest in paths else dest,
+        "format": g.maybe(g.pick(["gz", "tar", "zip", "bz2", "xz"]), 2), "force_archive": g.maybe(True), "remove": g.maybe(True, 6),
+        "exclude_path": g.maybe([g.path(tree)], 8), "exclusion_patterns": g.maybe(["a*"], 8), "mode": g.maybe("0600", 4)}
+
+
+def of_unarchive(g, tree):
+    if g.random.randrange(10):
+        # The first free name.
+        name = next(name for name in ("packed", "packed2") if all(entry["path"] != name for entry in tree))
+        tree.append({"path": name, "kind": "file", "bytes": base64.b64decode(g.pick(list(ARCHIVES.values()))).decode("latin-1")})
+        src = "ROOT/" + name
+    else:
+        src = g.path(tree)
+    return {"src": src, "dest": g.folder(tree), "remote_src": True, "list_files": g.maybe(True), "keep_newer": g.maybe(True, 5),
+        "exclude": g.maybe([g.pick(["a", "*.txt", "d/*"])], 6), "include": g.maybe([g.pick(["a", "d/x", "gone"])], 8),
+        "mode": g.maybe(g.pick(["0600", "u=rwX,go="]), 5)}
+
+
+def of_ping(g, tree):
+    return {"data": g.maybe(g.pick(["x", ""]), 2)}
+
+
+TASKS = {name.removeprefix("of_"): make for name, make in sorted(globals().items()) if name.startswith("of_")}

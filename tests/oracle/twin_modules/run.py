@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The twin test of tasks: random tasks on random small trees, by ansible-core's modules and by modbox's components.
+
+    VENV/bin/python tests/oracle/twin_modules/run.py --modbox target/debug/modbox --library DIR --collections DIR --work DIR --cases 100
+
+Each task runs on equal trees at the same path: unconfined by ansible-core, then by modbox with the folder granted (`folder`), and by modbox
+with nothing but what its arguments name (`arguments`). Outcomes, results where both succeed, and trees are compared. A difference that
+no row of the table matches is an error. It is shrunk, and printed with its seed and a command.
+
+A task that modbox refuses for want of a grant, and that leaves everything as it was, is no difference in the form `arguments`.
+"""
+
+import argparse
+import collections
+import json
+import os
+import shlex
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import archives
+import compare
+import features
+import fixed
+import generate
+import shrink
+import sides
+import table
+import trees
+from modules import archive as packed
+
+# The failures that are shrunk and printed.
+SHOWN = 5
+
+
+def rooted(value, root):
+    if isinstance(value, str):
+        return root + value[4:] if value == "ROOT" or value.startswith("ROOT/") else value
+    if isinstance(value, list):
+        return [rooted(item, root) for item in value]
+    return value
+
+
+class Twin:
+    def __init__(self, options, work, table, counts):
+        self.options = options
+        self.granted = os.path.join(work, "g")
+        self.root = os.path.join(self.granted, "t")
+        os.makedirs(self.granted)
+        sys.path.insert(0, options.collections)
+        self.ansible = sides.Ansible(work, list(generate.TASKS))
+        run = lambda options_: sides.Modbox(options.modbox, options.library, options_)
+        self.forms = {"folder": run(["--allow-write", self.granted]), "arguments": run([])}
+        self.table = table
+        self.counts = counts
+
+    def decode(self, path, contents):
+        """What a file holds. Archives that a task made are compared by their members."""
+        made = self.task["module"] == "archive" and not os.path.basename(path).startswith("packed")
+        found = packed.decode(contents) if made and contents[:2] in (b"\x1f\x8b", b"PK", b"BZ", b"\xfd7") or made and contents[257:262] == b"ustar" else None
+        return trees.digest(contents) if found is None else found
+
+    def side(self, run, case, before=None):
+        self.task = {**case["task"], "arguments": rooted_arguments(case["task"]["arguments"], self.root)}
+        if before is None:
+            trees.make(self.root, case["tree"])
+            before = trees.seen(self.granted, self.decode)
+        trees.make(self.root, case["tree"])  # looking changes times of access
+        found = run(self.task)
+        return found, before, trees.seen(self.granted, self.decode)
+
+    def differences(self, case, forms=None):
+        """What no row of the table matches, by the form of grants."""
+        has, found = features.of(case), {}
+        theirs, before, tree = self.side(self.ansible.run, case)
+        for form in forms or self.forms:
+            ours, _, after = self.side(self.forms[form].run, case, before)
+            self.counts["runs"] += 1
+            self.counts["succeeded"] += not ours["failed"] and not theirs["failed"]
+            if form == "arguments" and compare.is_refusal(ours, before, after):
+                self.counts["refused"] += 1
+                continue
+            all_lines = compare.differences(self.task, theirs, ours, before, tree, after)
+            lines = [line for line in all_lines if not self.table.knows(case, has, form, line)]
+            self.counts["known"] += bool(all_lines) and not lines
+            if lines:
+                found[form] = lines
+        return found
+
+    def fails_alike(self, form, line):
+        """Whether a case fails as another did: with a difference that starts alike."""
+        start = line[:24]
+        return lambda case: any(other.startswith(start) for other in self.differences(case, [form]).get(form, []))
+
+    def sides(self):
+        return self.ansible, *self.forms.values()
+
+
+def rooted_arguments(arguments, root):
+    return {key: rooted(value, root) for key, value in arguments.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--modbox", required=True)
+    parser.add_argument("--library", required=True, help="the folder with modbox's components")
+    parser.add_argument("--collections", required=True, help="the folder that has `ansible_collections`")
+    parser.add_argument("--work", required=True, nargs="+", help="empty folders, among which cases are divided")
+    parser.add_argument("--table", default=os.path.join(HERE, "../../twin/modules.tsv"))
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="one module")
+    parser.add_argument("--all-rows", action="store_true", help="a row that nothing matches is an error")
+    parser.add_argument("--survey", action="store_true", help="print every difference in one line, and shrink nothing")
+    options = parser.parse_args()
+    if options.only:
+        generate.TASKS = {options.only: generate.TASKS[options.only]}
+    os.umask(0o022)
+    options.collections = os.path.realpath(options.collections)
+    rows, counts = table.Table(options.table), collections.Counter()
+    twins = [Twin(options, os.path.realpath(work), rows, counts) for work in options.work]
+    generator = generate.Generator(options.seed)
+    failed = 0
+    known = [("fixed", case) for case in fixed.CASES if not options.only or case["task"]["module"] == options.only]
+    for at, (number, case) in enumerate(known + [(number, generator.case()) for number in range(options.cases)]):
+        twin = twins[at % len(twins)]
+        counts["cases"] += 1
+        for form, lines in twin.differences(case).items():
+            failed += 1
+            if options.survey:
+                print(number, case["task"]["module"], form, sorted(features.of(case)), json.dumps(case["task"]["arguments"]), lines[:3])
+            elif failed <= SHOWN:
+                show(twin, number, case, form, lines)
+    # A process of ansible-core's that was forked later has the pipes to all that were started before.
+    for side in sorted((side for twin in twins for side in twin.sides()), key=lambda side: isinstance(side, sides.Modbox)):
+        side.end()
+    unused = [row for row in rows.rows if not row["used"]]
+    if options.all_rows and not options.only:
+        failed += len(unused)
+        for row in unused:
+            print(f"no case matches the row in line {row['line']} of the table: {row['reason']}")
+    print(json.dumps({**counts, "different": failed, "unused_rows": len(unused)}))
+    return 1 if failed else 0
+
+
+def show(twin, number, case, form, lines):
+    small = shrink.shrink(case, twin.fails_alike(form, lines[0]))
+    lines = twin.differences(small, [form]).get(form, lines)
+    print(f"seed {twin.options.seed}, case {number}, grants by {form}: {small['task']['module']}")
+    for entry in small["tree"]:
+        print(f"  tree {json.dumps(entry)}")
+    print(f"  task {json.dumps(small['task'])}")
+    for line in lines:
+        print(f"  {line}")
+    grants = ["--allow-write", twin.granted] if form == "folder" else []
+    flags = [f"--{key}" for key in ("check", "diff") if small["task"][key]]
+    words = ["modbox", "run", *grants, *flags, small["task"]["module"], "--args", json.dumps(rooted_arguments(small["task"]["arguments"], twin.root))]
+    print(f"  {shlex.join(words)}")
+    print(f"  MODBOX_SEED={twin.options.seed} cargo test --locked -p modbox --test oracle twin_modules")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""The two sides of the twin test: ansible-core's modules, and modbox's components in `modbox batch`. Both are warm.
+
+ansible-core's modules run in a mount namespace in which only the work folder can be written.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+
+# The time that one task may take, on a busy machine.
+PATIENCE = 60
+
+CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
+MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
+
+# What ends a process that runs tasks.
+END = "\n"
+
+OF_COLLECTIONS = "archive", "ini_file"
+
+
+def python_name(module):
+    """The Python name of the module that a component stands for."""
+    prefix = "ansible_collections.community.general.plugins.modules" if module in OF_COLLECTIONS else "ansible.modules"
+    return f"{prefix}.{module}"
+
+
+class Ansible:
+    """A process that has imported what modules import, and forks for each task."""
+
+    def __init__(self, work, modules):
+        self.work = work
+        self.tmp = os.path.join(work, "tmp")
+        os.makedirs(self.tmp, exist_ok=True)
+        mine, theirs = (os.pipe() for _ in range(2))
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(mine[1])
+            os.close(theirs[0])
+            self.serve(os.fdopen(mine[0]), os.fdopen(theirs[1], "w"), modules)
+        os.close(mine[0])
+        os.close(theirs[1])
+        self.requests, self.answers = os.fdopen(mine[1], "w"), os.fdopen(theirs[0])
+        if (started := self.answers.readline()) != "ready\n":
+            sys.exit(f"ansible-core's side did not start: {started}")
+
+    def serve(self, requests, answers, modules):
+        try:
+            only_writable(self.work)
+            for module in modules:
+                importlib.import_module(python_name(module))
+        except BaseException as error:
+            print(repr(error), file=answers, flush=True)
+            os._exit(1)
+        print("ready", file=answers, flush=True)
+        for line in iter(requests.readline, END):
+            print(json.dumps(self.answer(json.loads(line))), file=answers, flush=True)
+        os._exit(0)
+
+    def answer(self, request):
+        with tempfile.TemporaryFile(dir=self.tmp) as output:
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(PATIENCE)
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # programs such as `unzip` ask
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                self.be(request)
+            _, status = os.waitpid(pid, 0)
+            output.seek(0)
+            text = output.read().decode(errors="surrogateescape")
+        for start in (at for at, letter in enumerate(text) if letter == "{"):
+            with contextlib.suppress(ValueError):
+                return json.JSONDecoder().raw_decode(text, start)[0]
+        return {"failed": True, "msg": f"status {status}: {text}"}
+
+    def be(self, request):
+        """Is the process of one module."""
+        status = 0
+        try:
+            sys.stdin, sys.stdout, sys.stderr = open(os.devnull), os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
+            os.chdir(self.tmp)
+            sys.argv = [request["module"], request["path"]]
+            runpy.run_module(python_name(request["module"]), run_name="__main__")
+        except SystemExit as ended:
+            status = ended.code or 0
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status if isinstance(status, int) else 1)
+
+    def run(self, task):
+        internal = {f"_ansible_{key}": value for key, value in {
+            "check_mode": task["check"], "diff": task["diff"], "module_name": task["module"], "tmpdir": self.tmp,
+            "remote_tmp": self.tmp}.items()}
+        path = os.path.join(self.work, "arguments.json")
+        with open(path, "w") as file:
+            json.dump({"ANSIBLE_MODULE_ARGS": {**task["arguments"], **internal}}, file)
+        print(json.dumps({"module": task["module"], "path": path}), file=self.requests, flush=True)
+        result = json.loads(self.answers.readline())
+        return {"failed": bool(result.get("failed")), "result": result}
+
+    def end(self):
+        # Another side that was started later has this end of the pipe, too, so that closing it would not end the process.
+        print(END, end="", file=self.requests, flush=True)
+        os.waitpid(self.pid, 0)
+
+
+def only_writable(work):
+    """Makes all mounts but that of the work folder read-only, for this process and those that it starts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(name, *arguments):
+        if getattr(libc, name)(*arguments) != 0:
+            raise OSError(ctypes.get_errno(), f"{name}{arguments}: {os.strerror(ctypes.get_errno())}")
+
+    user, group = os.getuid(), os.getgid()
+    call("unshare", CLONE_NEWNS | (0 if user == 0 else CLONE_NEWUSER))
+    if user != 0:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+    call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
+    call("mount", work.encode(), work.encode(), None, MS_BIND, None)
+    with open("/proc/self/mountinfo") as file:
+        mounts = [line.split()[4].encode().decode("unicode_escape") for line in file]
+    for place in mounts:
+        if place != work:
+            # A mount below another one, or one whose flags are locked, cannot be reached or changed.
+            with contextlib.suppress(OSError):
+                call("mount", None, place.encode(), None, MS_REMOUNT | MS_BIND | MS_RDONLY, None)
+    probe = os.path.join(os.path.dirname(work), "must-not-be-made")
+    with contextlib.suppress(OSError):
+        open(probe, "w").close()
+        os.unlink(probe)
+        raise SystemExit("what is outside of the work folder can be written")
+    os.chdir(work)  # in the new mount
+
+
+class Modbox:
+    """A `modbox batch` with certain grants."""
+
+    def __init__(self, program, library, options):
+        self.command = [program, "batch", "--jobs", "1", *options]
+        self.library = library
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pending = b""
+
+    def run(self, task):
+        module = os.path.join(self.library, task["module"] + ".wasm")
+        job = {"id": 1, "module": module, "args": task["arguments"], "check": task["check"], "diff": task["diff"]}
+        self.process.stdin.write(json.dumps(job).encode() + b"\n")
+        self.process.stdin.flush()
+        line = self.line()
+        if line is None:
+            self.process.kill()
+            self.process.wait()
+            self.start()
+            return {"failed": True, "result": {"msg": "no report"}, "status": "hung", "denials": []}
+        report = json.loads(line)
+        result = report.get("result") or {}
+        failed = bool(result.get("failed")) or report["status"] not in ("ok", "changed", "skipped")
+        return {"failed": failed, "result": result, "status": report["status"], "denials": report.get("denials", [])}
+
+    def line(self):
+        while b"\n" not in self.pending:
+            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+                return None
+            read = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not read:
+                return None
+            self.pending += read
+        line, self.pending = self.pending.split(b"\n", 1)
+        return line
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
