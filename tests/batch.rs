@@ -258,29 +258,6 @@ fn a_worker_that_does_not_run_when_the_batch_ends_leaves_nothing_all_the_same() 
 }
 
 #[test]
-fn a_granted_file_that_was_replaced_between_two_jobs_is_found_again() {
-    let dir = TestDir::new();
-    let file = dir.write("data/file", "first");
-    dir.write("data/new", "second");
-    let job = json!({"id": 1, "module": guest("files"), "args": {"op": "read", "path": &file, "expect": "ok"}});
-    let jobs = dir.write("job", format!("{job}\n"));
-    let script =
-        "(cat \"$1\"; until [ -e go ]; do sleep 0.02; done; cat \"$1\") | \"$0\" batch --jobs 1 > out; cat out";
-    let sh = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", script, env!("CARGO_BIN_EXE_modbox")]).arg(jobs);
-    let running = sh.patience(PATIENCE).spawn();
-    assert!(wait_for(PATIENCE, || fs::metadata(dir.join("out")).is_ok_and(|out| out.len() > 0)));
-    // The worker of the first job has the old file open.
-    fs::rename(dir.join("data/new"), &file).unwrap();
-    dir.write("go", "");
-    let ran = running.wait().exits_with(0);
-    let text = ran.stdout_text();
-    let seen: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let results: Vec<String> = seen.iter().map(|report| report["result"].to_string()).collect();
-    assert!(results[0].contains("first") && results[1].contains("second"), "{ran}");
-    dir.assert_nothing_left();
-}
-
-#[test]
 fn a_module_that_was_replaced_between_two_jobs_is_read_again() {
     let dir = TestDir::new();
     dir.write("m.wasm", fs::read(guest("hello")).unwrap());

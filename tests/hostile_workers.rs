@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use modbox::app::{Arguments, LayeredRun, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
-use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
+use modbox::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
@@ -137,6 +137,7 @@ impl Attack {
             layers,
             module: Arc::clone(&self.module),
             form: RunForm::of(&self.module),
+            places: GrantedPlaces::of(&self.policy),
             policy: self.policy.clone(),
             limits: self.limits,
             interpreters: Arc::default(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use modbox::app::{Arguments, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
-use modbox::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
+use modbox::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
@@ -139,6 +139,7 @@ impl Attacked {
         let setup = Arc::new(Setup {
             form: RunForm::of(&module),
             module,
+            places: GrantedPlaces::of(&Policy::default()),
             policy: Policy::default(),
             layers: None,
             limits,
