@@ -110,7 +110,12 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
 /// Returns the target of a link, and the path where it ends, if these are known.
 fn link(path: &Path) -> Vec<(String, Value)> {
     let target = fs::read_link(path).map(|target| ("lnk_target", target));
-    let source = modbox_sdk::fs::real_path(path).map(|source| ("lnk_source", source));
+    let source = match modbox_sdk::fs::real_path(path) {
+        // As Python's `realpath`, for links in a circle.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(path.to_owned()),
+        source => source,
+    };
+    let source = source.map(|source| ("lnk_source", source));
     let known = [source, target].into_iter().flatten();
     known.map(|(key, path)| entry(key, Value::from_os_bytes(path.as_os_str().as_encoded_bytes()))).collect()
 }
