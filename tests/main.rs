@@ -81,6 +81,8 @@ mod wasm_guard_hostile;
 mod wasm_guard_limits;
 mod wasm_guard_own;
 mod wasm_guard_runs;
+// Random calls on random trees, by Linux and by a guest.
+mod twin;
 // Modes and owners of files.
 mod wasm_attributes;
 mod wasm_commands;

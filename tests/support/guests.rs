@@ -68,13 +68,24 @@ pub fn native_modules(names: &[&str]) -> PathBuf {
     native_programs(names.iter().map(|name| format!("--bin={name}")).chain(["--example=load".to_owned()]))
 }
 
+/// Builds a program of `tests/guests/src/bin` for this machine, and returns its path.
+pub fn native_guest(name: &str) -> PathBuf {
+    natively(["--package=test-guests".to_owned(), format!("--bin={name}")]).join(name)
+}
+
 /// Builds an example program of one of modbox's packages, and returns its path.
 pub fn example_program(name: &str) -> PathBuf {
     native_programs([format!("--example={name}")]).join("examples").join(name)
 }
 
-/// Builds programs for this machine beside the running test, and returns their folder.
+/// Builds programs of modbox's packages for this machine, and returns their folder.
 fn native_programs(targets: impl IntoIterator<Item = String>) -> PathBuf {
+    // The packages that `cargo test` builds have the features that it built their dependencies with.
+    natively(["--workspace".to_owned(), "--exclude=test-guests".to_owned()].into_iter().chain(targets))
+}
+
+/// Builds programs for this machine beside the running test, and returns their folder.
+fn natively(words: impl IntoIterator<Item = String>) -> PathBuf {
     let profile = profile();
     let target = profile.parent().expect("a profile lies in the target directory");
     let mut cargo = cargo();
@@ -82,8 +93,7 @@ fn native_programs(targets: impl IntoIterator<Item = String>) -> PathBuf {
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
-    // The packages that `cargo test` builds have the features that it built their dependencies with.
-    cargo.args(["--workspace", "--exclude=test-guests"]).args(targets);
+    cargo.args(words);
     tool(&mut cargo, BUILD).unwrap_or_else(|error| panic!("{error}"));
     profile
 }

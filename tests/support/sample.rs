@@ -14,6 +14,12 @@ impl Random {
     pub fn new(stream: u64) -> Self {
         let seed = seed();
         println!("repeat this with MODBOX_SEED={seed}");
+        Self::quiet(seed, stream)
+    }
+
+    /// Starts the numbers of one of many streams of a seed, which the caller has printed.
+    #[must_use]
+    pub fn quiet(seed: u64, stream: u64) -> Self {
         Self((stream ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1)
     }
 

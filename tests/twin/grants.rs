@@ -1,0 +1,122 @@
+//! The grants of a case in the forms of both sides. The Linux side gets them as the design says what they mean: without links,
+//! each link on the way being readable itself.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::twin::case::{Case, Grant, word};
+use crate::twin::tree;
+
+/// Linux follows as many links in one path.
+const MOST_LINKS: usize = 40;
+
+/// The most grants by arguments of one access.
+const MOST_ARGUMENTS: usize = 4;
+
+/// Returns the words of `modbox batch` for arguments that grant: `r0` and the like for reading, `w0` and the like for writing.
+pub(crate) fn designations() -> Vec<String> {
+    let words = |number| {
+        ["--designate".to_owned(), format!("r{number}:read"), "--designate".to_owned(), format!("w{number}:write")]
+    };
+    (0..MOST_ARGUMENTS).flat_map(words).collect()
+}
+
+/// Adds the arguments that grant to those of a job.
+pub(crate) fn add_arguments(case: &Case, here: &Path, args: &mut Value) {
+    for (letter, writable) in [("r", false), ("w", true)] {
+        let named = case.grants.iter().filter(|grant| grant.by_argument && grant.writable == writable);
+        for (number, grant) in named.enumerate() {
+            args[format!("{letter}{number}")] = json!(tree::at(&grant.path, here));
+        }
+    }
+}
+
+/// Returns the `allow` of a job's policy.
+pub(crate) fn for_modbox(case: &Case, here: &Path) -> Value {
+    let paths = |writable: bool| -> Vec<PathBuf> {
+        let of_access = case.grants.iter().filter(|grant| !grant.by_argument && grant.writable == writable);
+        of_access.map(|grant| tree::at(&grant.path, here)).collect()
+    };
+    json!({"read": paths(false), "write": paths(true)})
+}
+
+/// Returns the places that the grants cover, and the links on the way to them.
+pub(crate) fn for_linux(case: &Case, here: &Path) -> Vec<Value> {
+    let mut covered = Vec::new();
+    for grant in &case.grants {
+        let (links, place) = resolve(&tree::at(&grant.path, here));
+        let path = |path: &Path| word(path.as_os_str().as_bytes());
+        covered.extend(links.iter().map(|link| json!({"path": path(link), "access": "link"})));
+        if let Some(place) = place {
+            let access = if grant.writable { "write" } else { "read" };
+            covered.push(json!({"path": path(&place), "access": access, "folder": place.is_dir()}));
+        }
+    }
+    covered
+}
+
+/// Returns the lines of the list of mounts: a folder granted for reading alone is mounted so, and one for writing in it for writing.
+pub(crate) fn mounts(case: &Case, here: &Path) -> String {
+    let is_in = |grant: &Grant, outer: &Grant| grant.path.starts_with(&outer.path) && grant.path != outer.path;
+    let mut lines = String::new();
+    for outer in case.grants.iter().filter(|grant| !grant.writable) {
+        let place = tree::at(&outer.path, here);
+        // Single names that are granted for reading have any path; the guest itself keeps from changing them.
+        if outer.path != b"in" || !place.is_dir() {
+            continue;
+        }
+        lines.push_str(&format!("ro {}\n", place.display()));
+        for inner in case.grants.iter().filter(|grant| grant.writable && is_in(grant, outer)) {
+            let place = tree::at(&inner.path, here);
+            if place.is_dir() {
+                lines.push_str(&format!("rw {}\n", place.display()));
+            }
+        }
+    }
+    lines
+}
+
+/// Follows a path to the end. Returns the links on the way, and the place, which may be missing in its folder; `None` if it
+/// cannot be reached.
+fn resolve(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
+    let mut links = Vec::new();
+    let mut place = PathBuf::from("/");
+    let mut left: VecDeque<Vec<u8>> = names(path).collect();
+    while let Some(name) = left.pop_front() {
+        if name == b".." {
+            place.pop();
+            continue;
+        }
+        let next = place.join(OsStr::from_bytes(&name));
+        let Ok(found) = fs::symlink_metadata(&next) else {
+            return (links, left.is_empty().then_some(next));
+        };
+        if !found.is_symlink() {
+            place = next;
+            continue;
+        }
+        let target = fs::read_link(&next).unwrap_or_default();
+        links.push(next);
+        if links.len() > MOST_LINKS {
+            return (links, None);
+        }
+        if target.is_absolute() {
+            place = PathBuf::from("/");
+        }
+        for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
+            left.push_front(name);
+        }
+    }
+    (links, Some(place))
+}
+
+/// Returns the names of a path, without `.`.
+fn names(path: &Path) -> impl Iterator<Item = Vec<u8>> {
+    let bytes = path.as_os_str().as_bytes();
+    bytes.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".").map(<[u8]>::to_vec)
+}
