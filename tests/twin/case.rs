@@ -17,7 +17,7 @@ pub(crate) const USER: u32 = 12_345;
 pub(crate) struct Setting {
     /// Below `/tmp`, or elsewhere.
     pub(crate) below_tmp: bool,
-    /// The other user by whom root has both sides performed; `None` for the user who runs the test.
+    /// The other user as which root runs both sides; `None` for the user who runs the test.
     pub(crate) user: Option<u32>,
     /// The umask of both sides.
     pub(crate) umask: u32,

@@ -33,11 +33,11 @@ pub(crate) struct Row {
 
 /// The rows.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-impl Known {
+impl Table {
     /// Reads the table, and checks it.
     pub(crate) fn read() -> Self {
         let text = fs::read_to_string(fixture("twin/known.tsv")).expect("the table is there");

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::support::sample;
 use crate::twin::case::Case;
 use crate::twin::compare::{Difference, compare};
-use crate::twin::known::{Known, Status};
+use crate::twin::known::{Status, Table};
 use crate::twin::sides::Pair;
 
 /// The unknown differences of which the smallest case is looked for.
@@ -14,7 +14,7 @@ const SHRUNK: usize = 3;
 
 /// Differences of all cases.
 pub(crate) struct Findings {
-    known: Known,
+    known: Table,
     /// Matches of each row.
     matches: Vec<usize>,
     /// Unknown differences by their call and outcomes: how often, and the first case.
@@ -24,7 +24,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    pub(crate) fn new(known: Known) -> Self {
+    pub(crate) fn new(known: Table) -> Self {
         let matches = vec![0; known.rows.len()];
         Self { known, matches, unknown: BTreeMap::new(), cases: 0, calls: 0 }
     }
@@ -61,7 +61,7 @@ impl Findings {
     pub(crate) fn assert_all_known(
         &self,
         is_whole: bool,
-        smallest: impl Fn(&Known, &Case, &Difference) -> (Case, Difference),
+        smallest: impl Fn(&Table, &Case, &Difference) -> (Case, Difference),
     ) {
         let mut text = String::new();
         let mut unknown: Vec<_> = self.unknown.values().collect();

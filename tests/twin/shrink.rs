@@ -2,7 +2,7 @@
 
 use crate::twin::case::{Case, EntryKind};
 use crate::twin::compare::{Difference, compare};
-use crate::twin::known::Known;
+use crate::twin::known::Table;
 use crate::twin::report::signature;
 use crate::twin::sides::Sides;
 
@@ -13,7 +13,7 @@ const ROUNDS: usize = 40;
 const STEPS: usize = 120;
 
 /// Returns the smallest case that was found, with the difference in it.
-pub(crate) fn smallest(sides: &Sides, known: &Known, case: &Case, difference: &Difference) -> (Case, Difference) {
+pub(crate) fn smallest(sides: &Sides, known: &Table, case: &Case, difference: &Difference) -> (Case, Difference) {
     let mut best = (case.clone(), difference.clone());
     best.0.calls.truncate(difference.index + 1);
     for _ in 0..ROUNDS {

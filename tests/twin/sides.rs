@@ -170,7 +170,7 @@ impl Sides {
             unshare.arg(self.trees(setting)).arg(self.program("mounts")).arg(format!("{:03o}", setting.umask));
         let unshare = match setting.user {
             Some(user) => unshare.args(by_user(user)),
-            // Back to the user whom the namespace for the mounts has made root.
+            // Back to the user who is root in the namespace for the mounts.
             None if !is_root => {
                 let (user, group) = (geteuid().as_raw(), rustix::process::getegid().as_raw());
                 unshare.args(["unshare", &format!("--map-user={user}"), &format!("--map-group={group}")])

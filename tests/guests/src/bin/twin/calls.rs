@@ -212,7 +212,12 @@ pub(crate) fn set_times_of(fd: c_int, seconds: i64, nanoseconds: i64) -> Done {
 }
 
 fn time(seconds: i64, nanoseconds: i64) -> libc::timespec {
-    libc::timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().expect("it is below a thousand million") }
+    libc::timespec { tv_sec: seconds, tv_nsec: fitting(nanoseconds) }
+}
+
+/// Returns a number in the type that the system's `timespec` has for it.
+fn fitting<T: TryInto<U>, U>(number: T) -> U {
+    number.try_into().ok().expect("it is below a thousand million")
 }
 
 /// `chmod`.

@@ -15,6 +15,7 @@ const LONGEST: i64 = 1 << 20;
 struct Open {
     fd: c_int,
     /// The words of its flags.
+    #[cfg(not(target_family = "wasm"))]
     flags: String,
 }
 
@@ -96,7 +97,12 @@ impl Slots {
         self.close(slot);
         match opened {
             Ok(fd) => {
-                self.0.insert(slot, Open { fd, flags: call.text(first + 1).to_owned() });
+                let open = Open {
+                    fd,
+                    #[cfg(not(target_family = "wasm"))]
+                    flags: call.text(first + 1).to_owned(),
+                };
+                self.0.insert(slot, open);
                 "ok".to_owned()
             }
             Err(errno) => errors::name(errno),

@@ -126,7 +126,8 @@ fn opening(flags: &str) -> (bool, Need) {
         (false, true) => Need::Content,
         (false, false) => Need::Look,
     };
-    (!has("nofollow") && !(has("creat") && has("excl")), need)
+    let stays = has("nofollow") || (has("creat") && has("excl"));
+    (!stays, need)
 }
 
 impl Walk<'_> {

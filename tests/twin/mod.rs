@@ -4,7 +4,7 @@
 //! A case is a tree, grants and a list of calls, all made from one seed. Linux performs it first, by the native build of the
 //! guest `twin`; then the same tree is made again at the same path, and the component performs it in `modbox batch`. What the
 //! grants do not cover, the Linux side does not do: there the guest must be refused. Each difference must match a row of
-//! `twin/known.tsv`; another one is made smaller and printed.
+//! `known.tsv`; another one is made smaller and printed.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
@@ -26,7 +26,7 @@ use std::env;
 
 use crate::support::sample;
 use crate::twin::case::{Case, Setting};
-use crate::twin::known::Known;
+use crate::twin::known::Table;
 use crate::twin::report::Findings;
 use crate::twin::sides::Sides;
 
@@ -45,7 +45,7 @@ fn file_calls_of_a_guest_are_those_of_linux() {
     };
     let seed = sample::seed();
     println!("repeat this with MODBOX_SEED={seed}");
-    let mut findings = Findings::new(Known::read());
+    let mut findings = Findings::new(Table::read());
     for setting in Setting::all() {
         let cases: Vec<Case> = numbers()
             .filter(|number| Setting::of(*number) == setting)
@@ -62,7 +62,7 @@ fn file_calls_of_a_guest_are_those_of_linux() {
 
 /// Returns the numbers of the cases: all, or the one that `MODBOX_CASE` names.
 fn numbers() -> impl Iterator<Item = usize> {
-    only().map_or(0..sample::cases(CASES.0, CASES.1), |only| only..only + 1)
+    only().map_or_else(|| 0..sample::cases(CASES.0, CASES.1), |only| only..only + 1)
 }
 
 /// Returns the number of the only case to perform, if the environment names one.
