@@ -6,6 +6,9 @@ use crate::twin::case::{Call, Case};
 use crate::twin::sides::Pair;
 use crate::twin::snapshot::{Attributes, time};
 
+/// Trait of calls after one that has changed a name with bytes that are not UTF-8, or with characters that stand for such.
+const AFTER_BYTES: &str = "after-bytes";
+
 /// A difference between the sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
@@ -43,7 +46,14 @@ pub(crate) fn compare(case: &Case, pair: &Pair) -> Comparison {
         let (linux, traits) = pair.linux.calls.get(index).cloned().unwrap_or_else(|| ended(&pair.linux.end));
         let (modbox, _) = pair.modbox.calls.get(index).cloned().unwrap_or_else(|| ended(&pair.modbox.end));
         compared.calls += 1;
-        let traits: BTreeSet<String> = traits.split(',').filter(|mark| !mark.is_empty()).map(str::to_owned).collect();
+        let mut traits: BTreeSet<String> =
+            traits.split(',').filter(|mark| !mark.is_empty()).map(str::to_owned).collect();
+        if all_traits.contains(AFTER_BYTES) {
+            traits.insert(AFTER_BYTES.to_owned());
+        }
+        if !call.is_look() && (traits.contains("bytes") || traits.contains("escape")) {
+            all_traits.insert(AFTER_BYTES.to_owned());
+        }
         all_traits.extend(traits.iter().cloned());
         all_traits.insert(call.name.to_owned());
         let (linux, modbox) = differing(&with_time(&linux), &with_time(&modbox));
