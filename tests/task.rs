@@ -49,7 +49,7 @@ fn a_task_runs_when_its_module_has_been_sent() {
     let stored = answer(&send(&dir, &["--store", &shipped.digest], &shipped.bytes).exits_with(0));
     assert_eq!(stored, json!({"modbox_stored": shipped.digest}));
     let checked = answer(&task(&dir, &shipped.digest, &args).exits_with(0));
-    assert_eq!((&checked["changed"], &checked["diff"]["after"]), (&json!(true), &json!("one\ntwo\n")));
+    assert_eq!((&checked["changed"], &checked["diff"][0]["after"]), (&json!(true), &json!("one\ntwo\n")));
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
 
     let args = json!({"path": path, "line": "two", "_ansible_module_name": "acme.web.line"});

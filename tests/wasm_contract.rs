@@ -66,7 +66,8 @@ fn a_guest_sees_its_arguments_a_scratch_directory_and_nothing_else() {
     assert_eq!(seen["env"], json!({}));
     assert_eq!(seen["stdin"], "");
     assert_eq!(seen["stdin_read"], "ok");
-    assert_eq!(seen["root_dir"], json!(["args", "tmp"]));
+    // A list of what is granted would pass for a list of the machine's root.
+    assert!(seen["root_dir"].as_str().is_some_and(|error| error.contains("Permission denied")), "{seen:#}");
 }
 
 #[test]
@@ -74,7 +75,8 @@ fn a_module_of_the_sdk_starts_in_its_scratch_directory() {
     let dir = TestDir::new();
     let result = Modbox::run_module(&dir, guest("relative")).args(["to=/args"]).run().json();
     let seen = (&result["started"], &result["note"], &result["now"]);
-    assert_eq!(seen, (&json!("/tmp"), &json!("written"), &json!("/args")));
+    // Another name of `/tmp`, below which nothing is granted.
+    assert_eq!(seen, (&json!("/args/.cwd"), &json!("written"), &json!("/args")));
 }
 
 #[test]

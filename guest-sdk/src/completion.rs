@@ -10,7 +10,9 @@ pub(crate) fn complete(module: &Module, mut entries: Dict) -> Dict {
     add_file_facts(&mut entries);
     let invocation = Value::from([("module_args", module.parameters.clone())]);
     entries.entry("invocation".to_owned()).or_insert(invocation);
-    merge(&mut entries, "warnings", module.warnings.iter().map(|warning| warning.as_str().into()).collect());
+    let lost = crate::replacement::take_warnings();
+    let warnings = module.warnings.iter().chain(&lost).map(|warning| warning.as_str().into());
+    merge(&mut entries, "warnings", warnings.collect());
     merge(&mut entries, "deprecations", module.deprecations.iter().map(deprecation).collect());
     module.secrets.mask_dict(entries)
 }

@@ -12,6 +12,7 @@ pub use crate::file_error::{words, write_cause};
 use crate::module::Module;
 pub use crate::output_file::OutputFile;
 use crate::platform;
+use crate::replacement::{privately, replace};
 
 /// How many names are tried for a temporary file.
 const NAME_ATTEMPTS: u32 = 16;
@@ -79,20 +80,24 @@ pub fn update(module: &Module, path: impl AsRef<Path>, contents: impl AsRef<[u8]
 /// Writes a file so that readers see the old contents or the new ones, but no mixture: it writes a temporary file in
 /// the same folder and renames it. Mode and, where allowed, owner stay.
 ///
-/// A sandbox may grant the file but not its folder; then the file is written in place. On WASI 0.2, which cannot set
-/// modes, every existing file is written in place: a new file would have the host's default mode, and others could read
-/// what was private. If writing fails half-way, the old contents are restored.
+/// A component with the feature `host-files` keeps the access list and the attributes of users, too; what it cannot keep is
+/// a warning of the result. One without it writes every existing file in place: a new file would have the host's default
+/// mode, and others could read what was private. A build for a Unix host writes in place where it may write the file and not
+/// the folder. If that fails half-way, the old contents are restored.
 ///
 /// # Errors
 ///
 /// The file system refused. The temporary file is removed.
 pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if cfg!(not(unix)) && fs::metadata(path).is_ok() {
+    let there = fs::symlink_metadata(path).is_ok();
+    if cfg!(not(unix)) && there && !platform::REPLACES {
         return write_in_place(path, contents);
     }
-    let (temporary, mut file) = match create_beside(path, ".modbox_tmp") {
+    let create = || create_beside(path, ".modbox_tmp");
+    let created = if there { privately(create) } else { create() };
+    let (temporary, mut file) = match created {
         Ok(created) => created,
-        Err(error) if may_not_create(&error) => return write_in_place(path, contents),
+        Err(error) if !platform::REPLACES && may_not_create(&error) => return write_in_place(path, contents),
         Err(error) => return Err(error),
     };
     let written = file
@@ -100,14 +105,14 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
         .and_then(|()| file.sync_all())
         .map_err(|error| write_cause(&temporary, error))
         .and_then(|()| keep_attributes(path, &temporary))
-        .and_then(|()| fs::rename(&temporary, path));
+        .and_then(|()| replace(&temporary, path));
     if written.is_err() {
         // The first error is more useful than that of the clean-up.
         let _ = fs::remove_file(&temporary);
     }
     match written {
         // Creating the temporary file was allowed, and renaming it was not.
-        Err(error) if may_not_create(&error) => write_in_place(path, contents),
+        Err(error) if !platform::REPLACES && may_not_create(&error) => write_in_place(path, contents),
         other => other,
     }
 }

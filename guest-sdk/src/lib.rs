@@ -63,6 +63,7 @@ mod output_file;
 mod panic_secrets;
 mod platform;
 pub mod provider;
+mod replacement;
 mod result;
 pub mod text_file;
 pub mod typed;

@@ -1,5 +1,5 @@
-//! Functions that modbox offers to its guests beyond WASI: `modbox:host/files` for modes and owners of files, and
-//! `modbox:host/process` for other programs. `modbox:host/tls` is for guests without a TLS of their own; Rust has
+//! Functions that modbox offers to its guests beyond WASI: `modbox:host/files` for modes and owners of files,
+//! `modbox:host/file-changes` for what else WASI lacks of files, and `modbox:host/process` for other programs. `modbox:host/tls` is for guests without a TLS of their own; Rust has
 //! `wasi:http`, so that nothing here calls it.
 //!
 //! The interfaces are in `wit`, with copies of the WASI interfaces that they use. A component that calls a function of
@@ -14,6 +14,8 @@
 mod bindings;
 #[cfg(target_family = "wasm")]
 mod directories;
+#[cfg(all(target_family = "wasm", feature = "calls"))]
+pub mod file_changes;
 #[cfg(all(target_family = "wasm", feature = "calls"))]
 pub mod files;
 #[cfg(any(test, target_family = "wasm"))]

@@ -13,8 +13,11 @@ use crate::module::Module;
 use crate::platform::{self, Attributes};
 use crate::result::Failure;
 
-/// The bits above the permissions.
-const SPECIAL: u32 = 0o7000;
+/// The set-user-id bit.
+const SET_USER: u32 = 0o4000;
+
+/// The set-user-id and set-group-id bits.
+const SET_IDS: u32 = 0o6000;
 
 /// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to the module's own
 /// options.
@@ -182,8 +185,9 @@ impl Module {
         if self.check_mode() || link {
             return Ok(self.check_mode());
         }
-        if cfg!(not(unix)) && mode & SPECIAL != 0 {
-            let why = "a sandboxed module cannot set set-user-id, set-group-id and sticky bits";
+        let needs_more = mode & if found.directory { SET_USER } else { SET_IDS };
+        if cfg!(not(unix)) && needs_more != 0 {
+            let why = "a sandboxed module cannot set set-user-id bits, and set-group-id bits only for folders";
             return Err(failure(wanted, "chmod failed").with("details", why));
         }
         let set = platform::set_mode(&wanted.path, mode);

@@ -8,6 +8,7 @@ use crate::file_error::{words, write_cause};
 use crate::files::mode::written;
 use crate::module::Module;
 use crate::platform;
+use crate::replacement::{privately, replace};
 use crate::result::Failure;
 
 /// The permissions of a new file, before the umask.
@@ -17,8 +18,7 @@ impl Module {
     /// Moves a file so that readers see the old file or the new one. With `keep_dest_attrs`, it keeps mode and owner of
     /// the replaced file; a new file gets those of new files. If renaming is not possible, the file is first copied to
     /// the target's folder. With `unsafe_writes`, it is overwritten if even that is not possible. A component also
-    /// overwrites the target if it lacks `host-files`, since it could not set the old mode, or if only the target is
-    /// granted. If overwriting fails half-way, the old contents are restored.
+    /// overwrites the target if it lacks `host-files`, since it could not set the old mode. If overwriting fails half-way, the old contents are restored.
     ///
     /// # Errors
     ///
@@ -38,7 +38,8 @@ impl Module {
         if there && keep_dest_attrs && !platform::AVAILABLE {
             return overwrite(src, dest).and_then(|()| fs::remove_file(src)).map_err(failed);
         }
-        let old = if keep_dest_attrs { platform::stat(dest, true).ok() } else { None };
+        let keeps = there && keep_dest_attrs && platform::REPLACES;
+        let old = if keep_dest_attrs && !keeps { platform::stat(dest, true).ok() } else { None };
         let dress = |path: &Path| match (&old, there) {
             (Some(old), _) => {
                 // Only root may change the owner; the file's owner may set the mode.
@@ -50,14 +51,17 @@ impl Module {
             }
             _ => {}
         };
-        dress(src);
-        match fs::rename(src, dest) {
+        let put = |path: &Path| {
+            dress(path);
+            if keeps { replace(path, dest) } else { fs::rename(path, dest) }
+        };
+        match put(src) {
             Ok(()) => return Ok(()),
             Err(error) if !is_worth_a_copy(&error) => return Err(failed(error)),
             Err(_) => {}
         }
-        match copy_beside(src, dest, dress) {
-            Err(error) if unsafe_writes || cfg!(not(unix)) && is_worth_a_copy(&error) => {
+        match copy_beside(src, dest, put) {
+            Err(error) if unsafe_writes || cfg!(not(unix)) && !platform::REPLACES && is_worth_a_copy(&error) => {
                 overwrite_or_put_back(src, dest).map_err(failed)?;
             }
             copied => copied.map_err(failed)?,
@@ -107,16 +111,14 @@ fn is_worth_a_copy(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | CrossesDevices | ExecutableFileBusy | ResourceBusy)
 }
 
-fn copy_beside(src: &Path, dest: &Path, dress: impl Fn(&Path)) -> io::Result<()> {
-    let (temporary, mut file) = crate::fs::create_beside(dest, ".ansible_tmp")?;
+/// Copies a file into the folder of the target, and puts the copy into its place.
+fn copy_beside(src: &Path, dest: &Path, put: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let (temporary, mut file) = privately(|| crate::fs::create_beside(dest, ".ansible_tmp"))?;
     let copied = File::open(src)
         .and_then(|mut src| io::copy(&mut src, &mut file))
         .and_then(|_| file.sync_all())
         .map_err(|error| write_cause(&temporary, error))
-        .and_then(|()| {
-            dress(&temporary);
-            fs::rename(&temporary, dest)
-        });
+        .and_then(|()| put(&temporary));
     if copied.is_err() {
         // The first error is more useful than that of the clean-up.
         let _ = fs::remove_file(&temporary);

@@ -36,6 +36,18 @@ pub struct Attributes {
     pub target: Option<Vec<u8>>,
 }
 
+/// What a replaced file had and the new one does not have.
+#[cfg(not(all(target_family = "wasm", feature = "host-files")))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// The owner or the group.
+    pub(crate) owner: bool,
+    /// The set-user-id and set-group-id bits.
+    pub(crate) set_id: bool,
+    /// The access list or extended attributes of users.
+    pub(crate) attributes: bool,
+}
+
 /// Kinds of files other than regular files, directories or links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

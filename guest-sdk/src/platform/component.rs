@@ -1,14 +1,17 @@
-//! Files for a component on a host that implements `modbox:host/files`, as modbox does.
+//! Files for a component on a host that implements `modbox:host/files` and `modbox:host/file-changes`, as modbox does.
 
 use std::io;
 use std::path::Path;
 
+pub(crate) use modbox_host::file_changes::{replace, restrict_new, set_mode};
 use modbox_host::files;
-pub(crate) use modbox_host::files::{group_id, set_mode, set_owner, umask, user_id};
+pub(crate) use modbox_host::files::{group_id, set_owner, umask, user_id};
 
 use crate::platform::attributes::{Attributes, Special};
 
 pub(crate) const AVAILABLE: bool = true;
+
+pub(crate) const REPLACES: bool = true;
 
 /// Returns the user that runs the component. The host shows it as the owner of the arguments file.
 pub(crate) fn user() -> Option<String> {

@@ -12,6 +12,12 @@ pub(crate) mod process;
 pub(crate) mod start;
 mod write_error;
 
+#[cfg(not(all(target_family = "wasm", feature = "host-files")))]
+pub(crate) use self::attributes::Lost;
 pub use self::attributes::{Attributes, Special};
-pub(crate) use self::here::{AVAILABLE, group_id, set_mode, set_owner, stat, umask, user, user_id};
+pub(crate) use self::here::{
+    AVAILABLE, REPLACES, group_id, replace, restrict_new, set_mode, set_owner, stat, umask, user, user_id,
+};
 pub(crate) use self::write_error::write_error;
+#[cfg(all(target_family = "wasm", feature = "host-files"))]
+pub(crate) use modbox_host::file_changes::Lost;

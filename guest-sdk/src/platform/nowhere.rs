@@ -3,13 +3,24 @@
 use std::io;
 use std::path::Path;
 
-use crate::platform::attributes::Attributes;
+use crate::platform::attributes::{Attributes, Lost};
 
 pub(crate) const AVAILABLE: bool = false;
+
+/// Whether [`replace`] keeps what the replaced file has.
+pub(crate) const REPLACES: bool = false;
 
 fn unsupported<T>() -> io::Result<T> {
     let why = "WASI has no modes and owners, and this module was built without the feature `host-files` of modbox-sdk";
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+pub(crate) fn replace(from: &Path, to: &Path) -> io::Result<Lost> {
+    std::fs::rename(from, to).map(|()| Lost::default())
+}
+
+pub(crate) fn restrict_new(_mode: u32) -> u32 {
+    0
 }
 
 pub(crate) fn stat(_path: &Path, _follow: bool) -> io::Result<Attributes> {

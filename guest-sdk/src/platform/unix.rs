@@ -7,12 +7,23 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, lchown}
 use std::path::Path;
 
 use crate::bounded_read::read;
-use crate::platform::attributes::{Attributes, Special};
+use crate::platform::attributes::{Attributes, Lost, Special};
 
 pub(crate) const AVAILABLE: bool = true;
 
+/// Whether [`replace`] keeps what the replaced file has.
+pub(crate) const REPLACES: bool = false;
+
 /// The longest list of users or groups.
 const MAX_LIST: u64 = 4 << 20;
+
+pub(crate) fn replace(from: &Path, to: &Path) -> io::Result<Lost> {
+    std::fs::rename(from, to).map(|()| Lost::default())
+}
+
+pub(crate) fn restrict_new(_mode: u32) -> u32 {
+    0
+}
 
 pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
     let found = if follow { fs::metadata(path)? } else { fs::symlink_metadata(path)? };

@@ -85,6 +85,10 @@ pub(super) const ALLOWED: &[CallGroup] = &[
         calls![fchmod],
     ),
     CallGroup::always("sets the owner of an open file, and times", calls![fchown, utimensat]),
+    CallGroup::always(
+        "gives a new file the access list and the attributes of the one that it replaces",
+        calls![fgetxattr, flistxattr, fsetxattr],
+    ),
     CallGroup::always("asks about files", calls![faccessat, faccessat2, fstat, fstatfs, getcwd, readlinkat, statx]),
     #[cfg(target_arch = "x86_64")]
     CallGroup::always("asks about files", calls![newfstatat]),

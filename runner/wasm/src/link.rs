@@ -38,6 +38,7 @@ type Link = fn(&mut Linker<State>) -> wasmtime::Result<()>;
 
 /// All interfaces by name, without version, sorted.
 const INTERFACES: &[(&str, Link)] = &[
+    ("modbox:host/file-changes", files::add_changes),
     ("modbox:host/file-systems", files::add_file_systems),
     ("modbox:host/files", files::add_attributes),
     (process::INTERFACE, |linker| process::add_process(linker, State::commands)),

@@ -117,7 +117,7 @@ impl LoadedModule {
             network: Arc::clone(&network),
         };
         let end = guest::run(guest);
-        temporaries.close();
+        let left = temporaries.close();
         let mut end = end?;
         ledger.fill(&mut end.usage);
         end.usage.descriptors = end.usage.descriptors.max(network.peak_open());
@@ -138,7 +138,8 @@ impl LoadedModule {
         let mut denials = ledger.denials();
         denials.extend(network.denials());
         let (exit, usage, notes) = (end.exit, end.usage, ledger.notes());
-        let lost = [ledger.lost(), unreached::find(policy, run_dir)].concat();
+        let left = if exit == Exit::Code(0) { unreached::left(&left) } else { Vec::new() };
+        let lost = [ledger.lost(), unreached::find(policy, run_dir), left].concat();
         let refused_renames = ledger.refused_renames();
         Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost, refused_renames, confinement, notes })
     }

@@ -1,16 +1,32 @@
-//! Finds paths that a guest has made in its own `/tmp` under names that it meant on the machine.
+//! Finds paths that a guest has made and that do not reach the machine: in its own `/tmp` under names that it meant on the
+//! machine, and beside granted names.
 //!
 //! A path that an argument names is not granted if its directory is missing on the machine. Below `/tmp` a guest that
 //! first makes the directory makes both in its own `/tmp`, where they are lost.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use modbox_policy::{MissingPath, Policy};
 use modbox_scratch::RunDir;
 use modbox_vocabulary::LostChange;
+use modbox_vocabulary::quoting::quote;
 
 /// The guest's temporary directory.
 const TMP: &str = "/tmp";
+
+/// Returns the paths of files that a guest has made beside granted names and left there. They are removed at the end of the
+/// run.
+pub(super) fn left(paths: &[PathBuf]) -> Vec<LostChange> {
+    let lost = |path: &PathBuf| {
+        let allow = format!("--allow-write {}", quote(&path.parent().unwrap_or(path).to_string_lossy()));
+        let reason = format!(
+            "nothing grants it, and a file that is made beside a granted one is removed at the end of the run unless it \
+             takes its place; allow it with `{allow}`"
+        );
+        LostChange { path: path.to_string_lossy().into_owned(), reason, allow }
+    };
+    paths.iter().map(lost).collect()
+}
 
 /// Returns the paths that exist only in the guest's `/tmp`.
 pub(super) fn find(policy: &Policy, run_dir: &RunDir) -> Vec<LostChange> {

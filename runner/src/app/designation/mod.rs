@@ -19,7 +19,8 @@
 //!   module makes that directory in a directory of its own, such as `/tmp`, the run fails.
 //! - A link is a link for the module, too: it can look at each link on the way, and the target is granted at its own
 //!   place. For an option with `access: entry`, the last link is not followed: the module is to remove or replace the
-//!   link itself. A guest can also replace the last link of a path that is named for writing.
+//!   link itself; a file that it leads to is granted, too. A guest can also replace the last link of a path that is named
+//!   for writing.
 //! - A link is not followed for writing where a user other than root and the user of the run can have made it: the file
 //!   that it leads to would be changed with rights that this user does not have.
 //! - A path that an operator's grant covers needs no further grant. A path that is named for writing in a directory
@@ -193,12 +194,12 @@ impl Run<'_> {
             self.grant_beside_link(named, path, link);
             return;
         }
-        self.show(&way);
-        match way.end {
-            End::Failed { at, errno } => self.grant_nothing(named, (path, access), &at, errno),
-            End::At(host, shape) => {
-                self.grant_place(named, access, follow, host, shape);
-            }
+        match &way.end {
+            End::Failed { at, errno } => self.grant_nothing(named, (path, access), at, *errno),
+            End::At(host, shape) => self.grant_place(named, access, follow, host.clone(), *shape),
+        }
+        if !follow {
+            self.grant_file_behind(named, path);
         }
         // The module may replace the link, as Ansible's `copy` does.
         if access == Access::Write
@@ -207,6 +208,22 @@ impl Run<'_> {
             && way.links.contains(&link)
         {
             self.grant_place(named, access, false, link, shape);
+        }
+        // Last, since what has been granted shows its links by itself.
+        self.show(&way);
+    }
+
+    /// Grants the file that a link leads to, where an option names the link itself: modules such as Ansible's `file` set modes
+    /// and owners of the file. A directory behind a link is left out, since that grants all that is in it.
+    fn grant_file_behind(&mut self, named: &NamedPath, path: &str) {
+        let way = resolve(path.as_ref(), true);
+        if let End::At(host, Shape::Name) = &way.end
+            && host.is_file()
+            && !way.links.is_empty()
+            && way.links.iter().all(|link| is_trusted(link))
+        {
+            self.grant_place(named, Access::Write, true, host.clone(), Shape::Name);
+            self.show(&way);
         }
     }
 
@@ -240,8 +257,8 @@ impl Run<'_> {
             let need = Need::Link { link: link.display().to_string() };
             return self.add_missing(Access::Write, path, need, String::new());
         }
-        self.show(&way);
         self.grant_place(named, Access::Write, false, link.to_owned(), Shape::Name);
+        self.show(&way);
         self.obstacles.push(format!(
             "`{}` names `{path}`, a link that another user can have made, so its target is not granted; name the target",
             named.option

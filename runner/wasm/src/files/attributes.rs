@@ -131,10 +131,7 @@ impl GuardView<'_> {
         let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
         let found = match target {
             Target::Entry(entry) => {
-                let stat = self.stat_entry(&entry)?;
-                if is_followed(&stat) {
-                    return Ok(None);
-                }
+                let Some(stat) = self.stat_unless_followed(&entry, follow)? else { return Ok(None) };
                 attributes(&stat, link_target(self.entry_dir(&entry)?, &entry.plain_name(), &stat)?)
             }
             Target::Folder(folder) => attributes(&rustix::fs::fstat(&*folder.dir).map_err(failed)?, None),
@@ -170,10 +167,10 @@ impl GuardView<'_> {
         let mut owned = None;
         let (file, guest) = match target {
             Target::Entry(entry) => {
-                self.may_change(entry.mount, || entry.guest(), act)?;
-                if is_followed(&self.stat_entry(&entry)?) {
+                if self.stat_unless_followed(&entry, follow)?.is_none() {
                     return Ok(None);
                 }
+                self.may_change(entry.mount, || entry.guest(), act)?;
                 let opened = open_to_change(self.entry_dir(&entry)?, &entry.plain_name());
                 (opened.map_err(|refusal| self.refused(refusal, || entry.guest(), act))?, entry.guest())
             }
@@ -183,10 +180,10 @@ impl GuardView<'_> {
                 (opened.map_err(FsError::from)?, folder.path)
             }
             Target::Name { index, dir } => {
-                self.writable(index, act)?;
                 if is_followed(&self.stat_of_name(index, dir)?) {
                     return Ok(None);
                 }
+                self.writable(index, act)?;
                 let node = self.guard.grants.names[index].node;
                 (open_name(&self.host_name(index))?, self.guard.path_of(node).to_string())
             }
@@ -201,7 +198,7 @@ impl GuardView<'_> {
             }
             Target::Virtual(node) => return Err(self.deny_node(node, act)),
             Target::Memory(_) => return Err(ErrorCode::NotPermitted.into()),
-            Target::Beside(beside) => return Err(self.guard.gone_beside(&beside, act)),
+            Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
         };
         let changed = match change {
             Change::Mode(mode) => rustix::fs::fchmod(&file, mode),
@@ -215,6 +212,11 @@ impl GuardView<'_> {
             self.guard.temporaries.set_owned(&file);
         }
         Ok(Some(()))
+    }
+
+    /// Sets the mode of a path, with special bits.
+    pub(super) fn set_mode_at(&mut self, fd: &Fd, flags: PathFlags, path: String, mode: Mode) -> FsResult<()> {
+        self.change(fd, flags, path, Act::write(Operation::SetMode), Change::Mode(mode))
     }
 
     /// Refuses an owner that is not granted.

@@ -51,18 +51,9 @@ impl FileGuard {
     /// Like [`FileGuard::absent`], for a name in a directory of the tree. A temporary that the guest has moved or removed is
     /// only missing.
     pub(super) fn absent_beside(&self, beside: &MissingName, act: Act) -> FsError {
-        if act.access == Access::Read && self.temporaries.was_made(beside.dir, &beside.name) {
+        if self.temporaries.was_made(beside.dir, &beside.name) {
             return ErrorCode::NoEntry.into();
         }
         self.absent(beside.dir, &join(&self.path_of(beside.dir), &beside.name), act)
-    }
-
-    /// Returns the error for changing a missing name. Where a temporary may be created, the name is only missing and
-    /// no denial is recorded.
-    pub(super) fn gone_beside(&self, beside: &MissingName, act: Act) -> FsError {
-        match self.writable_name(beside.dir, &beside.name) {
-            Some(_) => ErrorCode::NoEntry.into(),
-            None => self.absent_beside(beside, act),
-        }
     }
 }

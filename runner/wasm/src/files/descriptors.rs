@@ -23,7 +23,7 @@ use crate::files::records::{Record, stand_in};
 use crate::files::stat;
 use crate::files::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
 use crate::files::target::Act;
-use crate::files::tree::{Kind, NodeId};
+use crate::files::tree::{Kind, NodeId, join};
 
 type Fd = Resource<Descriptor>;
 
@@ -82,8 +82,8 @@ impl GuardView<'_> {
     pub(super) fn file_to_write(&self, fd: &Fd, act: Act) -> FsResult<Arc<OpenFile>> {
         match self.guard.records.get(fd)? {
             Record::File { open, granted: true, mode, .. } if mode.contains(OpenMode::WRITE) => Ok(Arc::clone(open)),
-            Record::File { granted: false, path, .. } => {
-                self.guard.deny(act, path);
+            Record::File { granted: false, base, path, .. } => {
+                self.guard.deny(act, &join(base, path));
                 Err(ErrorCode::NotPermitted.into())
             }
             Record::Memory(_) => Err(ErrorCode::NotPermitted.into()),
@@ -91,6 +91,15 @@ impl GuardView<'_> {
                 Err(ErrorCode::BadDescriptor.into())
             }
         }
+    }
+
+    /// Returns a file whose size may be set. Of a descriptor without the right, Linux says that it is invalid.
+    pub(super) fn file_to_resize(&self, fd: &Fd) -> FsResult<Arc<OpenFile>> {
+        let file = self.file_to_write(fd, Act::write(Operation::SetSize));
+        file.map_err(|error| match error.downcast_ref() {
+            Some(ErrorCode::BadDescriptor) => ErrorCode::Invalid.into(),
+            _ => error,
+        })
     }
 
     /// Returns a file that may be read.
@@ -108,7 +117,7 @@ impl GuardView<'_> {
         let act = Act::write(Operation::SetTimes);
         let (mount, path) = match self.guard.records.get(fd)? {
             Record::File { granted: true, .. } => return Ok(()),
-            Record::File { path, .. } => (None, Arc::clone(path)),
+            Record::File { base, path, .. } => (None, join(base, path).into()),
             Record::Root(mount) => (Some(*mount), self.guard.path_of(self.guard.grants.mounts[*mount].node)),
             Record::Dir { mount, path } => (Some(*mount), Arc::clone(path)),
             Record::Virtual(node) => return Err(self.deny_node(*node, act)),
@@ -154,14 +163,11 @@ impl GuardView<'_> {
 
     pub(super) fn list(&mut self, fd: &Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         let (node, mount) = match self.guard.records.get(fd)? {
-            Record::Virtual(node) => {
-                // The machine's directory has other entries, which the guest does not see.
-                let path = self.guard.path_of(*node);
-                if &*path != ARGS {
-                    self.guard.deny(Act::read(Operation::OpenAt), &path);
-                }
-                (Some(*node), None)
+            // The machine's directory has other entries: a list of those that are granted would pass for all of them.
+            Record::Virtual(node) if &*self.guard.path_of(*node) != ARGS => {
+                return Err(self.deny_node(*node, Act::read(Operation::OpenAt)));
             }
+            Record::Virtual(node) => (Some(*node), None),
             Record::Root(mount) => {
                 let node = self.guard.grants.mounts[*mount].node;
                 (Some(node), Some((*mount, None)))

@@ -25,9 +25,9 @@ impl GuardView<'_> {
         let act = Act::write(Operation::CreateDirectoryAt);
         match self.target(fd, path, act)? {
             Target::Entry(entry) => {
-                self.may_change(entry.mount, || entry.guest(), act)?;
+                self.may_make(&entry, act)?;
                 self.guard.ledger.take_file()?;
-                let mode = Mode::from_raw_mode(0o777);
+                let mode = Mode::from_raw_mode(0o777).difference(self.guard.new_mask);
                 let made = rustix::fs::mkdirat(self.entry_dir(&entry)?, entry.name_and_slash(), mode);
                 made.map_err(failed).inspect_err(|_| self.guard.ledger.give_file())
             }
@@ -55,7 +55,7 @@ impl GuardView<'_> {
             }
             Target::Memory(_) | Target::Temporary(_) => Err(ErrorCode::NotDirectory.into()),
             Target::Virtual(node) => Err(self.deny_node(node, act)),
-            Target::Beside(beside) => Err(self.guard.gone_beside(&beside, act)),
+            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
         }
     }
 
@@ -101,22 +101,22 @@ impl GuardView<'_> {
             }
             Target::Virtual(node) => Err(self.deny_node(node, act)),
             Target::Memory(_) => Err(ErrorCode::NotPermitted.into()),
-            Target::Beside(beside) => Err(self.guard.gone_beside(&beside, act)),
+            Target::Beside(beside) => Err(self.guard.absent_beside(&beside, act)),
         }
     }
 
     pub(super) fn read_link(&mut self, fd: &Fd, path: String) -> FsResult<String> {
         let act = Act::read(Operation::ReadlinkAt);
-        let target =
-            self.on_path(fd, path, (act, Follow::Never), |view, target| view.link_target(target, act).map(Some))?;
+        let target = self.on_path(fd, path, (act, Follow::Never), |view, target| view.link_target(target, act))?;
         Ok(to_guest(&target).into_owned())
     }
 
-    fn link_target(&self, target: Target, act: Act) -> FsResult<Vec<u8>> {
+    /// Returns the target of a link. `None` if it has to be followed first.
+    fn link_target(&self, target: Target, act: Act) -> FsResult<Option<Vec<u8>>> {
         let target = match target {
             Target::Entry(entry) => {
-                if entry.slash {
-                    self.stat_entry(&entry)?;
+                if entry.slash && self.stat_unless_followed(&entry, Follow::Never)?.is_none() {
+                    return Ok(None);
                 }
                 rustix::fs::readlinkat(self.entry_dir(&entry)?, entry.plain_name(), Vec::new())
             }
@@ -130,14 +130,14 @@ impl GuardView<'_> {
             }
             Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
         };
-        Ok(target.map_err(failed)?.into_bytes())
+        Ok(Some(target.map_err(failed)?.into_bytes()))
     }
 
     pub(super) fn make_link(&mut self, fd: &Fd, to: &str, path: String) -> FsResult<()> {
         let act = Act::write(Operation::SymlinkAt);
         match self.target(fd, path, act)? {
             Target::Entry(entry) => {
-                self.may_change(entry.mount, || entry.guest(), act)?;
+                self.may_make(&entry, act)?;
                 self.may_link_to(to, act)?;
                 self.guard.ledger.take_file()?;
                 let dir = self.entry_dir(&entry)?;

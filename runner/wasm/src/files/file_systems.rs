@@ -47,7 +47,7 @@ impl GuardView<'_> {
         let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
         let found = match target {
             Target::Entry(entry) => {
-                if is_followed(&self.stat_entry(&entry)?) {
+                if self.stat_unless_followed(&entry, follow)?.is_none() {
                     return Ok(None);
                 }
                 file_system(open_name(self.entry_dir(&entry)?, &entry.plain_name())?)

@@ -12,6 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use wasmtime_wasi::filesystem::{Dir, OpenMode};
 
+use crate::files::encoding::to_guest;
 use crate::files::ledger::Share;
 use crate::files::open::{OpenRequest, open_beneath, stat_name};
 use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
@@ -179,8 +180,9 @@ impl Grants {
         Ok(())
     }
 
+    /// Adds a node. The tree has each path in the spelling that guests see.
     fn place(&mut self, guest: &str, kind: Kind) -> Result<NodeId, UnusableGrant> {
-        let node = self.tree.insert(guest, kind).ok_or_else(|| UnusableGrant {
+        let node = self.tree.insert(&to_guest(guest.as_bytes()), kind).ok_or_else(|| UnusableGrant {
             path: guest.into(),
             why: std::io::Error::other("another grant already has this path, or a parent path that is a file"),
         })?;

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use modbox_policy::{Owners, Policy};
 use modbox_scratch::RunDir;
 use modbox_vocabulary::{InputFile, Limits};
+use rustix::fs::Mode;
 use wasmtime::component::{HasData, ResourceTable};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::{FsError, FsResult};
@@ -29,6 +30,8 @@ pub(crate) struct FileGuard {
     pub(super) ledger: Arc<Ledger>,
     /// Context for wasmtime-wasi's host, without preopened directories.
     stock: WasiFilesystemCtx,
+    /// The permissions that new files do not get, beside those of the umask.
+    pub(super) new_mask: Mode,
     /// The times that `stat` reports for files that exist only for the guest.
     pub(super) made: SystemTime,
 }
@@ -58,6 +61,7 @@ impl FileGuard {
             run_dir,
             ledger: Arc::new(Ledger::new(limits)),
             stock: WasiFilesystemCtx::default(),
+            new_mask: Mode::empty(),
             made: SystemTime::now(),
         })
     }

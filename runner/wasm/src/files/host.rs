@@ -80,7 +80,7 @@ impl types::HostDescriptor for GuardView<'_> {
     }
 
     fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        Ok(self.file_to_write(&fd, Act::write(Operation::SetSize))?.set_size(size)?)
+        Ok(self.file_to_resize(&fd)?.set_size(size)?)
     }
 
     fn set_times(&mut self, fd: Fd, access: NewTimestamp, modification: NewTimestamp) -> FsResult<()> {

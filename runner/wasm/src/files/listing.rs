@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, DirectoryEntry};
 
@@ -38,7 +39,15 @@ impl Listing {
     pub(super) fn of_host(dir: BorrowedFd<'_>, tree: TreeEntries, permit: Permit) -> rustix::io::Result<Self> {
         // Opened again, so that each listing starts at the first entry.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(dir, c".", flags, Mode::empty())?;
+        let fd = match rustix::fs::openat(dir, c".", flags, Mode::empty()) {
+            // A directory that this user can list and not search.
+            Err(Errno::ACCESS) => {
+                let fd = rustix::io::fcntl_dupfd_cloexec(dir, 0)?;
+                rustix::fs::seek(&fd, SeekFrom::Start(0))?;
+                fd
+            }
+            other => other?,
+        };
         Ok(Self { host: Some(Dir::new(fd)?), ..Self::of_tree(tree, permit) })
     }
 

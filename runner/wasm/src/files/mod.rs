@@ -9,7 +9,8 @@
 //! - quotas of bytes, files and descriptors, and a record of every denial (`ledger`);
 //! - links that lead from one grant to another, or back into the same one (`walk`);
 //! - names that are not UTF-8 (`encoding`);
-//! - modes and owners, which WASI does not have (`attributes`);
+//! - modes and owners, which WASI does not have (`attributes`), and replacements of files, times before 1970, access and
+//!   the umask (`changes`, `keep`);
 //! - file calls that cannot block: only regular files and directories are opened (`open`), and streams work on the
 //!   guest's own thread (`streams`, `listing`).
 //!
@@ -33,6 +34,7 @@
 //! files that it may not open, such as a FIFO or a link that leads out.
 
 mod attributes;
+mod changes;
 mod coverage;
 mod denied;
 mod descriptors;
@@ -44,6 +46,7 @@ mod follow;
 mod grants;
 mod guard;
 mod host;
+mod keep;
 mod ledger;
 mod links;
 mod listing;
@@ -51,6 +54,7 @@ mod names;
 mod open;
 mod open_file;
 mod paths;
+mod publish;
 mod records;
 mod resolve;
 mod stat;
@@ -68,6 +72,7 @@ use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 
 pub(super) use self::attributes::add_attributes;
+pub(super) use self::changes::add_changes;
 pub(super) use self::file_systems::add_file_systems;
 pub(super) use self::grants::WORKING;
 use self::guard::Files;

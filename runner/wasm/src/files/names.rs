@@ -22,7 +22,7 @@ use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_name};
 use crate::files::stat::{is_directory, is_link};
 use crate::files::target::{Act, MissingName};
 use crate::files::temporaries::Temporary;
-use crate::files::tree::{Kind, join};
+use crate::files::tree::Kind;
 
 pub(super) const OPEN: Operation = Operation::OpenAt;
 
@@ -83,7 +83,9 @@ impl GuardView<'_> {
         if is_followed {
             return Ok(None);
         }
-        if request.writes() {
+        let existing = request.of_existing().filter(|_| !self.guard.grants.names[index].writable);
+        let request = existing.as_ref().unwrap_or(request);
+        if request.writes() || existing.is_some() && host.stat().is_err() {
             self.writable(index, act)?;
         }
         if dir {
@@ -107,7 +109,7 @@ impl GuardView<'_> {
             Err(refusal) => return Err(self.refused(refusal, || self.guard.path_of(node).to_string(), act)),
         };
         let writable = self.guard.grants.names[index].writable;
-        let path = self.guard.path_of(node);
+        let path = (self.guard.path_of(node), String::new());
         self.insert_file(opened, request, writable, Share::All, path, permit).map(Some)
     }
 
@@ -116,8 +118,8 @@ impl GuardView<'_> {
         let opened = request
             .name(file.parent.as_fd(), OsStr::new(&file.host_name), &self.guard.ledger)
             .map_err(FsError::from)?;
-        let path = join(&self.guard.path_of(file.dir), &file.name);
-        self.insert_file(opened, request, true, Share::All, path.into(), permit)
+        let path = (self.guard.path_of(file.dir), file.name.clone());
+        self.insert_file(opened, request, true, Share::All, path, permit)
     }
 
     /// Creates a temporary beside a writable granted name.
@@ -130,7 +132,10 @@ impl GuardView<'_> {
         let name = self.guard.writable_name(beside.dir, &beside.name);
         let Some(index) = name.filter(|_| request.writes()) else { return Err(self.guard.absent_beside(beside, act)) };
         if !request.create {
-            return Err(ErrorCode::NoEntry.into());
+            return Err(self.guard.absent_beside(beside, act));
+        }
+        if beside.slash {
+            return Err(ErrorCode::IsDirectory.into());
         }
         let permit = self.permit()?;
         self.guard.ledger.take_file()?;
@@ -140,8 +145,8 @@ impl GuardView<'_> {
         let made = self.guard.temporaries.make((beside.dir, &beside.name), place, flags);
         let (fd, _) = made.inspect_err(|_| self.guard.ledger.give_file())?;
         let stat = rustix::fs::fstat(&fd).map_err(failed)?;
-        let path = join(&self.guard.path_of(beside.dir), &beside.name);
-        self.insert_file(FileAndStat { fd, stat }, request, true, Share::All, path.into(), permit)
+        let path = (self.guard.path_of(beside.dir), beside.name.clone());
+        self.insert_file(FileAndStat { fd, stat }, request, true, Share::All, path, permit)
     }
 
     /// Returns the status of a granted name, which may be a link. `dir`: the path asks for a directory.
@@ -161,7 +166,11 @@ impl GuardView<'_> {
         self.writable(index, act)?;
         self.guard.ledger.take_file()?;
         let host = self.host_name(index);
-        let made = rustix::fs::mkdirat(&*host.parent, host.name.as_os_str(), Mode::from_raw_mode(0o777));
+        let made = rustix::fs::mkdirat(
+            &*host.parent,
+            host.name.as_os_str(),
+            Mode::from_raw_mode(0o777).difference(self.guard.new_mask),
+        );
         made.map_err(failed).inspect_err(|_| self.guard.ledger.give_file())?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::openat(&*host.parent, host.name.as_os_str(), flags, Mode::empty());

@@ -31,6 +31,10 @@ pub(super) struct OpenRequest {
     pub(super) directory: bool,
     truncate: bool,
     pub(super) mode: OpenMode,
+    /// The permissions of a new file, before the umask.
+    new: Mode,
+    /// Whether a directory is an error, as with `O_CREAT`.
+    is_file: bool,
 }
 
 /// An opened file with its status.
@@ -86,7 +90,13 @@ impl Refusal {
 
 impl OpenRequest {
     /// Converts WASI's flags in the same way as wasmtime-wasi.
-    pub(super) fn read(follow: PathFlags, open: OpenFlags, flags: DescriptorFlags) -> Result<Self, ErrorCode> {
+    /// `mask`: permissions that a new file does not get, beside those of the umask.
+    pub(super) fn read(
+        follow: PathFlags,
+        open: OpenFlags,
+        flags: DescriptorFlags,
+        mask: Mode,
+    ) -> Result<Self, ErrorCode> {
         let synchronous = DescriptorFlags::FILE_INTEGRITY_SYNC
             | DescriptorFlags::DATA_INTEGRITY_SYNC
             | DescriptorFlags::REQUESTED_WRITE_SYNC;
@@ -116,7 +126,9 @@ impl OpenRequest {
         oflags.set(OFlags::NOFOLLOW, !follow);
         oflags.set(OFlags::TRUNC, truncate);
         // Without `create`, `exclusive` has no meaning.
-        Ok(Self { flags: oflags, follow, create, exclusive: exclusive && create, directory, truncate, mode })
+        let exclusive = exclusive && create;
+        let new = Mode::from_raw_mode(0o666).difference(mask);
+        Ok(Self { flags: oflags, follow, create, exclusive, directory, truncate, mode, new, is_file: false })
     }
 
     /// Returns what a link at the end of the path means.
@@ -136,7 +148,7 @@ impl OpenRequest {
 
     /// Opens a path beneath a directory. A link on the path is refused.
     pub(super) fn beneath(&self, dir: BorrowedFd<'_>, path: &str, ledger: &Ledger) -> Result<FileAndStat, Refusal> {
-        let open = |flags: OFlags| open_beneath(dir, path, flags, new_mode(flags));
+        let open = |flags: OFlags| open_beneath(dir, path, flags, self.new_mode(flags));
         self.regular(self.create_or_open(open, ledger)?)
     }
 
@@ -147,7 +159,7 @@ impl OpenRequest {
         name: &std::ffi::OsStr,
         ledger: &Ledger,
     ) -> Result<FileAndStat, Refusal> {
-        let open = |flags: OFlags| Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, new_mode(flags))?);
+        let open = |flags: OFlags| Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, self.new_mode(flags))?);
         self.regular(self.create_or_open(open, ledger)?)
     }
 
@@ -181,9 +193,15 @@ impl OpenRequest {
         }
     }
 
+    /// Returns the mode for a call of `open`: that of a new file if it makes one.
+    fn new_mode(&self, flags: OFlags) -> Mode {
+        if flags.contains(OFlags::CREATE) { self.new } else { Mode::empty() }
+    }
+
     fn regular(&self, fd: OwnedFd) -> Result<FileAndStat, Refusal> {
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory if self.is_file => Err(Refusal::Errno(Errno::ISDIR)),
             FileType::Directory => Ok(FileAndStat { fd, stat }),
             _ if self.directory => Err(Refusal::Errno(Errno::NOTDIR)),
             FileType::RegularFile => Ok(FileAndStat { fd, stat }),
@@ -191,15 +209,22 @@ impl OpenRequest {
         }
     }
 
+    /// Returns the same request for a file that is there, if it makes no change to such a file.
+    pub(super) fn of_existing(&self) -> Option<Self> {
+        let is_change = self.exclusive || self.truncate || self.mode.contains(OpenMode::WRITE);
+        (self.create && !is_change).then_some(Self { create: false, is_file: true, ..*self })
+    }
+
+    /// Returns the same request for a path that asks for a directory, by a `/` at its end. Nothing else is opened, and so
+    /// nothing else is emptied.
+    pub(super) fn of_directory(&self) -> Self {
+        Self { flags: self.flags | OFlags::DIRECTORY, directory: true, ..*self }
+    }
+
     /// Returns the rights of a new descriptor.
     pub(super) fn perms(writable: bool) -> FsPerms {
         if writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly }
     }
-}
-
-/// Returns the mode for a call of `open`: that of a new file if it makes one.
-fn new_mode(flags: OFlags) -> Mode {
-    if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() }
 }
 
 /// Opens a path of a guest that must not lead out of a directory and must have no links on it. Without `O_NOFOLLOW` and

@@ -24,6 +24,7 @@ use crate::files::records::{Record, stand_in};
 use crate::files::resolve::check_path;
 use crate::files::stat::{self, is_directory, is_link};
 use crate::files::target::{Act, Entry, Located, MountPath, Target};
+use crate::files::tree::join;
 use crate::files::walk::Folder;
 
 /// Distinguishes nodes from files in memory in an identity hash.
@@ -48,7 +49,7 @@ impl GuardView<'_> {
         open: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        let request = OpenRequest::read(follow, open, flags)?;
+        let request = OpenRequest::read(follow, open, flags, self.guard.new_mask)?;
         let act = if request.writes() { Act::write(OPEN) } else { Act::read(OPEN) };
         let path = check_path(path)?;
         let located = self.locate(fd, &path, act)?;
@@ -80,31 +81,57 @@ impl GuardView<'_> {
 
     /// Opens a path in a mount with `openat2`, then `fstat`. `None` if it has to be walked.
     fn open_real(&mut self, real: &MountPath, request: &OpenRequest, act: Act) -> FsResult<Option<Fd>> {
-        if request.writes() {
-            self.may_change(real.mount, || real.guest(), act)?;
+        if let Some(request) = self.unwritable(real.mount, request) {
+            return match self.open_real(real, &request, act) {
+                Err(error) if is_missing(&error) => Err(self.cannot_change(|| real.guest(), act)),
+                other => other,
+            };
+        }
+        if request.writes() && !self.guard.grants.mounts[real.mount].writable {
+            // A link can lead to where the grant allows it.
+            let follows = request.follow() == Follow::Always;
+            let seen = stat_beneath(self.host_dir(real.dir)?, &real.path, follows);
+            if seen.is_err_and(|refusal| refusal.needs_walk()) {
+                return Ok(None);
+            }
+            return Err(self.cannot_change(|| real.guest(), act));
         }
         let permit = self.permit()?;
         match request.beneath(self.host_dir(real.dir)?, &real.path, &self.guard.ledger) {
-            Ok(opened) => self.insert_real(real.mount, real.guest(), opened, request, permit).map(Some),
+            Ok(opened) => {
+                let guest = (Arc::clone(&real.base), real.path.clone());
+                self.insert_real(real.mount, guest, opened, request, permit).map(Some)
+            }
             Err(refusal) if refusal.needs_walk() => Ok(None),
             Err(refusal) => Err(self.refused(refusal, || real.guest(), act)),
         }
     }
 
     fn open_entry(&mut self, entry: &Entry, request: &OpenRequest, act: Act) -> FsResult<Option<Fd>> {
-        if request.writes() {
-            self.may_change(entry.mount, || entry.guest(), act)?;
+        if let Some(request) = self.unwritable(entry.mount, request) {
+            return match self.open_entry(entry, &request, act) {
+                Err(error) if is_missing(&error) => Err(self.cannot_change(|| entry.guest(), act)),
+                other => other,
+            };
+        }
+        if request.writes() && !self.guard.grants.mounts[entry.mount].writable {
+            let is_followed = request.follow() == Follow::Always && self.stat_entry(entry).is_ok_and(|it| is_link(&it));
+            return if is_followed { Ok(None) } else { Err(self.cannot_change(|| entry.guest(), act)) };
         }
         if entry.slash && request.create {
             return Err(ErrorCode::IsDirectory.into());
         }
         let permit = self.permit()?;
+        let request = if entry.slash { &request.of_directory() } else { request };
         // The name without the slash: with it, the kernel would follow a link.
         let opened = request.name(self.entry_dir(entry)?, &entry.plain_name(), &self.guard.ledger);
         match opened {
-            Ok(opened) if entry.slash && !is_directory(&opened.stat) => Err(ErrorCode::NotDirectory.into()),
-            Ok(opened) => self.insert_real(entry.mount, entry.guest(), opened, request, permit).map(Some),
+            Ok(opened) => {
+                let guest = (Arc::clone(&entry.folder), entry.name.clone());
+                self.insert_real(entry.mount, guest, opened, request, permit).map(Some)
+            }
             Err(Refusal::Link) if request.follow() == Follow::Always => Ok(None),
+            Err(Refusal::Link) if request.directory => Err(ErrorCode::NotDirectory.into()),
             Err(refusal) => Err(self.refused(refusal, || entry.guest(), act)),
         }
     }
@@ -113,7 +140,9 @@ impl GuardView<'_> {
         let permit = self.permit()?;
         let opened = request.name(folder.dir.as_fd(), ".".as_ref(), &self.guard.ledger);
         match opened {
-            Ok(opened) => self.insert_real(folder.mount, folder.path.clone(), opened, request, permit),
+            Ok(opened) => {
+                self.insert_real(folder.mount, (folder.path.as_str().into(), String::new()), opened, request, permit)
+            }
             Err(refusal) => Err(self.refused(refusal, || folder.path.clone(), act)),
         }
     }
@@ -121,17 +150,17 @@ impl GuardView<'_> {
     fn insert_real(
         &mut self,
         mount: usize,
-        guest: String,
+        (base, path): (Arc<str>, String),
         opened: FileAndStat,
         request: &OpenRequest,
         permit: Permit,
     ) -> FsResult<Fd> {
         let Mount { writable, share, .. } = self.guard.grants.mounts[mount];
         if !is_directory(&opened.stat) {
-            return self.insert_file(opened, request, writable, share, guest.into(), permit);
+            return self.insert_file(opened, request, writable, share, (base, path), permit);
         }
         let dir = Dir::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
-        self.insert(Descriptor::Dir(dir), Record::Dir { mount, path: guest.into() }, permit)
+        self.insert(Descriptor::Dir(dir), Record::Dir { mount, path: join(&base, &path).into() }, permit)
     }
 
     pub(super) fn permit(&self) -> FsResult<Permit> {
@@ -149,13 +178,13 @@ impl GuardView<'_> {
         request: &OpenRequest,
         writable: bool,
         share: Share,
-        path: Arc<str>,
+        (base, path): (Arc<str>, String),
         permit: Permit,
     ) -> FsResult<Fd> {
         let file = File::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
         let size = u64::try_from(opened.stat.st_size).unwrap_or(0);
         let open = Arc::new(OpenFile::new(Arc::clone(&file.file), size, share, permit));
-        let record = Record::File { open, granted: writable, mode: request.mode, path };
+        let record = Record::File { open, granted: writable, mode: request.mode, base, path };
         self.insert(Descriptor::File(file), record, None)
     }
 
@@ -181,6 +210,14 @@ impl GuardView<'_> {
         })
     }
 
+    /// Returns the status of a file of the host at a path.
+    pub(super) fn stat_at(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<Stat> {
+        match self.see(fd, follow, path)? {
+            Sight::Host(stat) => Ok(stat),
+            Sight::Virtual(_) | Sight::Memory(_) => Err(ErrorCode::Unsupported.into()),
+        }
+    }
+
     /// Looks at a path. A guest's `stat` may ask for the identity first, so a denial names `stat-at` in any case.
     fn see(&mut self, fd: &Fd, follow: PathFlags, path: String) -> FsResult<Sight> {
         let act = Act::read(Operation::StatAt);
@@ -203,7 +240,10 @@ impl GuardView<'_> {
     /// Looks at a target. `None` if it is a link that has to be followed.
     fn see_target(&mut self, target: Target, follow: Follow, act: Act) -> FsResult<Option<Sight>> {
         let stat = match target {
-            Target::Entry(entry) => self.stat_entry(&entry)?,
+            Target::Entry(entry) => match self.stat_unless_followed(&entry, follow)? {
+                Some(stat) => stat,
+                None => return Ok(None),
+            },
             Target::Folder(folder) => rustix::fs::fstat(&*folder.dir).map_err(failed)?,
             Target::Name { index, dir } => self.stat_of_name(index, dir)?,
             Target::Temporary(file) => HostName::from(&file).stat()?,
@@ -217,10 +257,16 @@ impl GuardView<'_> {
     /// Returns the status of an entry, which may be a link.
     pub(super) fn stat_entry(&self, entry: &Entry) -> FsResult<Stat> {
         let stat = stat_name(self.entry_dir(entry)?, &entry.plain_name()).map_err(failed)?;
-        if entry.slash && !is_directory(&stat) {
+        if entry.slash && !is_directory(&stat) && !is_link(&stat) {
             return Err(ErrorCode::NotDirectory.into());
         }
         Ok(stat)
+    }
+
+    /// Returns the status of an entry, or `None` if it is a link that has to be followed.
+    pub(super) fn stat_unless_followed(&self, entry: &Entry, follow: Follow) -> FsResult<Option<Stat>> {
+        let stat = self.stat_entry(entry)?;
+        Ok((!follow.follows(entry.slash) || !is_link(&stat)).then_some(stat))
     }
 
     pub(super) fn stat_memory(&self, index: usize) -> DescriptorStat {
@@ -228,13 +274,30 @@ impl GuardView<'_> {
         stat::of_virtual(DescriptorType::RegularFile, size, self.guard.made)
     }
 
+    /// Returns a request without the right to make a file, if it is one in a read-only mount that changes no file that is
+    /// there.
+    fn unwritable(&self, mount: usize, request: &OpenRequest) -> Option<OpenRequest> {
+        if self.guard.grants.mounts[mount].writable { None } else { request.of_existing() }
+    }
+
     /// Refuses a change in a read-only mount.
     pub(super) fn may_change(&self, mount: usize, guest: impl Fn() -> String, act: Act) -> FsResult<()> {
-        if self.guard.grants.mounts[mount].writable {
-            return Ok(());
+        if self.guard.grants.mounts[mount].writable { Ok(()) } else { Err(self.cannot_change(guest, act)) }
+    }
+
+    /// Refuses to make an entry in a read-only mount. As on Linux, one that is there is the first thing that is told.
+    pub(super) fn may_make(&self, entry: &Entry, act: Act) -> FsResult<()> {
+        let mount = &self.guard.grants.mounts[entry.mount];
+        if !mount.writable && stat_name(self.entry_dir(entry)?, &entry.plain_name()).is_ok() {
+            return Err(ErrorCode::Exist.into());
         }
+        self.may_change(entry.mount, || entry.guest(), act)
+    }
+
+    /// Records a change that its grant does not allow.
+    fn cannot_change(&self, guest: impl Fn() -> String, act: Act) -> FsError {
         self.guard.deny(act, &guest());
-        Err(ErrorCode::NotPermitted.into())
+        ErrorCode::NotPermitted.into()
     }
 
     /// Refuses a change of a directory that exists only for the guest.
@@ -250,4 +313,8 @@ impl GuardView<'_> {
         }
         refusal.into()
     }
+}
+
+fn is_missing(error: &FsError) -> bool {
+    matches!(error.downcast_ref(), Some(ErrorCode::NoEntry))
 }

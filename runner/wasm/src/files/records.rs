@@ -26,8 +26,9 @@ pub(super) enum Record {
     Root(usize),
     /// A directory below a mount; `path` is the guest's path.
     Dir { mount: usize, path: Arc<str> },
-    /// A file. `granted`: its grant allows writing. `mode`: what the descriptor was opened for. `path` is the guest's path.
-    File { open: Arc<OpenFile>, granted: bool, mode: OpenMode, path: Arc<str> },
+    /// A file. `granted`: its grant allows writing. `mode`: what the descriptor was opened for. It is named by a path
+    /// below a directory.
+    File { open: Arc<OpenFile>, granted: bool, mode: OpenMode, base: Arc<str>, path: String },
 }
 
 /// The records of all open descriptors, by their numbers in the table.

@@ -20,7 +20,7 @@ use crate::files::open::{TRIES, open_beneath, stat_name};
 use crate::files::records::Record;
 use crate::files::target::{Act, Entry, EntryDir, Located, MissingName, MountPath, Target};
 use crate::files::tree::{Descent, EntryName, Kind, NodeId, join};
-use crate::files::walk::{self, Folder, Lost, Spot, Start, walk};
+use crate::files::walk::{self, Folder, Lost, MAX_NAME, Spot, Start, walk};
 
 /// Longest path taken; no kernel takes a longer one.
 const MAX_PATH: usize = 4096;
@@ -76,9 +76,10 @@ impl GuardView<'_> {
                 Kind::Name(index) => Ok(Located::At(Target::Name { index, dir: false })),
                 Kind::Failing(_) | Kind::Inside | Kind::Mount(_) => Ok(Located::Walk),
             },
+            Descent::Beside { name, .. } if to_host(name).len() > MAX_NAME => Err(ErrorCode::NameTooLong.into()),
             Descent::Beside { dir, name } => {
                 let near = EntryName { dir, name };
-                Ok(Located::At(self.beside(near)))
+                Ok(Located::At(self.beside(near, false)))
             }
             Descent::Start { node } => {
                 let Some(mount) = mount else { return Err(ErrorCode::NotDirectory.into()) };
@@ -218,7 +219,7 @@ impl GuardView<'_> {
             Ok(Spot::Virtual(node)) => Ok(Target::Virtual(node)),
             Ok(Spot::Memory(index)) => Ok(Target::Memory(index)),
             Ok(Spot::Granted { index, slash }) => Ok(Target::Name { index, dir: slash }),
-            Ok(Spot::Beside { dir, name }) => Ok(self.beside(EntryName { dir, name: &name })),
+            Ok(Spot::Beside { dir, name, slash }) => Ok(self.beside(EntryName { dir, name: &name }, slash)),
             Err(Lost::Errno(errno)) => Err(failed(errno)),
             // Here the guest could only make what is missing, and nothing grants that.
             Err(Lost::Failing { node, errno: Errno::NOENT }) if act.access == Access::Write => {
@@ -229,10 +230,10 @@ impl GuardView<'_> {
         }
     }
 
-    fn beside(&self, near: EntryName<'_>) -> Target {
+    fn beside(&self, near: EntryName<'_>, slash: bool) -> Target {
         match self.guard.temporaries.find(near.dir, near.name) {
             Some(file) => Target::Temporary(file),
-            None => Target::Beside(MissingName { dir: near.dir, name: near.name.to_owned() }),
+            None => Target::Beside(MissingName { dir: near.dir, name: near.name.to_owned(), slash }),
         }
     }
 
@@ -241,7 +242,7 @@ impl GuardView<'_> {
     /// the mount.
     fn near_or_real(&self, (entry, node): (Entry, Option<NodeId>), act: Act) -> FsResult<Target> {
         let Some(dir) = node else { return Ok(Target::Entry(entry)) };
-        match self.beside(EntryName { dir, name: &entry.name }) {
+        match self.beside(EntryName { dir, name: &entry.name }, entry.slash) {
             Target::Beside(beside)
                 if act.access == Access::Write
                     && !self.guard.grants.mounts[entry.mount].writable

@@ -128,4 +128,6 @@ impl Entry {
 pub(super) struct MissingName {
     pub(super) dir: NodeId,
     pub(super) name: String,
+    /// Whether the path asks for a directory, by a `/` at its end.
+    pub(super) slash: bool,
 }

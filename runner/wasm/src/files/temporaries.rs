@@ -5,14 +5,16 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use modbox_cleanup::UndoGuard;
 use modbox_scratch::{LEFTOVER_PREFIX, RunDir};
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 
+use crate::files::encoding::to_host;
+use crate::files::keep::{Chosen, Lost, keep, open_to_keep};
 use crate::files::tree::NodeId;
 
 /// The temporaries of one run.
@@ -36,6 +38,8 @@ pub(super) struct Temporary {
     /// The directory in which the guest sees it.
     pub(super) dir: NodeId,
     pub(super) name: String,
+    /// The path on the machine that the guest means.
+    wanted: PathBuf,
     /// The host directory that contains it.
     pub(super) parent: Arc<OwnedFd>,
     pub(super) host_name: String,
@@ -94,6 +98,7 @@ impl Temporaries {
         let file = Temporary {
             dir,
             name: name.to_owned(),
+            wanted: path.join(&*to_host(name)),
             parent,
             host_name,
             new_mode,
@@ -129,6 +134,7 @@ impl Temporaries {
         state.files.retain(|other| other.host_name == file.host_name || other.dir != dir || other.name != name);
         if let Some(file) = state.files.iter_mut().find(|other| other.host_name == file.host_name) {
             (file.dir, file.name) = (dir, name.to_owned());
+            file.wanted.set_file_name(&*to_host(name));
         }
     }
 
@@ -146,14 +152,15 @@ impl Temporaries {
         self.lock().files.iter_mut().find(|other| other.host_name == file.host_name).map(change);
     }
 
-    /// Removes all temporaries; no new ones can be created.
-    pub(crate) fn close(&self) {
+    /// Removes all temporaries; no new ones can be created. Returns the paths on the machine that the guest meant by those
+    /// that it left.
+    pub(crate) fn close(&self) -> Vec<PathBuf> {
         let files = {
             let mut state = self.lock();
             state.closed = true;
             std::mem::take(&mut state.files)
         };
-        drop(files);
+        files.into_iter().map(|file| file.wanted).collect()
     }
 }
 
@@ -163,23 +170,24 @@ impl Temporary {
         self.mode.unwrap_or(self.new_mode)
     }
 
-    /// Renames the temporary to a granted name. It gets the owner and mode of the file that it replaces, unless the
-    /// guest set others.
-    pub(super) fn replace(&self, parent: &OwnedFd, name: &OsStr, replaced: Option<&Stat>) -> rustix::io::Result<()> {
+    /// Renames the temporary to a granted name. It keeps what the file had that it replaces, unless the guest set
+    /// something else. Returns what it could not keep.
+    pub(super) fn replace(&self, parent: &OwnedFd, name: &OsStr, replaced: Option<&Stat>) -> rustix::io::Result<Lost> {
         // Owner and mode are changed through an open file: the kernel's confinement forbids changing them by path.
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&*self.parent, self.host_name.as_str(), flags, Mode::empty())?;
-        let mut mode = self.mode();
-        if let Some(stat) = replaced {
-            // Only root can change an owner. Any other user replaces the file by one of their own, as editors do.
-            let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-            if !self.owned {
-                let _ = rustix::fs::fchown(&fd, Some(owner), Some(group));
+        let new = rustix::fs::openat(&*self.parent, self.host_name.as_str(), flags, Mode::empty())?;
+        let lost = match replaced {
+            Some(stat) => {
+                let old = open_to_keep(parent.as_fd(), name);
+                let chosen = Chosen { owner: self.owned, mode: self.mode };
+                keep(new.as_fd(), stat, old.as_ref().map(AsFd::as_fd), chosen)
             }
-            // No set-id bits: the guest wrote the bytes.
-            mode = self.mode.unwrap_or_else(|| Mode::from_raw_mode(stat.st_mode & 0o777));
-        }
-        let _ = rustix::fs::fchmod(&fd, mode);
-        rustix::fs::renameat(&*self.parent, self.host_name.as_str(), parent, name)
+            None => {
+                let _ = rustix::fs::fchmod(&new, self.mode());
+                Lost::default()
+            }
+        };
+        rustix::fs::renameat(&*self.parent, self.host_name.as_str(), parent, name)?;
+        Ok(lost)
     }
 }

@@ -59,10 +59,10 @@ impl GuardView<'_> {
         let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
         let set = match target {
             Target::Entry(entry) => {
-                self.may_change(entry.mount, || entry.guest(), act)?;
-                if is_followed(&self.stat_entry(&entry)?) {
+                if self.stat_unless_followed(&entry, follow)?.is_none() {
                     return Ok(None);
                 }
+                self.may_change(entry.mount, || entry.guest(), act)?;
                 set_name(self.entry_dir(&entry)?, &entry.plain_name(), times)
             }
             Target::Folder(folder) => {
@@ -70,10 +70,10 @@ impl GuardView<'_> {
                 rustix::fs::utimensat(&*folder.dir, c"", times, AtFlags::EMPTY_PATH)
             }
             Target::Name { index, dir } => {
-                self.writable(index, act)?;
                 if is_followed(&self.stat_of_name(index, dir)?) {
                     return Ok(None);
                 }
+                self.writable(index, act)?;
                 let host = self.host_name(index);
                 set_name(host.parent.as_fd(), &host.name, times)
             }
@@ -83,7 +83,7 @@ impl GuardView<'_> {
             }
             Target::Virtual(node) => return Err(self.deny_node(node, act)),
             Target::Memory(_) => return Err(ErrorCode::NotPermitted.into()),
-            Target::Beside(beside) => return Err(self.guard.gone_beside(&beside, act)),
+            Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
         };
         set.map_err(failed).map(Some)
     }

@@ -12,6 +12,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use crate::files::errno::failed;
 use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
+use crate::files::keep::Lost;
 use crate::files::names::HostName;
 use crate::files::target::{Act, MissingName, Target};
 use crate::files::temporaries::Temporary;
@@ -23,6 +24,10 @@ impl GuardView<'_> {
         let act = Act::write(Operation::RenameAt);
         let old = self.target(&old.0, old.1, act)?;
         let new = self.target(&new.0, new.1, act)?;
+        self.rename_targets(old, new, act)
+    }
+
+    pub(super) fn rename_targets(&mut self, old: Target, new: Target, act: Act) -> FsResult<()> {
         match (old, new) {
             (Target::Entry(old), Target::Entry(new)) => {
                 // Check both, so that both denials are recorded.
@@ -36,7 +41,7 @@ impl GuardView<'_> {
                 let renamed = rustix::fs::renameat(from, old.name_and_slash(), to, new.name_and_slash());
                 renamed.map_err(|errno| self.across_devices(errno))
             }
-            (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act),
+            (Target::Temporary(file), Target::Name { index, dir }) => self.publish(&file, index, dir, act).map(drop),
             (Target::Temporary(file), Target::Beside(beside)) => self.rename_temporary(&file, &beside, act),
             (Target::Temporary(file), Target::Temporary(other)) => {
                 self.guard.temporaries.rename(&file, other.dir, &other.name);
@@ -56,18 +61,17 @@ impl GuardView<'_> {
         }
     }
 
-    /// Moves a temporary to the granted name that it was created for.
-    fn publish(&mut self, file: &Temporary, index: usize, dir: bool, act: Act) -> FsResult<()> {
+    /// Moves a temporary to the granted name that it was created for. Returns what it could not keep.
+    pub(super) fn publish(&mut self, file: &Temporary, index: usize, dir: bool, act: Act) -> FsResult<Lost> {
         self.writable(index, act)?;
         if dir {
             return Err(ErrorCode::NotDirectory.into());
         }
         let host = self.host_name(index);
         let replaced = self.replaceable(&host)?;
-        let moved = file.replace(&host.parent, &host.name, replaced.as_ref());
-        moved.map_err(failed)?;
+        let lost = file.replace(&host.parent, &host.name, replaced.as_ref()).map_err(failed)?;
         self.guard.temporaries.remove(file);
-        Ok(())
+        Ok(lost)
     }
 
     /// Returns the status of the file that a temporary replaces; `None` if there is none, or a link.
@@ -83,6 +87,9 @@ impl GuardView<'_> {
     }
 
     fn rename_temporary(&mut self, file: &Temporary, beside: &MissingName, act: Act) -> FsResult<()> {
+        if beside.slash {
+            return Err(ErrorCode::NotDirectory.into());
+        }
         if self.guard.writable_name(beside.dir, &beside.name).is_none() {
             return Err(self.guard.absent_beside(beside, act));
         }
@@ -108,7 +115,12 @@ impl GuardView<'_> {
             return Err(ErrorCode::Invalid.into());
         }
         // A `/` behind a link leads to its target, which is not a link and may be a directory.
-        let old = self.on_path(&old.0, old.1, (act, Follow::Never), |_, target| Ok(Some(target)))?;
+        let old = self.on_path(&old.0, old.1, (act, Follow::Never), |view, target| match target {
+            Target::Entry(entry) if entry.slash => {
+                Ok(view.stat_unless_followed(&entry, Follow::Never)?.map(|_| Target::Entry(entry)))
+            }
+            target => Ok(Some(target)),
+        })?;
         let new = self.target(&new.0, new.1, act)?;
         let (Target::Entry(old), Target::Entry(new)) = (&old, &new) else {
             return Err(self.not_across(&old, &new, act));
@@ -116,9 +128,6 @@ impl GuardView<'_> {
         let from = self.may_change(old.mount, || old.guest(), act);
         let to = self.may_change(new.mount, || new.guest(), act);
         from.and(to)?;
-        if old.slash {
-            self.stat_entry(old)?;
-        }
         self.guard.ledger.take_file()?;
         let (from, to) = (self.entry_dir(old)?, self.entry_dir(new)?);
         let linked = rustix::fs::linkat(from, old.plain_name(), to, new.name_and_slash(), AtFlags::empty());
@@ -129,7 +138,7 @@ impl GuardView<'_> {
     }
 
     /// Returns the error of an operation on two paths. The guest copies where it is one between file systems.
-    fn across_devices(&self, errno: Errno) -> FsError {
+    pub(super) fn across_devices(&self, errno: Errno) -> FsError {
         if errno == Errno::XDEV {
             self.guard.ledger.note_refused_rename();
         }
@@ -149,7 +158,7 @@ impl GuardView<'_> {
                 Target::Beside(beside) if is_new && self.guard.writable_name(beside.dir, &beside.name).is_some() => {
                     None
                 }
-                Target::Beside(beside) => Some(self.guard.gone_beside(beside, act)),
+                Target::Beside(beside) => Some(self.guard.absent_beside(beside, act)),
                 Target::Temporary(_) => None,
             };
             if let Some(refused) = refused {

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::encoding::{to_guest, to_host};
@@ -26,7 +26,7 @@ use crate::files::tree::{Kind, NodeId, ROOT, names};
 const MAX_LINKS: usize = 40;
 
 /// The longest name (Linux, `NAME_MAX`).
-const MAX_NAME: usize = 255;
+pub(super) const MAX_NAME: usize = 255;
 
 /// Where a walk starts: a directory that the guest holds.
 pub(super) struct Start<'d> {
@@ -87,6 +87,7 @@ pub(super) enum Spot {
     Beside {
         dir: NodeId,
         name: String,
+        slash: bool,
     },
 }
 
@@ -220,7 +221,11 @@ impl<'g> Walk<'g> {
             Some((_, Kind::Memory(_))) if !self.rest.is_empty() || self.slash => Err(Errno::NOTDIR.into()),
             Some((_, Kind::Memory(index))) => Ok(Some(Spot::Memory(index))),
             Some((_, Kind::Name(index))) => self.granted(index, follow),
-            Some((node, Kind::Failing(index))) => Err(Lost::Failing { node, errno: self.guard.grants.failing[index] }),
+            Some((node, Kind::Failing(index))) => match self.guard.grants.failing[index] {
+                // It is a file, and nothing grants it.
+                Errno::NOTDIR if self.rest.is_empty() && !self.slash => self.missing(name),
+                errno => Err(Lost::Failing { node, errno }),
+            },
             Some((child, Kind::Inside)) => self.real(name, Some(child), follow),
             None if matches!(self.here, Here::Real(..)) => self.real(name, None, follow),
             None => self.missing(name),
@@ -244,6 +249,10 @@ impl<'g> Walk<'g> {
 
     /// Goes to the directory around the present one. It is opened anew, by its path from its mount.
     fn up(&mut self) -> Result<(), Lost> {
+        // A look-up in a directory needs the right to search it, of `..` too.
+        if let Here::Real(_, dir) = &self.here {
+            rustix::fs::statat(&**dir, c".", AtFlags::empty())?;
+        }
         if self.names.pop().is_none() {
             return Ok(());
         }
@@ -342,7 +351,7 @@ impl<'g> Walk<'g> {
     fn missing(&self, name: String) -> Result<Option<Spot>, Lost> {
         let dir = self.node().unwrap_or(ROOT);
         if self.rest.is_empty() {
-            return Ok(Some(Spot::Beside { dir, name }));
+            return Ok(Some(Spot::Beside { dir, name, slash: self.slash }));
         }
         let mut path = Path::new(&self.path()).join(name);
         path.extend(self.rest.iter().rev());

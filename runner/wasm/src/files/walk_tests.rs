@@ -51,7 +51,7 @@ fn look(guard: &FileGuard, path: &Path, follow: Follow) -> Look {
         Ok(Spot::Virtual(node)) => return Look::Found(fs::metadata(&*guard.path_of(node)).unwrap().ino()),
         Ok(Spot::Beside { .. }) | Err(Lost::NotGranted { .. }) => return Look::NotGranted,
         Ok(other) => panic!("{other:?}"),
-        Err(Lost::Errno(errno)) => return Look::Errno(errno),
+        Err(Lost::Errno(errno) | Lost::Failing { errno, .. }) => return Look::Errno(errno),
     };
     stat.map_or_else(Look::Errno, |stat| Look::Found(stat.st_ino))
 }

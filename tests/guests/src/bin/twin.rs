@@ -37,12 +37,21 @@ use crate::perform::Slots;
 use crate::words::Call;
 
 fn main() {
+    enter();
     let args = test_guests::Args::read();
     let cases = args.0.get("cases").and_then(Value::as_array).cloned().unwrap_or_default();
     for case in &cases {
         run(case);
     }
     test_guests::print(&json!({"changed": false, "cases": cases.len()}));
+}
+
+/// Enters the working directory that the host names, as modules of the SDK do.
+fn enter() {
+    #[cfg(target_family = "wasm")]
+    if let Some(directory) = wasip2::cli::environment::initial_cwd() {
+        std::env::set_current_dir(directory).expect("the working directory exists");
+    }
 }
 
 /// Performs the calls of a case. Descriptors of one case do not outlive it.

@@ -93,7 +93,8 @@ impl Slots {
 
     /// Opens the path that is argument `first` into a slot, which is closed first.
     fn open(&mut self, slot: i64, at: Option<c_int>, call: &Call, first: usize) -> String {
-        let opened = calls::open(at, call.bytes(first), flags(call.text(first + 1)), call.mode(first + 2));
+        let mode = call.mode(first + 2);
+        let opened = with_mode(mode, 0o666, || calls::open(at, call.bytes(first), flags(call.text(first + 1)), mode));
         self.close(slot);
         match opened {
             Ok(fd) => {
@@ -129,7 +130,7 @@ fn on_path(call: &Call) -> Option<String> {
         "symlink" | "link" | "rename" => shown(calls::of_two(&call.name, path, call.bytes(1))),
         "unlink" => shown(calls::unlink(path)),
         "rmdir" => shown(calls::remove_directory(path)),
-        "mkdir" => shown(calls::make_directory(path, call.mode(1))),
+        "mkdir" => shown(with_mode(call.mode(1), 0o777, || calls::make_directory(path, call.mode(1)))),
         "truncate" => shown(calls::truncate(path, call.number(1))),
         "utimes" => shown(calls::set_times(path, true, call.number(1), call.number(2))),
         "lutimes" => shown(calls::set_times(path, false, call.number(1), call.number(2))),
@@ -139,6 +140,23 @@ fn on_path(call: &Call) -> Option<String> {
         }),
         _ => return None,
     })
+}
+
+/// Makes a file or a directory with a mode, which the C library of WASI leaves out of its calls. `usual` is the mode that it
+/// has otherwise, before the umask.
+fn with_mode<T>(mode: u32, usual: u32, make: impl FnOnce() -> T) -> T {
+    #[cfg(target_family = "wasm")]
+    {
+        let before = modbox_host::file_changes::restrict_new(usual & !mode);
+        let made = make();
+        modbox_host::file_changes::restrict_new(before);
+        made
+    }
+    #[cfg(not(target_family = "wasm"))]
+    {
+        let _ = (mode, usual);
+        make()
+    }
 }
 
 /// Performs a call that WASI does not have and that `modbox:host/files` has; `None` if it is not one.
@@ -157,7 +175,7 @@ fn attributes(call: &Call) -> Option<String> {
             };
             attributes_shown(kind, found.mode, (found.uid, found.gid), found.links)
         }),
-        "chmod" => files::set_mode(&path, call.mode(1)).map(|()| "ok".to_owned()),
+        "chmod" => modbox_host::file_changes::set_mode(&path, call.mode(1)).map(|()| "ok".to_owned()),
         _ => return None,
     };
     Some(done.unwrap_or_else(|error| errors::of(&error)))
