@@ -10,12 +10,15 @@ import sys
 # The replacements of standard modules come first.
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "standins"))
 
-import modbox_layout  # noqa: E402  `build.py` writes it.
-from modbox_python import commands, paths, preload, start, store, system, threads  # noqa: E402
+# So do those of functions: what is imported later may keep one, as `tempfile` keeps `os.unlink`.
+from modbox_python import system  # noqa: E402
 
 _exit = os._exit
-
 system.install()
+
+import modbox_layout  # noqa: E402  `build.py` writes it.
+from modbox_python import commands, paths, preload, start, store, threads  # noqa: E402
+
 commands.install()
 threads.install()
 _store = store.Store()

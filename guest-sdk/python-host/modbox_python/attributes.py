@@ -1,19 +1,18 @@
 """Attributes of files: what `os.stat` returns.
 
-WASI has no modes and no owners; CPython shows 0 for them. The host's `files.stat` has them, WASI has the times, and
-`StatResult` joins both. A file whose attributes the host does not tell raises an error.
+WASI has no modes and no owners; CPython shows 0 for them. It has no times before 1970, either. The host's `files.stat`
+and `file_changes.times` have them, and `StatResult` joins both. A file whose attributes the host does not tell raises an
+error.
 """
 
 import errno
 import os
-import posixpath
 import stat as bits
 
 from modbox_python import errors, host, paths
 
 _FOLLOWS = host.types.PathFlags.SYMLINK_FOLLOW
-NO_FOLLOW = _FOLLOWS & ~_FOLLOWS
-FOLLOW = _FOLLOWS
+_NO_FOLLOW = _FOLLOWS & ~_FOLLOWS
 
 _KINDS = {
     host.types.DescriptorType.BLOCK_DEVICE: bits.S_IFBLK,
@@ -26,6 +25,7 @@ _KINDS = {
 }
 
 _system_stat = os.stat
+_SECOND = 1_000_000_000
 _VISIBLE = (
     "st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid", "st_size", "st_atime", "st_mtime", "st_ctime")
 
@@ -49,61 +49,58 @@ StatResult.__name__ = StatResult.__qualname__ = "stat_result"
 StatResult.__module__ = "os"
 
 
-def look_once(name, filename=None):
-    """Returns the host's attributes of an absolute path; of a link, its own."""
+def look(name, follow, filename=None):
+    """Returns the host's attributes of an absolute path; of a link, its own, unless it is followed."""
     base, rest = paths.place(name)
     if paths.is_hidden(name, base):
-        raise errors.error(errno.ENOENT, filename or name)
+        raise errors.error(errno.ENOENT, filename)
+    return errors.of_host(host.files.stat, base, flags(follow), rest, filename=filename)
+
+
+def flags(follow):
+    """Returns the flags of a path whose links at the end are followed, or not."""
+    return _FOLLOWS if follow else _NO_FOLLOW
+
+
+def times(name, follow, filename=None):
+    """Returns the times of an absolute path: of access, modification and change, in nanoseconds since 1970."""
     try:
-        return host.files.stat(base, NO_FOLLOW, rest)
+        found = host.file_changes.times(*_with_flags(name, follow))
     except host.Err as refused:
-        raise errors.from_host(refused.value, filename or name) from None
+        if refused.value.name != "UNSUPPORTED":
+            raise errors.from_host(refused.value, filename) from None
+        # A folder that exists only for this run, on the way to a granted one.
+        seen = _system_stat(name, follow_symlinks=follow)
+        return seen.st_atime_ns, seen.st_mtime_ns, seen.st_ctime_ns
+    return tuple(at.seconds * _SECOND + at.nanoseconds for at in (found.access, found.modification, found.change))
 
 
-def look(name, follow, filename=None):
-    """Returns the path at which the links of an absolute path end, and the host's attributes of that file."""
-    directory = name.endswith("/") and name != "/"
-    if paths.climbs(name):
-        name = paths.walk(name)
-    name = name.rstrip("/") or "/"
-    for _ in range(paths.MAX_LINKS):
-        try:
-            found = look_once(name, filename)
-        except PermissionError:
-            # An absolute link on the way.
-            walked = paths.walk(name)
-            if walked == name:
-                raise
-            name, found = walked, look_once(walked, filename)
-        if found.target is None or not (follow or directory):
-            if directory and found.kind is not host.types.DescriptorType.DIRECTORY:
-                raise errors.error(errno.ENOTDIR, filename or name)
-            return name, found
-        name = paths.absolute(posixpath.join(posixpath.dirname(name), os.fsdecode(found.target)))
-        if paths.climbs(name):
-            name = paths.walk(name)
-    raise errors.error(errno.ELOOP, filename or name)
+def _with_flags(name, follow):
+    base, rest = paths.place(name)
+    return base, flags(follow), rest
 
 
-def result(found, times):
-    """Joins the host's attributes with the times that WASI tells."""
-    kind = _KINDS.get(found.kind)
-    if kind is None:
+def kind(found):
+    """Returns the type of a file among the bits of `st_mode`."""
+    bits_of_kind = _KINDS.get(found.kind)
+    if bits_of_kind is None:
         raise errors.error(errno.EIO)
-    values = (kind | found.mode, found.inode, found.device, found.links, found.uid, found.gid, found.size,
-              int(times.st_atime), int(times.st_mtime), int(times.st_ctime))
-    return StatResult(values, {
-        "st_atime": times.st_atime, "st_mtime": times.st_mtime, "st_ctime": times.st_ctime,
-        "st_atime_ns": times.st_atime_ns, "st_mtime_ns": times.st_mtime_ns, "st_ctime_ns": times.st_ctime_ns,
-        "st_blksize": found.block_size, "st_blocks": found.blocks, "st_rdev": found.device_type,
-    })
+    return bits_of_kind
+
+
+def result(found, at):
+    """Joins the host's attributes with the times."""
+    seconds = [divmod(time, _SECOND) for time in at]
+    values = (kind(found) | found.mode, found.inode, found.device, found.links, found.uid, found.gid, found.size,
+              *(whole for whole, _ in seconds))
+    named = {"st_blksize": found.block_size, "st_blocks": found.blocks, "st_rdev": found.device_type}
+    for name, time, (whole, rest) in zip(("st_atime", "st_mtime", "st_ctime"), at, seconds):
+        # As CPython computes it.
+        named[name], named[name + "_ns"] = whole + 1e-9 * rest, time
+    return StatResult(values, named)
 
 
 def stat(path, follow=True):
     """Returns the attributes of a path."""
-    name, found = look(paths.absolute(path), follow, path)
-    try:
-        times = _system_stat(name, follow_symlinks=False)
-    except OSError as raised:
-        raise errors.error(raised.errno, path) from None
-    return result(found, times)
+    name = paths.absolute(path)
+    return result(look(name, follow, path), times(name, follow, path))

@@ -217,17 +217,26 @@ def _words(args, shell, executable, cwd):
     for word in (program, *words):
         if "\0" in word:
             raise ValueError("embedded null byte")
-        try:
-            word.encode("utf-8")
-        except UnicodeEncodeError:
-            raise errors.error(errno.EILSEQ, word) from None
+        _utf_8(word)
     return program, words[1:]
+
+
+def _utf_8(word):
+    """Returns a word. One that is not UTF-8 cannot be passed to the host."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        raise errors.error(errno.EILSEQ, word) from None
+    return word
 
 
 def _directory(cwd):
     """Returns the working directory. `None` lets the host choose, for a run that has none."""
-    here = posixpath.join(os.getcwd(), "" if cwd is None else os.fsdecode(cwd))
-    return None if here == "/" and cwd is None else here.rstrip("/") or "/"
+    here = os.getcwd()
+    if cwd is None and here in ("/", host.environment.initial_cwd()):
+        return None
+    here = posixpath.join(here, "" if cwd is None else os.fsdecode(cwd))
+    return _utf_8(here.rstrip("/") or "/")
 
 
 def _changed(env):

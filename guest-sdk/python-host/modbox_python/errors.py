@@ -106,7 +106,8 @@ class Number(int):
 def error(number, filename=None, filename2=None):
     """Returns the error of one of this interpreter's numbers."""
     number = number.own if isinstance(number, Number) else number
-    return OSError(Number(number), strerror(number), filename, None, filename2)
+    names = () if filename is None else (filename, None, filename2)
+    return OSError(Number(number), strerror(number), *names)
 
 
 def strerror(number):
@@ -142,3 +143,11 @@ def from_host(code, filename=None):
     """Returns the error of a code of `wasi:filesystem`."""
     name = _NAMES.get(getattr(code, "name", ""), "EIO")
     return error(getattr(errno, name, errno.EIO), filename)
+
+
+def of_host(function, *arguments, filename=None):
+    """Calls a function of the host, and raises its error as `OSError`."""
+    try:
+        return function(*arguments)
+    except host.Err as refused:
+        raise from_host(refused.value, filename) from None

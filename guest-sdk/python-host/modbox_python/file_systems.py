@@ -29,12 +29,8 @@ StatVfsResult.__module__ = "os"
 def statvfs(path):
     """Returns the file system of a path, or of an open file."""
     name = open_files.name_of(path) if isinstance(path, int) else paths.absolute(path)
-    name, _ = attributes.look(name, True, path)
     base, rest = paths.place(name)
-    try:
-        found = host.file_systems.at(base, attributes.NO_FOLLOW, rest)
-    except host.Err as refused:
-        raise errors.from_host(refused.value, path) from None
+    found = errors.of_host(host.file_systems.at, base, attributes.flags(True), rest, filename=path)
     result = StatVfsResult(
         f_bsize=found.block_size, f_frsize=found.fragment_size, f_blocks=found.blocks, f_bfree=found.blocks_free,
         f_bavail=found.blocks_available, f_files=found.inodes, f_ffree=found.inodes_free,

@@ -4,14 +4,16 @@ The interpreter is frozen after it has imported everything. While that happens t
 would end the build. So every replacement of a standard function asks `is_live` first, and is CPython's until then.
 """
 
-from wit_world.imports import file_systems, files, preopens, process, system_log, tls, types
+from wit_world.imports import environment, file_changes, file_systems, files, preopens, process, system_log, tls, types
 
 try:
     from componentize_py_types import Err
 except ImportError:  # Unit tests run without the generated bindings.
     from wit_world import Err
 
-__all__ = ["Err", "file_systems", "files", "preopens", "process", "system_log", "tls", "types", "is_live", "go_live"]
+__all__ = [
+    "Err", "environment", "file_changes", "file_systems", "files", "preopens", "process", "system_log", "tls", "types",
+    "is_live", "go_live"]
 
 _LIVE = False
 

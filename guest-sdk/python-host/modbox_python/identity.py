@@ -10,7 +10,7 @@ from modbox_python import host
 from modbox_python.unsupported import Unsupported
 
 _facts = {}
-_umask = None
+_umask = _umask_of_host = None
 
 # The attributes of `os.uname_result`, and the keys of the start file.
 _UNAME = ("system", "node", "release", "version", "machine")
@@ -18,10 +18,10 @@ _UNAME = ("system", "node", "release", "version", "machine")
 
 def renew(facts):
     """Takes the values of this run."""
-    global _umask
+    global _umask, _umask_of_host
     _facts.clear()
     _facts.update(facts)
-    _umask = host.files.umask()
+    _umask = _umask_of_host = host.files.umask()
 
 
 def _number(key, function):
@@ -55,9 +55,20 @@ def umask(mask):
     """Sets the permissions that new files do not get, and returns those of before."""
     global _umask
     before, _umask = current_umask(), mask & 0o777
+    restrict_new(0)
     return before
 
 
 def current_umask():
     """Returns the permissions that new files do not get."""
     return host.files.umask() if _umask is None else _umask
+
+
+def restrict_new(mode):
+    """Makes the host give new files and directories neither these permissions nor those of the umask."""
+    host.file_changes.restrict_new(mode | current_umask() & ~umask_of_host())
+
+
+def umask_of_host():
+    """Returns the permissions that the host never gives to new files."""
+    return host.files.umask() if _umask_of_host is None else _umask_of_host

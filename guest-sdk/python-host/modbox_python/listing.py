@@ -7,7 +7,7 @@ import os
 import posixpath
 import stat as bits
 
-from modbox_python import attributes, changes, host
+from modbox_python import attributes, changes, host, names
 
 _system_scandir, _system_listdir = os.scandir, os.listdir
 
@@ -18,7 +18,7 @@ class Entry:
     __slots__ = ("name", "path", "_system", "_own", "_followed")
 
     def __init__(self, system, path):
-        self.name, self.path, self._system = system.name, path, system
+        self.name, self.path, self._system = posixpath.basename(path), path, system
         self._own = self._followed = None
 
     def __fspath__(self):
@@ -74,17 +74,15 @@ class Entries:
     def __init__(self, path):
         self._in_bytes = isinstance(path, bytes)
         self._folder = os.fspath(path)
-        self._system = changes.on_path(_system_scandir, path, follow=True)
+        self._system = changes.on_path(_system_scandir, path)
 
     def __iter__(self):
         return self
 
     def __next__(self):
         entry = next(self._system)
-        name = os.fsencode(entry.name) if self._in_bytes else entry.name
-        made = Entry(entry, posixpath.join(self._folder, name))
-        made.name = name
-        return made
+        name = names.from_host(entry.name)
+        return Entry(entry, posixpath.join(self._folder, os.fsencode(name) if self._in_bytes else name))
 
     def __enter__(self):
         return self
@@ -108,5 +106,5 @@ def listdir(path="."):
     """Returns the names in a directory."""
     if not host.is_live() or isinstance(path, int):
         return _system_listdir(path)
-    names = changes.on_path(_system_listdir, path, follow=True)
-    return [os.fsencode(name) for name in names] if isinstance(os.fspath(path), bytes) else names
+    found = [names.from_host(name) for name in changes.on_path(_system_listdir, path)]
+    return [os.fsencode(name) for name in found] if isinstance(os.fspath(path), bytes) else found

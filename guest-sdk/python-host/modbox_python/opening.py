@@ -1,6 +1,6 @@
 """Opening files: `os.open`, and `open`, which opens by it.
 
-WASI ignores the mode of a new file, and refuses absolute links. Both are made up for here, once for all ways to open.
+WASI ignores the mode of a new file. That is made up for here, once for all ways to open.
 """
 
 import errno
@@ -8,10 +8,14 @@ import io
 import itertools
 import os
 
-from modbox_python import attributes, changes, host, identity, open_files, paths, pipes, whole_writes
-from modbox_python.errors import renew
+from modbox_python import attributes, changes, errors, host, open_files, paths, pipes, whole_writes
 
 _system_open, _system_close, _system_unlink, _io_open = os.open, os.close, os.unlink, io.open
+
+# `open` has a parameter of the module's name.
+_renew = errors.renew
+
+_SET_ID = 0o6000
 
 _NULLS = itertools.count()
 
@@ -30,19 +34,27 @@ def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
     name = paths.absolute(path)
     if name == os.devnull:
         return _open_null()
-    # Only a new file gets the mode. Whether it is new matters if the mode is not the usual one.
-    creates = flags & os.O_CREAT
-    unusual = creates and mode & ~identity.current_umask() != changes.NEW_FILE & ~host.files.umask()
-    is_new = unusual and (flags & os.O_EXCL or _is_missing(name))
-    # A new file that others may not read is never readable to them: the host makes it, and sets its mode, before
-    # anything is written to it.
-    descriptor = changes.on_path(lambda name: _system_open(name, flags, mode), path, follow=not flags & os.O_NOFOLLOW)
-    open_files.remember(descriptor, name)
+    if not flags & os.O_CREAT:
+        descriptor = changes.on_path(lambda name: _system_open(name, flags), path)
+    else:
+        descriptor = _create(path, name, flags, mode)
+    open_files.remember(descriptor, name, flags)
+    return descriptor
+
+
+def _create(path, name, flags, mode):
+    """Opens a file, which gets the mode if it is new."""
+    with changes.new_mode(mode, changes.NEW_FILE) as lacking:
+        # Whether it is new matters if the host gives less than the mode.
+        is_new = (lacking or mode & _SET_ID) and (flags & os.O_EXCL or _is_missing(name))
+        if is_new and mode & _SET_ID:
+            raise errors.error(errno.EPERM, path)
+        descriptor = changes.on_path(lambda name: _system_open(name, flags, changes.NEW_FILE), path)
     if is_new:
         try:
-            changes.finish_new(name, mode, changes.NEW_FILE)
+            changes.finish_new(name, lacking, path)
         except BaseException:
-            close(descriptor)
+            changes.system_call(_system_close, descriptor)
             raise
     return descriptor
 
@@ -84,7 +96,7 @@ def open_file(file, mode="r", buffering=-1, encoding=None, errors=None, newline=
             return _open_written(file, mode, buffering, (encoding, errors, newline), closefd, opener)
         return _io_open(file, mode, buffering, encoding, errors, newline, closefd, opener)
     except OSError as raised:
-        raise renew(raised) from None
+        raise _renew(raised) from None
 
 
 def _is_written(mode, buffering, of_text):

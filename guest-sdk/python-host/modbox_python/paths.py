@@ -1,17 +1,15 @@
-"""Finds the granted directory of a path, and follows the links that WASI refuses to follow.
+"""Paths of Python as absolute paths of the host, and the granted directories that they lie in.
 
-WASI resolves a path below one directory, and refuses absolute links. A native program follows them. `walk` does that,
-one name at a time; each step is a call that the host checks, so a link reaches only what is granted.
+The host follows links and `..` like Linux, so paths are passed to it as they were written.
 """
 
 import errno
 import os
 import posixpath
 
-from modbox_python import errors, host
+from modbox_python import errors, host, names
 
-# The most links on a path; Linux has the same number.
-MAX_LINKS = 40
+_system_getcwd = os.getcwd
 
 _directories = []
 
@@ -40,13 +38,19 @@ def is_hidden(name, base):
     return name in _built_from and base is _directories[-1][1]
 
 
+def getcwd():
+    """Returns the working directory, as `os.getcwd`."""
+    return names.from_host(_system_getcwd())
+
+
+def getcwdb():
+    """Returns the working directory as bytes."""
+    return os.fsencode(getcwd())
+
+
 def text(path):
-    """Returns a path as text. A path that is not UTF-8 cannot be passed to the host."""
-    name = os.fsdecode(path)
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        raise errors.error(errno.EILSEQ, path) from None
+    """Returns a path as the host's text."""
+    name = names.to_host(path)
     if not name:
         raise errors.error(errno.ENOENT, path)
     if "\0" in name:
@@ -55,15 +59,15 @@ def text(path):
 
 
 def absolute(path):
-    """Returns the absolute path of a path, without `.` and repeated slashes. Links and `..` stay."""
+    """Returns the absolute path of a path as the host's text, without `.` on the way and repeated slashes. Links and `..`
+    stay, and what ends the path: a slash asks for a directory, and Linux refuses to rename or remove a `.`."""
     name = text(path)
     if not name.startswith("/"):
-        name = os.getcwd().rstrip("/") + "/" + name
+        name = _system_getcwd().rstrip("/") + "/" + name
     if "//" in name or "/." in name:
-        names = [part for part in name.split("/") if part not in ("", ".")]
-        # A slash at the end asks for a directory.
-        end = "/" if name.endswith(("/", "/.")) and names else ""
-        name = "/" + "/".join(names) + end
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        end = "/." if name.endswith("/.") else "/" if name.endswith("/") else ""
+        name = "/" + "/".join(parts) + (end if parts else "")
     return name
 
 
@@ -74,49 +78,4 @@ def place(name):
             return descriptor, name.lstrip("/") or "."
         if name == at or name.startswith(at + "/"):
             return descriptor, name[len(at):].lstrip("/") or "."
-    raise errors.error(errno.ENOENT, name)
-
-
-def climbs(name):
-    """Returns whether a path has a `..`, which leads above its directory."""
-    return "/../" in name or name.endswith("/..")
-
-
-def walk(name, last=False, target=None):
-    """Returns an absolute path with the links on it followed, those at its end only with `last`.
-
-    `target` returns a link's target, or `None` for other files. It raises `OSError` for a missing file; the rest of the
-    path is then returned as it is.
-    """
-    target = target or link_target
-    todo = [part for part in name.split("/") if part][::-1]
-    done, links = "/", 0
-    while todo:
-        part = todo.pop()
-        if part == "..":
-            done = posixpath.dirname(done)
-            continue
-        here = posixpath.join(done, part)
-        if not todo and not last:
-            return here
-        try:
-            leads_to = target(here)
-        except OSError:
-            return posixpath.join(here, *todo[::-1])
-        if leads_to is None:
-            done = here
-            continue
-        links += 1
-        if links > MAX_LINKS:
-            raise errors.error(errno.ELOOP, name)
-        if leads_to.startswith("/"):
-            done = "/"
-        todo.extend([part for part in leads_to.split("/") if part not in ("", ".")][::-1])
-    return done
-
-
-def link_target(name):
-    """Returns the target of the link at an absolute path, or `None` for another file."""
-    from modbox_python import attributes
-    found = attributes.look_once(name)
-    return None if found.target is None else os.fsdecode(found.target)
+    raise errors.error(errno.EACCES, names.from_host(name))

@@ -10,7 +10,7 @@ import os
 import select
 import selectors
 
-from modbox_python import errors, whole_writes
+from modbox_python import errors, open_files, whole_writes
 
 # Greater than any descriptor of WASI.
 FIRST = 1 << 24
@@ -86,7 +86,7 @@ class InputPipe(io.RawIOBase):
 def read(descriptor, length):
     """Reads from a pipe or an open file."""
     pipe = _open.get(descriptor)
-    return _system_read(descriptor, length) if pipe is None else pipe.read(length)
+    return open_files.read(descriptor, length) if pipe is None else pipe.read(length)
 
 
 def write(descriptor, data):

@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 
+from modbox_python import moving
+
 # Parts of the standard library that a module of Ansible has no use for: programs, tests, windows. A stand-in replaces
 # `ctypes`.
 _LEFT_OUT = {
@@ -167,4 +169,5 @@ def module_utils(store, layout):
     for name in required:
         if name in failed or name not in sys.modules:
             raise ImportError("failed to preload `%s`: %s" % (name, failed.get(name, "it is not in the folder")))
+    moving.install(sys.modules["ansible.module_utils.basic"].AnsibleModule)
     return failed

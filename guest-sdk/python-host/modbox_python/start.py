@@ -41,7 +41,7 @@ import sys
 import tempfile
 import traceback
 
-from modbox_python import commands, preload, system, unsupported, whole_writes
+from modbox_python import commands, host, preload, system, unsupported, whole_writes
 
 # What the line begins with that names a missing function, or says why a command failed.
 _NEEDS, _FAILED = "modbox-python: needs ", "modbox-python: failed: "
@@ -90,8 +90,8 @@ def _wrapped(text):
 
 
 def _enter(directory):
-    """Changes to the working directory, or to one that exists."""
-    for folder in (directory, "/tmp", "/"):
+    """Changes to the working directory: that of the run, or else the host's for a run that has none, which is empty."""
+    for folder in (directory, host.environment.initial_cwd(), "/tmp", "/"):
         if folder:
             try:
                 os.chdir(folder)

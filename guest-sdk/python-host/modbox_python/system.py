@@ -13,19 +13,21 @@ import socket
 import sys
 
 from modbox_python import (
-    access, attributes, changes, errors, file_systems, host, identity, listing, open_files, opening, paths, pipes, sockets,
-    tls_authorities, unsupported)
+    access, attributes, changes, errors, file_systems, host, identity, listing, moving, names, open_files, opening, paths,
+    pipes, sockets, tls_authorities, unsupported)
 
 _PATHS = {
-    "fstat": open_files.fstat, "dup": open_files.dup,
+    "fstat": open_files.fstat, "dup": open_files.dup, "lseek": open_files.lseek,
+    "ftruncate": open_files.ftruncate,
     "close": opening.close, "access": access.access, "utime": changes.utime, "mkdir": changes.mkdir,
-    "readlink": changes.readlink, "symlink": changes.symlink, "link": changes.link, "rename": changes.rename,
-    "replace": changes.rename, "unlink": changes.unlink, "remove": changes.unlink, "rmdir": changes.rmdir,
+    "getcwd": paths.getcwd, "getcwdb": paths.getcwdb,
+    "readlink": changes.readlink, "symlink": changes.symlink, "link": changes.link, "rename": moving.rename,
+    "replace": moving.rename, "unlink": changes.unlink, "remove": changes.unlink, "rmdir": changes.rmdir,
     "truncate": changes.truncate, "uname": identity.uname,
 }
 
 _NEW = {
-    "chmod": changes.chmod, "fchmod": changes.fchmod, "chown": changes.chown, "lchown": changes.lchown,
+    "chmod": changes.chmod, "fchmod": changes.fchmod, "chown": moving.chown, "lchown": changes.lchown,
     "fchown": changes.fchown, "umask": identity.umask, "getuid": identity.getuid, "getgid": identity.getgid,
     "geteuid": identity.geteuid, "getegid": identity.getegid, "getgroups": identity.getgroups,
     "getppid": identity.getppid, "statvfs": file_systems.statvfs, "fstatvfs": file_systems.statvfs,
@@ -42,7 +44,7 @@ _ABSENT = (
 )
 
 # Functions on open files that fail with Linux's numbers.
-_RENEWED = ("fdatasync", "fsync", "ftruncate", "lseek", "pread", "pwrite")
+_RENEWED = ("fdatasync", "fsync", "pread", "preadv", "pwrite", "pwritev")
 
 _WAIT = {
     "WNOHANG": 1, "WUNTRACED": 2,
@@ -66,8 +68,10 @@ def _lstat(path, *, dir_fd=None):
 
 def _chdir(path):
     if isinstance(path, int):
-        path = open_files.name_of(path)
-    changes.on_path(_system_chdir, path, follow=True)
+        path = names.from_host(open_files.name_of(path))
+    changes.on_path(_system_chdir, path)
+    # Linux's working directory is a place, and that of WASI's C library a path.
+    changes.on_path(_system_chdir, os.path.realpath(path))
 
 
 def _get_terminal_size(descriptor=1):
@@ -99,8 +103,12 @@ def install():
         setattr(os, name, switch(getattr(os, name), replacement, name))
     for name, function in {**_NEW, **_WAIT}.items():
         setattr(os, name, function)
-    for name in _RENEWED:
+    for name in filter(lambda name: hasattr(os, name), _RENEWED):
         setattr(os, name, errors.renewing(getattr(os, name)))
+    for name in filter(lambda name: hasattr(os, name), ("pread", "preadv")):
+        setattr(os, name, open_files.reading_at(getattr(os, name)))
+    for name in filter(lambda name: hasattr(os, name), ("pwrite", "pwritev")):
+        setattr(os, name, open_files.writing_at(getattr(os, name)))
     for name in _ABSENT:
         if not hasattr(os, name):
             setattr(os, name, unsupported.refuse("os." + name))

@@ -12,7 +12,7 @@ import io
 import os
 import sys
 
-from modbox_python import errors, file_systems, host
+from modbox_python import errors, file_systems, host, open_files
 
 _system_write = os.write
 
@@ -47,15 +47,75 @@ def _is_full(descriptor):
 
 def write(descriptor, data):
     """Writes all bytes, as `os.write` does on Linux."""
-    return _all(lambda part: _system_write(descriptor, part), data, descriptor)
+    open_files.turn(descriptor, os.O_WRONLY)
+    try:
+        return _all(lambda part: _system_write(descriptor, part), data, descriptor)
+    finally:
+        open_files.wrote(descriptor, data)
 
 
 class File(io.FileIO):
-    """A file without a buffer."""
+    """A file without a buffer that is written, and perhaps read."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self._is_appended = open_files.is_appended(self.fileno())
+        if self._is_appended:
+            self.seek(0, os.SEEK_END)
 
     def write(self, data):
         """Writes all bytes."""
-        return _all(super().write, data, self.fileno())
+        number = self.fileno()
+        open_files.turn(number, os.O_WRONLY)
+        try:
+            return _all(super().write, data, number)
+        finally:
+            open_files.wrote(number, data)
+
+    def read(self, size=-1):
+        """Reads some bytes, or all."""
+        if size is None or size < 0:
+            return self.readall()
+        open_files.turn(self.fileno(), os.O_RDONLY)
+        return open_files.read(self.fileno(), size) if self._is_read_at_own_place() else super().read(size)
+
+    def readall(self):
+        """Reads all bytes."""
+        open_files.turn(self.fileno(), os.O_RDONLY)
+        if self._is_read_at_own_place():
+            return b"".join(iter(lambda: self.read(io.DEFAULT_BUFFER_SIZE), b""))
+        return super().readall()
+
+    def readinto(self, buffer):
+        """Reads bytes into a buffer."""
+        open_files.turn(self.fileno(), os.O_RDONLY)
+        if not self._is_read_at_own_place():
+            return super().readinto(buffer)
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[:len(data)] = data
+        return len(data)
+
+    def _is_read_at_own_place(self):
+        return self._is_appended and self.readable()
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        """Sets the position, and returns it."""
+        return open_files.lseek(self.fileno(), offset, whence) if self._is_appended else super().seek(offset, whence)
+
+    def tell(self):
+        """Returns the position."""
+        return self.seek(0, os.SEEK_CUR)
+
+    def truncate(self, size=None):
+        """Sets the size, by default to the position."""
+        return super().truncate(self.tell() if size is None else size)
+
+    def close(self):
+        """Closes the file."""
+        if self.closefd and not self.closed:
+            open_files.forget(self.fileno())
+        super().close()
 
 
 def _stream(descriptor, handling):

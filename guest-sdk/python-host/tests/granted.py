@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import unittest
 
-from wit_world.imports import files, preopens, process
+from wit_world.imports import file_changes, files, preopens, process
 
 from modbox_python import commands, host, identity, paths
 
@@ -20,7 +20,7 @@ class Granted(unittest.TestCase):
         self.root = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root, True)
         preopens.GRANTED[:] = [self.root]
-        del files.OWNERS[:], process.ASKED[:], process.ANSWER[:]
+        del files.OWNERS[:], file_changes.LOST[:], file_changes.REPLACED[:], process.ASKED[:], process.ANSWER[:]
         before = os.umask(files.UMASK)
         self.addCleanup(os.umask, before)
         host.go_live()

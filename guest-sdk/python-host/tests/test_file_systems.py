@@ -24,7 +24,7 @@ class FileSystems(Granted):
 
     def test_an_open_file_has_one(self):
         with open(self.write("file"), "rb") as file:
-            open_files.remember(file.fileno(), self.path("file"))
+            open_files.remember(file.fileno(), self.path("file"), os.O_RDONLY)
             self.addCleanup(open_files.forget, file.fileno())
             self.assertEqual(file_systems.statvfs(file.fileno()).f_blocks, os.fstatvfs(file.fileno()).f_blocks)
 

@@ -4,10 +4,11 @@ import errno
 import itertools
 import os
 import stat
+import time
 
 from wit_world.imports import files, types
 
-from modbox_python import attributes, changes, identity, listing, open_files, opening, paths
+from modbox_python import access, attributes, changes, identity, listing, open_files, opening, paths
 from modbox_python.unsupported import Unsupported
 from tests.granted import FACTS, Granted
 
@@ -48,8 +49,8 @@ class Attributes(Granted):
             self.assertIs(type(found.exception), type(expected.exception))
 
     def test_an_unknown_kind_is_an_error(self):
-        found = files.stat(self.root, attributes.NO_FOLLOW, "file")._replace(kind=types.DescriptorType.UNKNOWN)
-        self.assertRaises(OSError, attributes.result, found, os.stat(self.root))
+        found = files.stat(self.root, attributes.flags(False), "file")._replace(kind=types.DescriptorType.UNKNOWN)
+        self.assertRaises(OSError, attributes.result, found, (0, 0, 0))
 
     def test_entries_are_those_of_cpython(self):
         expected = {entry.name: entry for entry in os.scandir(self.root)}
@@ -89,15 +90,18 @@ class Attributes(Granted):
 
 
 class Changes(Granted):
-    def test_modes_are_set_and_special_bits_are_refused(self):
+    def test_modes_are_set_and_set_id_bits_of_files_are_refused(self):
         path = self.write("file", mode=0o600)
         os.symlink(path, self.path("link"))
         changes.chmod(self.path("link"), 0o751)
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o751)
-        for mode in (0o4751, 0o2751, 0o1751):
+        for mode in (0o4751, 0o2751):
             with self.assertRaises(PermissionError):
                 changes.chmod(path, mode)
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o751)
+        for name, mode in [(path, 0o1751), (self.root, 0o2770), (self.root, 0o1777)]:
+            changes.chmod(name, mode)
+            self.assertEqual(stat.S_IMODE(os.stat(name).st_mode), mode)
         os.chmod(path, 0o4755)
         changes.chmod(path, 0o4755)
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o4755)
@@ -121,6 +125,51 @@ class Changes(Granted):
                 self.assertEqual(stat.S_IMODE(os.stat(self.path("d" + name)).st_mode), mode & ~mask)
                 os.close(opening.open_descriptor(self.path("f" + name), os.O_CREAT | os.O_WRONLY, mode))
                 self.assertEqual(stat.S_IMODE(os.stat(self.path("f" + name)).st_mode), mode & ~mask)
+
+    def test_special_bits_of_new_files_and_directories_are_those_of_linux(self):
+        os.mkdir(self.path("group"))
+        os.chmod(self.path("group"), 0o2775)
+        for mask in (0o022, 0):
+            for mode in (0o1777, 0o2775, 0o4755):
+                for folder in (self.root, self.path("group")):
+                    ours, theirs = (os.path.join(folder, "%s-%o-%o" % (side, mask, mode)) for side in ("ours", "theirs"))
+                    identity.umask(mask)
+                    changes.mkdir(ours, mode)
+                    os.umask(mask)
+                    os.mkdir(theirs, mode)
+                    self.assertEqual(oct(os.stat(ours).st_mode), oct(os.stat(theirs).st_mode), ours)
+        path = self.path("set-id")
+        self.assertRaises(PermissionError, opening.open_descriptor, path, os.O_CREAT | os.O_WRONLY, 0o4755)
+        self.assertFalse(os.path.exists(path), "refused before anything is made")
+
+    def test_times_are_set_as_by_cpython(self):
+        paths_of = self.write("ours"), self.write("theirs")
+        os.symlink("ours", self.path("link"))
+        for named in ({"times": (0, 1)}, {"times": (-1.5, -2.25)}, {"times": (1.9999999999, 0.1)}, {"ns": (-1, 1)},
+                      {"times": (-0.0000000001, -3)}, {"ns": (10 ** 18 + 1, -10 ** 9)}):
+            for path, utime in zip(paths_of, (changes.utime, os.utime)):
+                utime(path, **named)
+            found = attributes.stat(paths_of[0])
+            expected = os.stat(paths_of[1])
+            for field in ("st_atime", "st_mtime", "st_atime_ns", "st_mtime_ns"):
+                self.assertEqual(getattr(found, field), getattr(expected, field), (named, field))
+            self.assertEqual(found[7:9], expected[7:9])
+        changes.utime(self.path("link"), (5, 6), follow_symlinks=False)
+        self.assertEqual(os.lstat(self.path("link")).st_mtime, 6)
+        changes.utime(paths_of[0])
+        self.assertLess(abs(os.stat(paths_of[0]).st_mtime - time.time()), 60)
+        self.assertRaises(ValueError, changes.utime, paths_of[0], (1, 2), ns=(1, 2))
+        self.assertRaises(TypeError, changes.utime, paths_of[0], [1, 2])
+
+    def test_access_is_that_of_the_host(self):
+        os.symlink("none", self.path("broken"))
+        path = self.write("file", mode=0o640)
+        for name in (path, self.path("broken"), self.path("none"), self.root, path + "/"):
+            for mode in (os.F_OK, os.R_OK, os.W_OK, os.X_OK, os.R_OK | os.X_OK):
+                for follow in (True, False):
+                    self.assertEqual(access.access(name, mode, follow_symlinks=follow),
+                                     os.access(name, mode, follow_symlinks=follow), (name, mode, follow))
+        self.assertRaises(ValueError, access.access, "a\0b", os.F_OK)
 
     def test_a_file_that_exists_keeps_its_mode(self):
         path = self.write("file", mode=0o604)

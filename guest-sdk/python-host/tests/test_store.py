@@ -14,6 +14,10 @@ import unittest
 from modbox_python import preload, store
 
 
+# What the build changes in it.
+BASIC = "class AnsibleModule:\n    def atomic_move(self, src, dest):\n        pass\n"
+
+
 class Stored(unittest.TestCase):
     def setUp(self):
         self.store = store.Store()
@@ -98,7 +102,7 @@ class Preload(Stored):
         return types.SimpleNamespace(FOLDER=work.name, SHOWN="/user/ansible", COLLECTIONS=collections)
 
     def test_all_is_imported_and_what_fails_is_named(self):
-        layout = self.lay_out({"module_utils/basic": "good = 1\n", "module_utils/bad": "import no_such_module\n",
+        layout = self.lay_out({"module_utils/basic": BASIC, "module_utils/bad": "import no_such_module\n",
                                "module_utils/wrong": "def\n"})
         failed = preload.module_utils(self.store, layout)
         self.assertEqual(list(failed), ["ansible.module_utils.bad"])
@@ -108,7 +112,7 @@ class Preload(Stored):
 
     def test_folders_of_collections_are_packages(self):
         own = "ansible_collections/a/b/plugins/module_utils/"
-        layout = self.lay_out({"module_utils/basic": "", own + "deep/one": "from ..two import value\n",
+        layout = self.lay_out({"module_utils/basic": BASIC, own + "deep/one": "from ..two import value\n",
                                own + "two": "value = 2\n"})
         self.assertEqual(preload.module_utils(self.store, layout), {})
         module = sys.modules[own.replace("/", ".") + "deep.one"]

@@ -12,6 +12,10 @@ use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
 /// The source of these grants.
 const SOURCE: &str = "what every Python module may read";
 
+/// The variable that makes Ansible's modules write in place what they cannot replace. A guest can replace a granted file, and
+/// one that a limit stops would leave half of it.
+const WRITES_IN_PLACE: &str = "ANSIBLE_UNSAFE_WRITES";
+
 /// Time zones. They are among the programs of the native base.
 const ZONES: &str = "/usr/share/zoneinfo";
 
@@ -21,7 +25,7 @@ pub(in crate::app) fn with_base(policy: &Policy) -> Policy {
     if policy.allows_everything() {
         return whole;
     }
-    for (name, value) in modbox_native::USUAL_VARIABLES {
+    for (name, value) in modbox_native::USUAL_VARIABLES.into_iter().filter(|(name, _)| *name != WRITES_IN_PLACE) {
         if policy.env().iter().all(|grant| grant.name != name) {
             let (name, value, source) = (name.to_owned(), value.to_owned(), SOURCE.to_owned());
             whole.allow_env(EnvGrant { name, value, source });
@@ -65,6 +69,7 @@ mod tests {
         assert!(with_base(&policy).covers(Path::new("/etc/passwd"), Access::Read));
         assert!(!with_base(&policy).covers(Path::new("/etc/passwd"), Access::Write));
         assert!(with_base(&policy).covers(Path::new("/dev/null"), Access::Write));
+        assert!(with_base(&policy).env().iter().all(|grant| grant.name != WRITES_IN_PLACE));
         policy.allow_path(etc).unwrap();
         let whole = with_base(&policy);
         assert!(whole.covers(Path::new("/etc/passwd"), Access::Write));

@@ -13,8 +13,8 @@ _statvfs = os.statvfs
 
 
 def at(base, path_flags, path):
-    """Returns the file system of a path, which is not followed."""
+    """Returns the file system of a path."""
     del path_flags
-    found = files._call(_statvfs, files._resolved(base, path))
+    found = files.call(_statvfs, files.resolved(base, path))
     return FileSystem(found.f_bsize, found.f_frsize, found.f_blocks, found.f_bfree, found.f_bavail, found.f_files,
                       found.f_ffree, found.f_favail, getattr(found, "f_fsid", 0), found.f_flag, found.f_namemax)
