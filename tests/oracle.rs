@@ -69,6 +69,8 @@ mod oracle_previews;
 mod oracle_python_places;
 // What such modules see of the machine.
 mod oracle_python_machine;
+// Random calls for files do the same in both places.
+mod twin_python;
 
 // `modbox-python` gives the results that Python gives.
 mod oracle_python_program;
