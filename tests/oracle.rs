@@ -69,6 +69,8 @@ mod oracle_previews;
 mod oracle_python_places;
 // What such modules see of the machine.
 mod oracle_python_machine;
+// What a file keeps that Ansible's modules replace there.
+mod oracle_python_files;
 // Random calls for files do the same in both places.
 mod twin_python;
 

@@ -19,7 +19,9 @@ _WORDS = {
     "ATTRIBUTES": "the access list and the extended attributes",
 }
 
-_rename, _chown = changes.rename, changes.chown
+_rename, _chown, _chmod = changes.rename, changes.chown, changes.chmod
+
+_SET_ID = 0o6000
 
 _replacement = None
 
@@ -54,6 +56,13 @@ class _Replacement:
             self.lost.add("OWNER")
 
 
+    def chmod(self, path, mode, **named):
+        """Gives the new file the mode of the old one as far as it may have it."""
+        if mode & _SET_ID:
+            self.lost.add("SET_ID")
+        _chmod(path, mode & ~_SET_ID, **named)
+
+
 def rename(src, dst, **named):
     """Renames a file or directory, as `os.rename`."""
     if _replacement is not None and paths.absolute(dst) == _replacement.name:
@@ -66,6 +75,13 @@ def chown(path, uid, gid, **named):
     if _replacement is not None:
         return _replacement.chown(path, uid, gid)
     return _chown(path, uid, gid, **named)
+
+
+def chmod(path, mode, **named):
+    """Sets the permissions of a path, as `os.chmod`."""
+    if _replacement is not None:
+        return _replacement.chmod(path, mode, **named)
+    return _chmod(path, mode, **named)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ _PATHS = {
 }
 
 _NEW = {
-    "chmod": changes.chmod, "fchmod": changes.fchmod, "chown": moving.chown, "lchown": changes.lchown,
+    "chmod": moving.chmod, "fchmod": changes.fchmod, "chown": moving.chown, "lchown": changes.lchown,
     "fchown": changes.fchown, "umask": identity.umask, "getuid": identity.getuid, "getgid": identity.getgid,
     "geteuid": identity.geteuid, "getegid": identity.getegid, "getgroups": identity.getgroups,
     "getppid": identity.getppid, "statvfs": file_systems.statvfs, "fstatvfs": file_systems.statvfs,

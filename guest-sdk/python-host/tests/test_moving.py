@@ -24,7 +24,7 @@ class Module:
         del unsafe_writes
         if os.path.exists(dest) and keep_dest_attrs:
             moving.chown(src, os.stat(dest).st_uid + 1, -1)
-            os.chmod(src, os.stat(dest).st_mode)
+            moving.chmod(src, os.stat(dest).st_mode & 0o7777)
         moving.rename(src, dest)
 
 
@@ -56,6 +56,13 @@ class Moving(Granted):
         self.assertEqual([text.split(" of ")[0] for text in self.module.warnings],
                          ["the owner", "the set-user-id and set-group-id bits"])
         self.assertIn("`%s` could not be kept" % self.dest, self.module.warnings[0])
+
+    def test_the_mode_is_given_without_set_id_bits_which_is_a_warning(self):
+        self.write("dest", "old", 0o4751)
+        self.move()
+        self.assertEqual(os.stat(self.dest).st_mode & 0o7777, 0o751)
+        self.assertEqual(len(self.module.warnings), 1)
+        self.assertRaises(PermissionError, moving.chmod, self.dest, 0o4751)
 
     def test_other_moves_are_ansibles_own(self):
         self.assertEqual(self.move(), [])
