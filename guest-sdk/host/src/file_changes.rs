@@ -95,11 +95,11 @@ pub fn restrict_new(mode: u32) -> u32 {
     host::restrict_new(mode)
 }
 
-/// Sets the permissions of a path with the sticky bit, and with the set-group-id bit of a directory. Links are followed.
+/// Sets the permissions of a path, with the sticky bit. Links are followed.
 ///
 /// # Errors
 ///
-/// The host refused; the path may not be written; the mode has set-id bits for a file.
+/// The host refused; the path may not be written; the mode has set-id bits.
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     at(path, |base, rest| host::set_mode(base, flags(true), rest, mode))
 }

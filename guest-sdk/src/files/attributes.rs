@@ -13,11 +13,11 @@ use crate::module::Module;
 use crate::platform::{self, Attributes};
 use crate::result::Failure;
 
-/// The set-user-id bit.
-const SET_USER: u32 = 0o4000;
-
 /// The set-user-id and set-group-id bits.
 const SET_IDS: u32 = 0o6000;
+
+/// Why a component does not set them.
+const NO_SET_IDS: &str = "a sandboxed module cannot set set-user-id and set-group-id bits";
 
 /// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to the module's own
 /// options.
@@ -185,10 +185,8 @@ impl Module {
         if self.check_mode() || link {
             return Ok(self.check_mode());
         }
-        let needs_more = mode & if found.directory { SET_USER } else { SET_IDS };
-        if cfg!(not(unix)) && needs_more != 0 {
-            let why = "a sandboxed module cannot set set-user-id bits, and set-group-id bits only for folders";
-            return Err(failure(wanted, "chmod failed").with("details", why));
+        if cfg!(not(unix)) && mode & SET_IDS != 0 {
+            return Err(failure(wanted, "chmod failed").with("details", NO_SET_IDS));
         }
         let set = platform::set_mode(&wanted.path, mode);
         set.map_err(|error| failure(wanted, "chmod failed").with("details", words(&error)))?;
