@@ -120,7 +120,7 @@ fn check_tasks(version: &str, dir: &TestDir) {
         }
         assert_eq!(ours["stat"]["checksum"], theirs["stat"]["checksum"], "task {number}");
     }
-    assert_eq!(ours[1]["diff"]["after"], "one\nchecked\n", "{}", ours[1]);
+    assert_eq!(ours[1]["diff"][0]["after"], "one\nchecked\n", "{}", ours[1]);
     // The second run changes nothing, and the group has the modules of the collection.
     let file = dir.join("ours/file");
     let again = json!({"modbox.modbox.lineinfile": {"line": "two"}, "module_defaults": {"group/modbox.modbox.all": {"path": file}}});
