@@ -276,7 +276,11 @@ fn ansible_changes_files_where_a_policy_grants_it_and_nowhere_else() {
 
     let line = &registered["line"];
     assert_eq!((&line["changed"], &line["msg"]), (&json!(true), &json!("line added")), "{line}");
-    assert_eq!((&line["diff"][0]["before"], &line["diff"][0]["after"]), (&json!("one\n"), &json!("one\ntwo\n")), "{line}");
+    assert_eq!(
+        (&line["diff"][0]["before"], &line["diff"][0]["after"]),
+        (&json!("one\n"), &json!("one\ntwo\n")),
+        "{line}"
+    );
     assert_eq!(registered["again"]["changed"], false);
     assert_eq!(fs::read_to_string(granted.join("lines")).unwrap(), "one\ntwo\n");
 

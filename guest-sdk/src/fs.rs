@@ -17,6 +17,12 @@ use crate::replacement::{privately, replace};
 /// How many names are tried for a temporary file.
 const NAME_ATTEMPTS: u32 = 16;
 
+/// The longest name of a file in bytes (Linux, `NAME_MAX`).
+const MAX_NAME: usize = 255;
+
+/// The random part of the name of a temporary file, in hexadecimal digits.
+const RANDOM_DIGITS: usize = 16;
+
 /// The most links on the way to a file, as in the kernel.
 const MAX_LINKS: usize = 40;
 
@@ -214,10 +220,12 @@ fn may_not_create(error: &io::Error) -> bool {
 
 /// Creates a file in the folder of another one.
 pub(crate) fn create_beside(path: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    // The whole name has to be as short as any.
+    let end = name.floor_char_boundary(MAX_NAME.saturating_sub(prefix.len() + RANDOM_DIGITS));
     for attempt in 0..NAME_ATTEMPTS {
-        let mut temporary = OsString::from(format!("{prefix}{:016x}", RandomState::new().hash_one(attempt)));
-        temporary.push(name);
+        let random = RandomState::new().hash_one(attempt);
+        let temporary = format!("{prefix}{random:0RANDOM_DIGITS$x}{}", &name[..end]);
         let temporary = path.with_file_name(temporary);
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Ok(file) => return Ok((temporary, file)),
@@ -286,6 +294,9 @@ mod tests {
         let text = path.to_str().unwrap().to_owned();
         assert_eq!(read(text, 3).unwrap(), b"two");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        let longest = folder.join("é".repeat(127));
+        write_atomic(&longest, b"three").unwrap();
+        assert_eq!(read(&longest, 5).unwrap(), b"three");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -29,6 +29,10 @@ pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
     let mut changed = false;
     match found {
         FileType::Nothing if task.module.check_mode() => return Ok(task.exit("path", &path, true, diff)),
+        FileType::Nothing if path.as_os_str().is_empty() => {
+            let error = io::Error::from(ErrorKind::NotFound);
+            return Err(failure(&path, &path, &python(&error, &path)));
+        }
         FileType::Nothing => {
             for folder in missing(&path) {
                 changed |= make(&folder).map_err(|error| {

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use wasmtime_wasi::filesystem::{Dir, OpenMode};
 
-use crate::files::encoding::to_guest;
+use crate::files::encoding::{to_guest, to_host};
 use crate::files::ledger::Share;
 use crate::files::open::{OpenRequest, open_beneath, stat_name};
 use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
@@ -154,6 +154,8 @@ impl Grants {
                 let writable = grant.access == Access::Write;
                 self.place_mount(&grant.guest, Mount::new(dir, host.to_owned(), writable, Share::All))
             }
+            // The directory that shows it was named after it.
+            OpenedGrant::Name(..) if self.is_shown(&grant.guest, host, grant.access == Access::Write) => Ok(()),
             OpenedGrant::Name(parent, name) => {
                 let node = self.place(&grant.guest, Kind::Name(self.names.len()))?;
                 let (parent, host) = (Arc::new(parent), host.to_owned());
@@ -167,11 +169,23 @@ impl Grants {
     /// Shows a link. One that has gone since it was met is missing for the guest, too.
     fn add_link(&mut self, link: &str) {
         let host = Path::new(link);
+        if self.is_shown(link, host, false) {
+            return;
+        }
         let (Some(parent), Some(name)) = (host.parent(), host.file_name()) else { return };
         let Ok(parent) = open_dir(parent) else { return };
         let Ok(node) = self.place(link, Kind::Name(self.names.len())) else { return };
         let (parent, host, name) = (Arc::new(parent), host.to_owned(), name.to_owned());
         self.names.push(Name { node, parent, host, name, writable: false, is_link: true });
+    }
+
+    /// Returns whether a granted directory shows a path of the host at this place, for writing if that is asked for.
+    fn is_shown(&self, guest: &str, host: &Path, writes: bool) -> bool {
+        let guest = to_guest(guest.as_bytes());
+        let (node, rest) = self.tree.innermost(&guest);
+        let Kind::Mount(mount) = self.tree.node(node).kind else { return false };
+        let mount = &self.mounts[mount];
+        mount.share == Share::All && (mount.writable || !writes) && mount.host.join(&*to_host(rest)) == host
     }
 
     fn place_mount(&mut self, guest: &str, mount: Mount) -> Result<(), UnusableGrant> {

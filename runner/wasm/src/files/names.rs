@@ -34,12 +34,12 @@ pub(super) struct HostName {
 
 impl HostName {
     pub(super) fn stat(&self) -> FsResult<Stat> {
-        Ok(stat_name(self.parent.as_fd(), &self.name).map_err(failed)?)
+        stat_name(self.parent.as_fd(), &self.name).map_err(failed)
     }
 
     pub(super) fn unlink(&self) -> FsResult<()> {
         let unlinked = rustix::fs::unlinkat(&*self.parent, self.name.as_os_str(), AtFlags::empty());
-        Ok(unlinked.map_err(failed)?)
+        unlinked.map_err(failed)
     }
 }
 

@@ -106,7 +106,7 @@ impl GuardView<'_> {
         }
         self.replaceable(&to)?;
         let renamed = rustix::fs::renameat(&*from.parent, from.name.as_os_str(), &*to.parent, to.name.as_os_str());
-        Ok(renamed.map_err(failed)?)
+        renamed.map_err(failed)
     }
 
     pub(super) fn link(&mut self, follow: PathFlags, old: (Fd, String), new: (Fd, String)) -> FsResult<()> {
