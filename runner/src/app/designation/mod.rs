@@ -238,7 +238,8 @@ impl Run<'_> {
         }
         let note = format!("`{option}` names `{path}`, which grants nothing: {why}");
         self.notes.push(note.clone());
-        if let Some(at) = at.to_str()
+        // A circle of links is one for the module, too, since it sees the links.
+        if let Some(at) = at.to_str().filter(|_| errno != Errno::LOOP)
             && !place::is_covered(&self.policy, at, Access::Read, false)
         {
             self.policy.waypoints_mut().show_failing(FailingPath { path: at.to_owned(), errno: errno.raw_os_error() });

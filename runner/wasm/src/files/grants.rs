@@ -121,13 +121,18 @@ impl Grants {
         for link in policy.waypoints().links() {
             grants.add_link(link);
         }
+        // A grant of the place takes precedence, and in a granted directory the kernel answers.
+        let is_free = |grants: &Self, path: &str| !grants.is_shown(path, Path::new(path), false);
         for passed in policy.waypoints().passed() {
-            // A grant of the place takes precedence.
-            let _ = grants.place(passed, Kind::Virtual);
+            if is_free(&grants, passed) {
+                let _ = grants.place(passed, Kind::Virtual);
+            }
         }
         for failing in policy.waypoints().failing() {
+            if !is_free(&grants, &failing.path) {
+                continue;
+            }
             let kind = Kind::Failing(grants.failing.len());
-            // A grant of the place takes precedence.
             if grants.place(&failing.path, kind).is_ok() {
                 grants.failing.push(Errno::from_raw_os_error(failing.errno));
             }
