@@ -194,6 +194,7 @@ impl<'g> Walk<'g> {
     fn step(&mut self, name: String, follow: Follow) -> Result<Option<Spot>, Lost> {
         match name.as_str() {
             "." => {
+                self.search()?;
                 self.last = Last::Dot;
                 return Ok(None);
             }
@@ -247,12 +248,17 @@ impl<'g> Walk<'g> {
         Ok(Arc::new(rustix::io::fcntl_dupfd_cloexec(mount.dir.dir.as_fd(), 0)?))
     }
 
-    /// Goes to the directory around the present one. It is opened anew, by its path from its mount.
-    fn up(&mut self) -> Result<(), Lost> {
-        // A look-up in a directory needs the right to search it, of `..` too.
+    /// Asks for the right to search the present directory, which a look-up in it needs, of `.` and `..` too.
+    fn search(&self) -> Result<(), Lost> {
         if let Here::Real(_, dir) = &self.here {
             rustix::fs::statat(&**dir, c".", AtFlags::empty())?;
         }
+        Ok(())
+    }
+
+    /// Goes to the directory around the present one. It is opened anew, by its path from its mount.
+    fn up(&mut self) -> Result<(), Lost> {
+        self.search()?;
         if self.names.pop().is_none() {
             return Ok(());
         }
