@@ -24,7 +24,7 @@ fn a_core_module_replaces_a_granted_file_and_sees_no_other() {
         .arg(&motd)
         .run()
         .exits_with(0);
-    assert_eq!(ran.json()["seen"], "replaced, neighbour: No such file or directory");
+    assert_eq!(ran.json()["seen"], "replaced, neighbour: Permission denied");
     assert_eq!((fs::read(&motd).unwrap(), fs::read(&neighbour).unwrap()), (b"from C".to_vec(), b"secret".to_vec()));
     dir.assert_nothing_left();
 }
