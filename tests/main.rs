@@ -10,6 +10,8 @@ pub(crate) use modbox_test_support as support;
 mod wasm_contract;
 // A guest reaches only what is granted.
 mod wasm_files;
+// Also through links of the operator's.
+mod granted_links;
 // The words of their errors.
 mod error_words;
 mod wasm_file_errors;

@@ -70,7 +70,7 @@ pub use self::places::{RESERVED, is_own, normalize};
 pub use self::profile::Profile;
 pub use self::python_place::PythonPlace;
 pub use self::python_rule::PythonRule;
-pub use self::rules::Rules;
+pub use self::rules::{NamedLink, Rules};
 pub use self::sent_policy::SentPolicyError;
 pub use self::single_files::{SingleFiles, StandIn};
 pub use self::task_key::{TaskKey, TaskNames};

@@ -65,6 +65,12 @@ pub struct MergedPolicy {
 pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     let mut policy = Policy::default();
     policy.allow_paths(sources.iter().flat_map(|rules| rules.paths.iter().cloned()))?;
+    for link in sources.iter().flat_map(|rules| &rules.links) {
+        // A ceiling can have taken the grant away.
+        if policy.paths().iter().any(|grant| grant.guest == link.leads_to) {
+            policy.waypoints_mut().show_link(link.path.clone());
+        }
+    }
     if let Some(source) = sources.iter().find_map(|rules| rules.everything.as_deref()) {
         policy.allow_everything(source);
     }

@@ -14,6 +14,15 @@ use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 
+/// A link on the way that names a granted path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedLink {
+    /// The link's own absolute path, without other links.
+    pub path: String,
+    /// The granted path that the way ends at, without links.
+    pub leads_to: String,
+}
+
 /// The rules of one source, with names and paths resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -22,6 +31,8 @@ pub struct Rules {
     pub source: String,
     /// Files and directories.
     pub paths: Vec<PathGrant>,
+    /// The links on the ways that name granted paths.
+    pub links: Vec<NamedLink>,
     /// Environment variables.
     pub env: Vec<EnvGrant>,
     /// The permitted owners of files.

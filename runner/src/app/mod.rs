@@ -59,6 +59,7 @@ mod trial;
 mod unfinished;
 mod unseen;
 mod warm_guest;
+mod way;
 
 pub use self::admission::{Admission, AdmittedRun};
 pub use self::ansible_documentation::ansible_documentation;
@@ -97,3 +98,4 @@ pub use self::scrutiny::Scrutiny;
 pub use self::summary::{ModuleSummary, package_version};
 pub use self::trial::{RealEffects, TrialError};
 pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};
+pub(crate) use self::way::{End as WayEnd, resolve as resolve_way};

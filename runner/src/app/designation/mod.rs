@@ -40,7 +40,6 @@ mod entry;
 mod place;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use std::path::{Path, PathBuf};
 
@@ -54,10 +53,10 @@ use rustix::io::Errno;
 pub(super) use self::caller::Caller;
 pub(super) use self::entry::missing_besides;
 use crate::app::argument_origin::ArgumentOrigin;
-use crate::app::designation::way::{End, Way, is_trusted, resolve};
 use crate::app::missing_grant::{MissingGrant, Need};
 use crate::app::path_uses::PathUses;
 use crate::app::request::Arguments;
+use crate::app::way::{End, Way, is_trusted, resolve};
 
 /// Paths that can be designated; more than a caller names one by one. Each is examined and opened.
 const MAX_PATHS: usize = 256;
@@ -326,7 +325,7 @@ impl Run<'_> {
         if !named.path.starts_with('/') {
             allow.push(format!("{}={}", named.option, quoting::quote(&path)));
         }
-        if !place::is_covered(&self.policy, &path, access, named.access != spec::Access::Entry) {
+        if !place::is_reached(&self.policy, &path, access, named.access != spec::Access::Entry) {
             allow.push(place::switch(&path, access));
         }
         if !allow.is_empty() {
@@ -351,7 +350,7 @@ impl Run<'_> {
         let Some(path) = place::clean(seen.as_ref()) else { return };
         // A missing file cannot be read, with or without a grant.
         let missing = access == Access::Read && !std::path::Path::new(&path).exists();
-        if missing || place::is_covered(&self.policy, &path, access, named.access != spec::Access::Entry) {
+        if missing || place::is_reached(&self.policy, &path, access, named.access != spec::Access::Entry) {
             return;
         }
         if named.origin == Origin::Argument {

@@ -7,6 +7,8 @@ use modbox_policy::{Access, MissingPath, PathDecision, PathGrant, Policy, RESERV
 use modbox_vocabulary::{error_text, quoting};
 use rustix::io::Errno;
 
+use crate::app::way::{End, resolve as resolve_way};
+
 /// Returns an absolute path without `.`, `..` and doubled slashes; `None` if the result is not UTF-8. Links stay in it,
 /// except where `..` follows one: then the path is resolved as the kernel does.
 pub(super) fn clean(path: &Path) -> Option<String> {
@@ -67,6 +69,22 @@ pub(super) fn is_covered(policy: &Policy, path: &str, access: Access, follow: bo
         PathDecision::Grant(grant) => grant.access >= access && stays_inside(grant, Path::new(path), follow),
         PathDecision::Own | PathDecision::Nothing => false,
     }
+}
+
+/// Returns whether a module gets this access to what a path leads to: a grant gives it, and the module sees each link on the
+/// way.
+pub(super) fn is_reached(policy: &Policy, path: &str, access: Access, follow: bool) -> bool {
+    if is_covered(policy, path, access, follow) {
+        return true;
+    }
+    let way = resolve_way(path.as_ref(), follow);
+    let End::At(host, _) = &way.end else { return false };
+    let covers = |path: &Path, access| path.to_str().is_some_and(|path| is_covered(policy, path, access, follow));
+    let shows = |link: &PathBuf| {
+        let is_shown = policy.waypoints().links().iter().any(|shown| Path::new(shown) == link);
+        is_shown || link.to_str().is_some_and(|link| is_covered(policy, link, Access::Read, false))
+    };
+    covers(host, access) && way.links.iter().all(shows)
 }
 
 fn stays_inside(grant: &PathGrant, path: &Path, follow: bool) -> bool {

@@ -126,8 +126,8 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
     for (access, paths) in [(Access::Read, &rules.allow.read), (Access::Write, &rules.allow.write)] {
         for written in paths {
             match grants::path_of_file(environment, &written.value, access, source) {
-                Ok(grant) => {
-                    resolved.paths.push(grant);
+                Ok(named) => {
+                    named.add_to(&mut resolved);
                     places.push(written.place);
                 }
                 Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
@@ -142,8 +142,8 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
             profile.paths().iter().copied().filter(|path| Path::new(path).exists() && !is_covered(path)).collect();
         for path in paths {
             match grants::path_of_file(environment, path, Access::Read, &source) {
-                Ok(grant) => {
-                    resolved.paths.push(grant);
+                Ok(named) => {
+                    named.add_to(&mut resolved);
                     places.push(*place);
                 }
                 Err(error) => wrong.push(WrongGrant { place: *place, written: path.to_owned(), error }),

@@ -11,12 +11,39 @@ use anyhow::{Context, bail};
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
 use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
-use modbox_policy::{Access, EnvGrant, OwnerGrant, PathGrant, PolicyError, Shape, is_own, normalize};
+use modbox_policy::{Access, EnvGrant, NamedLink, OwnerGrant, PathGrant, PolicyError, Rules, Shape, is_own, normalize};
+use rustix::io::Errno;
 
+use crate::app::{WayEnd, resolve_way};
 use crate::cli::environment::Environment;
 
-/// Resolves `PATH` or `PATH::GUEST`.
-pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, source: &str) -> anyhow::Result<PathGrant> {
+const NOT_UTF8: &str = "the path is not UTF-8, which guests need; map the directory to another path with `PATH::GUEST`";
+
+/// A granted path, and the links on the way that names it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NamedGrant {
+    grant: PathGrant,
+    links: Vec<String>,
+}
+
+impl NamedGrant {
+    /// Adds the grant to the rules of its source.
+    pub(super) fn add_to(self, rules: &mut Rules) {
+        let Self { grant, links } = self;
+        let link = |path| NamedLink { path, leads_to: grant.guest.clone() };
+        rules.links.extend(links.into_iter().map(link));
+        rules.paths.push(grant);
+    }
+}
+
+/// Resolves `PATH` or `PATH::GUEST`. Links are followed once, so that a link that changes later grants nothing else. The module
+/// finds the granted file or directory at its own place, and the links of `PATH` as links that lead there.
+pub(super) fn path(
+    environment: &Environment,
+    spec: &OsStr,
+    access: Access,
+    source: &str,
+) -> anyhow::Result<NamedGrant> {
     let bytes = spec.as_bytes();
     let (host, guest) = match bytes.windows(2).position(|pair| pair == b"::") {
         Some(at) => (&bytes[..at], Some(&bytes[at + 2..])),
@@ -28,20 +55,37 @@ pub(super) fn path(environment: &Environment, spec: &OsStr, access: Access, sour
     if bytes.contains(&0) {
         bail!("the path contains a NUL byte");
     }
-    let host = environment.absolute(Path::new(OsStr::from_bytes(host)));
-    let guest = guest.map_or_else(|| host.as_os_str().as_bytes().to_vec(), <[u8]>::to_vec);
-    let guest = String::from_utf8(guest)
-        .ok()
-        .context("the path is not UTF-8, which guests need; map the directory to another path with `PATH::GUEST`")?;
+    let written = environment.absolute(Path::new(OsStr::from_bytes(host)));
+    let (host, shape, links) = resolve_links(&written, access)?;
+    let (guest, links) = match guest {
+        Some(guest) => (guest_path(guest)?, Vec::new()),
+        None => own_place(&written, &host, links)?,
+    };
+    if is_own(&guest) {
+        return Err(PolicyError::Reserved { guest, host: written.display().to_string() }.into());
+    }
+    Ok(NamedGrant { grant: PathGrant { host, shape, guest, access, source: source.to_owned() }, links })
+}
+
+fn guest_path(written: &[u8]) -> anyhow::Result<String> {
+    let guest = std::str::from_utf8(written).ok().context(NOT_UTF8)?;
     if !guest.starts_with('/') {
         bail!("the path after `::` must be absolute");
     }
-    let guest = normalize(Path::new(&guest)).to_string_lossy().into_owned();
-    if is_own(&guest) {
-        return Err(PolicyError::Reserved { guest, host: host.display().to_string() }.into());
+    Ok(normalize(Path::new(guest)).to_string_lossy().into_owned())
+}
+
+/// Returns where the module finds a path that is not mapped to another one, and the links that lead there. What a link leads to
+/// in a place that each module has for itself, such as `/tmp`, is at the place of the link.
+fn own_place(written: &Path, host: &Path, links: Vec<PathBuf>) -> anyhow::Result<(String, Vec<String>)> {
+    let host = host.to_str().context(NOT_UTF8)?;
+    if is_own(host) {
+        let written = normalize(written).into_os_string().into_string().ok().context(NOT_UTF8)?;
+        return Ok((written, Vec::new()));
     }
-    let (host, shape) = resolve_links(&host, access)?;
-    Ok(PathGrant { host, shape, guest, access, source: source.to_owned() })
+    // A link whose name is not UTF-8 cannot be shown, and what it leads to is granted all the same.
+    let links = links.into_iter().filter_map(|link| link.into_os_string().into_string().ok());
+    Ok((host.to_owned(), links.collect()))
 }
 
 /// Resolves `PATH` or `PATH::GUEST` of a policy file. A shell expands `~` on the command line, and a policy file has no
@@ -51,7 +95,7 @@ pub(super) fn path_of_file(
     written: &str,
     access: Access,
     source: &str,
-) -> anyhow::Result<PathGrant> {
+) -> anyhow::Result<NamedGrant> {
     let host = written.split("::").next().unwrap_or_default();
     let below_home = host.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (below_home, host.starts_with('~'), environment.variable("HOME").filter(|home| !home.is_empty())) {
@@ -63,19 +107,21 @@ pub(super) fn path_of_file(
     }
 }
 
-/// Follows the links of a granted path once, so that a link that changes later grants nothing else. A path to write may
-/// be missing: the grant is then for its name in its directory. A path to read must exist.
-fn resolve_links(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape)> {
-    match path.canonicalize() {
-        Ok(real) if real.is_dir() => Ok((real, Shape::Directory)),
-        Ok(real) => Ok((real, Shape::Name)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Write => {
-            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error.into()) };
-            let parent = parent.canonicalize().with_context(|| format!("failed to access `{}`", parent.display()))?;
-            Ok((parent.join(name), Shape::Name))
+/// Follows the links of a granted path, and returns them. A path to write may be missing: the grant is then for its name in its
+/// directory. A path to read must exist.
+fn resolve_links(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape, Vec<PathBuf>)> {
+    let way = resolve_way(path, true);
+    let (failed, error) = match way.end {
+        WayEnd::At(real, shape) if access == Access::Write || real.symlink_metadata().is_ok() => {
+            return Ok((real, shape, way.links));
         }
-        Err(error) => Err(error).with_context(|| format!("failed to access `{}`", path.display())),
-    }
+        WayEnd::At(..) => (path, io::Error::from(Errno::NOENT)),
+        WayEnd::Failed { errno, .. } if errno == Errno::NOENT && access == Access::Write => {
+            (path.parent().unwrap_or(path), io::Error::from(errno))
+        }
+        WayEnd::Failed { errno, .. } => (path, io::Error::from(errno)),
+    };
+    Err(error).with_context(|| format!("failed to access `{}`", failed.display()))
 }
 
 /// Resolves `NAME=VALUE`, or `NAME` with its value in this process. Returns `None` if `NAME` is not set.

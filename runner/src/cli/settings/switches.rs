@@ -25,8 +25,8 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
         [("--allow-read", Access::Read, &args.allow_read), ("--allow-write", Access::Write, &args.allow_write)]
     {
         for path in paths {
-            let grant = grants::path(environment, path, access, switch).with_context(|| in_switch(switch, path))?;
-            rules.paths.push(grant);
+            let named = grants::path(environment, path, access, switch).with_context(|| in_switch(switch, path))?;
+            named.add_to(&mut rules);
         }
     }
     for rule in &args.allow_own {

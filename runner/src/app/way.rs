@@ -14,17 +14,17 @@ const MAX_LINKS: usize = 40;
 
 /// The way to a path.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(crate) struct Way {
     /// Each link that was followed, by its path without links.
-    pub(super) links: Vec<PathBuf>,
+    pub(crate) links: Vec<PathBuf>,
     /// Each directory that was left by `..`, without links.
-    pub(super) passed: Vec<PathBuf>,
-    pub(super) end: End,
+    pub(crate) passed: Vec<PathBuf>,
+    pub(crate) end: End,
 }
 
 /// The end of a way.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The path without links. The last name need not exist.
     At(PathBuf, Shape),
     /// The kernel's error, and the path without links at which it occurs.
@@ -32,7 +32,7 @@ pub(super) enum End {
 }
 
 /// Resolves an absolute path. `follow`: a link at its end is followed; one with a `/` behind it always is.
-pub(super) fn resolve(path: &Path, follow: bool) -> Way {
+pub(crate) fn resolve(path: &Path, follow: bool) -> Way {
     let mut way = Way { links: Vec::new(), passed: Vec::new(), end: End::At(PathBuf::from("/"), Shape::Directory) };
     way.end = walk(path, follow, &mut way).unwrap_or_else(|(at, errno)| End::Failed { at, errno });
     way
@@ -99,7 +99,7 @@ fn reversed(path: &Path) -> Vec<OsString> {
 
 /// Returns whether a link can be followed for writing: no user can have made it but root and the one whose run it is. Another
 /// user who can write a directory could have put it there, to have a file changed that this user may not change.
-pub(super) fn is_trusted(link: &Path) -> bool {
+pub(crate) fn is_trusted(link: &Path) -> bool {
     let run = rustix::process::geteuid().as_raw();
     let is_own = |uid: u32| uid == 0 || uid == run;
     let (Ok(found), Some(Ok(directory))) = (link.symlink_metadata(), link.parent().map(Path::symlink_metadata)) else {

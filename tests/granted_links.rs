@@ -1,0 +1,96 @@
+//! An operator's grant that names a path through links: the module sees each link as a link, and finds what is granted at its own
+//! place, as a component and natively. A link of the operator's that changes later grants nothing else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::native_ladder::NO_MOUNTS;
+use crate::native_place::Place;
+use crate::support::{Modbox, TestDir, guest};
+
+/// Makes `real/file`, and links that lead to it: `folder -> real`, `file -> folder/file` by absolute paths.
+fn linked(dir: &TestDir) {
+    dir.write("real/file", "content");
+    symlink(dir.join("real"), dir.join("folder")).unwrap();
+    symlink(dir.join("folder/file"), dir.join("file")).unwrap();
+}
+
+#[test]
+fn a_guest_sees_the_links_of_a_grant_and_what_they_lead_to() {
+    let dir = TestDir::new();
+    linked(&dir);
+    let at = |name: &str| dir.join(name).display().to_string();
+    let try_it = |op: &str, path: &str, switches: &[&str]| {
+        let args = json!({"op": op, "path": at(path), "expect": "ok"});
+        let result = Modbox::run_module(&dir, guest("files")).json_args(&args).args(switches).run().json();
+        (result["content"].as_str().map(str::to_owned), result["msg"].to_string())
+    };
+    let (file, folder) = (at("file"), at("folder"));
+    for grant in [&file, &at("folder/file")] {
+        let grant = ["--allow-read", grant.as_str(), "--designated", "none"];
+        for path in ["folder/file", "real/file"] {
+            let (content, error) = try_it("read", path, &grant);
+            assert_eq!(content.as_deref(), Some("content"), "{path}: {error}");
+        }
+        let (content, error) = try_it("read_link", "folder", &grant);
+        assert_eq!(content, Some(at("real")), "{error}");
+    }
+    let by_file = ["--allow-read", file.as_str(), "--designated", "none"];
+    assert_eq!(try_it("read", "file", &by_file).0.as_deref(), Some("content"));
+    assert_eq!(try_it("read_link", "file", &by_file).0, Some(at("folder/file")));
+    // The folder around the link is not granted, so the link is neither removed nor replaced.
+    let by_folder = ["--allow-write", folder.as_str(), "--designated", "none"];
+    assert_eq!(try_it("unlink", "folder", &by_folder).0, None);
+    assert_eq!(try_it("overwrite", "folder/file", &by_folder).0.as_deref(), Some(""));
+    assert_eq!(fs::read_to_string(dir.join("real/file")).unwrap(), "guestnt");
+}
+
+#[test]
+fn a_link_that_is_changed_grants_nothing_else() {
+    let dir = TestDir::new();
+    linked(&dir);
+    dir.write("secret/file", "secret");
+    let policy = dir.write("policy.yml", format!("allow:\n  read:\n    - {}\n", dir.join("folder").display()));
+    let args = json!({"op": "read", "path": dir.join("folder/file"), "expect": "ok"});
+    let read = || {
+        let run = Modbox::run_module(&dir, guest("files")).json_args(&args);
+        run.args(&["--policy", policy.to_str().unwrap(), "--designated", "none"]).run().json()
+    };
+    assert_eq!(read()["content"], "content");
+    // The target of a mapped place does not follow a link inside of what is granted either.
+    fs::remove_file(dir.join("real/file")).unwrap();
+    symlink(dir.join("secret/file"), dir.join("real/file")).unwrap();
+    let result = read();
+    assert_eq!((&result["failed"], &result["content"]), (&json!(true), &json!(null)), "{result}");
+}
+
+#[test]
+fn a_native_module_sees_the_links_of_a_grant() {
+    for place in Place::all() {
+        fs::create_dir_all(place.at("data/real")).unwrap();
+        place.give("data/real");
+        place.write("data/real/file", "content");
+        symlink(place.at("data/real"), place.at("data/folder")).unwrap();
+        symlink("folder/file", place.at("data/file")).unwrap();
+        symlink("real/new", place.at("data/dangling")).unwrap();
+        let look = "p = d + '/data/'\n\
+                    result['seen'] = [os.readlink(p + 'file'), os.readlink(p + 'folder'), os.path.realpath(p + 'file'),\n\
+                    open(p + 'file').read()]";
+        let path = |name: &str| place.path(&format!("data/{name}"));
+        let seen = place.python(look, &["--allow-read", &path("file")]).changed()["result"]["seen"].clone();
+        assert_eq!(seen, json!(["folder/file", path("real"), path("real/file"), "content"]));
+        // A link that leads to a name without a file grants this name.
+        // Without namespaces, root is not confined enough.
+        let kernels =
+            if place.is_root() { vec![(&[][..], "one\n")] } else { vec![(&[][..], "one\n"), (NO_MOUNTS, "two\n")] };
+        for (calls, new) in kernels {
+            let script =
+                format!("printf '{}' > $d/data/dangling && echo '{{\"changed\": true}}'", new.escape_default());
+            place.run_without(calls, &script, &["--allow-write", &path("dangling")]).changed();
+            assert_eq!(place.read("data/real/new"), new);
+            assert_eq!(fs::read_link(place.at("data/dangling")).unwrap().to_str(), Some("real/new"));
+        }
+    }
+}
