@@ -261,12 +261,15 @@ fn calls_that_no_rule_allows_are_written() {
     dir.write("collections/ansible_collections/acme/corp/plugins/modules/calls.py", CALLS);
     let (file, audit) = (dir.write("file", "text"), dir.join("audit.jsonl"));
     let policy = |rules: Value| dir.write("home/.config/modbox/policy.yaml", rules.to_string());
-    let run = || -> Value {
+    let result = || -> Value {
         let task = json!({"acme.corp.calls": {"file": file}, "vars": {"ansible_python_interpreter": link}});
         let mut play = oracle::ansible_of(oracle::VERSION, &dir, "playbook");
         play.env("ANSIBLE_COLLECTIONS_PATH", dir.join("collections"));
         let text = oracle::play_by(play, &dir, &[task], &[]);
-        let result = serde_json::from_str::<Value>(&text).unwrap()[0].clone();
+        serde_json::from_str::<Value>(&text).unwrap()[0].clone()
+    };
+    let run = || -> Value {
+        let result = result();
         assert_eq!(result["failed"], false, "{result}");
         result["made"].clone()
     };
@@ -296,6 +299,13 @@ fn calls_that_no_rule_allows_are_written() {
         text.contains(&format!("no rule allows this system call, so a confined module must do without: {filter}")),
         "{text}"
     );
+
+    // A ceiling lets no module run without confinement, whatever a user's file says.
+    let ceiling = json!({"rules": [{"unsigned": true, "at-most": {"write": [file]}}]});
+    policy(json!({"audit": audit, "python-modules": "observe", "trust": ceiling}));
+    let refused = result();
+    let message = refused["msg"].as_str().unwrap_or_default();
+    assert!(refused["failed"] == true && message.contains("may not run without confinement"), "{refused}");
 
     policy(json!({"audit": audit, "allow": {"write": [file]}}));
     let confined = run();

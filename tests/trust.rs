@@ -30,6 +30,23 @@ fn a_ceiling_holds_whatever_grants() {
 }
 
 #[test]
+fn a_ceiling_holds_the_level_of_confinement() {
+    let place = Place::new(CEILING);
+    place.sign(Some("acme/lineinfile"), None, &[1]);
+    let because = "release@acme.example may not be confined as little as level 1";
+    place.refuses("app/a", &["--min-confinement", "1"], because);
+    place.runs("app/a", &["--min-confinement", "2"]);
+    place.dir.write("more.yaml", "modules: {lineinfile: {min-confinement: 1}}\n");
+    place.refuses("app/b", &["--policy", "more.yaml"], because);
+    // What a file says of every module is cut.
+    place.dir.write("more.yaml", "min-confinement: 1\n");
+    place.runs("app/b", &["--policy", "more.yaml"]);
+    place.set_rules(&CEILING.replace("env: [LANG]", "min-confinement: 1"));
+    place.runs("app/c", &["--min-confinement", "1"]);
+    place.refuses("app/d", &["--min-confinement", "0"], "as little as level 0");
+}
+
+#[test]
 fn grants_to_every_module_are_cut_and_those_to_one_are_refused() {
     let place = Place::new(CEILING);
     place.sign(Some("acme/lineinfile"), None, &[1]);
@@ -144,6 +161,11 @@ fn providers_that_are_not_signed_are_not_asked() {
     let text = format!("#!/bin/sh\ntouch {asked}\nprintf '%s' '---\n{describe}'\n");
     let provider = place.dir.write("data/providers/thing.prov", text);
     fs::set_permissions(&provider, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran =
+        Modbox::new(&place.dir).arg("run").arg(&provider).args(["--policy", "policy.yaml", "ral_action=list"]).run();
+    let result = ran.exits_with(4).json();
+    assert!(result["msg"].as_str().unwrap().contains("requires a signature of the module"), "{result}");
+    assert!(!place.dir.join("asked").exists());
     let list = || {
         let ran = Modbox::new(&place.dir).args(["resource", "--policy", "policy.yaml", "--include", "data"]).run();
         ran.stderr_text().contains("`data/providers/thing.prov` is left out")

@@ -26,12 +26,12 @@ use crate::waypoints::Waypoints;
 /// All grants and restrictions of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    paths: Vec<PathGrant>,
-    env: Vec<EnvGrant>,
-    own: Vec<OwnerGrant>,
-    net: Vec<NetGrant>,
-    listen: Vec<ListenGrant>,
-    run: Vec<RunGrant>,
+    pub(super) paths: Vec<PathGrant>,
+    pub(super) env: Vec<EnvGrant>,
+    pub(super) own: Vec<OwnerGrant>,
+    pub(super) net: Vec<NetGrant>,
+    pub(super) listen: Vec<ListenGrant>,
+    pub(super) run: Vec<RunGrant>,
     pub(super) everything: Option<String>,
     pub(super) designated: Designated,
     pub(super) designated_by_results: Designated,
@@ -39,15 +39,16 @@ pub struct Policy {
     pub(super) check: CheckRule,
     pub(super) python: PythonPlace,
     pub(super) python_modules: PythonRule,
-    least_confinement: Option<MinConfinement>,
-    audit: Vec<PathBuf>,
-    missing: Vec<MissingPath>,
-    waypoints: Waypoints,
-    single_files: SingleFiles,
-    user: Option<User>,
+    pub(super) python_modules_by: String,
+    pub(super) least_confinement: Option<MinConfinement>,
+    pub(super) audit: Vec<PathBuf>,
+    pub(super) missing: Vec<MissingPath>,
+    pub(super) waypoints: Waypoints,
+    pub(super) single_files: SingleFiles,
+    pub(super) user: Option<User>,
     /// It is examined before the run starts, by the process that starts it.
     #[serde(skip)]
-    trust: TrustStanding,
+    pub(super) trust: TrustStanding,
 }
 
 impl Policy {

@@ -45,8 +45,6 @@ pub struct MergedPolicy {
     pub check_by: String,
     /// The source of the place of Python modules.
     pub python_by: String,
-    /// The source of the rule for `modbox-python`.
-    pub python_modules_by: String,
     /// What is accepted from the policy of a task.
     pub accept_policy: AcceptPolicy,
     /// The source of the rule for policies of tasks.
@@ -101,7 +99,7 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     let (python, python_by) = greatest(sources, "--python", |rules| rules.python);
     policy.set_python_place(python);
     let (python_modules, python_modules_by) = greatest(sources, "", |rules| rules.python_modules);
-    policy.set_python_rule(python_modules);
+    policy.set_python_rule(python_modules, python_modules_by);
     let (accept_policy, accept_policy_by) = greatest(sources, "", |rules| rules.accept_policy);
     let audit_in_results = sources.iter().any(|rules| rules.audit_in_results == Some(true));
     let mut limits = Limits::default();
@@ -124,7 +122,6 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
         designated_by_results_by,
         check_by,
         python_by,
-        python_modules_by,
         accept_policy,
         accept_policy_by,
         audit_in_results,

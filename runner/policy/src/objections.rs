@@ -1,9 +1,9 @@
 //! Why the trust rules do not let a run start.
 
-use modbox_vocabulary::{Capability, Denial, Grant, Operation};
+use modbox_vocabulary::{Denial, Grant, Operation};
 
 use crate::grant_set::Policy;
-use crate::trust::Ceiling;
+use crate::trust::{Authority, Ceiling};
 
 /// A reason why the trust rules do not let a run start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,31 +15,35 @@ pub struct Objection {
 }
 
 impl Policy {
-    /// Returns why the trust rules do not let a run start with these grants, and with those that it lacks.
+    /// Returns why the trust rules do not let a run start with these grants, and with those that it lacks. `is_observed`: the
+    /// run is observed and not confined.
     #[must_use]
-    pub fn objections(&self, lacking: &[Denial]) -> Vec<Objection> {
-        let refusal = |text: &String| Objection { text: text.clone(), denial: None };
-        let mut objections: Vec<Objection> = self.trust().refusals.iter().map(refusal).collect();
+    pub fn objections(&self, lacking: &[Denial], is_observed: bool) -> Vec<Objection> {
+        let mut objections = self.refusals();
         for ceiling in &self.trust().ceilings {
-            objections.extend(exceeding(ceiling, self).iter().map(|grant| of_grant(ceiling, grant)));
+            objections.extend(exceeding(ceiling, self, is_observed).iter().map(|it| of_authority(ceiling, *it)));
             // A remedy that the ceiling forbids would lead nowhere.
             let forbidden = lacking.iter().filter(|denial| !ceiling.holds_denied(denial));
             objections.extend(forbidden.map(|denial| of_denial(ceiling, denial)));
         }
         objections
     }
+
+    /// Returns why the trust rules do not let the module run at all, whatever it is granted. Such a module must not even be asked
+    /// what it is.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<Objection> {
+        let refusal = |text: &String| Objection { text: text.clone(), denial: None };
+        self.trust().refusals.iter().map(refusal).collect()
+    }
 }
 
-fn of_grant(Ceiling { party, rule, .. }: &Ceiling, grant: &Grant) -> Objection {
-    let Grant { capability, subject, source } = grant;
-    let what = match capability {
-        Capability::All => "everything".to_owned(),
-        capability => format!("{capability} `{subject}`"),
-    };
-    let (capability, subject, operation) = (*capability, subject.clone(), Operation::Trust);
+fn of_authority(Ceiling { party, rule, .. }: &Ceiling, authority: Authority<'_>) -> Objection {
+    let wish = authority.wish();
+    let Grant { capability, subject, .. } = authority.line();
     Objection {
-        text: format!("{party} may not be given {what} ({rule}), which {source} grants"),
-        denial: Some(Denial { capability, subject, operation, allow: String::new() }),
+        text: format!("{party} may not {wish} ({rule}), {}", authority.origin()),
+        denial: Some(Denial { capability, subject, operation: Operation::Trust, allow: String::new() }),
     }
 }
 
@@ -50,25 +54,11 @@ fn of_denial(Ceiling { party, rule, .. }: &Ceiling, denial: &Denial) -> Objectio
     }
 }
 
-/// Returns the grants of a policy that exceed a ceiling.
-fn exceeding(ceiling: &Ceiling, policy: &Policy) -> Vec<Grant> {
-    if policy.allows_everything() {
-        return policy.grants();
-    }
-    let line = |capability, subject: String, source: &str| Grant { capability, subject, source: source.to_owned() };
-    let paths = policy.paths().iter().filter(|grant| !ceiling.holds_path(grant));
-    let paths = paths.map(|it| line(it.access.capability(), it.host.display().to_string(), &it.source));
-    let own = policy.own().iter().filter(|grant| !ceiling.holds_own(grant));
-    let own = own.map(|it| line(Capability::Own, it.written.clone(), &it.source));
-    let env = policy.env().iter().filter(|grant| !ceiling.holds_env(&grant.name));
-    let env = env.map(|it| line(Capability::Env, it.name.clone(), &it.source));
-    let net = policy.net().iter().filter(|grant| !ceiling.holds_net(&grant.rule));
-    let net = net.map(|it| line(Capability::Net, it.rule.to_string(), &it.source));
-    let listen = policy.listen().iter().filter(|grant| !ceiling.holds_listen(&grant.rule));
-    let listen = listen.map(|it| line(Capability::Listen, it.rule.to_string(), &it.source));
-    let run = policy.run().iter().filter(|grant| !ceiling.holds_run(grant));
-    let run = run.map(|it| line(Capability::Run, it.rule.to_string(), &it.source));
-    paths.chain(own).chain(env).chain(net).chain(listen).chain(run).collect()
+/// Returns what exceeds a ceiling.
+fn exceeding<'p>(ceiling: &Ceiling, policy: &'p Policy, is_observed: bool) -> Vec<Authority<'p>> {
+    let mut authorities = policy.authorities(is_observed);
+    authorities.retain(|authority| !ceiling.holds(*authority));
+    authorities
 }
 
 #[cfg(test)]
@@ -80,6 +70,7 @@ mod tests {
     use crate::net::NetGrant;
     use crate::rules::Rules;
     use crate::run::RunGrant;
+    use crate::trust::TrustStanding;
 
     fn path(path: &str, access: Access) -> PathGrant {
         let (host, guest) = (path.into(), path.to_owned());
@@ -110,6 +101,11 @@ mod tests {
         Ceiling { party: "acme".to_owned(), rule: "trust rule 1".to_owned(), most }
     }
 
+    fn shown_exceeding(policy: &Policy, is_observed: bool) -> Vec<String> {
+        let lines: Vec<Grant> = exceeding(&ceiling(), policy, is_observed).into_iter().map(Authority::line).collect();
+        shown(&lines)
+    }
+
     fn shown(grants: &[Grant]) -> Vec<String> {
         grants.iter().map(|grant| format!("{} {}", grant.capability, grant.subject)).collect()
     }
@@ -134,7 +130,7 @@ mod tests {
             "run systemctl reload nginx",
         ];
         assert_eq!(shown(&merged.policy.grants()), expect);
-        assert_eq!(exceeding(&ceiling(), &merged.policy), []);
+        assert_eq!(shown_exceeding(&merged.policy, false), [""; 0]);
     }
 
     #[test]
@@ -159,9 +155,41 @@ mod tests {
             "net api.acme.example:443+private",
             "run systemctl *",
         ];
-        assert_eq!(shown(&exceeding(&ceiling(), &merged.policy)), expect);
+        assert_eq!(shown_exceeding(&merged.policy, false), expect);
         let everything = Rules { everything: Some("--allow-all".to_owned()), ..Rules::default() };
         let merged = merge(&[everything]).unwrap();
-        assert_eq!(shown(&exceeding(&ceiling(), &merged.policy)), ["all *"]);
+        assert_eq!(shown_exceeding(&merged.policy, false), ["all *"]);
+    }
+
+    #[test]
+    fn less_confinement_exceeds() {
+        let with = |level| Rules { min_confinement: level, ..Rules::default() };
+        for (level, expect) in [(None, None), (Some(2), None), (Some(3), None), (Some(1), Some("confinement level 1"))]
+        {
+            let policy = merge(&[with(level)]).unwrap().policy;
+            assert_eq!(shown_exceeding(&policy, false), Vec::from_iter(expect), "{level:?}");
+            // A run that is observed is not confined at all.
+            assert_eq!(shown_exceeding(&policy, true)[0], "all *", "{level:?}");
+            // What files say for every module is cut.
+            let mut general = with(level);
+            ceiling().cut(&mut general);
+            assert_eq!(general.min_confinement, level.filter(|level| *level >= 2));
+        }
+        let policy = merge(&[with(Some(0))]).unwrap().policy;
+        let texts: Vec<String> = {
+            let mut policy = policy.clone();
+            policy.set_trust(TrustStanding { ceilings: vec![ceiling()], ..TrustStanding::default() });
+            policy.objections(&[], true).into_iter().map(|objection| objection.text).collect()
+        };
+        assert_eq!(
+            texts,
+            [
+                "acme may not run without confinement (trust rule 1), as `python-modules: observe` of default says",
+                "acme may not be confined as little as level 0 (trust rule 1), as --min-confinement says"
+            ]
+        );
+        let mut low = ceiling();
+        low.most.min_confinement = Some(0);
+        assert_eq!(exceeding(&low, &policy, false), []);
     }
 }

@@ -68,9 +68,16 @@ impl Policy {
         self.python
     }
 
-    /// Sets what `modbox-python` does with modules.
-    pub fn set_python_rule(&mut self, rule: PythonRule) {
+    /// Sets what `modbox-python` does with modules, and the source of this rule.
+    pub fn set_python_rule(&mut self, rule: PythonRule, source: String) {
         self.python_modules = rule;
+        self.python_modules_by = source;
+    }
+
+    /// Returns the source of the rule for `modbox-python`.
+    #[must_use]
+    pub fn python_rule_by(&self) -> &str {
+        &self.python_modules_by
     }
 
     /// Returns what `modbox-python` does with modules.

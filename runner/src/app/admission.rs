@@ -71,6 +71,11 @@ impl Runner {
             Ok(kind) => kind,
             Err(error) => return failed(error),
         };
+        let refusals = request.policy.refusals();
+        if !refusals.is_empty() {
+            let report = Report::of_module(module, request.policy).named(request.name);
+            return refused(request.policy.clone(), judge::report_objections(report, &refusals));
+        }
         let (guest, place) = match kind {
             Kind::Python => match self.place_python(module, request) {
                 Ok(Placement::Guest(guest, run)) => (Some(guest), Some(run)),
@@ -110,7 +115,7 @@ impl Runner {
             debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
         }
         let lacking: Vec<_> = missing.iter().map(|missing| missing.denial.clone()).collect();
-        let objections = policy.objections(&lacking);
+        let objections = policy.objections(&lacking, request.scrutiny == Scrutiny::Observed);
         if !objections.is_empty() {
             return refused(policy, judge::report_objections(report, &objections));
         }

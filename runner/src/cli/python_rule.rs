@@ -15,7 +15,7 @@ pub(crate) const NAME: &str = "modbox-python";
 ///
 /// The policy refuses the module, or asks to observe it and names no audit file for what is observed.
 pub(crate) fn scrutiny(effective: &MergedPolicy) -> Result<Scrutiny, Failure> {
-    let source = &effective.python_modules_by;
+    let source = effective.policy.python_rule_by();
     match effective.policy.python_rule() {
         PythonRule::Confine => Ok(Scrutiny::Watched),
         PythonRule::Observe if effective.policy.audit().is_empty() => {

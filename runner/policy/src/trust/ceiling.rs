@@ -7,10 +7,12 @@ use modbox_vocabulary::{Capability, Denial};
 use crate::access::Access;
 use crate::designated::Designated;
 use crate::grants::{PathGrant, Shape};
+use crate::min_confinement::DEFAULT_LEAST;
 use crate::net::{ListenRule, NetRule};
 use crate::own::{self, OwnerGrant};
 use crate::rules::Rules;
 use crate::run::RunGrant;
+use crate::trust::Authority;
 
 /// The most that a trust rule lets a module be granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub struct Ceiling {
     pub party: String,
     /// The rule, in words, with its place: `trust rule 1, /etc/modbox/policy.yaml:7`.
     pub rule: String,
-    /// The most: `paths`, `env`, `own`, `net`, `listen`, `run` and `designated`.
+    /// The most: `paths`, `env`, `own`, `net`, `listen`, `run`, `designated` and `min_confinement`.
     pub most: Rules,
 }
 
@@ -48,6 +50,26 @@ impl Ceiling {
         rules.net.retain(|grant| self.holds_net(&grant.rule));
         rules.listen.retain(|grant| self.holds_listen(&grant.rule));
         rules.run.retain(|grant| self.holds_run(grant));
+        rules.min_confinement = rules.min_confinement.filter(|level| *level >= self.least_confinement());
+    }
+
+    /// Returns whether an authority of a run does not exceed the ceiling.
+    pub(crate) fn holds(&self, authority: Authority<'_>) -> bool {
+        match authority {
+            // What nothing confines has every authority. A rule without a ceiling allows it.
+            Authority::Everything(_) | Authority::Observation(_) => false,
+            Authority::Confinement(least) => least.level >= self.least_confinement(),
+            Authority::Path(grant) => self.holds_path(grant),
+            Authority::Owner(grant) => self.holds_own(grant),
+            Authority::Variable(grant) => self.holds_env(&grant.name),
+            Authority::Destination(grant) => self.holds_net(&grant.rule),
+            Authority::Address(grant) => self.holds_listen(&grant.rule),
+            Authority::Command(grant) => self.holds_run(grant),
+        }
+    }
+
+    fn least_confinement(&self) -> u8 {
+        self.most.min_confinement.unwrap_or(DEFAULT_LEAST)
     }
 
     /// Returns the access that naming a path in an argument may grant.
@@ -67,27 +89,27 @@ impl Ceiling {
         self.holds_path(&PathGrant { host, shape: Shape::Name, guest, access, source: String::new() })
     }
 
-    pub(crate) fn holds_path(&self, grant: &PathGrant) -> bool {
+    fn holds_path(&self, grant: &PathGrant) -> bool {
         self.most.paths.iter().any(|most| most.includes(grant))
     }
 
-    pub(crate) fn holds_env(&self, name: &str) -> bool {
+    fn holds_env(&self, name: &str) -> bool {
         self.most.env.iter().any(|most| most.name == name)
     }
 
-    pub(crate) fn holds_own(&self, grant: &OwnerGrant) -> bool {
+    fn holds_own(&self, grant: &OwnerGrant) -> bool {
         own::include(&self.most.own, grant)
     }
 
-    pub(crate) fn holds_net(&self, rule: &NetRule) -> bool {
+    fn holds_net(&self, rule: &NetRule) -> bool {
         self.most.net.iter().any(|most| most.rule.includes(rule))
     }
 
-    pub(crate) fn holds_listen(&self, rule: &ListenRule) -> bool {
+    fn holds_listen(&self, rule: &ListenRule) -> bool {
         self.most.listen.iter().any(|most| most.rule.includes(rule))
     }
 
-    pub(crate) fn holds_run(&self, grant: &RunGrant) -> bool {
+    fn holds_run(&self, grant: &RunGrant) -> bool {
         self.most.run.iter().any(|most| most.includes(grant))
     }
 }

@@ -23,11 +23,13 @@
 //! hold together, so that no file takes back one of another. This module knows no signatures; it gets the names of
 //! the signers.
 
+mod authority;
 mod ceiling;
 mod read;
 mod rules;
 mod standing;
 
+pub(crate) use self::authority::Authority;
 pub use self::ceiling::Ceiling;
 pub use self::rules::{AtMost, Subject, TrustRule, TrustRules};
 pub use self::standing::{ModuleSignature, TrustStanding};

@@ -3,6 +3,7 @@
 use modbox_vocabulary::NamePattern;
 
 use crate::allow::ALLOW_KEYS;
+use crate::limit::parse_level;
 use crate::node::{Content, Located, Node};
 use crate::reader::{FileReader, parse_flag};
 use crate::trust::rules::{AtMost, Subject, TrustRule, TrustRules};
@@ -70,7 +71,11 @@ impl FileReader {
         for (key, node) in self.map(node, "`at-most`") {
             match key.value.as_str() {
                 "designated" => at_most.designated = self.scalar(node, str::parse),
-                _ => self.allow_entry(&mut at_most.allow, &key, node, &format!("{ALLOW_KEYS}, designated")),
+                "min-confinement" => at_most.min_confinement = self.scalar(node, parse_level),
+                _ => {
+                    let known = format!("{ALLOW_KEYS}, designated, min-confinement");
+                    self.allow_entry(&mut at_most.allow, &key, node, &known);
+                }
             }
         }
         at_most

@@ -55,4 +55,6 @@ pub struct AtMost {
     pub allow: Allow,
     /// The access that naming a path in an argument grants.
     pub designated: Option<Designated>,
+    /// The lowest level of confinement that may be enough. Default: the level that runs require by themselves.
+    pub min_confinement: Option<u8>,
 }

@@ -313,7 +313,8 @@ fn resolve(
     at_most: &AtMost,
 ) -> anyhow::Result<Rules> {
     let allow = on_this_host(environment, &at_most.allow);
-    let rules = FileRules { allow, designated: at_most.designated, ..FileRules::default() };
+    let AtMost { designated, min_confinement, .. } = *at_most;
+    let rules = FileRules { allow, designated, min_confinement, ..FileRules::default() };
     let source = format!("trust rule at {}", rule.place);
     files::resolve_all(environment, path, &rules, &source)
 }

@@ -168,7 +168,7 @@ impl PolicyListing<'_> {
             ("designated_by_results", by_results),
             ("check", setting(policy.check_rule().as_str(), &effective.check_by)),
             ("python", setting(policy.python_place().as_str(), &effective.python_by)),
-            ("python_modules", setting(policy.python_rule().as_str(), &effective.python_modules_by)),
+            ("python_modules", setting(policy.python_rule().as_str(), policy.python_rule_by())),
             ("accept_policy", setting(effective.accept_policy.as_str(), &effective.accept_policy_by)),
             ("audit_in_results", effective.audit_in_results.into()),
             ("offline", offline),
@@ -204,7 +204,7 @@ impl PolicyListing<'_> {
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
         let _ = writeln!(text, "check: {} ({})", policy.check_rule(), effective.check_by);
         let _ = writeln!(text, "python: {} ({})", policy.python_place(), effective.python_by);
-        let _ = writeln!(text, "python-modules: {} ({})", policy.python_rule(), effective.python_modules_by);
+        let _ = writeln!(text, "python-modules: {} ({})", policy.python_rule(), policy.python_rule_by());
         let _ = writeln!(text, "accept-policy: {} ({})", effective.accept_policy, effective.accept_policy_by);
         if effective.audit_in_results {
             text += "audit-in-results: true\n";

@@ -1,0 +1,118 @@
+//! Every way in which a run has more authority over the machine, or less confinement, than a run without any grant. Ceilings
+//! judge this list, so it has to be whole: see `Policy::authorities`.
+//!
+//! Not in the list, since they give no authority of their own: the access that arguments designate, which ceilings lower, and
+//! whose paths are grants by the time that a run is judged; a module's own check mode and background jobs, which have the
+//! grants of the run; commands of a module, which are confined like it; limits, which protect the caller's resources.
+
+use modbox_vocabulary::{Capability, Grant};
+
+use crate::grant_set::Policy;
+use crate::grants::{EnvGrant, PathGrant};
+use crate::min_confinement::{DEFAULT_LEAST, MinConfinement};
+use crate::net::{ListenGrant, NetGrant};
+use crate::own::OwnerGrant;
+use crate::run::RunGrant;
+
+/// One way in which a run has more authority, or less confinement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Authority<'p> {
+    /// Everything is granted, by this source.
+    Everything(&'p str),
+    /// The run is observed and not confined, as this source says.
+    Observation(&'p str),
+    /// A lower level of confinement than the default is enough.
+    Confinement(&'p MinConfinement),
+    /// A path.
+    Path(&'p PathGrant),
+    /// An owner of files.
+    Owner(&'p OwnerGrant),
+    /// An environment variable.
+    Variable(&'p EnvGrant),
+    /// A destination on the network.
+    Destination(&'p NetGrant),
+    /// An address to listen on.
+    Address(&'p ListenGrant),
+    /// A command.
+    Command(&'p RunGrant),
+}
+
+impl Authority<'_> {
+    /// Returns the line of reports.
+    pub(crate) fn line(self) -> Grant {
+        let (capability, subject, source) = match self {
+            Self::Everything(source) | Self::Observation(source) => (Capability::All, "*".to_owned(), source),
+            Self::Confinement(least) => {
+                (Capability::Confinement, format!("level {}", least.level), least.source.as_str())
+            }
+            Self::Path(grant) => (grant.access.capability(), grant.host.display().to_string(), grant.source.as_str()),
+            Self::Owner(grant) => (Capability::Own, grant.written.clone(), grant.source.as_str()),
+            Self::Variable(grant) => (Capability::Env, grant.name.clone(), grant.source.as_str()),
+            Self::Destination(grant) => (Capability::Net, grant.rule.to_string(), grant.source.as_str()),
+            Self::Address(grant) => (Capability::Listen, grant.rule.to_string(), grant.source.as_str()),
+            Self::Command(grant) => (Capability::Run, grant.rule.to_string(), grant.source.as_str()),
+        };
+        Grant { capability, subject, source: source.to_owned() }
+    }
+
+    /// Returns what the run would get, after "may not".
+    pub(crate) fn wish(self) -> String {
+        let Grant { capability, subject, .. } = self.line();
+        match self {
+            Self::Everything(_) => "be given everything".to_owned(),
+            Self::Observation(_) => "run without confinement".to_owned(),
+            Self::Confinement(_) => format!("be confined as little as {subject}"),
+            _ => format!("be given {capability} `{subject}`"),
+        }
+    }
+
+    /// Returns where the authority comes from, as the end of a sentence.
+    pub(crate) fn origin(self) -> String {
+        let Grant { source, .. } = self.line();
+        match self {
+            Self::Observation(_) => format!("as `python-modules: observe` of {source} says"),
+            Self::Confinement(_) => format!("as {source} says"),
+            _ => format!("which {source} grants"),
+        }
+    }
+}
+
+impl Policy {
+    /// Returns every authority of a run. `is_observed`: the run is observed and not confined.
+    ///
+    /// The pattern names each field, so that a new one has to be decided about here.
+    pub(crate) fn authorities(&self, is_observed: bool) -> Vec<Authority<'_>> {
+        let Self {
+            paths,
+            env,
+            own,
+            net,
+            listen,
+            run,
+            everything,
+            python_modules_by,
+            least_confinement,
+            designated: _,
+            designated_by_results: _,
+            designates: _,
+            check: _,
+            python: _,
+            python_modules: _,
+            audit: _,
+            missing: _,
+            waypoints: _,
+            single_files: _,
+            user: _,
+            trust: _,
+        } = self;
+        if let Some(source) = everything {
+            return vec![Authority::Everything(source)];
+        }
+        let lower = least_confinement.iter().filter(|least| least.level < DEFAULT_LEAST).map(Authority::Confinement);
+        let observation = is_observed.then_some(Authority::Observation(python_modules_by.as_str()));
+        let places = paths.iter().map(Authority::Path).chain(own.iter().map(Authority::Owner));
+        let others = env.iter().map(Authority::Variable).chain(net.iter().map(Authority::Destination));
+        let others = others.chain(listen.iter().map(Authority::Address)).chain(run.iter().map(Authority::Command));
+        observation.into_iter().chain(lower).chain(places).chain(others).collect()
+    }
+}
