@@ -11,8 +11,9 @@ use std::{fs, thread};
 use rustix::fs::{CWD, Mode, RenameFlags};
 use serde_json::json;
 
-use crate::support::TestDir;
-use crate::wasm_guard::{drive, run_report, seen};
+use crate::native_ladder::behind;
+use crate::support::{TestDir, sample};
+use crate::wasm_guard::{drive, run, run_report, seen};
 
 /// Maximum number of runs of a race until both sides have won: on a busy machine, one side may win a whole run.
 const TRIES: u32 = 30;
@@ -71,6 +72,54 @@ fn a_directory_that_is_swapped_for_a_link_leads_nowhere_else() {
     assert!(read && refused, "nothing was swapped while it was read");
     assert_eq!(fs::read(outside.join("file")).unwrap(), b"canary");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+}
+
+/// Renames a directory out of the granted one and back, and lets a link to outside take its place, for as long as something runs.
+fn renaming<T>(granted: &Path, outside: &Path, run: impl FnOnce() -> T) -> T {
+    let (inside, moved) = (granted.join("a/deep"), outside.join("deep-moved"));
+    let (link, parked) = (granted.join("link"), granted.join("a"));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                fs::rename(&inside, &moved).unwrap();
+                rustix::fs::renameat_with(CWD, &parked, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                rustix::fs::renameat_with(CWD, &parked, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                fs::rename(&moved, &inside).unwrap();
+            }
+        });
+        let result = run();
+        done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn a_renamer_beside_the_guest_does_not_choose_a_weaker_way_to_resolve() {
+    let dir = TestDir::new();
+    let (granted, outside) = (dir.mkdir("granted"), dir.mkdir("outside"));
+    dir.write("granted/a/deep/file", "inside");
+    dir.write("granted/a/file", "inside");
+    for name in ["outside/file", "outside/deep/file", "file"] {
+        dir.write(name, "canary");
+    }
+    symlink("../outside", granted.join("link")).unwrap();
+    let opens = sample::cases(10_000, 250_000).to_string();
+    let paths = ["a/deep/file", "a/deep/../deep/file", "a/deep/../file", "a/deep/../../a/deep/file"];
+    let ops: Vec<_> = paths.iter().map(|path| json!(["read_often", granted.join(path), opens])).collect();
+    let mut found = std::collections::BTreeSet::new();
+    for _ in 0..TRIES {
+        let run = || drive(&dir, &[("--timeout", Path::new("10m")), ("--allow-read", &granted)], &json!(ops));
+        let seen = renaming(&granted, &outside, run);
+        found.extend(seen.iter().flat_map(|seen| seen.split(" | ")).map(str::to_owned));
+        if found.len() > 1 {
+            break;
+        }
+    }
+    // The link leads to what is not granted, and a directory that has left the grant is missing, or out of reach.
+    let allowed = ["inside", "NotFound", "PermissionDenied", "NotADirectory"];
+    assert!(found.iter().all(|seen| allowed.contains(&seen.as_str())), "{found:?}");
+    assert!(found.contains("inside") && found.len() > 1, "nothing was renamed while it was read: {found:?}");
 }
 
 #[test]
@@ -291,4 +340,22 @@ fn a_name_that_is_not_utf_8_is_listed_and_used_as_any_other() {
 
 fn names_of(dir: &Path) -> usize {
     fs::read_dir(dir).unwrap().count()
+}
+
+#[test]
+fn a_kernel_without_openat2_starts_no_guest() {
+    let dir = TestDir::new();
+    dir.write("granted/file", "inside");
+    let granted = dir.join("granted");
+    // Filters of old containers answer with EPERM.
+    for errno in [libc::ENOSYS, libc::EPERM] {
+        let read = json!([["read", granted.join("file")]]);
+        let ran = behind(&[(libc::SYS_openat2, errno)], || run(&dir, &[("--allow-read", &granted)], &read));
+        let message = ran.exits_with(70).json()["msg"].as_str().unwrap().to_owned();
+        assert!(message.contains("openat2") && message.contains("Linux 5.6"), "{message}");
+        // Also without any grant.
+        let ran = behind(&[(libc::SYS_openat2, errno)], || run(&dir, &[], &json!([["list", "/tmp"]])));
+        let message = ran.exits_with(70).json()["msg"].as_str().unwrap().to_owned();
+        assert!(message.contains("openat2"), "{message}");
+    }
 }

@@ -24,6 +24,12 @@ pub enum KernelError {
         #[source]
         source: io::Error,
     },
+    /// The kernel does not resolve paths beneath a directory.
+    #[error(
+        "the kernel has no `openat2`, by which granted paths are resolved; use Linux 5.6 or newer, or allow the call if a filter \
+         of system calls refuses it, as that of an old container runtime does"
+    )]
+    PathResolution(#[source] io::Error),
     /// The kind of a path has changed since it was granted.
     #[error("failed to use `{}` in the rules of the kernel: it is not {expected} any more", path.display())]
     Changed {

@@ -24,6 +24,7 @@ mod mount_attributes;
 mod namespace_calls;
 mod native_calls;
 mod on_host_calls;
+mod path_resolution;
 mod plan;
 mod private_mounts;
 mod process;
@@ -52,6 +53,7 @@ pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
 pub use self::listener::{CallListener, ListenerState, ReportedCall};
 pub use self::mount_attributes::set_mount_attributes;
 pub use self::on_host_calls::named_process;
+pub use self::path_resolution::check_path_resolution;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::private_mounts::PrivateMounts;
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from, start_session};
@@ -172,6 +174,7 @@ fn confine_with(
     plan: &Plan,
     install_filter: impl FnOnce() -> Result<(), String>,
 ) -> Result<KernelConfinement, KernelError> {
+    check_path_resolution()?;
     // 1. Programs started from here on get no more rights than this process has.
     let no_new_privs = rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"));
     // 2. Steps that can fail because of paths or memory come before anything is refused.

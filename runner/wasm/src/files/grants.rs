@@ -91,6 +91,8 @@ pub(super) struct UnusableGrant {
 impl Grants {
     /// Opens the paths that a policy grants, and the guest's `/tmp` in the run's directory.
     pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, UnusableGrant> {
+        let unusable = |error| UnusableGrant { path: "/".into(), why: std::io::Error::other(error) };
+        modbox_kernel::check_path_resolution().map_err(unusable)?;
         let (tree, preopens) = (Tree::new(), Vec::new());
         let stand_ins = policy.single_files().clone();
         let mut grants = Self {
