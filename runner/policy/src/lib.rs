@@ -11,6 +11,7 @@ mod accept_policy;
 mod access;
 pub mod accounts;
 mod allow;
+mod authorities;
 mod check_rule;
 mod designated;
 mod error;

@@ -1,5 +1,5 @@
 //! Every way in which a run has more authority over the machine, or less confinement, than a run without any grant. Ceilings
-//! judge this list, so it has to be whole: see `Policy::authorities`.
+//! judge this list, so it has to be whole: see `authorities`.
 //!
 //! Not in the list, since they give no authority of their own: the access that arguments designate, which ceilings lower, and
 //! whose paths are grants by the time that a run is judged; a module's own check mode and background jobs, which have the
@@ -7,9 +7,8 @@
 
 use modbox_vocabulary::{Capability, Grant};
 
-use crate::grant_set::Policy;
 use crate::grants::{EnvGrant, PathGrant};
-use crate::min_confinement::{DEFAULT_LEAST, MinConfinement};
+use crate::min_confinement::MinConfinement;
 use crate::net::{ListenGrant, NetGrant};
 use crate::own::OwnerGrant;
 use crate::run::RunGrant;
@@ -74,45 +73,5 @@ impl Authority<'_> {
             Self::Confinement(_) => format!("as {source} says"),
             _ => format!("which {source} grants"),
         }
-    }
-}
-
-impl Policy {
-    /// Returns every authority of a run. `is_observed`: the run is observed and not confined.
-    ///
-    /// The pattern names each field, so that a new one has to be decided about here.
-    pub(crate) fn authorities(&self, is_observed: bool) -> Vec<Authority<'_>> {
-        let Self {
-            paths,
-            env,
-            own,
-            net,
-            listen,
-            run,
-            everything,
-            python_modules_by,
-            least_confinement,
-            designated: _,
-            designated_by_results: _,
-            designates: _,
-            check: _,
-            python: _,
-            python_modules: _,
-            audit: _,
-            missing: _,
-            waypoints: _,
-            single_files: _,
-            user: _,
-            trust: _,
-        } = self;
-        if let Some(source) = everything {
-            return vec![Authority::Everything(source)];
-        }
-        let lower = least_confinement.iter().filter(|least| least.level < DEFAULT_LEAST).map(Authority::Confinement);
-        let observation = is_observed.then_some(Authority::Observation(python_modules_by.as_str()));
-        let places = paths.iter().map(Authority::Path).chain(own.iter().map(Authority::Owner));
-        let others = env.iter().map(Authority::Variable).chain(net.iter().map(Authority::Destination));
-        let others = others.chain(listen.iter().map(Authority::Address)).chain(run.iter().map(Authority::Command));
-        observation.into_iter().chain(lower).chain(places).chain(others).collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::net::{ListenRule, NetRule};
 use crate::own::{self, OwnerGrant};
 use crate::rules::Rules;
 use crate::run::RunGrant;
-use crate::trust::Authority;
+use crate::trust::authority::Authority;
 
 /// The most that a trust rule lets a module be granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
