@@ -32,6 +32,7 @@ mod plays_terminal;
 mod inventories;
 mod plays_policy;
 // Text that no author of a play wrote is never rendered.
+mod plays_tree;
 mod plays_unsafe;
 // What operators and arguments grant, and the source of each grant.
 mod policy;

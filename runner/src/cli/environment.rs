@@ -67,6 +67,11 @@ impl Environment {
         self.variables.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
 
+    /// Returns the caller's home folder, as the variable `HOME` names it.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+    }
+
     /// Makes a path absolute and normalizes it, without accessing the disk.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         modbox_policy::normalize(&self.cwd.join(path))

@@ -88,7 +88,9 @@ fn run_plays<'a>(
     let load = load_settings(context, args, &lookup);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let sources = inventory::sources(environment, &args.inventory);
-    let mut tree = PlayTree::open(&folders(&files, &load), policy);
+    let mut tree = PlayTree::open(&folders(&files), environment.home().as_deref(), policy);
+    tree.add_sources(searched(&load));
+    files.iter().for_each(|file| tree.add_file(file));
     inventory::open(&mut tree, &sources);
     if args.strict {
         tree.refuse_new_sources();
@@ -197,11 +199,15 @@ fn load_settings(context: &Context, args: &PlayArgs, lookup: &Lookup) -> LoadSet
     }
 }
 
-/// Returns the folders of the plays' tree: those of the playbooks, roles and collections.
-fn folders(files: &[PathBuf], load: &LoadSettings) -> Vec<PathBuf> {
-    let of_files = files.iter().filter_map(|file| file.parent()).map(Path::to_owned);
+/// Returns the folders of the playbooks.
+fn folders(files: &[PathBuf]) -> Vec<PathBuf> {
+    files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect()
+}
+
+/// Returns the folders in which roles and collections are searched.
+fn searched(load: &LoadSettings) -> impl Iterator<Item = PathBuf> {
     let collections = load.collections_path.iter().map(|root| Path::new(root).join("ansible_collections"));
-    of_files.chain(load.roles_path.iter().map(PathBuf::from)).chain(collections).collect()
+    load.roles_path.iter().map(PathBuf::from).chain(collections)
 }
 
 /// Returns the folders whose text is the caller's own. Roles and collections in the folder of a play belong to it; those

@@ -36,7 +36,11 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let merged = settings.for_every_module().or_usage()?;
     let policy = &merged.policy;
-    let tree = Arc::new(PlayTree::open(std::slice::from_ref(&context.environment.cwd), policy));
+    let tree = Arc::new(PlayTree::open(
+        std::slice::from_ref(&context.environment.cwd),
+        context.environment.home().as_deref(),
+        policy,
+    ));
     let python =
         settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
     let runner = Arc::new(runner(context, None, python));

@@ -89,7 +89,7 @@ mod tests {
         }
         fs::create_dir(dir.path().join("b/d.txt")).unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let tree = PlayTree::open(std::slice::from_ref(&root), &Policy::default());
+        let tree = PlayTree::open(std::slice::from_ref(&root), None, &Policy::default());
         let check = |pattern: &str, expect: &[&str]| {
             let found = files(&tree, &format!("{}/{pattern}", root.display())).unwrap();
             let found: Vec<String> = found.into_iter().map(|path| as_written(path, pattern, &root)).collect();

@@ -8,6 +8,7 @@ use modbox_tasks::inventory::read::read;
 use modbox_tasks::inventory::sources::GivenInventory;
 
 use crate::cli::environment::Environment;
+use crate::cli::play::extent::Extent;
 use crate::cli::play::tree::PlayTree;
 
 /// What is named as an inventory.
@@ -61,12 +62,12 @@ pub(crate) fn open(tree: &mut PlayTree, sources: &[InventorySource]) {
     for source in sources {
         let InventorySource::Path(path) = source else { continue };
         if path.is_dir() {
-            tree.add(path);
+            tree.add(path, Extent::Sources);
             continue;
         }
         tree.add_file(path);
         for folder in ["group_vars", "host_vars"] {
-            path.parent().into_iter().for_each(|parent| tree.add(&parent.join(folder)));
+            path.parent().into_iter().for_each(|parent| tree.add(&parent.join(folder), Extent::Sources));
         }
     }
 }

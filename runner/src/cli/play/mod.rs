@@ -14,6 +14,7 @@ mod clock;
 mod explain;
 mod explained_call;
 mod explanation;
+mod extent;
 mod extra_vars;
 mod glob;
 mod host;
@@ -40,6 +41,7 @@ mod task_job;
 mod task_run;
 mod terminal;
 mod tree;
+mod tree_root;
 mod written;
 
 use std::path::Path;
@@ -96,7 +98,7 @@ pub(crate) fn template_files(context: &Context, policy: &Policy, template: &Path
     let path = context.environment.absolute(template);
     let folder = path.parent().unwrap_or_else(|| Path::new("/")).to_owned();
     let folders = [folder, context.environment.cwd.clone()];
-    let tree = tree::PlayTree::open(&folders, policy);
+    let tree = tree::PlayTree::open(&folders, context.environment.home().as_deref(), policy);
     let named = folders.map(|folder| folder.display().to_string());
     let searched: Vec<String> = std::iter::once(named[0].clone()).chain(with_templates(&named)).collect();
     Arc::new(TemplateSearch::new(Arc::new(tree), searched))

@@ -1,24 +1,25 @@
-//! The files that a play may read: its own tree, and what the policy grants for reading.
+//! The files that a play may read: its own tree, as far as the folder of a play belongs to it, and what the policy grants for
+//! reading.
 //!
 //! Each folder is opened once, and files in it through the opened folder, so that neither `..` nor a link leads out. A
 //! path in no folder is denied, with the switch that allows it.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::UNIX_EPOCH;
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::{Policy, Shape, normalize};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use modbox_vocabulary::quoting::quote;
-use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{MemfdFlags, OFlags};
 
+use crate::cli::play::extent::Extent;
 use crate::cli::play::named_file::NamedFile;
 use crate::cli::play::needs::Needs;
+use crate::cli::play::tree_root::Root;
 use crate::cli::play::written::WrittenFiles;
 
 /// Maximum bytes of a file. Ansible holds a file in memory several times; no real file of a play is near this.
@@ -40,48 +41,28 @@ pub(crate) struct PlayTree {
     refuses_new_sources: bool,
 }
 
-#[derive(Debug)]
-struct Root {
-    path: PathBuf,
-    /// The path without links.
-    real: PathBuf,
-    dir: RwLock<Arc<Dir>>,
-}
-
-impl Root {
-    fn open(path: PathBuf) -> std::io::Result<Self> {
-        let real = path.canonicalize()?;
-        let dir = Dir::open_ambient_dir(&real, ambient_authority())?;
-        Ok(Self { path, real, dir: RwLock::new(Arc::new(dir)) })
-    }
-
-    fn dir(&self) -> Arc<Dir> {
-        Arc::clone(&self.dir.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Opens the folder again. It stays as it is if a link leads elsewhere now.
-    fn reopen(&self) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat2(CWD, &self.real, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-        if let Ok(opened) = opened {
-            *self.dir.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Dir::from(opened));
-        }
-    }
-}
-
 impl PlayTree {
-    /// Opens the folders of a play's tree, and those that the policy grants. Folders that do not exist are left out.
+    /// Opens the folders of playbooks, and those that the policy grants. Folders that do not exist are left out. `home` is the
+    /// caller's home folder.
     #[must_use]
-    pub(crate) fn open(folders: &[PathBuf], policy: &Policy) -> Self {
+    pub(crate) fn open(folders: &[PathBuf], home: Option<&Path>, policy: &Policy) -> Self {
         let mut tree = Self { opened: file_time(), ..Self::default() };
-        folders.iter().for_each(|folder| tree.add(folder));
         for grant in policy.paths() {
             match grant.shape {
-                Shape::Directory => tree.add(&grant.host),
+                Shape::Directory => tree.add(&grant.host, Extent::Granted),
                 _ => tree.add_file(&grant.host),
             }
         }
+        for folder in folders {
+            let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            tree.add(folder, Extent::of_project(&real, home));
+        }
         tree
+    }
+
+    /// Opens the folders in which roles and collections are searched. Folders that do not exist are left out.
+    pub(crate) fn add_sources(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
+        folders.into_iter().for_each(|folder| self.add(&folder, Extent::Sources));
     }
 
     /// Refuses to run or render files that a task may have made.
@@ -95,12 +76,13 @@ impl PlayTree {
     }
 
     /// Opens a folder. One that does not exist is left out.
-    pub(crate) fn add(&mut self, folder: &Path) {
+    pub(crate) fn add(&mut self, folder: &Path, extent: Extent) {
         let path = normalize(folder);
         if self.roots.iter().any(|root| root.path == path) {
             return;
         }
-        self.roots.extend(Root::open(path).ok());
+        let Ok(real) = path.canonicalize() else { return };
+        self.roots.extend(Root::open(path, real, extent).ok());
     }
 
     /// Opens all folders again, after something was mounted over one of them.
@@ -110,12 +92,47 @@ impl PlayTree {
 
     /// Returns the opened folder that holds a path, and the rest of the path.
     fn locate(&self, path: &str) -> Result<(&Root, PathBuf), FileError> {
-        let whole = normalize(Path::new(path));
-        let holds = |root: &&Root| whole.starts_with(&root.path);
-        let innermost = self.roots.iter().filter(holds).max_by_key(|root| root.path.as_os_str().len());
-        let root = innermost.ok_or_else(|| denied(path, "it is outside of the play's folders"))?;
-        let rest = whole.strip_prefix(&root.path).unwrap_or_else(|_| Path::new("")).to_owned();
-        Ok((root, if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest }))
+        let mut reason = "it is outside of the play's folders";
+        for (root, rest) in self.around(&normalize(Path::new(path))) {
+            match root.extent.left_out(&rest) {
+                None => return Ok((root, rest)),
+                Some(why) => reason = why,
+            }
+        }
+        Err(denied(path, reason))
+    }
+
+    /// Returns the opened folders around a normalized path, the innermost first, each with the rest of the path.
+    fn around(&self, whole: &Path) -> Vec<(&Root, PathBuf)> {
+        let rest = |root: &Root| {
+            let rest = whole.strip_prefix(&root.path).ok()?;
+            Some(if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest.to_owned() })
+        };
+        let mut around: Vec<_> = self.roots.iter().filter_map(|root| Some((root, rest(root)?))).collect();
+        around.sort_by_key(|(root, _)| std::cmp::Reverse(root.path.as_os_str().len()));
+        around
+    }
+
+    /// Notes a file that exists in the folder of the play, and does not belong to it: who asks whether it exists is told that it
+    /// does not.
+    fn note_left_out(&self, path: &str) {
+        let around = self.around(&normalize(Path::new(path)));
+        let left_out = |(root, rest): &(&Root, PathBuf)| root.extent.left_out(rest).is_some();
+        let exists = |(root, rest): &(&Root, PathBuf)| root.dir().symlink_metadata(rest).is_ok();
+        if !around.is_empty() && around.iter().all(left_out) && around.iter().any(exists) {
+            self.needs.add(&format!("see `{path}`"), &switch(path));
+        }
+    }
+
+    /// Checks that a file that was opened by its path belongs to the play. The file is then at its start.
+    fn check_content(&self, path: &str, mut file: &cap_std::fs::File) -> Result<(), FileError> {
+        if self.granted_alone(path).is_some() {
+            return Ok(());
+        }
+        let (root, _) = self.locate(path)?;
+        let forbidden = root.extent.forbids_content(file).map_err(|error| failure(path, &error))?;
+        file.rewind().map_err(|error| failure(path, &error))?;
+        forbidden.map_or(Ok(()), |why| Err(denied(path, why)))
     }
 
     /// Returns the path without links of a file that is granted alone, if its name leads where it led at first.
@@ -228,6 +245,7 @@ impl PlayFiles for PlayTree {
         if !metadata.is_file() {
             return Err(FileError::Other { path: path.to_owned(), reason: "it is not a regular file".to_owned() });
         }
+        self.noted(self.check_content(path, &file))?;
         let mut bytes = Vec::new();
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| failure(path, &error))?;
         if bytes.len() as u64 > MAX_FILE {
@@ -243,7 +261,11 @@ impl PlayFiles for PlayTree {
 
     /// Does not note a denial: the question is asked of each place where a file could be.
     fn exists(&self, path: &str) -> bool {
-        matches!(self.look(path), Ok(Some(_)))
+        let found = self.look(path);
+        if found.is_err() {
+            self.note_left_out(path);
+        }
+        matches!(found, Ok(Some(_)))
     }
 
     fn details(&self, path: &str) -> Result<FileDetails, FileError> {
@@ -291,6 +313,9 @@ impl PlayFiles for PlayTree {
 
     fn list(&self, folder: &str) -> Result<Vec<String>, FileError> {
         let (root, rest) = self.noted(self.locate(folder))?;
+        if root.extent == Extent::Shared && rest == Path::new(".") {
+            return self.noted(Err(denied(folder, "it holds more than the play")));
+        }
         let mut names = Vec::new();
         for entry in root.dir().read_dir(rest).map_err(|error| failure(folder, &error))? {
             let entry = entry.map_err(|error| failure(folder, &error))?;
@@ -364,7 +389,7 @@ mod tests {
         fs::write(other.join("secret"), "s").unwrap();
         symlink("../../other/secret", play.join("files/link")).unwrap();
         symlink("a", play.join("files/inner")).unwrap();
-        let tree = PlayTree::open(std::slice::from_ref(&play), &Policy::default());
+        let tree = PlayTree::open(std::slice::from_ref(&play), None, &Policy::default());
         assert_eq!(tree.bytes(&shown(&play.join("files/a"))).unwrap(), b"a");
         assert_eq!(tree.bytes(&shown(&play.join("files/../files/inner"))).unwrap(), b"a");
         assert_eq!(tree.list(&shown(&play.join("files"))).unwrap(), ["a", "inner", "link"]);
@@ -384,7 +409,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (old, made) = (dir.path().join("old"), dir.path().join("made"));
         fs::write(&old, "a").unwrap();
-        let tree = PlayTree::open(&[dir.path().to_owned()], &Policy::default());
+        let tree = PlayTree::open(&[dir.path().to_owned()], None, &Policy::default());
         // The clock of file times ticks every few milliseconds.
         let changed = || fs::metadata(&made).map(|made| (made.ctime(), made.ctime_nsec())).ok();
         while changed() <= Some(tree.opened) {
@@ -414,9 +439,9 @@ mod tests {
             source: "test".to_owned(),
         };
         let path = shown(&dir.path().join("a"));
-        assert!(PlayTree::open(&[], &policy).bytes(&path).is_err());
+        assert!(PlayTree::open(&[], None, &policy).bytes(&path).is_err());
         policy.allow_path(grant).unwrap();
-        assert_eq!(PlayTree::open(&[], &policy).bytes(&path).unwrap(), b"a");
+        assert_eq!(PlayTree::open(&[], None, &policy).bytes(&path).unwrap(), b"a");
     }
 
     #[test]
@@ -433,7 +458,7 @@ mod tests {
             let grant = PathGrant { host: host.clone(), shape, guest, access: Access::Write, source };
             policy.allow_path(grant).unwrap();
         }
-        let tree = PlayTree::open(&[], &policy);
+        let tree = PlayTree::open(&[], None, &policy);
         assert_eq!(tree.bytes(&shown(&file)).unwrap(), b"a");
         fs::remove_file(&file).unwrap();
         symlink(&secret, &file).unwrap();

@@ -1,0 +1,90 @@
+//! What of the folder around a playbook belongs to the play: a project's files do; the home folder that it was saved in, dot files
+//! and private keys do not.
+
+use std::fs;
+
+use crate::support::{Modbox, RunOutput, TestDir};
+
+const KEY: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----\n";
+
+/// A home folder with keys and documents, and a playbook of another person.
+fn home(tasks: &str) -> TestDir {
+    let dir = TestDir::new();
+    for (path, text) in [
+        ("home/.ssh/id_ed25519", KEY),
+        ("home/.netrc", "secret"),
+        ("home/Documents/plan", "secret"),
+        ("home/notes.txt", "secret"),
+        ("home/files/motd", "welcome"),
+        ("home/files/.profile", "profile"),
+        ("home/files/server.key", KEY),
+        ("home/group_vars/all.yml", "greeting: hello\n"),
+        ("home/play.yml", &format!("- hosts: localhost\n  gather_facts: false\n  tasks:\n{tasks}")),
+    ] {
+        dir.write(path, text);
+    }
+    dir
+}
+
+fn play(dir: &TestDir, playbook: &str, options: &[&str]) -> RunOutput {
+    let run = Modbox::new(dir).env("HOME", dir.join("home")).arg("play").arg(dir.join(playbook)).args(options);
+    run.run()
+}
+
+#[test]
+fn a_play_in_a_home_folder_reads_what_ansible_searches_there() {
+    let shows = |expression: &str| home(&format!("  - debug: {{msg: \"{{{{ {expression} }}}}\"}}\n"));
+    for expression in ["lookup('file', 'motd')", "lookup('file', 'files/.profile')", "greeting"] {
+        let ran = play(&shows(expression), "home/play.yml", &[]).exits_with(0);
+        assert!(["welcome", "profile", "hello"].iter().any(|text| ran.stdout_text().contains(text)), "{ran}");
+    }
+    for (path, why) in [
+        (".ssh/id_ed25519", "only those that Ansible searches belong to the play"),
+        (".netrc", "only those that Ansible searches belong to the play"),
+        ("Documents/plan", "only those that Ansible searches belong to the play"),
+        ("notes.txt", "only those that Ansible searches belong to the play"),
+        ("server.key", "it is a private key"),
+    ] {
+        let dir = shows(&format!("lookup('file', '{path}')"));
+        let ran = play(&dir, "home/play.yml", &[]);
+        let text = ran.stdout_text() + &ran.stderr_text();
+        assert!(!ran.status.success() && text.contains("--allow-read"), "{path}: {ran}");
+        assert!(!text.contains("secret") && !text.contains("b3Blb"), "{path}: {ran}");
+        assert!(text.contains(why) || text.contains(&format!("see `{}", dir.join("home").display())), "{path}: {ran}");
+        let whole =
+            ["home/.ssh/id_ed25519", "home/.netrc", "home/Documents/plan", "home/notes.txt", "home/files/server.key"];
+        let file = whole.iter().find(|whole| whole.ends_with(path)).unwrap();
+        let granted = play(&dir, "home/play.yml", &["--allow-read", file]).exits_with(0).stdout_text();
+        assert!(granted.contains("secret") || granted.contains("b3Blb"), "{path}: {granted}");
+    }
+}
+
+#[test]
+fn modules_get_no_file_that_does_not_belong_to_the_play() {
+    for source in [".ssh/id_ed25519", "Documents/plan", "files/server.key", "Documents/"] {
+        let dir = home(&format!("  - copy: {{src: '{source}', dest: '{{{{ out }}}}/copy'}}\n"));
+        let out = dir.mkdir("out");
+        let ran = play(&dir, "home/play.yml", &["-e", &format!("out={}", out.display())]);
+        assert!(!ran.status.success(), "{source}: {ran}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "{source}: {ran}");
+    }
+}
+
+#[test]
+fn the_folder_of_a_project_belongs_to_its_play_without_dot_files() {
+    let dir = TestDir::new();
+    let tasks =
+        "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - debug: {msg: \"{{ lookup('file', name) }}\"}\n";
+    for (path, text) in
+        [("site/play.yml", tasks), ("site/index.html", "page"), ("site/conf/app", "page"), ("site/.env", "secret")]
+    {
+        dir.write(path, text);
+    }
+    let show = |name: &str| play(&dir, "site/play.yml", &["-e", &format!("name={name}")]);
+    for name in ["index.html", "conf/app"] {
+        assert!(show(name).exits_with(0).stdout_text().contains("page"), "{name}");
+    }
+    let ran = show(".env");
+    let text = ran.stdout_text() + &ran.stderr_text();
+    assert!(!ran.status.success() && !text.contains("secret") && text.contains("--allow-read"), "{ran}");
+}
