@@ -11,7 +11,7 @@ mod wasm_contract;
 // A guest reaches only what is granted.
 mod wasm_files;
 // Also through links of the operator's.
-mod granted_links;
+mod granted_paths;
 // The words of their errors.
 mod error_words;
 mod wasm_file_errors;

@@ -11,7 +11,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::{FileFingerprint, LostChange, User, quoting};
+use modbox_policy::{Access, path_option};
+use modbox_vocabulary::{FileFingerprint, LostChange, User};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
@@ -193,8 +194,7 @@ impl TakenBack {
 
 /// Returns the option that grants the directory around a path, in which a module can make anything.
 fn allow_around(path: &Path) -> String {
-    let around = path.parent().unwrap_or(path);
-    format!("--allow-write {}", quoting::quote(&around.to_string_lossy()))
+    path_option(Access::Write, path.parent().unwrap_or(path))
 }
 
 impl Name {

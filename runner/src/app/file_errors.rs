@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use modbox_policy::granted_host;
 use modbox_vocabulary::{Capability, Grant};
 
 /// Text before a number in messages of Rust's standard library.
@@ -52,7 +53,7 @@ pub(super) fn tips(message: &str, grants: &[Grant]) -> Vec<String> {
     let explain = |(number, meaning)| format!("`os error {number}` is a number of WASI, not of Linux: {meaning}");
     let mut tips: Vec<String> = numbered.into_iter().map(explain).collect();
     let writable = grants.iter().filter(|grant| grant.capability == Capability::Write);
-    let paths = writable.map(|grant| grant.subject.split("::").next().unwrap_or_default());
+    let paths = writable.map(|grant| granted_host(&grant.subject));
     let obstacles = paths.filter_map(|path| Some(format!("`{path}`: {}", obstacle(number, Path::new(path))?)));
     tips.extend(obstacles.take(MAX_PATHS));
     tips

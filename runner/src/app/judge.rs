@@ -6,7 +6,7 @@ use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
 use modbox_contract::{Dict, ModuleResult, RawOutput, ResultLines, Value};
-use modbox_policy::Objection;
+use modbox_policy::{Objection, granted_host};
 use modbox_providers::{LogLevel as ProviderLevel, ProviderFailure};
 use modbox_vocabulary::{
     Capability, Confinement, Denial, Exit, Grant, LimitKind, LostChange, Operation, Outcome, Program, Usage,
@@ -286,7 +286,7 @@ pub(super) fn report_failed_start(mut report: Report, error: RunError) -> Report
 fn grant_in(grants: &[Grant], path: &str) -> Option<Grant> {
     let is_path = |grant: &Grant| matches!(grant.capability, Capability::Read | Capability::Write);
     let of = |exact: bool| {
-        let host = |grant: &Grant| grant.subject.split("::").next().unwrap_or_default().to_owned();
+        let host = |grant: &Grant| granted_host(&grant.subject).to_owned();
         let is = |host: &str| if exact { host == path } else { Path::new(host).parent() == Some(Path::new(path)) };
         grants.iter().find(|grant| is_path(grant) && is(&host(grant))).cloned()
     };

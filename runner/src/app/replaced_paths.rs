@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use modbox_policy::{granted_host, split_grant};
 use modbox_vocabulary::quoting;
 
 use crate::app::report::Report;
@@ -74,8 +75,8 @@ impl ReplacedPaths {
         if allow.contains(&self.dir) {
             return String::new();
         }
-        let plain = |word: String| match word.split_once("::") {
-            Some((host, guest)) if host == guest => host.to_owned(),
+        let plain = |word: String| match split_grant(word.as_bytes()) {
+            (host, Some(guest)) if host == guest => granted_host(&word).to_owned(),
             _ => word,
         };
         let words = quoting::split(allow).unwrap_or_default().into_iter().map(plain);

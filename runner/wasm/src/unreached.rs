@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_policy::{Access, path_option};
 use modbox_policy::{MissingPath, Policy};
 use modbox_scratch::RunDir;
 use modbox_vocabulary::LostChange;
-use modbox_vocabulary::quoting::quote;
 
 /// The guest's temporary directory.
 const TMP: &str = "/tmp";
@@ -18,7 +18,7 @@ const TMP: &str = "/tmp";
 /// run.
 pub(super) fn left(paths: &[PathBuf]) -> Vec<LostChange> {
     let lost = |path: &PathBuf| {
-        let allow = format!("--allow-write {}", quote(&path.parent().unwrap_or(path).to_string_lossy()));
+        let allow = path_option(Access::Write, path.parent().unwrap_or(path));
         let reason = format!(
             "nothing grants it, and a file that is made beside a granted one is removed at the end of the run unless it \
              takes its place; allow it with `{allow}`"

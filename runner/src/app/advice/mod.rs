@@ -25,7 +25,7 @@ mod temporary;
 
 use std::path::{Path, PathBuf};
 
-use modbox_policy::{Access, Policy, is_own};
+use modbox_policy::{Access, Policy, granted_host, is_own};
 use modbox_vocabulary::{Capability, Denial, Operation};
 
 pub(super) use self::guesses::hints;
@@ -121,7 +121,7 @@ impl Adviser<'_> {
         };
         let path = Path::new(&denial.subject);
         // A path of the guest that is another one on the host, and a place that belongs to the guest.
-        let is_mapped = denial.allow.contains("::");
+        let is_mapped = granted_host(&denial.allow) != denial.allow;
         let is_before_start = matches!(denial.operation, Operation::Argument | Operation::Default | Operation::Request);
         if denial.allow.is_empty() || is_mapped || is_before_start || !path.is_absolute() {
             return Remedy::Given;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use modbox_policy::Access;
+use modbox_policy::{Access, path_option};
 use modbox_vocabulary::quoting;
 
 /// Returns the option that treats an option of the module as a path.
@@ -12,5 +12,5 @@ pub(super) fn designation(option: &str, access: Access) -> String {
 
 /// Returns the option that grants a path.
 pub(super) fn grant(path: &Path, access: Access) -> String {
-    format!("--allow-{} {}", access.as_str(), quoting::quote(&path.to_string_lossy()))
+    path_option(access, path)
 }

@@ -3,8 +3,10 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use modbox_policy::{Access, MissingPath, PathDecision, PathGrant, Policy, RESERVED, Shape, normalize};
-use modbox_vocabulary::{error_text, quoting};
+use modbox_policy::{
+    Access, MissingPath, PathDecision, PathGrant, Policy, RESERVED, Shape, mapped_path_option, normalize, path_option,
+};
+use modbox_vocabulary::error_text;
 use rustix::io::Errno;
 
 use crate::app::way::{End, resolve as resolve_way};
@@ -115,11 +117,10 @@ pub(super) fn directory_switch(directory: &Path) -> String {
 }
 
 fn switch_for(path: &Path, access: Access) -> String {
-    let mut grant = path.to_string_lossy().into_owned();
     if RESERVED.iter().any(|own| path == Path::new(own)) {
-        grant = format!("{grant}::/host{grant}");
+        return mapped_path_option(access, path, &format!("/host{}", path.display()));
     }
-    format!("--allow-{} {}", access.as_str(), quoting::quote(&grant))
+    path_option(access, path)
 }
 
 /// Returns a path whose directory is missing, with the outermost part of it that does not exist.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use modbox_policy::granted_host;
 use modbox_vocabulary::Capability;
 
 use super::model::{Entry, Reasons};
@@ -19,7 +20,7 @@ pub(super) fn reduce(entries: &mut BTreeMap<Entry, Reasons>) {
 /// Returns the path of an entry that has the same path in the sandbox.
 fn path_of(entry: &Entry) -> Option<&Path> {
     let (capability, text) = entry;
-    let is_path = matches!(capability, Capability::Read | Capability::Write) && !text.contains("::");
+    let is_path = matches!(capability, Capability::Read | Capability::Write) && granted_host(text) == text;
     is_path.then(|| Path::new(text)).filter(|path| path.is_absolute())
 }
 

@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt};
 use modbox_contract::{Dict, Value};
 use modbox_jinja::values::Moment;
 use modbox_kinds::Kind;
-use modbox_policy::{Access, Policy, Shape, normalize};
+use modbox_policy::{Access, Policy, Shape, normalize, path_option};
 use modbox_tasks::files::SharedFiles;
 use modbox_tasks::lookups::host::{CommandOutput, LookupFailure, LookupHost, ShellCommand};
 use modbox_vocabulary::Limits;
@@ -72,7 +72,7 @@ impl PlayLookups {
             Shape::Name => whole == grant.host,
         });
         let grant = around.max_by_key(|grant| grant.host.as_os_str().len());
-        let switch = || format!("--allow-write {}", quote(path));
+        let switch = || path_option(Access::Write, Path::new(path));
         let grant = grant.ok_or_else(|| self.denied(format!("write `{path}`"), switch()))?;
         let folder = match grant.shape {
             Shape::Directory => grant.host.clone(),

@@ -11,9 +11,8 @@ use std::time::UNIX_EPOCH;
 use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
-use modbox_policy::{Policy, Shape, normalize};
+use modbox_policy::{Access, Policy, Shape, normalize, path_option};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
-use modbox_vocabulary::quoting::quote;
 use rustix::fs::{MemfdFlags, OFlags};
 
 use crate::cli::play::extent::Extent;
@@ -347,7 +346,7 @@ fn file_time() -> (i64, i64) {
 }
 
 fn switch(path: &str) -> String {
-    format!("--allow-read {}", quote(path))
+    path_option(Access::Read, Path::new(path))
 }
 
 fn denied(path: &str, reason: &str) -> FileError {

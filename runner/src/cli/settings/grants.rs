@@ -11,7 +11,10 @@ use anyhow::{Context, bail};
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
 use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
-use modbox_policy::{Access, EnvGrant, NamedLink, OwnerGrant, PathGrant, PolicyError, Rules, Shape, is_own, normalize};
+use modbox_policy::{
+    Access, EnvGrant, NamedLink, OwnerGrant, PathGrant, PolicyError, Rules, Shape, granted_host, is_own, normalize,
+    split_grant,
+};
 use rustix::io::Errno;
 
 use crate::app::{WayEnd, resolve_way};
@@ -45,10 +48,7 @@ pub(super) fn path(
     source: &str,
 ) -> anyhow::Result<NamedGrant> {
     let bytes = spec.as_bytes();
-    let (host, guest) = match bytes.windows(2).position(|pair| pair == b"::") {
-        Some(at) => (&bytes[..at], Some(&bytes[at + 2..])),
-        None => (bytes, None),
-    };
+    let (host, guest) = split_grant(bytes);
     if host.is_empty() {
         bail!("the path is empty");
     }
@@ -56,7 +56,7 @@ pub(super) fn path(
         bail!("the path contains a NUL byte");
     }
     let written = environment.absolute(Path::new(OsStr::from_bytes(host)));
-    let (host, shape, links) = resolve_links(&written, access)?;
+    let (host, shape, links) = resolve_links(&written, access).map_err(|error| relative_guest(host, error))?;
     let (guest, links) = match guest {
         Some(guest) => (guest_path(guest)?, Vec::new()),
         None => own_place(&written, &host, links)?,
@@ -67,11 +67,16 @@ pub(super) fn path(
     Ok(NamedGrant { grant: PathGrant { host, shape, guest, access, source: source.to_owned() }, links })
 }
 
+/// Explains a path with two colons that does not exist: what follows them is mostly meant as a path in the module.
+fn relative_guest(written: &[u8], error: anyhow::Error) -> anyhow::Error {
+    match written.windows(2).any(|pair| pair == b"::") {
+        true => error.context("the path after `::` must be absolute"),
+        false => error,
+    }
+}
+
 fn guest_path(written: &[u8]) -> anyhow::Result<String> {
     let guest = std::str::from_utf8(written).ok().context(NOT_UTF8)?;
-    if !guest.starts_with('/') {
-        bail!("the path after `::` must be absolute");
-    }
     Ok(normalize(Path::new(guest)).to_string_lossy().into_owned())
 }
 
@@ -96,7 +101,7 @@ pub(super) fn path_of_file(
     access: Access,
     source: &str,
 ) -> anyhow::Result<NamedGrant> {
-    let host = written.split("::").next().unwrap_or_default();
+    let host = granted_host(written);
     let below_home = host.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (below_home, host.starts_with('~'), environment.variable("HOME").filter(|home| !home.is_empty())) {
         (Some(rest), _, Some(home)) => {

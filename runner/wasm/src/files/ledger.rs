@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use modbox_policy::Access;
-use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{
     Capability, CommandEnd, CommandOutput, DenialLog, LimitHit, LimitKind, Limits, LostChange, Operation, Usage,
@@ -234,12 +233,7 @@ fn take(used: &AtomicU64, more: u64, limit: u64) -> bool {
 
 /// Returns the flag that grants a host path at the path where the guest looks for it.
 pub(super) fn flag(access: Access, host: &Path, guest: &str) -> String {
-    let mut grant = host.to_string_lossy().into_owned();
-    if host != Path::new(guest) {
-        grant.push_str("::");
-        grant.push_str(guest);
-    }
-    format!("--allow-{} {}", access.as_str(), quote(&grant))
+    modbox_policy::mapped_path_option(access, host, guest)
 }
 
 #[cfg(test)]

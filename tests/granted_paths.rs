@@ -1,5 +1,5 @@
-//! An operator's grant that names a path through links: the module sees each link as a link, and finds what is granted at its own
-//! place, as a component and natively. A link of the operator's that changes later grants nothing else.
+//! What a written grant of a path means. The module sees each link on the way as a link, and finds what is granted at its own place,
+//! as a component and natively; a link that changes later grants nothing else. Two colons can be in a name.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -93,4 +93,30 @@ fn a_native_module_sees_the_links_of_a_grant() {
             assert_eq!(fs::read_link(place.at("data/dangling")).unwrap().to_str(), Some("real/new"));
         }
     }
+}
+
+#[test]
+fn the_option_of_a_denial_grants_that_path_also_if_it_has_colons() {
+    let dir = TestDir::new();
+    for (path, text) in [("a::b", "a::b"), ("a/b", "a"), ("with space::", "with space::"), ("odd::/file", "odd::/file")]
+    {
+        dir.write(&format!("data/{path}"), text);
+    }
+    for name in ["a::b", "with space::", "odd::/file"] {
+        let args = json!({"op": "read", "path": dir.join("data").join(name), "expect": "ok"});
+        let run = |options: &[String]| {
+            let run = Modbox::run_module(&dir, guest("files")).json_args(&args).args(["--designated", "none"]);
+            run.args(options).report().run().json()
+        };
+        let refused = run(&[]);
+        let denial = &refused["denials"][0];
+        let allow = denial["allow"].as_str().unwrap();
+        let words = modbox_vocabulary::quoting::split(allow).unwrap();
+        assert_eq!(run(&words)["result"]["content"], name, "{refused:#}");
+    }
+    // The other path that the text could mean.
+    let args = json!({"op": "read", "path": "/b", "expect": "ok"});
+    let mapped = format!("{}::/b", dir.join("data/a/b").display());
+    let ran = Modbox::run_module(&dir, guest("files")).json_args(&args).args(["--allow-read", &mapped]).run();
+    assert_eq!(ran.json()["content"], "a");
 }
