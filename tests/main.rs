@@ -154,6 +154,9 @@ mod providers_shown;
 // Properties that hold for every input.
 mod properties;
 
+// What modbox's own modules cannot do, they refuse before a change.
+mod module_refusals;
+
 // `uri` and `get_url` with servers that are hostile or not granted.
 mod web_modules;
 

@@ -1,30 +1,49 @@
 //! Copies files before they change, under Ansible's names.
 
 use std::ffi::OsString;
-use std::fs::{self, File, FileTimes};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::date::moment;
 use crate::file_error::write_cause;
+use crate::platform::{self, NewTime};
 
 /// Copies a file to `NAME.NUMBER.YYYY-MM-DD@HH:MM:SS~` (UTC) next to it, and returns the copy's path. `NUMBER` is the
 /// process id, or 0 where there are no processes. The copy has the times of the file.
 ///
 /// # Errors
 ///
-/// The file system refused.
+/// The file system refused, or nothing grants new files in the folder.
 pub fn backup(path: &Path) -> io::Result<PathBuf> {
+    may_back_up(path)?;
     let copy = name(path)?;
-    let found = fs::metadata(path)?;
+    let times = platform::times(path, true);
     fs::copy(path, &copy).map_err(|error| write_cause(&copy, error))?;
-    if let (Ok(modified), Ok(accessed)) = (found.modified(), found.accessed()) {
+    if let Ok(times) = times {
         // As in `shutil.copystat`, a copy with other times is a copy.
-        let times = FileTimes::new().set_modified(modified).set_accessed(accessed);
-        let _ = File::options().write(true).open(&copy).and_then(|file| file.set_times(times));
+        let _ = platform::set_times(&copy, true, NewTime::At(times.access), NewTime::At(times.modification));
     }
     Ok(copy)
+}
+
+/// Finds out before a change whether a backup can be left beside a file. A sandboxed module could make one in a folder that is
+/// not granted, but it would not reach the machine.
+///
+/// # Errors
+///
+/// Nothing grants new files in the folder; the error names the option that would.
+pub(crate) fn may_back_up(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    platform::may_change_folder(folder).map_err(|error| {
+        let (folder, why) = (folder.display(), crate::file_error::words(&error));
+        let remedy = format!("a backup is made beside the file; allow it with `--allow-write {folder}`");
+        io::Error::new(error.kind(), format!("`{folder}` may not be written: {why}; {remedy}"))
+    })
 }
 
 /// Returns the name for a copy that is made now.

@@ -170,6 +170,22 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
+/// Creates a folder and the missing ones above it, as Python's `os.makedirs` does: it is an error if there is one in the end,
+/// as behind `gone/..`, whose first name was missing.
+///
+/// # Errors
+///
+/// The file system refused, or the path exists. Folders above it stay.
+pub fn create_folders(path: &Path) -> io::Result<()> {
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty() && !exists(above)) {
+        match create_folders(above) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+    }
+    fs::create_dir(path)
+}
+
 /// Creates a symbolic link. In a sandbox, the target of an absolute link must be granted.
 ///
 /// # Errors

@@ -3,14 +3,13 @@
 //!
 //! The modules themselves edit the text.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use modbox_python_json::{Dict, Value};
 
-use crate::files::AttributesDiff;
-use crate::fs::{follow_links, read, words, write_atomic};
+use crate::files::{AttributesDiff, Planned};
+use crate::fs::{create_folders, follow_links, read, words, write_atomic};
 use crate::module::Module;
 use crate::result::{Diff, Failure};
 
@@ -31,15 +30,19 @@ pub fn contents(path: &Path) -> Result<Vec<u8>, Failure> {
 ///
 /// # Errors
 ///
-/// The file system refused; the error names the path.
+/// The file system refused; the error names the path. Nothing is changed if no backup can be made; in check mode, that is
+/// an error, too.
 pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Result<Option<String>, Failure> {
+    let exists = crate::fs::exists(path);
+    if !module.check_mode() {
+        module.refuse_attributes(path, Planned::File)?;
+    }
+    let kept = if keep && exists { module.backup_local(path)? } else { None };
     if module.check_mode() {
         return Ok(None);
     }
-    let exists = crate::fs::exists(path);
-    let kept = if keep && exists { module.backup_local(path)? } else { None };
     if let Some(folder) = path.parent().filter(|folder| !exists && !folder.as_os_str().is_empty() && !folder.exists()) {
-        fs::create_dir_all(folder)
+        create_folders(folder)
             .map_err(|error| Failure::new(format!("Error creating {} ({})", folder.display(), words(&error))))?;
     }
     let target = follow_links(path).map_err(cannot("write", path))?;

@@ -17,7 +17,7 @@ use crate::result::Failure;
 const SET_IDS: u32 = 0o6000;
 
 /// Why a component does not set them.
-const NO_SET_IDS: &str = "a sandboxed module cannot set set-user-id and set-group-id bits";
+const NO_SET_IDS: &str = "a sandboxed module cannot set set-user-id and set-group-id bits; leave them out of `mode`, and set them by other means";
 
 /// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to the module's own
 /// options.
@@ -61,7 +61,44 @@ pub struct FileAttributes {
     pub unsupported: Option<&'static str>,
 }
 
+/// What a module is about to make at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planned<'p> {
+    /// A file with new contents.
+    File,
+    /// A directory.
+    Directory,
+    /// One more name of the file at this path.
+    NameOf(&'p Path),
+}
+
 impl Module {
+    /// Refuses attributes in the arguments that no sandboxed module can set, before anything is made or written at a path.
+    ///
+    /// # Errors
+    ///
+    /// The mode has set-id bits, or an option is not supported.
+    pub fn refuse_attributes(&self, path: &Path, planned: Planned<'_>) -> Result<(), Failure> {
+        // Links in a circle are found where they are used.
+        let Ok(Some(wanted)) = self.load_file_common_arguments(Some(path)) else { return Ok(()) };
+        refuse_unsupported(&wanted)?;
+        let Some(option) = &wanted.mode else { return Ok(()) };
+        let umask = platform::umask();
+        let now = match planned {
+            Planned::NameOf(other) => platform::stat(other, false).ok(),
+            _ => platform::stat(&wanted.path, false).ok(),
+        };
+        let now = match (now, planned) {
+            // New contents have no set-id bits.
+            (Some(found), Planned::File) => CurrentMode { mode: found.mode & !SET_IDS, directory: false, umask },
+            (Some(found), _) => CurrentMode { mode: found.mode, directory: found.directory, umask },
+            (None, Planned::Directory) => CurrentMode { mode: 0o777 & !umask, directory: true, umask },
+            (None, _) => CurrentMode { mode: 0o666 & !umask, directory: false, umask },
+        };
+        // Ansible's modules find other faults of a mode later.
+        resolve(option, now).map_or(Ok(()), |mode| refuse_set_ids(&wanted, now.mode, mode))
+    }
+
     /// Returns the attributes that the arguments ask for, of `path` or, without it, of the argument `path` or `dest`.
     /// Returns `None` if there is no path. With the argument `follow`, a link stands for its target.
     ///
@@ -99,12 +136,7 @@ impl Module {
         mut changed: bool,
         mut diff: Option<&mut AttributesDiff>,
     ) -> Result<bool, Failure> {
-        if let Some(name) = wanted.unsupported {
-            return Err(failure(
-                wanted,
-                format!("the option `{name}` is not supported: a sandboxed module cannot set it"),
-            ));
-        }
+        refuse_unsupported(wanted)?;
         if wanted.owner.is_none() && wanted.group.is_none() && wanted.mode.is_none() {
             return Ok(changed);
         }
@@ -114,6 +146,11 @@ impl Module {
                 failure(wanted, format!("failed to access `{}`: {}", wanted.path.display(), words(&error)))
             })?,
         };
+        if let Some(mode) = wanted.mode.as_ref().filter(|_| found.target.is_none() && !self.check_mode()) {
+            let now = CurrentMode { mode: found.mode, directory: found.directory, umask: platform::umask() };
+            // Before the owner is changed.
+            resolve(mode, now).map_or(Ok(()), |mode| refuse_set_ids(wanted, found.mode, mode))?;
+        }
         changed |= self.set_owner(wanted, &found, diff.as_deref_mut())?;
         changed |= self.set_group(wanted, &found, diff.as_deref_mut())?;
         changed |= self.set_mode(wanted, &found, diff)?;
@@ -185,13 +222,24 @@ impl Module {
         if self.check_mode() || link {
             return Ok(self.check_mode());
         }
-        if cfg!(not(unix)) && mode & SET_IDS != 0 {
-            return Err(failure(wanted, "chmod failed").with("details", NO_SET_IDS));
-        }
+        refuse_set_ids(wanted, found.mode, mode)?;
         let set = platform::set_mode(&wanted.path, mode);
         set.map_err(|error| failure(wanted, "chmod failed").with("details", words(&error)))?;
         Ok(true)
     }
+}
+
+fn refuse_unsupported(wanted: &FileAttributes) -> Result<(), Failure> {
+    let Some(name) = wanted.unsupported else { return Ok(()) };
+    Err(failure(wanted, format!("the option `{name}` is not supported: a sandboxed module cannot set it")))
+}
+
+/// Refuses a mode with set-id bits, unless the file has it.
+fn refuse_set_ids(wanted: &FileAttributes, now: u32, mode: u32) -> Result<(), Failure> {
+    if cfg!(unix) || mode & SET_IDS == 0 || mode == now {
+        return Ok(());
+    }
+    Err(failure(wanted, "chmod failed").with("details", NO_SET_IDS))
 }
 
 fn failure(wanted: &FileAttributes, message: impl Into<String>) -> Failure {

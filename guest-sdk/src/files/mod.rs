@@ -13,10 +13,10 @@ mod moving;
 use std::io;
 use std::path::Path;
 
-pub use self::attributes::{FileArgs, FileAttributes};
+pub use self::attributes::{FileArgs, FileAttributes, Planned};
 pub use self::diff::AttributesDiff;
 pub use self::mode::{CurrentMode, WrongMode, resolve as resolve_mode};
-pub use crate::platform::{Attributes, Special};
+pub use crate::platform::{Attributes, FileTime, NewTime, Special, Times};
 
 /// Returns whether this build can read and set modes and owners.
 #[must_use]
@@ -31,6 +31,24 @@ pub fn has_attributes() -> bool {
 /// The file system refused, or modes and owners do not work here ([`io::ErrorKind::Unsupported`]).
 pub fn stat(path: impl AsRef<Path>, follow: bool) -> io::Result<Attributes> {
     crate::platform::stat(path.as_ref(), follow)
+}
+
+/// Returns the times of a path, also those before 1970. With `follow`, those of a link's target.
+///
+/// # Errors
+///
+/// As [`stat`].
+pub fn times(path: impl AsRef<Path>, follow: bool) -> io::Result<Times> {
+    crate::platform::times(path.as_ref(), follow)
+}
+
+/// Sets times of a path, and in a sandbox those of a link itself without `follow`.
+///
+/// # Errors
+///
+/// As [`stat`].
+pub fn set_times(path: impl AsRef<Path>, follow: bool, access: NewTime, modification: NewTime) -> io::Result<()> {
+    crate::platform::set_times(path.as_ref(), follow, access, modification)
 }
 
 /// Sets the permissions of a file or a directory, and follows links. In a sandbox, only the nine permission bits are

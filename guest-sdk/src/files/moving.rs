@@ -71,22 +71,30 @@ impl Module {
         Ok(())
     }
 
+    /// Finds out whether a backup of a file can be left beside it, for what happens between that and the backup.
+    ///
+    /// # Errors
+    ///
+    /// Nothing grants new files in the folder; the error names the option that would.
+    pub fn check_backup(&self, path: &Path) -> Result<(), Failure> {
+        crate::backup::may_back_up(path).map_err(no_backup(path))
+    }
+
     /// Copies a file next to itself, under Ansible's name for backups, and returns that name, or `None` if there is no
     /// file. In check mode, it only returns the name.
     ///
     /// # Errors
     ///
-    /// The file system refused.
+    /// The file system refused, or nothing grants new files in the folder: in check mode, too.
     pub fn backup_local(&self, path: &Path) -> Result<Option<PathBuf>, Failure> {
         if !path.exists() {
             return Ok(None);
         }
         if self.check_mode() {
+            self.check_backup(path)?;
             return Ok(Some(crate::backup::name(path)?));
         }
-        let failed =
-            |error: io::Error| Failure::new(format!("Could not make backup of {}: {}", path.display(), words(&error)));
-        let copy = crate::fs::backup(path).map_err(failed)?;
+        let copy = crate::fs::backup(path).map_err(no_backup(path))?;
         if let (true, Ok(old)) = (cfg!(not(unix)), platform::stat(path, true)) {
             platform::set_mode(&copy, old.mode & 0o777).map_err(|error| {
                 // A copy that every user can read is worse than no copy.
@@ -102,6 +110,10 @@ impl Module {
         }
         Ok(Some(copy))
     }
+}
+
+fn no_backup(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::new(format!("Could not make backup of {}: {}", path.display(), words(&error)))
 }
 
 /// Returns whether a copy can help where renaming failed: another file system, another owner, a running or mounted

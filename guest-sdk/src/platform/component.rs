@@ -3,11 +3,12 @@
 use std::io;
 use std::path::Path;
 
+use modbox_host::file_changes;
 pub(crate) use modbox_host::file_changes::{replace, restrict_new, set_mode};
 use modbox_host::files;
 pub(crate) use modbox_host::files::{group_id, set_owner, umask, user_id};
 
-use crate::platform::attributes::{Attributes, Special};
+use crate::platform::attributes::{Attributes, FileTime, NewTime, Special, Times};
 
 pub(crate) const AVAILABLE: bool = true;
 
@@ -44,4 +45,26 @@ pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {
         directory: found.kind == files::Kind::Directory,
         target: found.target,
     })
+}
+
+pub(crate) fn times(path: &Path, follow: bool) -> io::Result<Times> {
+    let found = file_changes::times(path, follow)?;
+    let time = |time: file_changes::FileTime| FileTime { seconds: time.seconds, nanoseconds: time.nanoseconds };
+    Ok(Times { access: time(found.access), modification: time(found.modification), change: time(found.change) })
+}
+
+pub(crate) fn set_times(path: &Path, follow: bool, access: NewTime, modification: NewTime) -> io::Result<()> {
+    let new = |time: NewTime| match time {
+        NewTime::Keep => file_changes::NewTime::Keep,
+        NewTime::Now => file_changes::NewTime::Now,
+        NewTime::At(FileTime { seconds, nanoseconds }) => {
+            file_changes::NewTime::At(file_changes::FileTime { seconds, nanoseconds })
+        }
+    };
+    file_changes::set_times(path, follow, new(access), new(modification))
+}
+
+/// Returns whether the user of the run may make entries in a folder, and grants allow it.
+pub(crate) fn may_change_folder(folder: &Path) -> io::Result<()> {
+    file_changes::access(folder, false, true, true)
 }

@@ -9,14 +9,17 @@ mod here;
 
 mod attributes;
 pub(crate) mod process;
+#[cfg(not(all(target_family = "wasm", feature = "host-files")))]
+mod standard_times;
 pub(crate) mod start;
 mod write_error;
 
 #[cfg(not(all(target_family = "wasm", feature = "host-files")))]
 pub(crate) use self::attributes::Lost;
-pub use self::attributes::{Attributes, Special};
+pub use self::attributes::{Attributes, FileTime, NewTime, Special, Times};
 pub(crate) use self::here::{
-    AVAILABLE, REPLACES, group_id, replace, restrict_new, set_mode, set_owner, stat, umask, user, user_id,
+    AVAILABLE, REPLACES, group_id, may_change_folder, replace, restrict_new, set_mode, set_owner, set_times, stat,
+    times, umask, user, user_id,
 };
 pub(crate) use self::write_error::write_error;
 #[cfg(all(target_family = "wasm", feature = "host-files"))]

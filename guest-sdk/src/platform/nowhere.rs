@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::platform::attributes::{Attributes, Lost};
+pub(crate) use crate::platform::standard_times::{set_times, times};
 
 pub(crate) const AVAILABLE: bool = false;
 
@@ -25,6 +26,12 @@ pub(crate) fn restrict_new(_mode: u32) -> u32 {
 
 pub(crate) fn stat(_path: &Path, _follow: bool) -> io::Result<Attributes> {
     unsupported()
+}
+
+/// Nothing is known before a change is tried.
+#[expect(clippy::unnecessary_wraps, reason = "with `host-files`, there is an answer")]
+pub(crate) fn may_change_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 pub(crate) fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {

@@ -7,7 +7,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, lchown}
 use std::path::Path;
 
 use crate::bounded_read::read;
-use crate::platform::attributes::{Attributes, Lost, Special};
+use crate::platform::attributes::{Attributes, FileTime, Lost, Special, Times};
+pub(crate) use crate::platform::standard_times::set_times;
 
 pub(crate) const AVAILABLE: bool = true;
 
@@ -54,6 +55,22 @@ fn special(kind: fs::FileType) -> Option<Special> {
         (kind.is_socket(), Special::Socket),
     ];
     kinds.into_iter().find_map(|(is_one, special)| is_one.then_some(special))
+}
+
+pub(crate) fn times(path: &Path, follow: bool) -> io::Result<Times> {
+    let found = if follow { fs::metadata(path)? } else { fs::symlink_metadata(path)? };
+    let time = |seconds, nanoseconds: i64| FileTime { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) };
+    Ok(Times {
+        access: time(found.atime(), found.atime_nsec()),
+        modification: time(found.mtime(), found.mtime_nsec()),
+        change: time(found.ctime(), found.ctime_nsec()),
+    })
+}
+
+/// Nothing is known before a change is tried: a real one fails with the reason.
+#[expect(clippy::unnecessary_wraps, reason = "a component's folder may not be granted")]
+pub(crate) fn may_change_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {

@@ -10,11 +10,12 @@
 mod delimiter;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
-use modbox_sdk::fs::{exists, is_dir};
+use modbox_sdk::files::Planned;
+use modbox_sdk::fs::{exists, is_dir, words};
 use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents};
 use modbox_sdk::{Args, Exit, Failure, Module};
 
@@ -71,6 +72,9 @@ fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
     let assembled = assemble(&args, src)?;
     let before = if exists(dest) { Some(contents(dest)?) } else { None };
     let changed = before.as_ref() != Some(&assembled);
+    if changed && !module.check_mode() {
+        module.refuse_attributes(dest, Planned::File)?;
+    }
     // As ansible-core's module, it names a backup also in check mode, and replaces a link instead of its target.
     let kept = if changed && args.backup { module.backup_local(dest)? } else { None };
     if changed && !module.check_mode() {
@@ -121,7 +125,7 @@ fn assemble(args: &AssembleArgs, src: &Path) -> Result<Vec<u8>, Failure> {
             None => true,
         };
         let hidden = args.ignore_hidden && name.as_encoded_bytes().starts_with(b".");
-        if !fits || hidden || !path.is_file() {
+        if !fits || hidden || !is_file(&path)? {
             continue;
         }
         if ended == Some(false) {
@@ -141,6 +145,19 @@ fn assemble(args: &AssembleArgs, src: &Path) -> Result<Vec<u8>, Failure> {
         }
     }
     Ok(out)
+}
+
+/// Returns whether a path is a file; links are followed. A link to what is not granted must not be left out silently.
+fn is_file(path: &Path) -> Result<bool, Failure> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let why =
+                format!("{}; allow what it leads to with `--allow-read`, or leave it out with `regexp`", words(&error));
+            Err(Failure::new(format!("failed to access `{}`: {why}", path.display())))
+        }
+        Err(_) => Ok(false),
+    }
 }
 
 fn names(src: &Path) -> Result<Vec<std::ffi::OsString>, Failure> {

@@ -10,6 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_sdk::files::Planned;
 use modbox_sdk::{Args, Diff, Exit, Failure, Module, Value};
 
 modbox_sdk::module! {
@@ -90,6 +91,9 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     if old.as_ref() == Some(&contents) && !replaces_link {
         return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
+    if args.backup && old.is_some() {
+        module.check_backup(&dest)?; // in check mode, too
+    }
     // An action plugin makes the difference itself, under the name of its own source.
     let is_of_action = args.original_basename.is_some();
     let diff = (module.diff_wanted() && !is_of_action).then(|| diff(&args, &dest, old.as_deref(), &contents));
@@ -99,6 +103,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
             let parent = dest.parent().unwrap_or(&dest).display();
             return Err(Failure::new(format!("Destination directory {parent} does not exist")).with("checksum", sum));
         }
+        module.refuse_attributes(&dest, Planned::File)?;
         if args.backup
             && let Some(copy) = module.backup_local(&dest)?
         {

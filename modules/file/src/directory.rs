@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use modbox_sdk::files::FileAttributes;
+use modbox_sdk::files::{FileAttributes, Planned};
 use modbox_sdk::fs::real_path;
 use modbox_sdk::{Exit, Failure};
 
@@ -34,6 +34,7 @@ pub(crate) fn ensure(task: &Task<'_>) -> Result<Exit, Failure> {
             return Err(failure(&path, &path, &python(&error, &path)));
         }
         FileType::Nothing => {
+            task.module.refuse_attributes(&path, Planned::Directory)?;
             for folder in missing(&path) {
                 changed |= make(&folder).map_err(|error| {
                     let why = format!("{}{}", python(&error, &folder), remedy(&error, &folder));

@@ -1,11 +1,10 @@
-//! Finds what exists at a path. Links are followed here, since a sandbox follows no absolute link.
+//! Finds what exists at a path, as the kernel finds it: `gone/..` does not exist.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use modbox_sdk::Failure;
 use modbox_sdk::files::{self, Attributes};
-use modbox_sdk::fs::real_path;
 
 use crate::errors::python;
 use crate::text::text;
@@ -55,9 +54,9 @@ pub(crate) fn look(path: &Path) -> Result<Option<Attributes>, Failure> {
 
 /// Returns the attributes of a path's target.
 pub(crate) fn look_behind(path: &Path) -> io::Result<Option<Attributes>> {
-    match real_path(path).and_then(|path| files::stat(path, false)) {
+    match files::stat(path, true) {
         Ok(found) => Ok(Some(found)),
-        Err(error) if is_absence(&error) || error.kind() == ErrorKind::InvalidInput => Ok(None),
+        Err(error) if is_absence(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -86,7 +85,6 @@ pub(crate) fn looks_binary(path: &Path) -> bool {
     use std::io::Read;
     const HEAD: u64 = 8192;
     let mut head = Vec::new();
-    let path = real_path(path).unwrap_or_else(|_| path.to_owned());
     let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     read.is_ok() && head.contains(&0)
 }

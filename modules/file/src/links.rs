@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use modbox_sdk::files::AttributesDiff;
+use modbox_sdk::files::{AttributesDiff, Planned};
 use modbox_sdk::{Exit, Failure, Value};
 
 use crate::absent::entries;
@@ -42,6 +42,10 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
         }
     }
     if changed && !task.module.check_mode() {
+        if task.args.follow {
+            let target = path.parent().unwrap_or(&path).join(&src);
+            task.module.refuse_attributes(&target, Planned::NameOf(&target))?;
+        }
         place(task, Path::new(&src), modbox_sdk::fs::symlink)?;
     }
     finish_link(task, Some(&src), changed, diff)
@@ -135,6 +139,7 @@ pub(crate) fn hard(task: &Task<'_>) -> Result<Exit, Failure> {
         }
     }
     if let (true, Some(src)) = (changed && !task.module.check_mode(), src) {
+        task.module.refuse_attributes(path, Planned::NameOf(src))?;
         // A new name refers to the link's target. A name that replaces an entry refers to the link itself.
         let followed = task.args.follow && task.found == FileType::Nothing && FileType::at(src)? == FileType::Link;
         let real = if followed { modbox_sdk::fs::real_path(src)? } else { src.to_owned() };

@@ -6,7 +6,7 @@
 //! Returns: `path` or `dest`, `src` of links, `diff`, `state`, and owner, group and mode of what is there.
 //! Capabilities: write access to `path`, and to its folder where a link is made or a folder removed.
 //!
-//! Each state has its own file. `found.rs` follows links, since a sandbox follows no absolute link.
+//! Each state has its own file. `found.rs` finds what exists.
 
 #![forbid(unsafe_code)]
 

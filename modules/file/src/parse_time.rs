@@ -3,8 +3,6 @@
 //! A directive takes as much as possible and leaves what the rest of the format needs, as Python's regular expressions
 //! do. Zones, weeks and formats of a locale are refused by name.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use modbox_sdk::date::{Date, Month};
 
 const MONTHS: [&str; 12] = [
@@ -180,14 +178,6 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
     let date = Date::from_calendar_date(year.try_into().ok()?, month, day.try_into().ok()?).ok()?;
     Some(date.midnight().as_utc().unix_timestamp() / 86_400)
-}
-
-/// Returns seconds since 1970, computed as in Python, so that the digits agree.
-pub(crate) fn seconds(time: SystemTime) -> f64 {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => since.as_secs() as f64 + 1e-9 * f64::from(since.subsec_nanos()),
-        Err(before) => -before.duration().as_secs_f64(),
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! Sets modification and access times.
 
-use std::fs::{File, FileTimes};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use modbox_sdk::files::AttributesDiff;
+use modbox_sdk::files::{self, AttributesDiff, FileTime, NewTime};
 use modbox_sdk::{Failure, Module};
 
 use crate::args::{FileArgs, State};
 use crate::errors::python;
-use crate::parse_time::{parse, seconds};
+use crate::parse_time::parse;
 use crate::text::text;
 
 /// A wanted time.
@@ -20,7 +19,7 @@ enum WantedTime {
     #[default]
     Kept,
     Now,
-    At(SystemTime),
+    At(FileTime),
 }
 
 /// Both wanted times.
@@ -56,9 +55,8 @@ impl Times {
         if (self.modification, self.access) == (WantedTime::Kept, WantedTime::Kept) {
             return Ok(false);
         }
-        let path = modbox_sdk::fs::real_path(path)?;
-        let found = std::fs::symlink_metadata(&path)?;
-        let (modified, accessed, now) = (found.modified()?, found.accessed()?, SystemTime::now());
+        let found = files::times(path, true)?;
+        let (modified, accessed, now) = (found.modification, found.access, FileTime::from(SystemTime::now()));
         let resolve = |wanted, old| match wanted {
             WantedTime::Kept => old,
             WantedTime::Now => now,
@@ -69,32 +67,34 @@ impl Times {
             return Ok(false);
         }
         if !module.check_mode() {
-            let times = FileTimes::new().set_modified(modification).set_accessed(access);
-            open(&path)?.set_times(times)?;
+            let [access, modification] = [access, modification].map(|time| NewTime::At(as_python_sets(time)));
+            files::set_times(path, true, access, modification)?;
         }
         for (key, old, new) in [("mtime", modified, modification), ("atime", accessed, access)] {
             if old != new {
-                diff.note(key, seconds(old), seconds(new));
+                diff.note(key, old.as_seconds(), new.as_seconds());
             }
         }
         Ok(true)
     }
 }
 
-/// Opens a file or a folder to set its times, for reading or for writing, whichever is allowed.
-fn open(path: &Path) -> io::Result<File> {
-    match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::options().write(true).open(path),
-        opened => opened,
-    }
+/// Returns the time that Python's `os.utime` sets for a float: it has 53 bits, and is rounded down to nanoseconds.
+fn as_python_sets(time: FileTime) -> FileTime {
+    let seconds = time.as_seconds();
+    let whole = seconds.floor();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a fraction is at least 0 and less than 1"
+    )]
+    let nanoseconds = (((seconds - whole) * 1e9).floor() as u32).min(999_999_999);
+    FileTime { seconds: time.seconds, nanoseconds }
 }
 
 fn at(time: &str, format: &str) -> Result<WantedTime, Failure> {
     let failed = |why: String| {
         Failure::new(format!("Error while obtaining timestamp for time {time} using format {format}: {why}"))
     };
-    let since = parse(time, format).map_err(failed)?;
-    let whole = Duration::from_secs(since.unsigned_abs());
-    let time = if since < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-    time.map(WantedTime::At).ok_or_else(|| failed("mktime argument out of range".to_owned()))
+    Ok(WantedTime::At(FileTime { seconds: parse(time, format).map_err(failed)?, nanoseconds: 0 }))
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
+use modbox_sdk::files::Planned;
 use modbox_sdk::fs::real_path;
 use modbox_sdk::{Exit, Failure};
 
@@ -18,6 +19,7 @@ pub(crate) fn touch(task: &Task<'_>) -> Result<Exit, Failure> {
         return Ok(Exit::changed().with("dest", text(path)));
     }
     if new {
+        task.module.refuse_attributes(path, Planned::File)?;
         File::create(path).map_err(|error| {
             let failure = Failure::new("Error, could not touch target.").with("path", text(path));
             failure.with("details", python(&error, path))

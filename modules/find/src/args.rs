@@ -68,5 +68,6 @@ pub(crate) enum FileType {
 #[derive(Choice, PartialEq)]
 pub(crate) enum AgeStamp {
     Atime,
+    Ctime,
     Mtime,
 }

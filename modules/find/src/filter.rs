@@ -3,10 +3,11 @@
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
+use modbox_sdk::files::{FileTime, Times};
 
 use crate::args::{AgeStamp, FileType, FindArgs};
 use crate::text::{decoded_before_error, with_plain_newlines};
@@ -46,7 +47,7 @@ impl<'a> Filter<'a> {
             contains,
             age,
             size,
-            now: seconds(SystemTime::now()),
+            now: FileTime::from(SystemTime::now()).as_seconds(),
         })
     }
 
@@ -56,7 +57,7 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns whether a file meets the conditions.
-    pub(crate) fn fits(&self, path: &Path, metadata: &Metadata) -> io::Result<bool> {
+    pub(crate) fn fits(&self, path: &Path, metadata: &Metadata, times: &Times) -> io::Result<bool> {
         let name = name(path);
         let is_wanted = match self.args.file_type {
             FileType::Any => true,
@@ -64,7 +65,7 @@ impl<'a> Filter<'a> {
             FileType::File => metadata.is_file(),
             FileType::Link => metadata.is_symlink(),
         };
-        if !is_wanted || !self.fits_name(name)? || !self.fits_age(metadata)? {
+        if !is_wanted || !self.fits_name(name)? || !self.fits_age(times) {
             return Ok(false);
         }
         let length = metadata.len() as f64;
@@ -87,11 +88,15 @@ impl<'a> Filter<'a> {
         Ok((self.patterns.is_empty() || any(&self.patterns)?) && !any(&self.excludes)?)
     }
 
-    fn fits_age(&self, metadata: &Metadata) -> io::Result<bool> {
-        let Some(age) = self.age else { return Ok(true) };
-        let time = if self.args.age_stamp == AgeStamp::Atime { metadata.accessed()? } else { metadata.modified()? };
-        let passed = self.now - seconds(time);
-        Ok(if age < 0.0 { passed <= age.abs() } else { passed >= age })
+    fn fits_age(&self, times: &Times) -> bool {
+        let Some(age) = self.age else { return true };
+        let time = match self.args.age_stamp {
+            AgeStamp::Atime => times.access,
+            AgeStamp::Ctime => times.change,
+            AgeStamp::Mtime => times.modification,
+        };
+        let passed = self.now - time.as_seconds();
+        if age < 0.0 { passed <= age.abs() } else { passed >= age }
     }
 
     /// Returns whether the text of a file matches. As in ansible-core, a file that cannot be read does not.
@@ -151,13 +156,4 @@ fn name_pattern(name: &str, use_regex: bool) -> Result<Pattern, Failure> {
     let pattern = if use_regex { name.to_owned() } else { glob_to_regex(name) };
     Pattern::new(&pattern, Subject::Text, Flags::default())
         .map_err(|why| Failure::new(format!("failed to read the pattern `{name}`: {why}")))
-}
-
-/// Returns seconds since 1970, computed as in Python, so that the digits agree.
-pub(crate) fn seconds(time: SystemTime) -> f64 {
-    let nanoseconds = match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => i128::try_from(since.as_nanos()).unwrap_or(i128::MAX),
-        Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
-    };
-    nanoseconds.div_euclid(1_000_000_000) as f64 + 1e-9 * nanoseconds.rem_euclid(1_000_000_000) as f64
 }

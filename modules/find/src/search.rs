@@ -5,11 +5,12 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
+use modbox_sdk::files::{self, Times};
 use modbox_sdk::fs::words;
 use modbox_sdk::{Dict, Failure, Module, Value};
 
 use crate::args::FindArgs;
-use crate::filter::{Filter, seconds};
+use crate::filter::Filter;
 
 /// The most matches. Each is a dict in the result.
 const MAX_FILES: usize = 100_000;
@@ -112,12 +113,14 @@ impl<'a> Search<'a> {
             if self.filter.is_hidden(&path) {
                 continue;
             }
-            match fs::symlink_metadata(&path) {
-                Ok(metadata) if self.filter.fits(&path, &metadata)? => {
-                    let found = self.describe(&path, &metadata)?;
-                    self.files.push(found);
+            // Reading the contents changes the time of access.
+            match fs::symlink_metadata(&path).and_then(|metadata| Ok((metadata, files::times(&path, false)?))) {
+                Ok((metadata, times)) => {
+                    if self.filter.fits(&path, &metadata, &times)? {
+                        let found = self.describe(&path, &metadata, &times)?;
+                        self.files.push(found);
+                    }
                 }
-                Ok(_) => {}
                 Err(error) => {
                     let why = python(&error, &path);
                     module.warn(format!("Skipped entry '{}' due to access issue: {why}", path.display()));
@@ -152,7 +155,7 @@ impl<'a> Search<'a> {
         self.skipped.insert(name, Value::from(why));
     }
 
-    fn describe(&self, path: &Path, metadata: &Metadata) -> io::Result<Value> {
+    fn describe(&self, path: &Path, metadata: &Metadata, times: &Times) -> io::Result<Value> {
         let mut entries = Dict::from_iter([
             entry("path", value(path)),
             entry("isdir", metadata.is_dir()),
@@ -163,12 +166,11 @@ impl<'a> Search<'a> {
             entry("gr_name", ""),
         ]);
         // Without modes and owners where a host has none.
-        if let Ok(attributes) = modbox_sdk::files::stat(path, false) {
+        if let Ok(attributes) = files::stat(path, false) {
             entries.extend(attributes.entries());
         }
-        let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
-        entries.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
-        entries.extend(status_changed(metadata).map(|time| entry("ctime", time)));
+        let named = [("mtime", times.modification), ("atime", times.access), ("ctime", times.change)];
+        entries.extend(named.map(|(key, time)| entry(key, time.as_seconds())));
         if self.args.get_checksum && metadata.is_file() {
             entries.extend([entry("checksum", modbox_checksum::of_file(path, &self.args.checksum_algorithm)?)]);
         }
@@ -217,19 +219,6 @@ fn python(error: &io::Error, path: &Path) -> String {
         ErrorKind::PermissionDenied => format!("[Errno 13] Permission denied: {shown}"),
         _ => format!("{}: {shown}", words(error)),
     }
-}
-
-/// Returns when the attributes were changed.
-#[cfg(unix)]
-fn status_changed(metadata: &Metadata) -> Option<f64> {
-    use std::os::unix::fs::MetadataExt;
-    Some(metadata.ctime() as f64 + 1e-9 * metadata.ctime_nsec() as f64)
-}
-
-/// Returns when the attributes were changed, which WASI's time of creation is.
-#[cfg(not(unix))]
-fn status_changed(metadata: &Metadata) -> Option<f64> {
-    metadata.created().ok().map(seconds)
 }
 
 fn entry(key: &str, value: impl Into<Value>) -> (String, Value) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use modbox_sdk::files::Planned;
 use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
 use crate::args::GetUrlArgs;
@@ -40,6 +41,9 @@ pub(crate) fn put(
         return Err(failure(format!("Destination {} does not exist", parent(&dest).display()), result));
     }
     let differs = old.as_ref() != Some(&new);
+    if args.backup && differs && old.is_some() {
+        module.check_backup(&dest)?; // in check mode, too
+    }
     if module.check_mode() {
         result.insert("changed".to_owned(), differs.into());
         return Ok(exit(result).with("msg", got.msg.clone()));
@@ -72,6 +76,7 @@ fn replace(
         let (source, dest, why) = (source.display(), dest.display(), why.message());
         failure(format!("failed to copy {source} to {dest}: {why}"), result.clone())
     };
+    module.refuse_attributes(dest, Planned::File)?;
     let backup_file = if args.backup { module.backup_local(dest).map_err(failed)? } else { None };
     let unsafe_writes = module.parameters().get("unsafe_writes") == Some(&Value::Bool(true));
     module.atomic_move(source, dest, unsafe_writes, true).map_err(failed)?;

@@ -15,7 +15,8 @@ mod line;
 
 use std::path::Path;
 
-use modbox_sdk::fs::exists;
+use modbox_sdk::files::Planned;
+use modbox_sdk::fs::{create_folders, exists};
 use modbox_sdk::text_file::{cannot, contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
@@ -115,9 +116,13 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
     if !exists(path) && !args.create {
         return Err(Failure::new(format!("Destination {} does not exist!", args.path)).with("rc", 257));
     }
+    if args.path.is_empty() && !module.check_mode() {
+        return Err(Failure::new("failed to create the folder of ``: No such file or directory"));
+    }
     if let Some(folder) = path.parent().filter(|folder| !module.check_mode() && !exists(path) && !exists(folder)) {
+        module.refuse_attributes(path, Planned::File)?;
         // As the original does, also where it then has nothing to write.
-        std::fs::create_dir_all(folder).map_err(cannot("create the folder of", path))?;
+        create_folders(folder).map_err(cannot("create the folder of", path))?;
     }
     let before = if exists(path) { text(&contents(path)?, path)? } else { String::new() };
     let edit = Edit {

@@ -14,10 +14,9 @@ mod permissions;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use modbox_sdk::fs::words;
-use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
+use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value, files};
 
 use crate::entry::entry;
 
@@ -81,17 +80,17 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
         entry("islnk", metadata.is_symlink()),
         entry("size", metadata.len()),
     ]);
-    let times = [("mtime", metadata.modified()), ("atime", metadata.accessed())];
-    stat.extend(times.into_iter().filter_map(|(key, time)| Some(entry(key, seconds(time.ok()?)))));
-    let attributes = modbox_sdk::files::stat(path, args.follow)
-        .map_err(|error| Failure::new(format!("failed to access `{}`: {}", args.path, words(&error))))?;
+    let failed = |error| Failure::new(format!("failed to access `{}`: {}", args.path, words(&error)));
+    let times = files::times(path, args.follow).map_err(failed)?;
+    let named = [("mtime", times.modification), ("atime", times.access), ("ctime", times.change)];
+    stat.extend(named.map(|(key, time)| entry(key, time.as_seconds())));
+    let attributes = files::stat(path, args.follow).map_err(failed)?;
     stat.extend(attributes.entries());
     stat.extend([
         entry("blocks", attributes.blocks),
         entry("block_size", attributes.block_size),
         entry("device_type", attributes.device_type),
     ]);
-    stat.extend(status_changed(metadata).map(|time| entry("ctime", time)));
     stat.extend(permissions::known(path).into_iter().map(|(key, may)| entry(key, may)));
     if metadata.is_symlink() {
         stat.extend(link(path));
@@ -118,26 +117,4 @@ fn link(path: &Path) -> Vec<(String, Value)> {
     let source = source.map(|source| ("lnk_source", source));
     let known = [source, target].into_iter().flatten();
     known.map(|(key, path)| entry(key, Value::from_os_bytes(path.as_os_str().as_encoded_bytes()))).collect()
-}
-
-/// Returns when the attributes were changed.
-#[cfg(unix)]
-fn status_changed(metadata: &Metadata) -> Option<f64> {
-    use std::os::unix::fs::MetadataExt;
-    Some(metadata.ctime() as f64 + 1e-9 * metadata.ctime_nsec() as f64)
-}
-
-/// Returns when the attributes were changed, which WASI's time of creation is.
-#[cfg(not(unix))]
-fn status_changed(metadata: &Metadata) -> Option<f64> {
-    metadata.created().ok().map(seconds)
-}
-
-/// Returns seconds since 1970, computed as in Python, so that the digits agree.
-fn seconds(time: SystemTime) -> f64 {
-    let nanoseconds = match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => i128::try_from(since.as_nanos()).unwrap_or(i128::MAX),
-        Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
-    };
-    nanoseconds.div_euclid(1_000_000_000) as f64 + 1e-9 * nanoseconds.rem_euclid(1_000_000_000) as f64
 }

@@ -30,4 +30,12 @@ CASES = [
     case("blockinfile", [file("f")], path="ROOT/f", block="x", diff=False),
     case("find", [folder("d"), file("d/multi", "x\nb\ny"), file("d/one", "b")], paths=["ROOT/d"], read_whole_file=True, contains="^b$"),
     case("find", [folder("d"), file("d/multi", "x\nb\ny"), file("d/one", "b")], paths=["ROOT/d"], limit=1),
+    case("find", [folder("d"), file("d/one", "b", time=-300_000_000_500_000_000)], paths=["ROOT/d"], contains="b", age_stamp="ctime", age="-1d"),
+    case("stat", [file("f", time=-300_000_000_500_000_000)], path="ROOT/f", get_mime=False, get_attributes=False),
+    case("file", [file("f", time=-300_000_000_500_000_000)], path="ROOT/f", state="touch", modification_time="preserve"),
+    case("file", [file("f", time=1_500_000_000_123_456_789)], path="ROOT/f", state="touch", modification_time="preserve"),
+    case("lineinfile", [file("f", time=-300_000_000_500_000_000)], path="ROOT/f", line="x", backup=True),
+    case("file", [folder("d"), folder("d/b")], path="ROOT/d", state="hard", src="ROOT/gone/../d/b"),
+    case("blockinfile", [file("f")], path="ROOT/gone/../f", block="x", create=True),
+    case("ini_file", path="", option="n", value="1"),
 ]
