@@ -112,7 +112,7 @@ fn rights_that_were_taken_away_meanwhile_fail_the_run() {
     let place = Place::new(Some(USER));
     place.write("data/file", "old\n");
     let path = place.path("data/file");
-    for script in ["echo mine > $d/data/file", "rm $d/data/file", "mv $d/data/file $d/data/x"] {
+    for script in ["echo mine > $d/data/file", "rm $d/data/file", "mv $d/data/file /tmp/x"] {
         let ended = place.run_while(&format!("{script}; {DONE}"), &["--allow-write", &path], |place, _| {
             chown(place.at("data"), Some(0), Some(0)).unwrap();
         });

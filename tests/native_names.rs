@@ -92,10 +92,21 @@ fn what_lies_beside_it_is_not_there() {
 }
 
 #[test]
-fn what_is_made_beside_it_is_not_kept_and_said() {
+fn what_is_made_beside_it_fails_the_run_and_leaves_the_file_as_it_was() {
     let case = Case::new();
-    let report = case.run(&format!("echo x > $d/other; {DONE}"), &[]);
-    assert_eq!(case.names(), ["motd", "secret"]);
+    let report = case.run(&format!("cp $f $d/other; rm $f; {DONE}"), &[]);
+    assert_eq!(
+        (case.names(), fs::read(case.motd()).unwrap()),
+        (vec!["motd".to_owned(), "secret".to_owned()], b"old\n".to_vec())
+    );
+    assert_eq!(report["status"], "failed", "{report:#}");
+    let other = case.dir.join("etc/other").display().to_string();
+    assert!(report["lost"].as_array().unwrap().iter().any(|lost| lost["path"] == *other), "{report:#}");
+    let message = report["result"]["msg"].as_str().unwrap();
+    assert!(
+        message.contains("beside a file that is granted alone") && message.contains("`--allow-write "),
+        "{report:#}"
+    );
     let allow = format!("--allow-write {}", case.dir.join("etc/other").display());
     assert!(report["denials"].as_array().unwrap().iter().any(|denial| denial["allow"] == *allow), "{report:#}");
 }

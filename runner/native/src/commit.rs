@@ -92,11 +92,11 @@ impl Stage {
         strays.take(MAX_STRAYS).map(|name| Path::new(&self.names.directory).join(name)).collect()
     }
 
-    /// Returns the changes of other names in a directory of the machine that the module only reads: files that it made
-    /// there, and links that it replaced or removed. They have not reached the machine.
+    /// Returns what has not reached the machine: files that the module made beside its granted names, and, in a directory of
+    /// the machine that it only reads, also links that it replaced or removed.
     fn unkept(&self) -> Vec<LostChange> {
         if !self.names.shows_machine {
-            return Vec::new();
+            return self.strays().into_iter().map(|path| stray(&path)).collect();
         }
         let now = list(&self.directory).unwrap_or_default();
         let names: BTreeSet<&OsString> = self.present.keys().chain(now.keys()).collect();
@@ -190,6 +190,15 @@ impl TakenBack {
         let remedy = if allow.is_empty() { String::new() } else { format!("; {first}allow it with `{allow}`") };
         self.lost.push(LostChange { path: path.display().to_string(), reason: format!("{error}{remedy}"), allow });
     }
+}
+
+/// Returns the loss of a file that a module made beside the single ones that it was granted.
+fn stray(path: &Path) -> LostChange {
+    let allow = allow_around(path);
+    let reason = format!(
+        "the module has made it beside a file that is granted alone, so it is not kept; allow it with `{allow}`"
+    );
+    LostChange { path: path.display().to_string(), reason, allow }
 }
 
 /// Returns the option that grants the directory around a path, in which a module can make anything.
