@@ -49,3 +49,25 @@ fn a_granted_file_that_was_replaced_between_two_jobs_is_found_again() {
     assert!(results[0].contains("first") && results[1].contains("second"), "{ran}");
     dir.assert_nothing_left();
 }
+
+#[test]
+fn a_granted_name_is_made_in_a_folder_that_was_made_anew_between_two_jobs() {
+    let dir = TestDir::new();
+    dir.mkdir("data");
+    let file = dir.join("data/file");
+    let job = json!({"id": 1, "module": guest("files"), "args": {"op": "create", "path": &file, "expect": "ok"}});
+    let (modbox, job) = (env!("CARGO_BIN_EXE_modbox"), dir.write("job", format!("{job}\n")));
+    // The worker of the first job has the old folder open.
+    let script = format!(
+        "mkfifo in; {modbox} batch --allow-write data/file < in > out & exec 3> in; cat {job} >&3\n\
+         until [ -s out ]; do sleep 0.02; done; rm -r data; mkdir data; cat {job} >&3; exec 3>&-; wait $!; cat out",
+        job = job.display()
+    );
+    let ran = Modbox::of(Path::new("/bin/sh"), &dir).args(["-c", &script]).run().exits_with(0);
+    let text = ran.stdout_text();
+    let statuses: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["status"].clone()).collect();
+    assert_eq!(statuses, ["ok", "ok"], "{ran}");
+    assert!(file.exists(), "{ran}");
+    dir.assert_nothing_left();
+}

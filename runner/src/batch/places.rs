@@ -3,12 +3,19 @@
 
 use std::path::Path;
 
-use modbox_policy::Policy;
+use modbox_policy::{PathGrant, Policy, Shape};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 /// What is at each granted path, in the order of the grants.
 #[derive(Debug, PartialEq, Eq)]
-pub struct GrantedPlaces(Vec<Option<Identity>>);
+pub struct GrantedPlaces(Vec<Place>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    found: Option<Identity>,
+    /// Of a granted name, the folder that has it: the worker has that open, too.
+    parent: Option<Identity>,
+}
 
 /// A file or a folder. A file system uses an inode again, so the time at which it was made counts, too.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,7 +28,14 @@ struct Identity {
 impl GrantedPlaces {
     /// Looks at what is granted. What is missing is nothing.
     pub fn of(policy: &Policy) -> Self {
-        Self(policy.paths().iter().map(|grant| Identity::at(&grant.host)).collect())
+        Self(policy.paths().iter().map(Place::of).collect())
+    }
+}
+
+impl Place {
+    fn of(grant: &PathGrant) -> Self {
+        let parent = grant.host.parent().filter(|_| grant.shape == Shape::Name);
+        Self { found: Identity::at(&grant.host), parent: parent.and_then(Identity::at) }
     }
 }
 
