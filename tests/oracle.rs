@@ -26,8 +26,9 @@ mod oracle_releases;
 mod oracle_playbook;
 // The example modules behave as ansible-core's modules of the same names.
 mod modules;
-// Random tasks of modules of files, on random small trees.
+// Random tasks of modules of files, on random small trees, and how such tests run.
 mod twin_modules;
+mod twin_runs;
 // New-style PowerShell modules get the same input as from ansible-core.
 mod powershell;
 // Collections of components, installed and used by Ansible.
@@ -71,8 +72,9 @@ mod oracle_python_places;
 mod oracle_python_machine;
 // What a file keeps that Ansible's modules replace there.
 mod oracle_python_files;
-// Random calls for files do the same in both places.
+// Random calls for files, and random tasks, do the same in both places.
 mod twin_python;
+mod twin_sandbox;
 
 // `modbox-python` gives the results that Python gives.
 mod oracle_python_program;

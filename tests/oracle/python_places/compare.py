@@ -3,7 +3,7 @@
 1. Cases: what the modules of `cases.py` return and leave in a folder, made anew for each run.
 2. Refusals: every module of some folders with an option that it does not have. So each is started, with all that it
    imports, and says what its options are. A module that the sandbox does not suit is refused there, with a reason.
-   Those are counted that `auto` starts in the sandbox when a rule lets modules run commands.
+   Those are counted that `auto` starts in the sandbox when a rule lets modules run commands; all of them must be proven.
 
 It prints each difference, and a summary as JSON in the last line.
 """
@@ -27,6 +27,9 @@ VOLATILE = {
     "atime", "ctime", "date", "delta", "elapsed", "end", "exception", "inode", "mtime", "start", "stderr_lines", "stdout_lines",
     "unsafe_writes", "version",
 }
+
+# The modules that `auto` may run in the sandbox.
+PROVEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../runner/src/app/python/guest/proven.tsv")
 
 # An option of no module.
 UNKNOWN = {"no_such_option": 1}
@@ -65,6 +68,8 @@ class Comparison:
         self.folder = tempfile.TemporaryDirectory(dir="/var/tmp")
         self.options, self.counts, self.twin = options, collections.Counter(), self.folder.name + "/twin"
         self.different, self.stands_for = [], {"$T": self.twin, **web.start(options.work)}
+        with open(PROVEN, encoding="utf-8") as file:
+            self.proven = {line.split("\t")[0].rsplit(".", 1)[-1] for line in file if not line.startswith("#")}
         programs = [os.path.dirname(options.python), os.environ.get("PATH", os.defpath)]
         self.environment = {**os.environ, "PATH": os.pathsep.join(programs)}
 
@@ -122,7 +127,10 @@ class Comparison:
         """Compares what modules say to an option that they do not have. The names of the counts end with `of`."""
         answers = {place: self.batch(place, paths) for place in ("native", "wasm", "auto")}
         for path in paths:
-            self.counts["chosen" + of] += answers["auto"][path].get("python", {}).get("place") == "wasm"
+            is_chosen = answers["auto"][path].get("python", {}).get("place") == "wasm"
+            self.counts["chosen" + of] += is_chosen
+            if is_chosen and os.path.basename(path).removesuffix(".py") not in self.proven:
+                self.different.append("%s: `auto` runs it in the sandbox, and it is not proven" % path)
             native, sandbox = answers["native"][path], answers["wasm"][path]
             name = os.path.basename(path)
             self.counts["modules" + of] += 1

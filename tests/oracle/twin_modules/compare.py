@@ -6,7 +6,7 @@ import re
 import trees
 
 # What differs from run to run, or is not a module's: what it was called with, and words for people.
-NOT_COMPARED = {"failed", "invocation", "warnings", "deprecations", "exception", "inode", "ctime"}
+NOT_COMPARED = {"failed", "invocation", "warnings", "deprecations", "exception", "inode", "ctime", "version"}
 # Sizes of folders depend on what was in them before.
 OF_FOLDERS = {"size", "blocks", "nlink"}
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The twin test of tasks: random tasks on random small trees, by ansible-core's modules and by modbox's components.
+"""The twin test of tasks: random tasks on random small trees, by ansible-core's modules and by what stands for them.
 
     VENV/bin/python tests/oracle/twin_modules/run.py --modbox target/debug/modbox --library DIR --collections DIR --work DIR --cases 100
 
-Each task runs on equal trees at the same path: unconfined by ansible-core, then by modbox with the folder granted (`folder`), and by modbox
-with nothing but what its arguments name (`arguments`). Outcomes, results where both succeed, and trees are compared. A difference that
-no row of the table matches is an error. It is shrunk, and printed with its seed and a command.
+`pairs.py` has the sides. Each task runs on equal trees at the same path: unconfined by ansible-core, then by modbox with the folder granted
+(`folder`), and by modbox with nothing but what its arguments name (`arguments`). Outcomes, results where both succeed, and trees are
+compared. A difference that no row of the pair's table matches is an error. It is shrunk, and printed with its seed and a command.
 
 A task that modbox refuses for want of a grant, and that leaves everything as it was, is no difference in the form `arguments`.
 """
@@ -25,6 +25,7 @@ import compare
 import features
 import fixed
 import generate
+import pairs
 import shrink
 import sides
 import table
@@ -50,9 +51,7 @@ class Twin:
         self.root = os.path.join(self.granted, "t")
         os.makedirs(self.granted)
         sys.path.insert(0, options.collections)
-        self.ansible = sides.Ansible(work, list(generate.TASKS))
-        run = lambda options_: sides.Modbox(options.modbox, options.library, options_)
-        self.forms = {"folder": run(["--allow-write", self.granted]), "arguments": run([])}
+        self.pair = pairs.make(options.pair, options, work, self.granted, list(generate.TASKS))
         self.table = table
         self.counts = counts
 
@@ -73,13 +72,17 @@ class Twin:
 
     def differences(self, case, forms=None):
         """What no row of the table matches, by the form of grants."""
-        has, found = features.of(case), {}
-        theirs, before, tree = self.side(self.ansible.run, case)
-        for form in forms or self.forms:
-            ours, _, after = self.side(self.forms[form].run, case, before)
+        has, found, before, rights = features.of(case), {}, None, {}
+        for form in forms or self.pair.forms:
+            how = self.pair.forms[form]
+            if how.right not in rights:
+                theirs, before, tree = self.side(how.right.run, case, before)
+                rights[how.right] = theirs, tree
+            theirs, tree = rights[how.right]
+            ours, _, after = self.side(how.other.run, case, before)
             self.counts["runs"] += 1
             self.counts["succeeded"] += not ours["failed"] and not theirs["failed"]
-            if form == "arguments" and compare.is_refusal(ours, before, after):
+            if how.may_refuse and compare.is_refusal(ours, before, after):
                 self.counts["refused"] += 1
                 continue
             all_lines = compare.differences(self.task, theirs, ours, before, tree, after)
@@ -94,9 +97,6 @@ class Twin:
         start = line[:24]
         return lambda case: any(other.startswith(start) for other in self.differences(case, [form]).get(form, []))
 
-    def sides(self):
-        return self.ansible, *self.forms.values()
-
 
 def rooted_arguments(arguments, root):
     return {key: rooted(value, root) for key, value in arguments.items()}
@@ -105,25 +105,26 @@ def rooted_arguments(arguments, root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--modbox", required=True)
-    parser.add_argument("--library", required=True, help="the folder with modbox's components")
+    parser.add_argument("--pair", choices=list(pairs.PAIRS), default="components")
+    parser.add_argument("--library", help="the folder with modbox's components")
     parser.add_argument("--collections", required=True, help="the folder that has `ansible_collections`")
     parser.add_argument("--work", required=True, nargs="+", help="empty folders, among which cases are divided")
-    parser.add_argument("--table", default=os.path.join(HERE, "../../twin/modules.tsv"))
+    parser.add_argument("--table", help="another table of known differences")
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="one module")
     parser.add_argument("--all-rows", action="store_true", help="a row that nothing matches is an error")
     parser.add_argument("--survey", action="store_true", help="print every difference in one line, and shrink nothing")
     options = parser.parse_args()
-    if options.only:
-        generate.TASKS = {options.only: generate.TASKS[options.only]}
+    left_out = pairs.LEFT_OUT.get(options.pair, ())
+    generate.TASKS = {name: make for name, make in generate.TASKS.items() if name not in left_out and options.only in (None, name)}
     os.umask(0o022)
     options.collections = os.path.realpath(options.collections)
-    rows, counts = table.Table(options.table), collections.Counter()
+    rows, counts = table.Table(options.table or pairs.table(options.pair)), collections.Counter()
     twins = [Twin(options, os.path.realpath(work), rows, counts) for work in options.work]
     generator = generate.Generator(options.seed)
     failed = 0
-    known = [("fixed", case) for case in fixed.CASES if not options.only or case["task"]["module"] == options.only]
+    known = [("fixed", case) for case in fixed.CASES if case["task"]["module"] in generate.TASKS]
     for at, (number, case) in enumerate(known + [(number, generator.case()) for number in range(options.cases)]):
         twin = twins[at % len(twins)]
         counts["cases"] += 1
@@ -134,7 +135,7 @@ def main():
             elif failed <= SHOWN:
                 show(twin, number, case, form, lines)
     # A process of ansible-core's that was forked later has the pipes to all that were started before.
-    for side in sorted((side for twin in twins for side in twin.sides()), key=lambda side: isinstance(side, sides.Modbox)):
+    for side in sorted((side for twin in twins for side in twin.pair.sides()), key=lambda side: isinstance(side, sides.Modbox)):
         side.end()
     unused = [row for row in rows.rows if not row["used"]]
     if options.all_rows and not options.only:
@@ -154,9 +155,8 @@ def show(twin, number, case, form, lines):
     print(f"  task {json.dumps(small['task'])}")
     for line in lines:
         print(f"  {line}")
-    grants = ["--allow-write", twin.granted] if form == "folder" else []
     flags = [f"--{key}" for key in ("check", "diff") if small["task"][key]]
-    words = ["modbox", "run", *grants, *flags, small["task"]["module"], "--args", json.dumps(rooted_arguments(small["task"]["arguments"], twin.root))]
+    words = ["modbox", "run", *twin.pair.forms[form].words, *flags, small["task"]["module"], "--args", json.dumps(rooted_arguments(small["task"]["arguments"], twin.root))]
     print(f"  {shlex.join(words)}")
     print(f"  MODBOX_SEED={twin.options.seed} cargo test --locked -p modbox --test oracle twin_modules")
 

@@ -1,4 +1,4 @@
-"""The two sides of the twin test: ansible-core's modules, and modbox's components in `modbox batch`. Both are warm.
+"""Sides of the twin test: ansible-core's modules, unconfined, and modules in `modbox batch`. Both are warm.
 
 ansible-core's modules run in a mount namespace in which only the work folder can be written.
 """
@@ -148,12 +148,19 @@ def only_writable(work):
     os.chdir(work)  # in the new mount
 
 
-class Modbox:
-    """A `modbox batch` with certain grants."""
+def seen(report):
+    """What a report of modbox's says."""
+    result = report.get("result") or {}
+    failed = bool(result.get("failed")) or report["status"] not in ("ok", "changed", "skipped")
+    return {"failed": failed, "result": result, "status": report["status"], "denials": report.get("denials", [])}
 
-    def __init__(self, program, library, options):
+
+class Modbox:
+    """A `modbox batch` with certain options. `locate` returns the file of a module."""
+
+    def __init__(self, program, locate, options):
         self.command = [program, "batch", "--jobs", "1", *options]
-        self.library = library
+        self.locate = locate
         self.start()
 
     def start(self):
@@ -161,8 +168,7 @@ class Modbox:
         self.pending = b""
 
     def run(self, task):
-        module = os.path.join(self.library, task["module"] + ".wasm")
-        job = {"id": 1, "module": module, "args": task["arguments"], "check": task["check"], "diff": task["diff"]}
+        job = {"id": 1, "module": self.locate(task["module"]), "args": task["arguments"], "check": task["check"], "diff": task["diff"]}
         self.process.stdin.write(json.dumps(job).encode() + b"\n")
         self.process.stdin.flush()
         line = self.line()
@@ -171,10 +177,7 @@ class Modbox:
             self.process.wait()
             self.start()
             return {"failed": True, "result": {"msg": "no report"}, "status": "hung", "denials": []}
-        report = json.loads(line)
-        result = report.get("result") or {}
-        failed = bool(result.get("failed")) or report["status"] not in ("ok", "changed", "skipped")
-        return {"failed": failed, "result": result, "status": report["status"], "denials": report.get("denials", [])}
+        return seen(json.loads(line))
 
     def line(self):
         while b"\n" not in self.pending:

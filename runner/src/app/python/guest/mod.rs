@@ -9,6 +9,7 @@
 
 pub(in crate::app::python) mod contents;
 mod host_facts;
+mod proven;
 mod suitability;
 
 use std::path::PathBuf;
@@ -52,7 +53,10 @@ pub(in crate::app) enum SandboxLine {
 }
 
 /// Version of the rules by which it is decided whether a module suits an interpreter. Another one makes old decisions void.
-const RULES: &str = "4";
+const RULES: &str = "5";
+
+/// Why a module does not suit of which nothing is known.
+const UNPROVEN: &str = "is not proven to do the same in the sandbox; `--python wasm` runs it there";
 
 /// Bytes of a digest.
 const DIGEST: usize = 32;
@@ -88,8 +92,8 @@ pub(in crate::app) enum Verdict {
 pub(in crate::app) struct GuestChoice<'a> {
     pub(in crate::app) interpreter: &'a InstalledInterpreter,
     pub(in crate::app) arguments: &'a Dict,
-    /// Whether nothing may be changed by a guess: a module that may need commands without a grant of any, or one that
-    /// needed more than the sandbox has before, does not suit.
+    /// Whether only what is known to do the same suits: a proven module that cannot need commands without a grant of any,
+    /// and has not needed more than the sandbox has before.
     pub(in crate::app) is_careful: bool,
     pub(in crate::app) may_run_commands: bool,
     /// Whether commands see the module's temporary files. Finding out takes time.
@@ -128,6 +132,10 @@ pub(in crate::app::python) fn judge(
         return Ok(Verdict::Lacks(reason));
     }
     if choice.is_careful {
+        tracing::debug!(module = %assembly.module(), identity = suitability.identity, "looking for proof");
+        if !proven::is_proven(&suitability.identity) {
+            return Ok(Verdict::Lacks(UNPROVEN.to_owned()));
+        }
         if let Some(reason) = suitability.doubt(folders) {
             return Ok(Verdict::Lacks(reason));
         }

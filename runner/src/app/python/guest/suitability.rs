@@ -17,10 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::app::python::call::read_spec_with;
 use crate::app::python::error::PythonError;
 use crate::app::python::guest::contents::{Held, InterpreterContents};
+use crate::app::python::guest::proven::{self, GENERATED};
 use crate::app::python::parser_stack::with_parser_stack;
-
-/// Packages that each payload makes for itself.
-const GENERATED: [&str; 2] = ["ansible/__init__.py", "ansible/module_utils/__init__.py"];
 
 /// The utility with the class of every module.
 const BASIC: &str = "ansible/module_utils/basic.py";
@@ -48,6 +46,8 @@ const FILE_OPTIONS: [&str; 6] = ["attributes", "attr", "selevel", "serole", "set
 /// Whether a module can run in an interpreter of the sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Suitability {
+    /// Which module it is, by all sources that run.
+    pub(super) identity: String,
     /// Why it cannot, in words that follow `the module`.
     pub(super) obstacle: Option<String>,
     /// Why it perhaps cannot, in such words.
@@ -105,7 +105,7 @@ impl Suitability {
     fn examine(payload: &Payload, contents: &InterpreterContents) -> Self {
         let of_basic = part(payload, "basic").unwrap_or_default();
         let own = payload.module.file(false);
-        let mut found = Self::default();
+        let mut found = Self { identity: proven::identity(payload), ..Self::default() };
         for (path, source) in &payload.files {
             if GENERATED.contains(&path.as_str()) || source.is_empty() {
                 continue;
