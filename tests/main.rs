@@ -39,6 +39,9 @@ mod policy;
 // Who signed a module, and the most that it may then be granted.
 mod trust;
 mod trust_damage;
+mod trust_parts;
+mod trust_parts_damage;
+mod trust_parts_kinds;
 mod trust_place;
 mod trust_shown;
 // Modules in registries: pushed, pulled, locked and run by reference.

@@ -242,13 +242,26 @@ fn a_signed_collection_is_judged_by_the_rules_of_the_host() {
     assert!(said(2).contains("requires a signature of the module, and none counts"), "{results:?}");
     assert!(said(4).contains("requires a signature of the module, and none counts"), "{results:?}");
 
-    // The digest of a Python module is that of its source.
-    let source = python_closure::package(&oracle::python()).join("modules/ping.py");
-    fs::copy(source, dir.join("ping.py")).unwrap();
-    place.modbox().args(["sign", "./ping.py", "--key", "ed", "--name", "modbox/ping"]).run().exits_with(0);
+    // The statement of a Python module is about its source; the parts that came with it are ansible-core's, whose operator vouches for
+    // them once.
+    let package = python_closure::package(&oracle::python());
+    fs::copy(package.join("modules/ping.py"), dir.join("ping.py")).unwrap();
+    let sign = |words: &[&str]| {
+        place.modbox().args(["sign", "--key", "ed"]).args(words).run().exits_with(0);
+    };
+    let python = format!("python={}", oracle::python().display());
+    sign(&["./ping.py", "--name", "modbox/ping", "--interpreter", &python]);
     let signed = fs::read_to_string(dir.join("ping.py.sig")).unwrap();
     let digest = &signed.lines().nth(1).unwrap()["sha256:".len()..][..64];
     dir.write(&format!("signatures/{digest}.sig"), &signed);
+    let results = play(oracle::VERSION, dir, &tasks[4..], &["-e", &executable]);
+    let message = results[0]["msg"].as_str().unwrap_or_default();
+    assert!(message.contains("`modbox sign --ansible-core`"), "{results:?}");
+    sign(&[&format!("--ansible-core={}", package.display())]);
+    let release = format!("ansible-core-{}.sig", oracle::VERSION);
+    fs::copy(dir.join(&release), dir.join("signatures").join(&release)).unwrap();
+    let by_operator = format!("{trust}  ansible-core: {NAME}\n  {rules}\n");
+    dir.write("home/.config/modbox/policy.yaml", by_operator);
     let results = play(oracle::VERSION, dir, &tasks[4..], &["-e", &executable]);
     assert_eq!(results[0]["ping"], "pong", "{results:?}");
 

@@ -89,6 +89,7 @@ impl Place {
             name: name.map(str::to_owned),
             version: None,
             requests: None,
+            parts: Vec::new(),
         };
         let text = statement.to_string();
         let sign = |seed: &u8| key(*seed).sign(NAMESPACE, HashAlg::Sha512, text.as_bytes()).unwrap();

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use modbox_trust::allowed_signers::AllowedSigners;
+use modbox_trust::closure::{Closure, Part};
 use modbox_trust::revocations::Revocations;
 use modbox_trust::verification::Keyring;
 
@@ -55,14 +56,15 @@ fn no_damaged_signature_file_is_accepted() {
     let dir = TestDir::new();
     let path = dir.write("module", "#!/bin/sh\n");
     let statement = statement(&path, Some("acme/module"), Some("1.0.0"));
-    let (digest, whole) = (statement.digest.clone(), signed(statement, &[1]).into_bytes());
+    let module = Closure::of_file(Part { name: "module".to_owned(), digest: statement.digest.clone() });
+    let whole = signed(statement, &[1]).into_bytes();
     let signers = format!("a@x {}\n", public(1));
     let keyring = Keyring {
         signers: AllowedSigners::parse(&signers, &jiff::tz::TimeZone::UTC).unwrap(),
         revocations: Revocations::default(),
     };
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    assert!(keyring.verify(&whole, &digest, now).is_ok());
+    assert!(keyring.verify(&whole, &module, now).is_ok());
     let mut random = Random::new(0x7235);
     for _ in 0..sample::cases(DAMAGED.0, DAMAGED.1) {
         let mut damaged = whole.clone();
@@ -83,7 +85,7 @@ fn no_damaged_signature_file_is_accepted() {
             }
         }
         // Some damage takes back what other damage did, or changes nothing.
-        let verdict = keyring.verify(&damaged, &digest, now);
+        let verdict = keyring.verify(&damaged, &module, now);
         assert!(damaged == whole || verdict.is_err(), "{}", String::from_utf8_lossy(&damaged));
         let _ = AllowedSigners::parse(&String::from_utf8_lossy(&damaged), &jiff::tz::TimeZone::UTC);
         let _ = Revocations::parse(&String::from_utf8_lossy(&damaged));

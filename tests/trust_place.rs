@@ -34,14 +34,19 @@ pub(crate) fn statement(module: &Path, name: Option<&str>, version: Option<&str>
         name: name.map(str::to_owned),
         version: version.map(str::to_owned),
         requests: None,
+        parts: Vec::new(),
     }
 }
 
 pub(crate) fn signed(statement: Statement, seeds: &[u8]) -> String {
     let text = statement.to_string();
-    let sign = |seed: &u8| key(*seed).sign(NAMESPACE, HashAlg::Sha512, text.as_bytes()).unwrap();
-    let armored = |seed| sign(seed).to_pem(LineEnding::LF).unwrap().trim_end().to_owned();
-    SignatureFile { statement, signatures: seeds.iter().map(armored).collect() }.to_string()
+    SignatureFile { statement, signatures: seeds.iter().map(|seed| armored(*seed, &text)).collect() }.to_string()
+}
+
+/// Returns the signature of a text by the key of a seed.
+pub(crate) fn armored(seed: u8, text: &str) -> String {
+    let signature = key(seed).sign(NAMESPACE, HashAlg::Sha512, text.as_bytes()).unwrap();
+    signature.to_pem(LineEnding::LF).unwrap().trim_end().to_owned()
 }
 
 /// A folder with a module, keys and a policy file.

@@ -55,7 +55,7 @@ impl Description {
             if let Some(supported) = supports_check_mode {
                 documented.insert("supports_check_mode".to_owned(), supported.into());
             }
-            let access = documentation::read(&path, &file.bytes, folders);
+            let access = documentation::read(&path, &file.bytes, folders, &mut Vec::new());
             if let (Some(Value::Dict(options)), Some(access)) = (documented.get_mut("argument_spec"), access) {
                 add_access(options, &access.argument_spec);
             }

@@ -32,6 +32,9 @@ pub enum RunError {
     /// A Python module could not be assembled.
     #[error("failed to put the module together with what it imports")]
     Python(#[from] PythonError),
+    /// The module is not the one that its policy was made for: a file beside it was replaced.
+    #[error("a file that `{0}` is run with has changed since the module was verified; run it again")]
+    OtherParts(String),
     /// The policy says that Python modules run in the sandbox, and the sandbox lacks something for this one. The report
     /// does not show this as an error but as a denied run.
     #[error("the module {0}; `python: wasm` keeps it from running natively, which `python: auto` allows")]
@@ -101,12 +104,21 @@ impl RunError {
         }
     }
 
+    /// Returns whether what would run is not what was verified.
+    pub(super) fn is_unverified(&self) -> bool {
+        match self {
+            Self::OtherParts(_) | Self::Python(PythonError::Changed(_)) => true,
+            Self::Shared(error) => error.is_unverified(),
+            _ => false,
+        }
+    }
+
     /// Returns whether the fault lies with modbox or this machine, and not with the module.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
-            Self::Layered(_) | Self::NotInSandbox(_) => false,
+            Self::Layered(_) | Self::NotInSandbox(_) | Self::OtherParts(_) => false,
             Self::Native(NativeError::GrantChanged { .. } | NativeError::Unreachable { .. }) | Self::Provider(_) => {
                 false
             }

@@ -11,10 +11,11 @@ use modbox_scratch::{DirPurpose, RunDir, ScratchError};
 use modbox_vocabulary::{Exit, Outcome, Program};
 use modbox_wasm::Instances;
 
+use crate::app::closure::known::KnownClosure;
 use crate::app::error::RunError;
 use crate::app::execute_guest::GuestRun;
 use crate::app::module::Module;
-use crate::app::prepare;
+use crate::app::prepare::{self, PreparedContent};
 use crate::app::request::RunRequest;
 use crate::app::run_form::RunForm;
 use crate::app::run_user::{as_user, check_scratch};
@@ -80,7 +81,13 @@ impl Runner {
         let tmpdir = as_user(user, || tmpdir(form, request, run_dir))??;
         let guest = form.python.as_ref().map(|guest| &guest.start);
         let start = guest.or_else(|| python.as_ref().map(|ready| &ready.start));
-        let prepared = prepare::prepare(form, module, request, &tmpdir, &self.config, start, notes)?;
+        let bound = match form.kind {
+            Kind::Powershell => Some(self.bound_closure(module, request)?),
+            _ => None,
+        };
+        let scripts = bound.as_ref().and_then(KnownClosure::scripts);
+        let content = PreparedContent { python: start, scripts };
+        let prepared = prepare::prepare(form, module, request, &tmpdir, &self.config, &content, notes)?;
         let invocation = &prepared.invocation;
         let (outcome, leaving) = match &invocation.program {
             Program::Wasm(program) => {

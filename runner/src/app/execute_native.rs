@@ -99,7 +99,8 @@ impl Runner {
         let run_dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
         let context = self.native_context(&Policy::default(), Scrutiny::Confined, false, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
-        Ok(assembler.portable(ModuleSource { name, path: module.path(), source: &source })?)
+        let digest = module.digest();
+        Ok(assembler.portable(ModuleSource { name, path: module.path(), digest, source: &source })?)
     }
 
     pub(super) fn python_start(
@@ -111,10 +112,13 @@ impl Runner {
         let source = PythonSource::read(request.name, module.bytes()?, request.interpreters)?;
         let context = self.native_context(request.policy, request.scrutiny, request.keep_files, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
-        let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
+        let digest = module.digest();
+        let subject = ModuleSource { name: request.name, path: module.path(), digest, source: &source };
+        let bound = self.bound_closure(module, request)?;
+        let known = bound.assembly();
         Ok(match &module.received {
-            Some(payload) => assembler.start_received(subject, payload, request.keep_files)?,
-            None => assembler.start(subject, request.keep_files)?,
+            Some(payload) => assembler.start_received(subject, payload, known, request.keep_files)?,
+            None => assembler.start(subject, known, request.keep_files)?,
         })
     }
 }

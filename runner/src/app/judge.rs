@@ -263,6 +263,7 @@ pub(super) fn report_failed_start(mut report: Report, error: RunError) -> Report
             ..failed
         },
         RunError::NotInSandbox(_) => Report { status: Status::Denied, ..failed },
+        cause if cause.is_unverified() => Report { status: Status::Denied, ..failed },
         RunError::Unconfined(shortfall) => {
             let Shortfall { reached, denial, .. } = &**shortfall;
             let confinement = Confinement { level: reached.level, layers: reached.layers.clone() };

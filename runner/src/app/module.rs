@@ -11,10 +11,12 @@ use modbox_kinds::Kind;
 use modbox_kinds::ansiballz::{Payload, ReceivedPayload};
 use modbox_kinds::detect::{self, DetectError, Detection};
 use modbox_providers::Metadata as ProviderMetadata;
+use modbox_trust::closure::Part;
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
 use modbox_wasm::CompileCache;
 
 use crate::app::cached_module::CachedModule;
+use crate::app::closure::known::KnownClosures;
 use crate::app::documentation::{self, FragmentFolders};
 use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
@@ -39,8 +41,12 @@ pub struct Module {
     digest: String,
     detection: Result<Detection, DetectError>,
     metadata: OnceLock<Option<Metadata>>,
-    documentation: OnceLock<Option<Metadata>>,
+    documentation: OnceLock<(Option<Metadata>, Vec<Part>)>,
     path_table: OnceLock<Option<ModuleTable>>,
+    /// The metadata file beside a provider, with its path, if there is one.
+    pub(super) sidecar: OnceLock<Option<(PathBuf, Vec<u8>)>>,
+    /// What was found of its parts.
+    pub(super) closures: KnownClosures,
     /// Declaration of a provider.
     pub(super) provider: OnceLock<Arc<ProviderMetadata>>,
     pub(super) resident: OnceLock<ResidentModule>,
@@ -77,6 +83,8 @@ impl Module {
             metadata: OnceLock::new(),
             documentation: OnceLock::new(),
             path_table: OnceLock::new(),
+            sidecar: OnceLock::new(),
+            closures: KnownClosures::default(),
             provider: OnceLock::new(),
             resident: OnceLock::new(),
             received: None,
@@ -145,6 +153,8 @@ impl Module {
             metadata: metadata.into(),
             documentation: OnceLock::new(),
             path_table: OnceLock::new(),
+            sidecar: OnceLock::new(),
+            closures: KnownClosures::default(),
             provider: OnceLock::new(),
             resident: OnceLock::new(),
             received: None,
@@ -241,8 +251,25 @@ impl Module {
         if self.format().is_some() || self.detection.is_err() {
             return None;
         }
-        let read = || documentation::read(&self.path, self.bytes().ok()?, folders);
-        self.documentation.get_or_init(read).as_ref()
+        self.documented(folders).0.as_ref()
+    }
+
+    /// Returns the files beside a native module that say which of its options are paths. `folders` is as for its documentation.
+    pub(super) fn documents(&self, folders: impl FnOnce() -> FragmentFolders) -> &[Part] {
+        &self.documented(folders).1
+    }
+
+    /// Reads the documentation once, so that what grants is what was hashed.
+    fn documented(&self, folders: impl FnOnce() -> FragmentFolders) -> &(Option<Metadata>, Vec<Part>) {
+        self.documentation.get_or_init(|| {
+            let mut parts = Vec::new();
+            let bytes = self.bytes().ok();
+            let found = bytes.and_then(|bytes| documentation::read(&self.path, bytes, folders, &mut parts));
+            // Several fragments may be in one file.
+            parts.sort();
+            parts.dedup();
+            (found, parts)
+        })
     }
 
     /// Returns what modbox knows of the paths of a native module's options. A relative path of the module is one in

@@ -75,6 +75,11 @@ impl<'a> InstalledPowershell<'a> {
         found.as_deref().map_err(Clone::clone)
     }
 
+    /// Returns the folder of ansible-core, if there is one.
+    pub(super) fn core(&self) -> Option<&Path> {
+        self.package().ok()
+    }
+
     fn candidates(&self) -> Vec<PathBuf> {
         let named = self.config.module_utils.iter().flat_map(|folder| {
             let around = folder.parent().filter(|_| folder.ends_with("module_utils")).map(Path::to_owned);
@@ -111,14 +116,7 @@ impl PowershellSource for InstalledPowershell<'_> {
     }
 
     fn script(&self, name: &str) -> Result<Arc<[u8]>, SourceError> {
-        let folder = self.package()?.join(WRAPPERS);
-        let path = folder.join(name);
-        let missing = || SourceError::Read { path: path.display().to_string(), reason: "it is not there".to_owned() };
-        let script = read(&path)?.ok_or_else(missing)?;
-        match read(&folder.join(format!("{name}.authenticode")))? {
-            Some(signature) => Ok(signed(&script, &signature).into()),
-            None => Ok(script.into()),
-        }
+        wrapper(self.package()?, name)
     }
 
     fn util(&self, file: &str) -> Result<Option<Script>, SourceError> {
@@ -146,6 +144,18 @@ impl PowershellSource for InstalledPowershell<'_> {
         let roots = self.collection_roots();
         let roots = roots.iter().map(|root| format!("`{}`", root.join("ansible_collections").display()));
         format!("not in {}, nor in collections of {}", folders.join(", "), roots.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Reads one of ansible-core's own scripts, with its signature. `package` is the folder of ansible-core.
+pub(super) fn wrapper(package: &Path, name: &str) -> Result<Arc<[u8]>, SourceError> {
+    let folder = package.join(WRAPPERS);
+    let path = folder.join(name);
+    let missing = || SourceError::Read { path: path.display().to_string(), reason: "it is not there".to_owned() };
+    let script = read(&path)?.ok_or_else(missing)?;
+    match read(&folder.join(format!("{name}.authenticode")))? {
+        Some(signature) => Ok(signed(&script, &signature).into()),
+        None => Ok(script.into()),
     }
 }
 

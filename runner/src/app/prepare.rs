@@ -10,6 +10,7 @@ use modbox_kinds::powershell::PowershellSource;
 use modbox_kinds::{Kind, PreparedInvocation, PythonStart};
 use modbox_vocabulary::quoting::split;
 
+use crate::app::closure::powershell_parts::{KnownScripts, Scripts};
 use crate::app::config::RunnerConfig;
 use crate::app::error::RunError;
 use crate::app::module::Module;
@@ -24,6 +25,15 @@ const TMPDIR_KEY: &str = "_ansible_tmpdir";
 /// Temporary directory of every guest.
 const GUEST_TMPDIR: &str = "/tmp/";
 
+/// What was made ready of a module's parts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PreparedContent<'a> {
+    /// How a Python module starts.
+    pub(super) python: Option<&'a PythonStart>,
+    /// The scripts of a PowerShell module.
+    pub(super) scripts: Option<&'a Scripts>,
+}
+
 /// Makes the invocation for the sandbox, with the run's own temporary directory in the arguments. A module that is
 /// piped into its interpreter gets that directory, too, although Ansible gives such a module none, so that its
 /// temporary files are removed however it ends.
@@ -37,7 +47,7 @@ pub(super) fn prepare(
     request: &RunRequest<'_>,
     tmpdir: &Path,
     config: &RunnerConfig,
-    python: Option<&PythonStart>,
+    content: &PreparedContent<'_>,
     notes: &mut Vec<String>,
 ) -> Result<PreparedInvocation, RunError> {
     let kind = form.kind;
@@ -63,6 +73,8 @@ pub(super) fn prepare(
     // A guest does not learn where its file is on the host.
     let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
     let powershell = InstalledPowershell::new(&config.environment, &config.python, &path);
+    let known = content.scripts.map(|scripts| KnownScripts { installed: &powershell, scripts });
+    let source: &dyn PowershellSource = known.as_ref().map_or(&powershell, |known| known);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
     let mut prepared = modbox_kinds::prepare(
         kind,
@@ -75,10 +87,10 @@ pub(super) fn prepare(
             tmpdir: &tmpdir,
             interpreters: request.interpreters,
             default_python: None,
-            python,
+            python: content.python,
             release: request.release(),
             pipelining: request.pipelining && !request.keep_files,
-            powershell: &powershell,
+            powershell: source,
         },
     )?;
     if !kind.is_wasm() && kind != Kind::Python {

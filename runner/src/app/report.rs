@@ -67,7 +67,7 @@ pub struct ModuleFacts {
     pub kind: Option<Kind>,
     /// Reason for the kind.
     pub reason: String,
-    /// SHA-256 of the file, in hex.
+    /// SHA-256 of the module with all its parts, in hex; without parts, that of its file.
     #[serde(serialize_with = "with_algorithm")]
     pub digest: String,
     /// The verdict on its signature, if policy files have trust rules.

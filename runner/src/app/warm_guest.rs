@@ -18,12 +18,13 @@ use crate::app::commands::CommandRunner;
 use crate::app::error::RunError;
 use crate::app::execute::{self, CompletedRun, Execution};
 use crate::app::module::Module;
+use crate::app::prepare::{self, PreparedContent};
 use crate::app::report::Report;
 use crate::app::request::RunRequest;
 use crate::app::run_form::RunForm;
 use crate::app::run_user::as_user;
 use crate::app::runner::Runner;
-use crate::app::{confine, execute_guest, judge, prepare};
+use crate::app::{confine, execute_guest, judge};
 
 /// A run that a worker was or will be told to make.
 #[derive(Debug)]
@@ -102,9 +103,10 @@ impl Runner {
             Some(run_dir) => RunDirectory::Made(run_dir.path().to_owned(), purpose),
             None => RunDirectory::ToMake(purpose),
         };
-        let start = admitted.form.python.as_ref().map(|guest| &guest.start);
+        let python = admitted.form.python.as_ref().map(|guest| &guest.start);
+        let content = PreparedContent { python, scripts: None };
         let prepared =
-            prepare::prepare(&admitted.form, module, request, &tmpdir, &self.config, start, &mut Vec::new())?;
+            prepare::prepare(&admitted.form, module, request, &tmpdir, &self.config, &content, &mut Vec::new())?;
         let order = match &prepared.invocation.program {
             Program::Wasm(program) => Some(execute_guest::order(program, &prepared.invocation, directory)),
             Program::Native(_) | Program::Direct(_) => return Err(RunError::Wasm(WasmError::NoGuest)),

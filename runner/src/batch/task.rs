@@ -177,6 +177,7 @@ fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Resul
         no_log: job.options.no_log,
         user: setup.policy.user(),
         signature: setup.policy.trust().signature.as_ref(),
+        digest: setup.policy.trust().digest.as_deref(),
         grants: setup.policy.grants(),
         limits: &setup.limits,
     };

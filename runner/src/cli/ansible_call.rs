@@ -13,6 +13,7 @@ use crate::cli::args::{AnsiballzForm, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::identity::Identity;
 use crate::cli::output;
 use crate::cli::python_rule;
 use crate::cli::runner::runner;
@@ -55,8 +56,14 @@ pub(crate) fn run(
     policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let module = audit.loaded(path, open())?;
-    let mut effective =
-        settings.for_module(ModuleIdentity { signature, ..ModuleIdentity::of(name, &module) }).or_usage()?;
+    let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
+    let python =
+        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
+    let runner = runner(context, None, python);
+    let general = settings.for_every_module().or_usage()?.policy;
+    let identity = Identity::of(&runner, &module, name, &interpreters, &general);
+    let known = ModuleIdentity { signature, ..ModuleIdentity::of(name, &module, &identity) };
+    let mut effective = settings.for_module(known).or_usage()?;
     audit.check(&effective.policy)?;
     let scrutiny = if module.is_received() { python_rule::scrutiny(&effective)? } else { Scrutiny::default() };
     if scrutiny == Scrutiny::Observed {
@@ -67,7 +74,6 @@ pub(crate) fn run(
         let timeout = effective.limits.timeout;
         effective.limits.timeout = if timeout == Limits::default().timeout { limit } else { limit.min(timeout) };
     }
-    let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
     let request = RunRequest {
         interpreters: &interpreters,
         scrutiny,
@@ -76,9 +82,8 @@ pub(crate) fn run(
     let pending = audit.start(context, &module, &request)?;
     let is_told = is_asked || effective.audit_in_results;
     let told = is_told.then(|| ToldRecord::new(&AuditedRun::of(&module, &request)));
-    let python =
-        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
-    let mut report = runner(context, None, python).run(&module, &request);
+    let mut report = runner.run(&module, &request);
+    drop(runner);
     // What a module says of itself in this place is not an audit line.
     report.result.set_told(None);
     let audited = pending.finish(&report);

@@ -21,6 +21,7 @@ use crate::cli::context::Context;
 use crate::cli::data_dirs::lenses;
 use crate::cli::exit::{Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
+use crate::cli::identity::Identity;
 use crate::cli::layered;
 use crate::cli::settings::{ModuleIdentity, Settings};
 
@@ -137,9 +138,12 @@ impl<'a> JobResolver<'a> {
     ) -> Result<ResolvedJob, String> {
         let loaded = self.load(&found.path.clone(), job, |_| Ok(found.clone()));
         let resolved = loaded.and_then(|(_, module)| {
+            let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
+            let name = job.options.name.as_ref().unwrap_or(&found.name);
+            let identity = self.identity(job, name, &module, interpreters)?;
             let granted = {
                 let TaskRules { rules, names, timeout, .. } = task;
-                self.settings.for_task(ModuleIdentity::of(&found.name, &module), names, rules, *timeout)
+                self.settings.for_task(ModuleIdentity::of(&found.name, &module, &identity), names, rules, *timeout)
             };
             let MergedPolicy { mut policy, mut limits, limits_by, .. } =
                 granted.map_err(|error| error_words(&error))?;
@@ -149,7 +153,6 @@ impl<'a> JobResolver<'a> {
                 limits.timeout = least.map_or(job_limit, |least| least.min(job_limit));
             }
             lens_grants(&mut policy, &task.data_dirs, lenses(&self.context.environment));
-            let interpreters = task.interpreters.as_ref().unwrap_or(&self.interpreters);
             let interpreters = Arc::clone(interpreters);
             self.admit(job, found.clone(), module, (policy, limits), interpreters, &task.origins)
         });
@@ -163,7 +166,9 @@ impl<'a> JobResolver<'a> {
     /// The file cannot be read, or the grants contradict each other.
     pub(crate) fn reaches_out(&mut self, job: &Job, found: &FoundModule, names: &TaskNames) -> Result<bool, String> {
         let module = self.loaded(job, found)?;
-        self.settings.reaches_out(&found.name, module.digest(), names).map_err(|error| error_words(&error))
+        let identity = self.identity(job, &found.name, &module, &self.interpreters)?;
+        let module = ModuleIdentity::of(&found.name, &module, &identity);
+        self.settings.reaches_out(module, names).map_err(|error| error_words(&error))
     }
 
     /// Returns the policy of a module without specific rules.
@@ -222,11 +227,29 @@ impl<'a> JobResolver<'a> {
         Ok((found, module))
     }
 
+    /// Identifies the module of a job.
+    fn identity(
+        &self,
+        job: &Job,
+        name: &str,
+        module: &Module,
+        interpreters: &BTreeMap<String, String>,
+    ) -> Result<Identity, String> {
+        let user = become_user::resolve(job.options.become_user.as_deref());
+        let Some(user) = user.map_err(|failure| error_words(&failure.error))? else {
+            return Ok(Identity::of(&self.runner, module, name, interpreters, &self.policy));
+        };
+        let mut policy = self.policy.clone();
+        become_user::apply(&mut policy, Some(user), &self.context.environment);
+        Ok(Identity::of(&self.runner, module, name, interpreters, &policy))
+    }
+
     fn grants(&self, job: &Job, name: &str, module: &Module) -> Result<(Policy, Limits), String> {
         let (none, unlimited) = (FileRules::default(), LimitOverrides::default());
         let rules = job.options.policy.as_ref().unwrap_or(&none);
         let limits = job.options.limits.as_ref().unwrap_or(&unlimited);
-        let effective = self.settings.for_job(ModuleIdentity::of(name, module), rules, limits);
+        let identity = self.identity(job, name, module, &self.interpreters)?;
+        let effective = self.settings.for_job(ModuleIdentity::of(name, module, &identity), rules, limits);
         effective.map(|effective| (effective.policy, effective.limits)).map_err(|error| error_words(&error))
     }
 

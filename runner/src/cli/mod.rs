@@ -22,6 +22,7 @@ mod exit;
 mod find;
 mod fleet_folder;
 mod html;
+mod identity;
 mod ignored_signals;
 mod job_folder;
 mod job_resolver;

@@ -13,6 +13,7 @@ use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::identity::Identity;
 use crate::cli::layered;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{ModuleIdentity, Settings};
@@ -47,7 +48,11 @@ pub(crate) fn perform_by(
     let module = audit.loaded(&args.module, opened.or_unavailable())?;
     tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
     let FoundModule { name, task_name, deprecations, .. } = found;
-    let mut effective = settings.for_module(ModuleIdentity::of(&name, &module)).or_usage()?;
+    let runner = runner(context, spinner.clone(), lookup.python);
+    let mut general = settings.for_every_module().or_usage()?.policy;
+    become_user::apply(&mut general, user.clone(), &context.environment);
+    let identity = Identity::of(&runner, &module, &name, &lookup.interpreters, &general);
+    let mut effective = settings.for_module(ModuleIdentity::of(&name, &module, &identity)).or_usage()?;
     audit.check(&effective.policy)?;
     become_user::apply(&mut effective.policy, user, &context.environment);
     if let Some(limit) = args.background {
@@ -71,7 +76,6 @@ pub(crate) fn perform_by(
         scrutiny: Scrutiny::default(),
     };
     let pending = audit.start(context, &module, &request)?;
-    let runner = runner(context, spinner.clone(), lookup.python);
     let mut report = run(&runner, &module, &request);
     report.notes.extend(deprecations);
     // With the runner goes what it keeps for a next run on the disk.

@@ -5,7 +5,9 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`closure`] | the identity of a module with parts |
 //! | [`statement`] | the text that is signed |
+//! | [`core_statement`] | the text that is signed for a release of ansible-core |
 //! | [`signature_file`] | a statement with its signatures |
 //! | [`ssh_signature`] | one signature |
 //! | [`allowed_signers`] | which keys sign for which names, and when |
@@ -19,7 +21,10 @@
 
 pub mod allowed_signers;
 mod certificate;
+pub mod closure;
+pub mod core_statement;
 mod namespace;
+mod part;
 mod pattern_list;
 pub mod revocations;
 pub mod signature_file;
@@ -27,6 +32,8 @@ pub mod ssh_signature;
 pub mod statement;
 mod validity;
 pub mod verification;
+mod vouched;
 mod wire;
+mod words;
 
 pub use self::namespace::NAMESPACE;

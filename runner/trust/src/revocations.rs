@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 
 use ssh_key::{HashAlg, PublicKey};
 
+use crate::closure::Closure;
 use crate::ssh_signature::SigningKey;
-use crate::statement::is_digest;
+use crate::words::is_digest;
 
 /// What counts no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,6 +67,20 @@ impl Revocations {
     #[must_use]
     pub fn has_module(&self, digest: &str) -> bool {
         self.modules.contains(digest)
+    }
+
+    /// Returns what of a module counts no longer: the module, its file or a part of it.
+    #[must_use]
+    pub fn of_closure(&self, closure: &Closure) -> Option<String> {
+        let file = &closure.file().digest;
+        if self.has_module(closure.digest()) {
+            return Some(format!("the module sha256:{}", closure.digest()));
+        }
+        if self.has_module(file) {
+            return Some(format!("the file sha256:{file} of the module"));
+        }
+        let part = closure.parts().iter().find(|part| self.has_module(&part.digest))?;
+        Some(format!("the part `{}` of the module", part.name))
     }
 
     /// Returns the fingerprint of the key that counts no longer: that of the signer or of the authority.

@@ -46,27 +46,32 @@ impl SignatureFile {
     ///
     /// The bytes are not a signature file.
     pub fn parse(bytes: &[u8]) -> Result<Self, SignatureFileError> {
-        if bytes.len() as u64 > MAX_SIGNATURE_FILE {
-            return Err(SignatureFileError::NoText);
-        }
-        let text = str::from_utf8(bytes).map_err(|_| SignatureFileError::NoText)?;
-        let end = text.find(BEGIN).ok_or(SignatureFileError::NoSignature)?;
-        let statement = Statement::parse(&text[..end])?;
-        let (mut signatures, mut rest) = (Vec::new(), &text[end..]);
-        while !rest.is_empty() {
-            if signatures.len() == MAX_SIGNATURES {
-                return Err(SignatureFileError::TooMany);
-            }
-            let length = rest.find(END).ok_or(SignatureFileError::NoSignature)? + END.len();
-            let signature = &rest[..length];
-            if !signature.starts_with(BEGIN) {
-                return Err(SignatureFileError::NoSignature);
-            }
-            signatures.push(signature.to_owned());
-            rest = rest[length..].strip_prefix('\n').ok_or(SignatureFileError::NoSignature)?;
-        }
-        Ok(Self { statement, signatures })
+        let (text, signatures) = split(bytes)?;
+        Ok(Self { statement: Statement::parse(text)?, signatures })
     }
+}
+
+/// Splits a file into the text that is signed, and its signatures.
+pub(crate) fn split(bytes: &[u8]) -> Result<(&str, Vec<String>), SignatureFileError> {
+    if bytes.len() as u64 > MAX_SIGNATURE_FILE {
+        return Err(SignatureFileError::NoText);
+    }
+    let text = str::from_utf8(bytes).map_err(|_| SignatureFileError::NoText)?;
+    let end = text.find(BEGIN).ok_or(SignatureFileError::NoSignature)?;
+    let (mut signatures, mut rest) = (Vec::new(), &text[end..]);
+    while !rest.is_empty() {
+        if signatures.len() == MAX_SIGNATURES {
+            return Err(SignatureFileError::TooMany);
+        }
+        let length = rest.find(END).ok_or(SignatureFileError::NoSignature)? + END.len();
+        let signature = &rest[..length];
+        if !signature.starts_with(BEGIN) {
+            return Err(SignatureFileError::NoSignature);
+        }
+        signatures.push(signature.to_owned());
+        rest = rest[length..].strip_prefix('\n').ok_or(SignatureFileError::NoSignature)?;
+    }
+    Ok((&text[..end], signatures))
 }
 
 impl fmt::Display for SignatureFile {

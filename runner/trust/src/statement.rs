@@ -9,18 +9,22 @@
 //! ```
 //!
 //! The second line is one that `sha256sum` writes, with `sha256:` before it. The lines after it are optional, in this
-//! order.
+//! order. A statement that vouches for parts of the module, too, is one of version 2, with a line for each part:
+//!
+//! ```text
+//! part: sha256:91f2…  ansible/module_utils/acme.py
+//! ```
 
 use std::fmt;
+
+use crate::part::{DIGEST_PREFIX, Part, part_line};
+use crate::words::{MAX_VALUE, is_digest, is_word};
 
 /// First line of a statement.
 const HEADER: &str = "modbox-statement-v1";
 
-/// What a digest begins with.
-const DIGEST_PREFIX: &str = "sha256:";
-
-/// Maximum length of a file name, a name or a version, in bytes.
-const MAX_VALUE: usize = 255;
+/// First line of a statement with parts.
+const HEADER_WITH_PARTS: &str = "modbox-statement-v2";
 
 /// A claim about the bytes of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +39,15 @@ pub struct Statement {
     pub version: Option<String>,
     /// SHA-256 of what the module asks for beyond its options, as its metadata lists it.
     pub requests: Option<String>,
+    /// The files that a run takes from beside the module, in the order of their names.
+    pub parts: Vec<Part>,
 }
 
 /// Error of a text that is not a statement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     /// The first line is another one.
-    #[error("the statement does not begin with `{HEADER}`")]
+    #[error("the statement does not begin with `{HEADER}` or `{HEADER_WITH_PARTS}`")]
     Header,
     /// A line is missing, in the wrong place or not of its form.
     #[error("line {0} of the statement is not one of a statement")]
@@ -71,8 +77,13 @@ impl Statement {
         if let Some(version) = self.version.as_deref().filter(|version| !is_word(version)) {
             return Err(wrong("version", version));
         }
-        match self.requests.as_deref().filter(|digest| !is_digest(digest)) {
-            Some(digest) => Err(wrong("digest of the requests", digest)),
+        if let Some(digest) = self.requests.as_deref().filter(|digest| !is_digest(digest)) {
+            return Err(wrong("digest of the requests", digest));
+        }
+        // Two lines for one name, or another order, would be a second text with the same meaning.
+        let out_of_order = self.parts.windows(2).find(|pair| pair[0].name >= pair[1].name).map(|pair| &pair[1]);
+        match self.parts.iter().find(|part| !part.is_written()).or(out_of_order) {
+            Some(part) => Err(wrong("name of the part", &part.name)),
             None => Ok(()),
         }
     }
@@ -84,17 +95,21 @@ impl Statement {
     /// The text is another one.
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let mut lines = text.lines();
-        if lines.next() != Some(HEADER) {
+        if !matches!(lines.next(), Some(HEADER | HEADER_WITH_PARTS)) {
             return Err(StatementError::Header);
         }
         let (digest, file) = lines
             .next()
             .and_then(|line| line.strip_prefix(DIGEST_PREFIX)?.split_once("  "))
             .ok_or(StatementError::Line(2))?;
-        let mut statement =
-            Self { digest: digest.to_owned(), file: file.to_owned(), name: None, version: None, requests: None };
+        let (digest, file) = (digest.to_owned(), file.to_owned());
+        let mut statement = Self { digest, file, name: None, version: None, requests: None, parts: Vec::new() };
         for (number, line) in (3..).zip(lines) {
             let (key, value) = line.split_once(": ").ok_or(StatementError::Line(number))?;
+            if key == "part" {
+                statement.parts.push(part_line(value).ok_or(StatementError::Line(number))?);
+                continue;
+            }
             let value = match key {
                 "requests" => value.strip_prefix(DIGEST_PREFIX).ok_or(StatementError::Line(number))?,
                 _ => value,
@@ -121,22 +136,18 @@ impl Statement {
 
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{HEADER}\n{DIGEST_PREFIX}{}  {}", self.digest, self.file)?;
+        let header = if self.parts.is_empty() { HEADER } else { HEADER_WITH_PARTS };
+        writeln!(f, "{header}\n{DIGEST_PREFIX}{}  {}", self.digest, self.file)?;
         for (key, value) in [("name", &self.name), ("version", &self.version)] {
             if let Some(value) = value {
                 writeln!(f, "{key}: {value}")?;
             }
         }
-        match &self.requests {
-            Some(digest) => writeln!(f, "requests: {DIGEST_PREFIX}{digest}"),
-            None => Ok(()),
+        if let Some(digest) = &self.requests {
+            writeln!(f, "requests: {DIGEST_PREFIX}{digest}")?;
         }
+        self.parts.iter().try_for_each(|part| writeln!(f, "part: {part}"))
     }
-}
-
-/// Returns whether a text is 64 lower-case hex digits.
-pub(crate) fn is_digest(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 fn is_file_name(text: &str) -> bool {
@@ -147,12 +158,6 @@ fn is_file_name(text: &str) -> bool {
 /// Returns whether a text is the name of a module: words between slashes.
 fn is_name(text: &str) -> bool {
     text.len() <= MAX_VALUE && text.split('/').all(is_word)
-}
-
-fn is_word(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
-    let is_dots = text.bytes().all(|byte| byte == b'.');
-    !text.is_empty() && text.len() <= MAX_VALUE && text.bytes().all(is_plain) && !is_dots
 }
 
 #[cfg(test)]
@@ -166,13 +171,21 @@ mod tests {
             name: Some("acme/lineinfile".to_owned()),
             version: Some("1.4.2-rc.1+x".to_owned()),
             requests: Some("cd".repeat(32)),
+            parts: Vec::new(),
         }
+    }
+
+    fn with_parts() -> Statement {
+        let part = |name: &str| Part::of(name, name.as_bytes());
+        Statement { parts: vec![part("a/b.py"), part("c d.yaml")], ..statement() }
     }
 
     #[test]
     fn a_statement_is_read_as_written() {
+        for whole in [statement(), with_parts()] {
+            assert_eq!(Statement::parse(&whole.to_string()), Ok(whole.clone()));
+        }
         let whole = statement();
-        assert_eq!(Statement::parse(&whole.to_string()), Ok(whole.clone()));
         let least = Statement { name: None, version: None, requests: None, ..whole };
         assert_eq!(Statement::parse(&least.to_string()), Ok(least));
     }
@@ -198,6 +211,12 @@ mod tests {
             text.replace("1.4.2", "1 2"),
             format!("modbox-statement-v1\nsha256:{digest}  a\nversion: 1\nname: b\n"),
             format!("modbox-statement-v2\nsha256:{digest}  a\n"),
+            with_parts().to_string().replace("-v2", "-v1"),
+            with_parts().to_string().replace("-v2", "-v3"),
+            with_parts().to_string().replace("  a/b.py", "  z/b.py"),
+            with_parts().to_string().replace("  c d.yaml", "  a/b.py"),
+            with_parts().to_string().replace("  c d.yaml", " c d.yaml"),
+            with_parts().to_string().replace("part: sha256:", "part: "),
         ] {
             assert!(Statement::parse(&wrong).is_err(), "{wrong:?}");
         }

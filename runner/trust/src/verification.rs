@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::allowed_signers::{AllowedSigners, Signer};
+use crate::closure::Closure;
 use crate::revocations::Revocations;
 use crate::signature_file::{SignatureFile, SignatureFileError};
 use crate::ssh_signature::{SigningKey, SshSignatureError};
 use crate::statement::Statement;
+use crate::vouched;
+pub use crate::vouched::{CheckedCore, PartsError, VouchedCore};
 
 /// The keys that count, and those that count no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,13 +31,15 @@ pub struct VerifiedStatement {
     pub signers: Vec<Signer>,
     /// Why further signatures do not count.
     pub refused: Vec<String>,
+    /// The release of ansible-core whose statement vouches for parts of the module.
+    pub ansible_core: Option<String>,
 }
 
 /// Reason why a signature file says nothing about a module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerificationError {
-    /// The module counts no longer.
-    #[error("the module sha256:{0} is revoked")]
+    /// The module, its file or a part of it counts no longer.
+    #[error("{0} is revoked")]
     Revoked(String),
     /// The file is none.
     #[error(transparent)]
@@ -47,6 +52,9 @@ pub enum VerificationError {
         /// The digest of the module.
         found: String,
     },
+    /// No statement vouches for a part of the module.
+    #[error(transparent)]
+    Parts(#[from] PartsError),
     /// No signature counts.
     #[error("no signature counts: {}", .0.join("; "))]
     NoSigner(Vec<String>),
@@ -75,16 +83,21 @@ impl CheckedFile {
 }
 
 impl Keyring {
-    /// Verifies a signature file for a module. `digest` is that of the bytes that will run: 64 lower-case hex digits.
+    /// Verifies a signature file for a module: `closure` is what will run.
     ///
     /// # Errors
     ///
-    /// The file says nothing about the module, or it has no signature that counts at the time.
-    pub fn verify(&self, file: &[u8], digest: &str, now: Timestamp) -> Result<VerifiedStatement, VerificationError> {
-        self.judge(&CheckedFile::of(file)?, digest, now)
+    /// The file says nothing about the module or about a part of it, or it has no signature that counts at the time.
+    pub fn verify(
+        &self,
+        file: &[u8],
+        closure: &Closure,
+        now: Timestamp,
+    ) -> Result<VerifiedStatement, VerificationError> {
+        self.judge(&CheckedFile::of(file)?, closure, &[], now)
     }
 
-    /// Does the same with a file whose signatures were verified.
+    /// Does the same with a file whose signatures were verified. `cores` are the releases of ansible-core that may vouch for parts.
     ///
     /// # Errors
     ///
@@ -92,15 +105,16 @@ impl Keyring {
     pub fn judge(
         &self,
         file: &CheckedFile,
-        digest: &str,
+        closure: &Closure,
+        cores: &[VouchedCore],
         now: Timestamp,
     ) -> Result<VerifiedStatement, VerificationError> {
-        if self.revocations.has_module(digest) {
-            return Err(VerificationError::Revoked(digest.to_owned()));
+        if let Some(revoked) = self.revocations.of_closure(closure) {
+            return Err(VerificationError::Revoked(revoked));
         }
         let CheckedFile { statement, signatures } = file;
-        if statement.digest != digest {
-            let (stated, found) = (statement.digest.clone(), digest.to_owned());
+        if statement.digest != closure.file().digest {
+            let (stated, found) = (statement.digest.clone(), closure.file().digest.clone());
             return Err(VerificationError::OtherModule { stated, found });
         }
         let (mut signers, mut refused, mut keys) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -111,10 +125,37 @@ impl Keyring {
                 Err(reason) => refused.push(reason),
             }
         }
-        match signers.is_empty() {
-            true => Err(VerificationError::NoSigner(refused)),
-            false => Ok(VerifiedStatement { statement: statement.clone(), signers, refused }),
+        if signers.is_empty() {
+            return Err(VerificationError::NoSigner(refused));
         }
+        let ansible_core = vouched::release_for(closure, statement, cores)?;
+        Ok(VerifiedStatement { statement: statement.clone(), signers, refused, ansible_core })
+    }
+
+    /// Returns the release that a file is about, if a signature counts of a signer that `may_vouch` accepts.
+    ///
+    /// # Errors
+    ///
+    /// The reasons why no signature counts.
+    pub fn judge_core(
+        &self,
+        file: &CheckedCore,
+        may_vouch: impl Fn(&Signer) -> bool,
+        now: Timestamp,
+    ) -> Result<VouchedCore, VerificationError> {
+        let mut refused = Vec::new();
+        for signature in &file.signatures {
+            match self.signer(signature, now) {
+                Ok(signer) if may_vouch(&signer) => {
+                    return Ok(VouchedCore { statement: file.statement.clone() });
+                }
+                Ok(signer) => {
+                    refused.push(format!("`{}` may not vouch for ansible-core", signer.principals.join(", ")))
+                }
+                Err(reason) => refused.push(reason),
+            }
+        }
+        Err(VerificationError::NoSigner(refused))
     }
 
     fn signer(&self, signature: &Result<SigningKey, SshSignatureError>, now: Timestamp) -> Result<Signer, String> {
@@ -133,6 +174,7 @@ mod tests {
     use ssh_key::{HashAlg, LineEnding};
 
     use super::*;
+    use crate::closure::Part;
     use crate::namespace::NAMESPACE;
 
     fn key(seed: u8) -> PrivateKey {
@@ -150,7 +192,16 @@ mod tests {
 
     fn statement() -> Statement {
         let digest = "ab".repeat(32);
-        Statement { digest, file: "m.wasm".to_owned(), name: None, version: None, requests: None }
+        Statement { digest, file: "m.wasm".to_owned(), name: None, version: None, requests: None, parts: Vec::new() }
+    }
+
+    /// The module that the statement is about.
+    fn module() -> Closure {
+        of_digest(&statement().digest)
+    }
+
+    fn of_digest(digest: &str) -> Closure {
+        Closure::of_file(Part { name: "m.wasm".to_owned(), digest: digest.to_owned() })
     }
 
     fn file(signatures: &[String]) -> Vec<u8> {
@@ -170,7 +221,7 @@ mod tests {
 
     #[track_caller]
     fn refused(keyring: &Keyring, file: &[u8], because: &str) {
-        let error = keyring.verify(file, &statement().digest, now()).unwrap_err().to_string();
+        let error = keyring.verify(file, &module(), now()).unwrap_err().to_string();
         assert!(error.contains(because), "{error}");
     }
 
@@ -179,13 +230,13 @@ mod tests {
         let text = statement().to_string();
         let signed = file(&[sign(1, NAMESPACE, &text), sign(2, NAMESPACE, &text), sign(1, NAMESPACE, &text)]);
         let ring = keyring(&format!("a@x,b@x {}\n", public(1)), "");
-        let verified = ring.verify(&signed, &statement().digest, now()).unwrap();
+        let verified = ring.verify(&signed, &module(), now()).unwrap();
         let [signer] = &verified.signers[..] else { panic!("{verified:?}") };
         assert_eq!((signer.line, &signer.principals[..]), (1, &["a@x".to_owned(), "b@x".to_owned()][..]));
         assert!(signer.signs_for("a@x") && !signer.signs_for("c@x"));
         assert_eq!(verified.refused.len(), 2, "{verified:?}");
         let both = keyring(&format!("a@x {}\nb@x {}\n", public(1), public(2)), "");
-        assert_eq!(both.verify(&signed, &statement().digest, now()).unwrap().signers.len(), 2);
+        assert_eq!(both.verify(&signed, &module(), now()).unwrap().signers.len(), 2);
     }
 
     #[test]
@@ -198,7 +249,7 @@ mod tests {
         refused(&ring, &file(&[sign(1, NAMESPACE, &text.replace("m.wasm", "n.wasm"))]), "did not sign this statement");
         refused(&ring, &signed[..signed.len() - 40], "something that is not an SSH signature");
         refused(&ring, text.as_bytes(), "or no signature");
-        let other = ring.verify(&signed, &"cd".repeat(32), now()).unwrap_err().to_string();
+        let other = ring.verify(&signed, &of_digest(&"cd".repeat(32)), now()).unwrap_err().to_string();
         assert!(other.contains("is one of sha256:abab"), "{other}");
         for (options, because) in [
             ("valid-before=\"20251231Z\"", "was valid before 2025-12-31T00:00:00Z, and it is 2026-01-01T00:00:00Z"),
@@ -209,7 +260,7 @@ mod tests {
             refused(&keyring(&format!("a@x {options} {}", public(1)), ""), &signed, because);
         }
         let fits = "namespaces=\"git,*@modbox\",valid-after=\"20250101\",valid-before=\"20270101\"";
-        assert!(keyring(&format!("a@x {fits} {}", public(1)), "").verify(&signed, &statement().digest, now()).is_ok());
+        assert!(keyring(&format!("a@x {fits} {}", public(1)), "").verify(&signed, &module(), now()).is_ok());
         let fingerprint = key(1).fingerprint(HashAlg::Sha256).to_string();
         for revoked in [public(1), fingerprint] {
             refused(&keyring(&format!("a@x {}", public(1)), &revoked), &signed, "is revoked");
@@ -246,10 +297,10 @@ mod tests {
             for change in [0x01, 0x20, 0x80] {
                 let mut damaged = whole.clone();
                 damaged[at] ^= change;
-                let verdict = ring.verify(&damaged, &statement().digest, now());
+                let verdict = ring.verify(&damaged, &module(), now());
                 assert!(verdict.is_err(), "byte {at} is changed: {}", String::from_utf8_lossy(&damaged));
             }
-            assert!(ring.verify(&whole[..at], &statement().digest, now()).is_err(), "cut off at {at}");
+            assert!(ring.verify(&whole[..at], &module(), now()).is_err(), "cut off at {at}");
         }
     }
 }

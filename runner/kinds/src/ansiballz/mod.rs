@@ -12,13 +12,15 @@
 //! | `needs` | what a source needs of its interpreter and of the machine |
 //! | `routing` | the redirects of a `runtime.yml` |
 //! | `closure` | all direct and indirect imports |
-//! | `payload` | the files of the closure, and their digest as a cache key |
+//! | `payload` | the files of the closure |
+//! | `inert` | files that run nothing |
 //! | `part` | the files that one file of a payload needs |
 //! | `wrapper` | the Python code that starts them, in both forms |
 //! | `received`, `received_files` | a payload that ansible-core has made, read and unpacked |
 
 mod closure;
 mod imports;
+mod inert;
 mod name;
 mod needs;
 mod part;
@@ -31,6 +33,7 @@ mod wrapper;
 pub use closure::{ClosureError, Found, Lookup, MAX_FILES, MAX_SOURCE};
 pub(crate) use imports::parse;
 pub use imports::{Imports, SourceError, scan};
+pub use inert::is_inert;
 pub use name::{DottedName, module_name};
 pub use needs::{CommandUse, Needs, needs};
 pub use part::part;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use modbox_contract::{InternalArgs, Release, Value, repr};
-use sha2::{Digest, Sha256};
 
 use crate::ansiballz::closure::{self, ClosureError, Lookup};
 use crate::ansiballz::name::DottedName;
@@ -54,23 +53,6 @@ impl Payload {
         // The chosen contract may differ from the release of this ansible-core.
         let sent: BTreeSet<String> = Release::ALL.into_iter().flat_map(of).map(|(key, _)| key).collect();
         sent.into_iter().filter(|key| !is_known(key)).collect()
-    }
-
-    /// Returns the SHA-256 of the whole payload in hex.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
-        };
-        add(self.module.to_string().as_bytes());
-        add(&[u8::from(self.has_loader)]);
-        for (path, source) in &self.files {
-            add(path.as_bytes());
-            add(source);
-        }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

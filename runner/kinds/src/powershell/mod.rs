@@ -10,6 +10,10 @@ mod finder;
 mod manifest;
 mod requires;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use modbox_contract::{Dict, ModuleArgs, Release};
 use modbox_vocabulary::quoting::split;
 
 use crate::kind::Kind;
@@ -30,6 +34,46 @@ const BOOTSTRAP: &str = "bootstrap_wrapper.ps1";
 
 /// Ansible's name for every interpreter of PowerShell modules.
 const INTERPRETER: &str = "powershell";
+
+/// A module whose scripts are looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct ScriptLookup<'a> {
+    /// The source of scripts and utils.
+    pub source: &'a dyn PowershellSource,
+    /// The name of the module.
+    pub module_name: &'a str,
+    /// The name of its file.
+    pub file_name: &'a str,
+    /// The path of its file.
+    pub path: &'a str,
+    /// Its bytes.
+    pub bytes: &'a Arc<[u8]>,
+}
+
+/// Asks the source for all scripts that [`Powershell`] asks for when it prepares the module, whatever the arguments are.
+///
+/// # Errors
+///
+/// A script or a util cannot be found.
+pub fn find_scripts(lookup: &ScriptLookup<'_>) -> Result<(), PowershellError> {
+    let none = Dict::new();
+    let request = Request {
+        module_name: lookup.module_name,
+        file_name: lookup.file_name,
+        bytes: lookup.bytes,
+        path: lookup.path,
+        args: ModuleArgs::Complete(&none),
+        tmpdir: "",
+        interpreters: &BTreeMap::new(),
+        default_python: None,
+        python: None,
+        release: Release::default(),
+        pipelining: false,
+        powershell: lookup.source,
+    };
+    lookup.source.script(BOOTSTRAP)?;
+    manifest::assemble(&request, &with_old_token_replaced(lookup.bytes)).map(drop)
+}
 
 #[derive(Debug)]
 pub(super) struct Powershell;

@@ -6,6 +6,7 @@
 //!   signers: /etc/modbox/allowed_signers
 //!   revoked: /etc/modbox/revoked
 //!   signatures: /etc/modbox/signatures
+//!   ansible-core: operator@acme.example
 //!   require-signature: true
 //!   rules:
 //!     - signer: release@acme.example

@@ -19,9 +19,14 @@ impl FileReader {
                 "signers" => trust.signers = self.absolute(node, "the file of signers"),
                 "revoked" => trust.revoked = self.absolute(node, "the file of revocations"),
                 "signatures" => trust.signatures = self.absolute(node, "the folder of signatures"),
+                "ansible-core" => {
+                    let place = node.place;
+                    let pattern = self.scalar(node, |text| Ok(NamePattern::new(text)));
+                    trust.ansible_core = pattern.map(|value| Located { value, place });
+                }
                 "require-signature" => trust.require_signature = self.scalar(node, parse_flag),
                 "rules" => trust.rules = self.trust_rules(node),
-                _ => self.unknown(&key, "signers, revoked, signatures, require-signature, rules"),
+                _ => self.unknown(&key, "signers, revoked, signatures, ansible-core, require-signature, rules"),
             }
         }
         trust

@@ -15,6 +15,8 @@ pub struct TrustRules {
     pub revoked: Option<Located<String>>,
     /// The absolute path of a folder with signatures of modules that have none beside them, named by their digests.
     pub signatures: Option<Located<String>>,
+    /// The name of the signer, or a pattern of names, whose statements about releases of ansible-core count.
+    pub ansible_core: Option<Located<NamePattern>>,
     /// Whether a module runs only if a signature of it counts.
     pub require_signature: Option<bool>,
     /// The rules, in order.

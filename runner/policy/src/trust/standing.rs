@@ -7,6 +7,9 @@ use crate::trust::ceiling::Ceiling;
 /// What the trust rules of all policy files say of a module. Without such rules it is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustStanding {
+    /// The digest of the module that this is said of, with all its parts. A run of another one does not start. `None` if it is not
+    /// known.
+    pub digest: Option<String>,
     /// The verdict on the module's signature; `None` without trust rules.
     pub signature: Option<ModuleSignature>,
     /// The most that the module may be granted, by the rules that fit it.
@@ -32,6 +35,9 @@ pub struct ModuleSignature {
     /// Its version there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The release of ansible-core whose statement vouches for parts of the module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ansible_core: Option<String>,
     /// Why no signature counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

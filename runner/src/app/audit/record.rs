@@ -49,6 +49,8 @@ pub struct AuditedRun<'a> {
     pub user: Option<&'a User>,
     /// The verdict on the module's signature, if policy files have trust rules.
     pub signature: Option<&'a ModuleSignature>,
+    /// SHA-256 of the module with all its parts, in hex, if it is known.
+    pub digest: Option<&'a str>,
     /// The grants.
     pub grants: Vec<Grant>,
     /// The limits in force.
@@ -74,6 +76,7 @@ impl<'a> AuditedRun<'a> {
             no_log,
             user: request.policy.user(),
             signature: request.policy.trust().signature.as_ref(),
+            digest: request.policy.trust().digest.as_deref(),
             grants: request.policy.grants(),
             limits: request.limits,
         }
@@ -143,7 +146,8 @@ impl Record {
         let (args, secrets) = arguments::masked(run.module, run.arguments, run.no_log);
         (record.secrets, record.no_log) = (secrets, run.no_log);
         let kind = run.module.detection().ok().map(|found| found.kind);
-        record.put("module", module(run.module.shown_path(), Some(run.name), kind, Some(run.module.digest())));
+        let digest = run.digest.unwrap_or(run.module.digest());
+        record.put("module", module(run.module.shown_path(), Some(run.name), kind, Some(digest)));
         if let Some(signature) = run.signature {
             record.put("signature", json(signature));
         }

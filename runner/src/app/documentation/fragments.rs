@@ -8,12 +8,16 @@
 use std::path::{Path, PathBuf};
 
 use modbox_contract::{Dict, Value};
+use modbox_trust::closure::Part;
 
 use crate::app::documentation::text::{Indentation, NAME, assigned, parse_dict, read_file};
 use crate::app::python::{PythonConfig, ansible_package, collection_folders};
 
 /// Key of the names in a module's documentation.
 const KEY: &str = "extends_documentation_fragment";
+
+/// Folder of the fragments below that of the plugins.
+const FOLDER: &str = "doc_fragments";
 
 /// Maximum number of fragments that are read for one module; real ones have five.
 const MAX_FRAGMENTS: usize = 64;
@@ -40,12 +44,12 @@ impl FragmentFolders {
         Self { collections: collection_folders(config, module, core.as_deref()), core }
     }
 
-    /// Returns the options of a fragment.
-    fn options(&self, name: &str) -> Option<Dict> {
-        let whole = self.read(name, NAME);
+    /// Returns the options of a fragment. Adds its file to `parts`.
+    fn options(&self, name: &str, parts: &mut Vec<Part>) -> Option<Dict> {
+        let whole = self.read(name, NAME, parts);
         let text = whole.or_else(|| {
             let (name, variable) = name.rsplit_once('.')?;
-            self.read(name, &variable.to_uppercase())
+            self.read(name, &variable.to_uppercase(), parts)
         })?;
         match parse_dict(&text)?.get_mut("options")? {
             Value::Dict(options) => Some(std::mem::take(options)),
@@ -53,33 +57,45 @@ impl FragmentFolders {
         }
     }
 
-    fn read(&self, name: &str, variable: &str) -> Option<String> {
-        assigned(&read_file(&self.file(name)?)?, variable, Indentation::Any)
+    fn read(&self, name: &str, variable: &str, parts: &mut Vec<Part>) -> Option<String> {
+        let FragmentFile { path, name } = self.file(name)?;
+        let bytes = read_file(&path)?;
+        parts.push(Part::of(name, &bytes));
+        assigned(&bytes, variable, Indentation::Any)
     }
 
     /// Returns the file of a fragment, whether it exists or not.
-    fn file(&self, name: &str) -> Option<PathBuf> {
+    fn file(&self, name: &str) -> Option<FragmentFile> {
         let parts: Vec<&str> = name.split('.').collect();
         let is_name = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !parts.iter().all(is_name) {
             return None;
         }
-        let (plugins, rest) = match parts.as_slice() {
-            ["ansible", "builtin" | "legacy", rest @ ..] => (self.core.as_ref()?.join("plugins"), rest),
+        let of_core = || Some((self.core.as_ref()?.join("plugins"), "ansible/plugins".to_owned()));
+        let ((plugins, shown), rest) = match parts.as_slice() {
+            ["ansible", "builtin" | "legacy", rest @ ..] => (of_core()?, rest),
             [namespace, collection, rest @ ..] if !rest.is_empty() => {
                 let folders = self.collections.iter().map(|root| root.join("ansible_collections"));
                 let mut folders = folders.map(|folder| folder.join(namespace).join(collection));
-                (folders.find(|folder| folder.is_dir())?.join("plugins"), rest)
+                let shown = format!("ansible_collections/{namespace}/{collection}/plugins");
+                ((folders.find(|folder| folder.is_dir())?.join("plugins"), shown), rest)
             }
-            rest => (self.core.as_ref()?.join("plugins"), rest),
+            rest => (of_core()?, rest),
         };
-        let folder = plugins.join("doc_fragments");
-        (!rest.is_empty()).then(|| folder.join(rest.join("/")).with_extension("py"))
+        let below = format!("{FOLDER}/{}.py", rest.join("/"));
+        (!rest.is_empty()).then(|| FragmentFile { path: plugins.join(&below), name: format!("{shown}/{below}") })
     }
 }
 
-/// Adds the options of the fragments that a module's documentation names.
-pub(super) fn merge(documentation: &mut Dict, folders: impl FnOnce() -> FragmentFolders) {
+/// The file of a fragment.
+struct FragmentFile {
+    path: PathBuf,
+    /// Its name in the closure of a module.
+    name: String,
+}
+
+/// Adds the options of the fragments that a module's documentation names, and the files of the fragments to `parts`.
+pub(super) fn merge(documentation: &mut Dict, folders: impl FnOnce() -> FragmentFolders, parts: &mut Vec<Part>) {
     let named = match documentation.get(KEY) {
         Some(Value::Str(names)) => names.split(',').map(|name| name.trim().to_owned()).collect(),
         Some(Value::List(names)) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -95,7 +111,7 @@ pub(super) fn merge(documentation: &mut Dict, folders: impl FnOnce() -> Fragment
         *own = Value::Dict(Dict::new());
     }
     let Value::Dict(own) = own else { return };
-    for options in named.iter().take(MAX_FRAGMENTS).filter_map(|name| folders.options(name)) {
+    for options in named.iter().take(MAX_FRAGMENTS).filter_map(|name| folders.options(name, parts)) {
         for (name, option) in options {
             merge_option(own, name, option);
         }
@@ -142,7 +158,7 @@ mod tests {
         };
         let merged = |yaml: &str| {
             let mut documentation = parse_dict(yaml).unwrap();
-            merge(&mut documentation, folders);
+            merge(&mut documentation, folders, &mut Vec::new());
             let options = documentation.get("options").and_then(Value::as_dict).cloned().unwrap_or_default();
             options.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
         };
@@ -155,7 +171,9 @@ mod tests {
             "options: {own: {type: str}, b: {aliases: []}}\nextends_documentation_fragment: n.c.shared.files",
         )
         .unwrap();
-        merge(&mut documentation, folders);
+        let mut parts = Vec::new();
+        merge(&mut documentation, folders, &mut parts);
+        assert_eq!(parts[0].name, "ansible_collections/n/c/plugins/doc_fragments/shared.py");
         let options = documentation["options"].as_dict().unwrap();
         let of = |option: &str, key: &str| options[option].as_dict().unwrap().get(key).cloned();
         assert_eq!(of("own", "type"), Some("str".into()));

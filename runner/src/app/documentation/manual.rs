@@ -26,8 +26,9 @@ pub(in crate::app) fn read(
     name: &str,
     folders: impl FnOnce() -> FragmentFolders,
 ) -> Option<Dict> {
-    let (mut entries, text) = read_entries(path, bytes)?;
-    fragments::merge(&mut entries, folders);
+    let mut parts = Vec::new();
+    let (mut entries, text) = read_entries(path, bytes, &mut parts)?;
+    fragments::merge(&mut entries, folders, &mut parts);
     let mut metadata = Dict::new();
     let mut put = |key: &str, value: Value| drop(metadata.insert(key.to_owned(), value));
     put("name", name.into());

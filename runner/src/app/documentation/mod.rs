@@ -23,16 +23,22 @@ use std::path::Path;
 use modbox_argument_spec::{Access, Metadata, OptionSpec, OptionType};
 use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
+use modbox_trust::closure::Part;
 
 use self::entries::{MAX_DEPTH, read_entries};
 pub(super) use self::fragments::FragmentFolders;
 use crate::app::path_uses::PathUses;
 
 /// Reads the documentation in a module's text, or else in the file beside it, with the fragments that it names; `None`
-/// if neither can be read. `folders` has the fragments.
-pub(super) fn read(path: &Path, bytes: &[u8], folders: impl FnOnce() -> FragmentFolders) -> Option<Metadata> {
-    let (mut entries, _) = read_entries(path, bytes)?;
-    fragments::merge(&mut entries, folders);
+/// if neither can be read. `folders` has the fragments. Adds the files that were read to `parts`.
+pub(super) fn read(
+    path: &Path,
+    bytes: &[u8],
+    folders: impl FnOnce() -> FragmentFolders,
+    parts: &mut Vec<Part>,
+) -> Option<Metadata> {
+    let (mut entries, _) = read_entries(path, bytes, parts)?;
+    fragments::merge(&mut entries, folders, parts);
     let options = options(entries.get("options")?, 0);
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let metadata: Dict = [("name".to_owned(), Value::from(name)), ("argument_spec".to_owned(), Value::Dict(options))]
@@ -50,7 +56,7 @@ pub(super) fn short_description(path: &Path, bytes: &[u8]) -> Option<String> {
     if let Some(plain) = plain.filter(|line| !line.is_empty() && !line.contains(" #")) {
         return Some(markup::plain(plain));
     }
-    let (entries, _) = read_entries(path, bytes)?;
+    let (entries, _) = read_entries(path, bytes, &mut Vec::new())?;
     entries.get("short_description").and_then(Value::as_str).map(markup::plain)
 }
 
@@ -156,7 +162,7 @@ options:
 ";
 
     fn read(path: &Path, bytes: &[u8]) -> Option<Metadata> {
-        super::read(path, bytes, FragmentFolders::default)
+        super::read(path, bytes, FragmentFolders::default, &mut Vec::new())
     }
 
     #[track_caller]

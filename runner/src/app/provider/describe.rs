@@ -65,14 +65,23 @@ impl Runner {
 
     fn known_metadata(&self, kind: Kind, module: &Module, path: &Path) -> Result<Option<Metadata>, RunError> {
         let stem = stem(path);
-        if let Some((file, yaml)) = sidecar(path)? {
-            return Metadata::from_yaml(&yaml, &stem).map(Some).map_err(|source| wrong(&file, source));
+        if let Some((file, yaml)) = self.sidecar(module)? {
+            return Metadata::from_yaml(yaml, &stem).map(Some).map_err(|source| wrong(file, source));
         }
         if let Some(declared) = self.section_of(kind, module)? {
             return Metadata::from_value(&declared, &stem).map(Some).map_err(|source| wrong(path, source));
         }
         let kept = self.config.descriptions.as_ref().and_then(|dir| descriptions::recall(dir, module.digest()));
         Ok(kept.and_then(|yaml| Metadata::from_yaml(&yaml, &stem).ok()))
+    }
+
+    /// Returns the metadata file beside a provider, if there is one. It is read once, so that what counts is what was hashed.
+    pub(in crate::app) fn sidecar<'m>(&self, module: &'m Module) -> Result<&'m Option<(PathBuf, Vec<u8>)>, RunError> {
+        if let Some(known) = module.sidecar.get() {
+            return Ok(known);
+        }
+        let found = sidecar(&self.config.directory.join(module.path()))?;
+        Ok(module.sidecar.get_or_init(|| found))
     }
 
     fn section_of(&self, kind: Kind, module: &Module) -> Result<Option<modbox_python_json::Value>, RunError> {

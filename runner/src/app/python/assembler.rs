@@ -9,7 +9,7 @@ use modbox_policy::{Access, normalize};
 use modbox_store::Tree;
 use modbox_vocabulary::{RuntimePath, error_chain};
 
-use crate::app::python::assembly::{Assembly, SCRIPT, TreeError};
+use crate::app::python::assembly::{Assembly, ChosenPython, KnownAssembly, SCRIPT, TreeError};
 use crate::app::python::cache::Cache;
 use crate::app::python::config::{PayloadForm, PythonConfig};
 use crate::app::python::context::{AssemblyContext, ModuleSource};
@@ -48,11 +48,32 @@ impl<'a> Assembler<'a> {
         self.context.cache.as_ref()
     }
 
-    /// Judges whether a module can run in an interpreter of the sandbox. `received` is the payload that it arrived with.
+    /// Finds the payload of a module. `received` is the one that it arrived with.
+    pub(in crate::app) fn known(
+        &self,
+        subject: ModuleSource<'_>,
+        received: Option<&Payload>,
+    ) -> Result<KnownAssembly, PythonError> {
+        let path = absolute(subject.path, &self.context.native.directory);
+        let subject = ModuleSource { path: &path, ..subject };
+        if let Some(payload) = received {
+            return Assembly::received(&self.context, subject, payload, None).known();
+        }
+        let (interpreter, install) = self.choose_for_other(subject)?;
+        let known = Assembly::new(&self.context, subject, &install, interpreter.as_ref(), None).known()?;
+        let user = self.context.native.user.clone();
+        // What a module itself names depends on the grants.
+        let is_fixed = subject.source.interpreter.is_none() || !subject.source.own_choice;
+        Ok(if is_fixed { known.with_chosen(ChosenPython { interpreter, install, user }) } else { known })
+    }
+
+    /// Judges whether a module can run in an interpreter of the sandbox. `received` is the payload that it arrived with, and `known`
+    /// the one that is to run.
     pub(in crate::app) fn guest(
         &self,
         subject: ModuleSource<'_>,
         received: Option<&Payload>,
+        known: Option<&KnownAssembly>,
         choice: &GuestChoice<'_>,
     ) -> Result<Verdict, PythonError> {
         let path = absolute(subject.path, &self.context.native.directory);
@@ -60,11 +81,16 @@ impl<'a> Assembler<'a> {
         if let Some(payload) = received {
             let native = self.choose_interpreter(subject).ok();
             let folders = native.map(|native| native.facts.folders).unwrap_or_default();
-            return guest::judge(self.cache(), (Assembly::received(&self.context, payload), &folders), choice);
+            let assembly = Assembly::received(&self.context, subject, payload, known);
+            return guest::judge(self.cache(), (assembly, &folders), choice);
         }
-        let (interpreter, install) = self.choose_for_other(subject)?;
+        let user = self.context.native.user.as_ref();
+        let (interpreter, install) = match known.and_then(|known| known.chosen(user)) {
+            Some(chosen) => (chosen.interpreter.clone(), chosen.install.clone()),
+            None => self.choose_for_other(subject)?,
+        };
         let folders = interpreter.as_ref().map(|native| native.facts.folders.clone()).unwrap_or_default();
-        let assembly = Assembly::new(&self.context, subject, &install, interpreter.as_ref());
+        let assembly = Assembly::new(&self.context, subject, &install, interpreter.as_ref(), known);
         guest::judge(self.cache(), (assembly, &folders), choice)
     }
 
@@ -86,16 +112,24 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Makes all that is needed to start a module. With `on_disk`, the payload is a file that may be kept.
+    /// Makes all that is needed to start a module. `known` is the payload that is to run. With `on_disk`, it is a file that may
+    /// be kept.
     pub(in crate::app) fn start(
         &self,
         subject: ModuleSource<'_>,
+        known: Option<&KnownAssembly>,
         on_disk: bool,
     ) -> Result<PreparedModule, PythonError> {
         let path = absolute(subject.path, &self.context.native.directory);
         let subject = ModuleSource { path: &path, ..subject };
-        let (interpreter, install) = self.choose(subject)?;
-        let assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter));
+        let user = self.context.native.user.as_ref();
+        let chosen = known.and_then(|known| known.chosen(user));
+        let (interpreter, install) =
+            match chosen.and_then(|chosen| Some((chosen.interpreter.clone()?, &chosen.install))) {
+                Some((interpreter, install)) => (interpreter, install.clone()),
+                None => self.choose(subject)?,
+            };
+        let assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter), known);
         self.start_by(&interpreter, assembly, subject, on_disk)
     }
 
@@ -104,10 +138,12 @@ impl<'a> Assembler<'a> {
         &self,
         subject: ModuleSource<'_>,
         payload: &Payload,
+        known: Option<&KnownAssembly>,
         on_disk: bool,
     ) -> Result<PreparedModule, PythonError> {
         let interpreter = self.choose_interpreter(subject)?;
-        self.start_by(&interpreter, Assembly::received(&self.context, payload), subject, on_disk)
+        let assembly = Assembly::received(&self.context, subject, payload, known);
+        self.start_by(&interpreter, assembly, subject, on_disk)
     }
 
     fn start_by(
@@ -158,7 +194,8 @@ impl<'a> Assembler<'a> {
         let path = absolute(subject.path, &self.context.native.directory);
         let subject = ModuleSource { path: &path, ..subject };
         let (interpreter, install) = self.choose_for_other(subject)?;
-        Assembly::new(&self.context, subject, &install, interpreter.as_ref()).portable().map(|text| text.to_string())
+        let mut assembly = Assembly::new(&self.context, subject, &install, interpreter.as_ref(), None);
+        assembly.portable().map(|text| text.to_string())
     }
 
     fn no_cache_note(&self) -> String {

@@ -6,6 +6,8 @@ use std::{fs, io};
 
 use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
 use modbox_store::{StoreError, Tree};
+use modbox_trust::closure::{Closure, Part};
+use modbox_vocabulary::User;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -25,12 +27,46 @@ use crate::app::python::stamp::Stamps;
 pub(super) const SCRIPT: &str = "_modbox_run.py";
 
 /// Index entry of a payload: its facts without its files.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct IndexEntry {
-    digest: String,
+    closure: Closure,
     module: String,
     unknown_args: Vec<String>,
     stamps: Stamps,
+}
+
+/// A payload that was found once: a later assembly with it makes this one, or fails.
+#[derive(Debug, Clone)]
+pub(in crate::app) struct KnownAssembly {
+    entry: Arc<IndexEntry>,
+    /// The interpreter and the ansible-core that were chosen for it, if the choice depends on no grant.
+    chosen: Option<Arc<ChosenPython>>,
+}
+
+/// An interpreter, if there is one, and an ansible-core that were chosen for a module.
+#[derive(Debug)]
+pub(super) struct ChosenPython {
+    pub(super) interpreter: Option<Interpreter>,
+    pub(super) install: Install,
+    /// The user whose run it is.
+    pub(super) user: Option<User>,
+}
+
+impl KnownAssembly {
+    /// Returns the names and digests of the payload's files.
+    pub(in crate::app) fn closure(&self) -> &Closure {
+        &self.entry.closure
+    }
+
+    /// Returns what was chosen for a run of this user.
+    pub(super) fn chosen(&self, user: Option<&User>) -> Option<&ChosenPython> {
+        self.chosen.as_deref().filter(|chosen| chosen.user.as_ref() == user)
+    }
+
+    /// Adds what was chosen.
+    pub(super) fn with_chosen(self, chosen: ChosenPython) -> Self {
+        Self { chosen: Some(Arc::new(chosen)), ..self }
+    }
 }
 
 /// An error in making a tree: of the module, or of the cache.
@@ -57,7 +93,9 @@ pub(super) struct Assembly<'a> {
     module: DottedName,
     imports: ImportSource<'a>,
     payload: Option<Payload>,
-    index_entry: Option<IndexEntry>,
+    index_entry: Option<Arc<IndexEntry>>,
+    /// Digest of the module's file.
+    digest: &'a str,
 }
 
 /// Where the imports of a module come from.
@@ -74,18 +112,33 @@ impl<'a> Assembly<'a> {
         subject: ModuleSource<'a>,
         install: &'a Install,
         interpreter: Option<&Interpreter>,
+        known: Option<&KnownAssembly>,
     ) -> Self {
+        let digest = subject.digest;
         let module = ansiballz::module_name(subject.path, Some(&install.root), subject.name);
         let folders = interpreter.map(|interpreter| interpreter.facts.folders.as_slice()).unwrap_or_default();
         let roots = roots(context.config, subject.path, install, folders);
         let imports = ImportSource::Files { subject, install, roots };
-        Self { context, module, imports, payload: None, index_entry: None }
+        let index_entry = known.map(|known| Arc::clone(&known.entry));
+        Self { context, module, imports, payload: None, index_entry, digest }
     }
 
     /// Takes the payload that a module arrived with.
-    pub(super) fn received(context: &'a AssemblyContext<'a>, payload: &'a Payload) -> Self {
-        let module = payload.module.clone();
-        Self { context, module, imports: ImportSource::Received(payload), payload: None, index_entry: None }
+    pub(super) fn received(
+        context: &'a AssemblyContext<'a>,
+        subject: ModuleSource<'a>,
+        payload: &'a Payload,
+        known: Option<&KnownAssembly>,
+    ) -> Self {
+        let (module, imports) = (payload.module.clone(), ImportSource::Received(payload));
+        let index_entry = known.map(|known| Arc::clone(&known.entry));
+        Self { context, module, imports, payload: None, index_entry, digest: subject.digest }
+    }
+
+    /// Returns the payload that is to be made, without making it if it is in the cache.
+    pub(super) fn known(&mut self) -> Result<KnownAssembly, PythonError> {
+        let entry = self.index_entry()?;
+        Ok(KnownAssembly { entry, chosen: None })
     }
 
     fn cache(&self) -> Option<&'a Cache> {
@@ -96,7 +149,7 @@ impl<'a> Assembly<'a> {
     pub(super) fn tree(&mut self, interpreter: &Interpreter) -> Result<Option<Tree>, TreeError> {
         let Some(cache) = self.cache() else { return Ok(None) };
         let index_entry = self.index_entry()?;
-        let name = format!("{}-{}", &index_entry.digest, &interpreter.identity[..16]);
+        let name = format!("{}-{}", index_entry.closure.digest(), &interpreter.identity[..16]);
         cache.tree(&name, |staging, path| {
             tracing::debug!(module = %self.module, "laying out the module");
             lay_out(self.payload()?, staging, path).map_err(StoreError::io("lay out the module in", staging))?;
@@ -124,7 +177,7 @@ impl<'a> Assembly<'a> {
 
     /// Returns the payload as one file, without arguments.
     pub(super) fn portable(&mut self) -> Result<Arc<str>, PythonError> {
-        let key = self.index_entry()?.digest;
+        let key = self.digest()?;
         let kept = self.cache().and_then(|cache| cache.read(PAYLOAD, &key));
         if let Some(text) = kept.and_then(|bytes| String::from_utf8(bytes).ok()) {
             return Ok(text.into());
@@ -139,16 +192,16 @@ impl<'a> Assembly<'a> {
     }
 
     pub(super) fn unknown_args(&mut self) -> Result<Vec<String>, PythonError> {
-        Ok(self.index_entry()?.unknown_args)
+        Ok(self.index_entry()?.unknown_args.clone())
     }
 
     /// Returns the payload's index entry, looking it up only once.
-    fn index_entry(&mut self) -> Result<IndexEntry, PythonError> {
+    fn index_entry(&mut self) -> Result<Arc<IndexEntry>, PythonError> {
         if let Some(index_entry) = &self.index_entry {
-            return Ok(index_entry.clone());
+            return Ok(Arc::clone(index_entry));
         }
-        let index_entry = self.look_up()?;
-        self.index_entry = Some(index_entry.clone());
+        let index_entry = Arc::new(self.look_up()?);
+        self.index_entry = Some(Arc::clone(&index_entry));
         Ok(index_entry)
     }
 
@@ -159,8 +212,8 @@ impl<'a> Assembly<'a> {
             ImportSource::Files { subject, install, roots } => self.key(*subject, install, roots),
             ImportSource::Received(payload) => {
                 // Its arguments are those of its own release.
-                let (digest, module, unknown_args) = (payload.digest(), payload.module.to_string(), Vec::new());
-                return Ok(IndexEntry { digest, module, unknown_args, stamps: Stamps::of([]) });
+                let (closure, module) = (closure(payload, self.digest), payload.module.to_string());
+                return Ok(IndexEntry { closure, module, unknown_args: Vec::new(), stamps: Stamps::of([]) });
             }
         };
         let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(INDEX, &key));
@@ -169,8 +222,8 @@ impl<'a> Assembly<'a> {
             return Ok(known);
         }
         let (payload, stamps) = self.assemble()?;
-        let (digest, module) = (payload.digest(), payload.module.to_string());
-        let index_entry = IndexEntry { digest, module, unknown_args: payload.unknown_args(), stamps };
+        let (closure, module) = (closure(&payload, self.digest), payload.module.to_string());
+        let index_entry = IndexEntry { closure, module, unknown_args: payload.unknown_args(), stamps };
         self.payload = Some(payload);
         if let Some(cache) = self.cache().filter(|_| index_entry.stamps.are_settled()) {
             cache.put(INDEX, &key, &index_entry);
@@ -185,12 +238,19 @@ impl<'a> Assembly<'a> {
 
     /// Returns the payload's digest.
     pub(super) fn digest(&mut self) -> Result<String, PythonError> {
-        Ok(self.index_entry()?.digest)
+        Ok(self.index_entry()?.closure.digest().to_owned())
     }
 
+    /// Returns the payload. Its files are the ones that the index entry has the digests of: another module may not take its place.
     pub(super) fn payload(&mut self) -> Result<&Payload, PythonError> {
         if self.payload.is_none() {
-            self.payload = Some(self.assemble()?.0);
+            let (payload, _) = self.assemble()?;
+            if let Some(entry) = &self.index_entry
+                && closure(&payload, self.digest) != entry.closure
+            {
+                return Err(PythonError::Changed(self.module.to_string()));
+            }
+            self.payload = Some(payload);
         }
         self.payload.as_ref().ok_or_else(|| PythonError::Thread(io::Error::other("nothing was put together")))
     }
@@ -210,15 +270,26 @@ impl<'a> Assembly<'a> {
         Ok((payload, disk.into_stamps()))
     }
 
-    /// Returns the module's key in the index: a digest of its text, its names, and the folders of lookups.
+    /// Returns the module's key in the index: a digest of its file and of its text, its names, and the folders of lookups.
     fn key(&self, subject: ModuleSource<'_>, install: &Install, roots: &Roots) -> String {
         let mut hash = Sha256::new();
-        let text = format!("{}\0{}\0{:?}\0{:?}", self.module, subject.name, install.core, roots);
+        let text = format!("{}\0{}\0{}\0{:?}\0{:?}", self.module, subject.name, self.digest, install.core, roots);
         hash.update(text.as_bytes());
         hash.update([0]);
         hash.update(&subject.source.text);
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// Returns the closure of a payload. The digest of the module's own file is that of the file itself, in which an old token may have
+/// been replaced.
+fn closure(payload: &Payload, digest: &str) -> Closure {
+    let own = payload.module.file(false);
+    let beside = || payload.files.iter().filter(|(name, _)| **name != own);
+    let parts = beside().map(|(name, source)| Part::of(name.as_str(), source)).collect();
+    let inert = beside().filter(|(_, source)| ansiballz::is_inert(source)).map(|(name, _)| name.clone());
+    let inert = inert.collect();
+    Closure::of(Part { name: own, digest: digest.to_owned() }, parts, inert)
 }
 
 /// Returns the folders in which imports are looked up, in Ansible's order: the named ones, those beside the module, the

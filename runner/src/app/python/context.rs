@@ -22,5 +22,7 @@ pub(super) struct AssemblyContext<'a> {
 pub(in crate::app) struct ModuleSource<'a> {
     pub(in crate::app) name: &'a str,
     pub(in crate::app) path: &'a Path,
+    /// SHA-256 of its file, in hex.
+    pub(in crate::app) digest: &'a str,
     pub(in crate::app) source: &'a PythonSource,
 }

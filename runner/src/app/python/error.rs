@@ -63,6 +63,9 @@ pub enum PythonError {
     /// An import of the module cannot be resolved.
     #[error(transparent)]
     Closure(Box<ClosureError<PythonError>>),
+    /// A file that the module imports was replaced after the module was verified.
+    #[error("a file that `{0}` is made of has changed since it was verified; run it again")]
+    Changed(String),
     /// The zip cannot be written.
     #[error("failed to pack the module")]
     Zip(#[source] io::Error),

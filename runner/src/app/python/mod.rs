@@ -25,6 +25,7 @@ mod stamp;
 mod survey;
 
 pub(super) use self::assembler::{Assembler, PreparedModule};
+pub(super) use self::assembly::KnownAssembly;
 pub use self::cache::clear_cache;
 pub(super) use self::call::{SourceSpec, read_spec};
 pub use self::config::{CollectionPaths, PayloadForm, PythonConfig};

@@ -104,9 +104,11 @@ impl Runner {
         let run_dir = RunDir::create(&self.scratch, DirPurpose::Run, None)?;
         let context = self.native_context(request.policy, request.scrutiny, false, Vec::new());
         let assembler = Assembler::new(&self.config.python, &context, run_dir.path());
+        let bound = self.bound_closure(module, request)?;
         let mut first = None;
         for python in self.sandbox_pythons() {
-            let subject = ModuleSource { name: request.name, path: module.path(), source: &source };
+            let digest = module.digest();
+            let subject = ModuleSource { name: request.name, path: module.path(), digest, source: &source };
             let choice = GuestChoice {
                 interpreter: &python.installed,
                 arguments: request.arguments.given(),
@@ -114,10 +116,10 @@ impl Runner {
                 may_run_commands: request.policy.allows_commands(),
                 shares_temporary: &|| self.shares_temporary(request.policy),
                 may_be_unverified: request.policy.allows_any_certificate(),
-                digest: module.digest(),
+                digest: bound.closure.digest(),
                 shown: self.path_in_tracebacks(module),
             };
-            match assembler.guest(subject, module.received.as_ref(), &choice)? {
+            match assembler.guest(subject, module.received.as_ref(), bound.assembly(), &choice)? {
                 Verdict::Lacks(reason) => first = first.or(Some(reason)),
                 Verdict::Suits(guest) => {
                     python.installed.mark_used();

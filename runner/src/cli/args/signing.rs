@@ -10,8 +10,20 @@ use crate::cli::args::lookup::LookupArgs;
 #[command(after_help = SIGN_HELP)]
 pub(crate) struct SignArgs {
     /// Module files, or names in the library.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "ansible_core")]
     pub(crate) modules: Vec<PathBuf>,
+    /// Sign the files of an ansible-core that modules are run with [default: those of the one that would be used].
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with_all = ["modules", "name", "version_of_module", "whole"]
+    )]
+    pub(crate) ansible_core: Option<Option<PathBuf>>,
+    /// Also list the parts that are ansible-core's, so that no statement about its release is needed.
+    #[arg(long)]
+    pub(crate) whole: bool,
     /// The private key; or the public key of one that an agent or a security key holds.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
@@ -21,6 +33,9 @@ pub(crate) struct SignArgs {
     /// Version of the module there [default: that of its metadata].
     #[arg(long, value_name = "VERSION")]
     pub(crate) version_of_module: Option<String>,
+    /// Folder, or path like `ansible/module_utils`, that is searched before all others for what modules import. Repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) module_utils: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
 }
@@ -40,6 +55,9 @@ pub(crate) struct VerifyArgs {
     /// File of keys and digests that count no longer.
     #[arg(long, value_name = "FILE", requires = "signers")]
     pub(crate) revoked: Option<PathBuf>,
+    /// Statement about a release of ansible-core, by one of these keys. Repeatable.
+    #[arg(long, value_name = "FILE", requires = "signers")]
+    pub(crate) ansible_core: Vec<PathBuf>,
     /// Policy file. Repeatable.
     #[arg(long, value_name = "FILE", conflicts_with = "signers")]
     pub(crate) policy: Vec<PathBuf>,
@@ -54,10 +72,13 @@ const SIGN_HELP: &str = "\
 Examples:
   modbox sign lineinfile.wasm --key ~/.ssh/id_ed25519 --name acme/lineinfile
   modbox sign lineinfile.wasm --key ~/.ssh/id_ed25519_sk.pub
+  modbox sign --ansible-core --key ~/.ssh/id_ed25519
 
 `ssh-keygen` makes the signature, so it asks for passphrases and touches, and modbox reads no private key. The file \
 lineinfile.wasm.sig gets the statement that is signed, with the digest of the module, and the signature; a further signature \
-of the same statement is added. Keys of the types ssh-ed25519 and ecdsa-sha2-nistp256 can be verified, also those of security \
+of the same statement is added. The parts that a run takes from beside the module, such as its module_utils, are listed in the \
+statement; those of ansible-core are not, unless with --whole. --ansible-core signs these for one release, into the file \
+ansible-core-RELEASE.sig of the current directory. Keys of the types ssh-ed25519 and ecdsa-sha2-nistp256 can be verified, also those of security \
 keys.
 
 Exit status: 0 signed · 2 usage · 3 a module cannot be read, or ssh-keygen failed.";

@@ -10,15 +10,17 @@ use modbox_policy::TrustStanding;
 use modbox_providers::ralsh_json::{self, ListedProvider};
 use modbox_providers::{Attribute, Metadata as ProviderMetadata, SuitableRule};
 use modbox_python_json::{Value, decode, encode, to_value};
+use modbox_trust::closure::Part;
 
 use crate::app::{
-    DescribedSpec, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, module_digest, wasm_bytes,
+    DescribedSpec, Module, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, wasm_bytes,
 };
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::commands::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::identity::Identity;
 use crate::cli::output::{self, clean_line};
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, Settings};
@@ -50,10 +52,12 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         true => Some(runner(context, None, PythonConfig::default()).known_provider(&path).or_unavailable()?),
         false => None,
     };
-    let digest = module_digest(&file.bytes);
     let settings = Settings::load(&context.environment, &args.grants, &LimitArgs::default()).or_usage()?;
-    let identity = ModuleIdentity { name: &found.name, digest: &digest, path: &path, signature: None };
-    let policy = settings.for_module(identity).or_usage()?.policy;
+    let module = Module::new(file.clone(), None);
+    let runner = runner(context, None, lookup.python.clone());
+    let general = settings.for_every_module().or_usage()?.policy;
+    let identity = Identity::of(&runner, &module, &found.name, &lookup.interpreters, &general);
+    let policy = settings.for_module(ModuleIdentity::of(&found.name, &module, &identity)).or_usage()?.policy;
     let requests = metadata.as_ref().map(|metadata| compare(metadata, &policy)).unwrap_or_default();
     let is_program = detection.kind.is_wasm() || file.bytes.starts_with(b"#!") || is_executable(&path);
     let facts = Facts {
@@ -61,7 +65,7 @@ pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, F
         kind: detection.kind.as_str(),
         reason: detection.reason,
         is_program,
-        digest,
+        identity,
         size: file.bytes.len() as u64,
         info,
         json,
@@ -86,7 +90,7 @@ struct Facts {
     reason: String,
     /// Whether the file looks like a program: WebAssembly, a `#!` line or the right to execute it.
     is_program: bool,
-    digest: String,
+    identity: Identity,
     size: u64,
     info: WasmInfo,
     /// Metadata as JSON.
@@ -108,7 +112,10 @@ impl Facts {
             ("path", Value::from(self.path.as_str())),
             ("kind", self.kind.into()),
             ("reason", self.reason.as_str().into()),
-            ("digest", format!("sha256:{}", self.digest).into()),
+            ("digest", format!("sha256:{}", self.identity.closure.digest()).into()),
+            ("file_digest", format!("sha256:{}", self.identity.closure.file().digest).into()),
+            ("parts", self.identity.closure.parts().iter().map(part_value).collect::<Vec<_>>().into()),
+            ("parts_unknown", self.identity.unresolved.as_deref().into()),
             ("size", self.size.into()),
             ("signature", self.standing.signature.as_ref().map(|it| to_value(it).expect("it has a JSON form")).into()),
             ("imports", strings(&self.info.imports)),
@@ -132,9 +139,17 @@ impl Facts {
         if !self.is_program && self.metadata.is_none() && !self.has_spec() {
             text += "note:    not executable and without a `#!` line: this is hardly a module\n";
         }
-        let _ = writeln!(text, "digest:  sha256:{}", self.digest);
+        let closure = &self.identity.closure;
+        let _ = writeln!(text, "digest:  sha256:{}", closure.digest());
+        if !closure.parts().is_empty() {
+            let _ = writeln!(text, "file digest: sha256:{}", closure.file().digest);
+        }
         let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
         push_signature(&mut text, &self.standing);
+        push_list(&mut text, "parts", &closure.parts().iter().map(Part::to_string).collect::<Vec<_>>());
+        if let Some(reason) = &self.identity.unresolved {
+            let _ = writeln!(text, "parts: unknown ({})", clean_line(reason));
+        }
         push_list(&mut text, "imports", &self.info.imports);
         push_list(&mut text, "exports", &self.info.exports);
         if let Some(metadata) = &self.metadata {
@@ -154,6 +169,10 @@ impl Facts {
         }
         text
     }
+}
+
+fn part_value(part: &Part) -> Value {
+    [("name", Value::from(part.name.as_str())), ("digest", format!("sha256:{}", part.digest).into())].into()
 }
 
 fn push_list(text: &mut String, title: &str, items: &[String]) {

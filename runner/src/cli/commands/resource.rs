@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use modbox_policy::MergedPolicy;
+use modbox_policy::{MergedPolicy, Policy};
 use modbox_providers::{Text, parse_given};
 use modbox_vocabulary::User;
 
 use crate::app::{
     Answer, Catalogue, Module, Provider, PythonConfig, Report, ResourceRequest, RunRequest, Runner, lens_grants,
-    provider_files,
+    locate, provider_files,
 };
 use crate::cli::args::ResourceArgs;
 use crate::cli::audit::Audit;
@@ -18,6 +18,7 @@ use crate::cli::become_user;
 use crate::cli::context::Context;
 use crate::cli::data_dirs::{data_dirs, lenses};
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::identity::Identity;
 use crate::cli::output;
 use crate::cli::resource_output::{Printer, Subject};
 use crate::cli::runner::runner;
@@ -98,11 +99,21 @@ impl<'a> Session<'a> {
 
     /// Returns whether the trust rules let a provider run at all; prints why not.
     fn may_run(&self, path: &Path) -> bool {
-        let refusals = self.settings.refusals(path);
+        let refusals = self.settings.refusals(path, || self.identity_of(path));
         for refusal in &refusals {
             output::print_note(&format!("the provider `{}` is left out: {refusal}", path.display()));
         }
         refusals.is_empty()
+    }
+
+    /// Identifies a provider by its file and the metadata beside it.
+    fn identity_of(&self, path: &Path) -> anyhow::Result<Identity> {
+        let module = Module::new(locate::read(path)?, None);
+        Ok(self.identity(&module, "", &self.settings.for_every_module()?.policy))
+    }
+
+    fn identity(&self, module: &Module, name: &str, policy: &Policy) -> Identity {
+        Identity::of(&self.runner, module, name, &self.interpreters, policy)
     }
 
     fn request<'r>(&'r self, merged: &'r MergedPolicy) -> ResourceRequest<'r> {
@@ -113,7 +124,10 @@ impl<'a> Session<'a> {
     /// Returns the policy and the limits for a provider.
     fn merged(&self, provider: &Provider) -> Result<MergedPolicy, Failure> {
         let name = provider.qualified_name();
-        let mut merged = self.settings.for_module(ModuleIdentity::of(&name, &provider.module)).or_usage()?;
+        let general = self.settings.for_every_module().or_usage()?.policy;
+        let identity = self.identity(&provider.module, &name, &general);
+        let known = ModuleIdentity::of(&name, &provider.module, &identity);
+        let mut merged = self.settings.for_module(known).or_usage()?;
         become_user::apply(&mut merged.policy, self.user.clone(), &self.context.environment);
         lens_grants(&mut merged.policy, &self.data_dirs, lenses(&self.context.environment));
         self.audit.check(&merged.policy)?;

@@ -3,16 +3,18 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use modbox_policy::{Ceiling, MergedPolicy, ModuleSignature, TrustStanding, merge};
+use modbox_policy::{Ceiling, MergedPolicy, ModuleSignature, Policy, TrustStanding, merge};
 use modbox_python_json::{Value, encode, to_value};
 
-use crate::app::{locate, module_digest};
+use crate::app::{Module, locate};
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::identity::Identity;
 use crate::cli::output::{self, clean_line};
 use crate::cli::registry::is_reference;
+use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, Settings, Trust};
 
 /// Verifies the modules, and prints a verdict on each.
@@ -22,7 +24,9 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Fa
         Some(signers) => {
             let environment = &context.environment;
             let revoked = args.revoked.as_deref().map(|path| environment.absolute(path));
-            let trust = Trust::of_keys(&environment.absolute(signers), args.signer.as_deref(), revoked.as_deref());
+            let cores = args.ansible_core.iter().map(|path| environment.absolute(path)).collect();
+            let signers = environment.absolute(signers);
+            let trust = Trust::of_keys(&signers, args.signer.as_deref(), revoked.as_deref(), cores);
             trust.or_usage()?.with_store(environment)
         }
         None => Settings::trust_of(&context.environment, &args.policy).or_usage()?,
@@ -33,12 +37,13 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Fa
         return Err(anyhow::anyhow!(message)).or_usage();
     }
     let mut counts = true;
+    let runner = runner(context, None, lookup.python.clone());
     for module in &args.modules {
         let found = lookup.find(context, module)?;
-        let file = locate::read(&found.path).or_unavailable()?;
-        let digest = module_digest(&file.bytes);
-        let identity = ModuleIdentity { name: &found.name, digest: &digest, path: &found.path, signature: None };
-        let standing = trust.standing(Some(identity));
+        let opened = Module::new(locate::read(&found.path).or_unavailable()?, None);
+        let identity = Identity::of(&runner, &opened, &found.name, &lookup.interpreters, &Policy::default());
+        let digest = identity.closure.digest().to_owned();
+        let standing = trust.standing(Some(ModuleIdentity::of(&found.name, &opened, &identity)));
         counts &= is_good(&standing);
         let shown = if is_reference(module) { module.as_path() } else { &found.path };
         let text = match args.json {
@@ -62,7 +67,9 @@ fn to_text(path: &Path, digest: &str, standing: &TrustStanding) -> String {
 
 /// Writes the verdict on a signature, in lines that are indented.
 pub(crate) fn push_signature(text: &mut String, standing: &TrustStanding) {
-    let Some(ModuleSignature { verified, signers, keys, name, version, reason, .. }) = &standing.signature else {
+    let Some(ModuleSignature { verified, signers, keys, name, version, ansible_core, reason, .. }) =
+        &standing.signature
+    else {
         return;
     };
     if *verified {
@@ -70,6 +77,9 @@ pub(crate) fn push_signature(text: &mut String, standing: &TrustStanding) {
         if let Some(name) = name {
             let version = version.as_deref().unwrap_or_default();
             let _ = writeln!(text, "{}", format!("  signed as: {name} {version}").trim_end());
+        }
+        if let Some(release) = ansible_core {
+            let _ = writeln!(text, "  parts of ansible-core {release}: signed");
         }
     } else {
         let _ = writeln!(text, "  not signed: {}", clean_line(reason.as_deref().unwrap_or("no signature counts")));

@@ -171,7 +171,7 @@ impl<'a> TaskModules<'a> {
         let ReadyRun { job, resolved: ResolvedJob { setup, name, admission }, found, .. } = ready;
         Ok(TaskStart::Job(Box::new(TaskJob {
             file: found.path,
-            digest: setup.module.digest().to_owned(),
+            digest: admission.policy().trust().digest.clone().unwrap_or_else(|| setup.module.digest().to_owned()),
             name,
             task_name: found.task_name,
             args: encode(&Value::Dict(job.args)),

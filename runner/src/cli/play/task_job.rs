@@ -8,17 +8,18 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use modbox_contract::{Dict, Value, decode, encode};
-use modbox_policy::{Designated, Policy};
+use modbox_policy::{Designated, Policy, TrustStanding};
 use modbox_scratch::ScratchRoot;
 use modbox_tasks::run::host::{HostErrorKind, ModuleCall, PrivateFile};
 use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
-use crate::app::{Arguments, Module, PythonConfig, RunRequest};
+use crate::app::{Arguments, Module, PythonConfig, RunRequest, Runner};
 use crate::batch::{Job, JobOptions};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
+use crate::cli::identity::Identity;
 use crate::cli::job_summary;
 use crate::cli::play::private_files::{self, PrivateFolders};
 use crate::cli::play::run_end;
@@ -30,7 +31,7 @@ use crate::jobs::order::FinishedRun;
 pub(crate) struct TaskJob {
     /// The module's file.
     pub(crate) file: PathBuf,
-    /// Its digest when the run was admitted.
+    /// Its digest, with all its parts, when the run was admitted.
     pub(crate) digest: String,
     /// Its name in reports.
     pub(crate) name: String,
@@ -137,7 +138,9 @@ impl TaskJob {
         self.policy.set_designated(Designated::None);
         let call = ModuleCall { args: self.args()?, files, ..ModuleCall::default() };
         let args = call.args_with_paths(&private.shown());
-        let module = self.module(context)?;
+        let runner = runner(context, None, self.python.clone());
+        let module = self.module(context, &runner)?;
+        self.policy.set_trust(TrustStanding { digest: Some(self.digest.clone()), ..TrustStanding::default() });
         let job = self.job(args);
         let internal = Box::new(job.internal_args(&self.task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
@@ -146,7 +149,6 @@ impl TaskJob {
         let audit = Audit::open(&self.policy)?;
         audit.check(&self.policy)?;
         let pending = audit.start(context, &module, &request)?;
-        let runner = runner(context, None, self.python.clone());
         let report = runner.run(&module, &request);
         drop(runner);
         let audited = pending.finish(&report);
@@ -167,15 +169,16 @@ impl TaskJob {
     }
 
     /// Opens the module. Another one than the play admitted has other rules.
-    fn module(&self, context: &Context) -> Result<Module, Failure> {
+    fn module(&self, context: &Context, runner: &Runner) -> Result<Module, Failure> {
         let cache = cache_of_user(context);
         let module = Module::open(&self.file, None, cache.as_ref(), &context.cleanup).or_unavailable()?;
-        if module.digest() == self.digest {
+        let identity = Identity::of(runner, &module, &self.name, &self.interpreters, &self.policy);
+        if identity.closure.digest() == self.digest {
             return Ok(module);
         }
         let shown = self.file.display();
-        Err(anyhow::anyhow!("failed to run `{shown}`: the file changed after the play started the job"))
-            .or_unavailable()
+        let changed = "the file, or one that it is run with, changed after the play started the job";
+        Err(anyhow::anyhow!("failed to run `{shown}`: {changed}")).or_unavailable()
     }
 
     fn job(&self, args: Dict) -> Job {

@@ -12,6 +12,7 @@ use modbox_registry::reference::Reference;
 use crate::app::WasmInfo;
 use crate::app::locate::MAX_MODULE;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::identity::Identity;
 use crate::cli::output::clean_line;
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::progress::TransferBar;
@@ -90,8 +91,9 @@ impl ModuleJudge<'_> {
     fn standing(&self, reference: &Reference, digest: &Digest) -> TrustStanding {
         let path = self.store.layout().path(digest);
         let name = reference.repository.to_string();
-        let identity = ModuleIdentity { name: &name, digest: digest.hex(), path: &path, signature: None };
-        self.trust.standing(Some(identity))
+        // A registry has components, which have no parts.
+        let identity = Identity::of_file(&name, digest.hex());
+        self.trust.standing(Some(ModuleIdentity { name: &name, identity: &identity, path: &path, signature: None }))
     }
 }
 

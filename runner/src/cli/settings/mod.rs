@@ -1,12 +1,14 @@
 //! Turns the typed command line into what a run needs: reads and merges policy files, resolves paths and variables.
 //! Every mistake is a usage error that names the switch or the file.
 
+mod core_statements;
 pub(crate) mod exposure;
 mod files;
 mod grants;
 mod offline;
 mod python;
 mod sent_policy;
+mod signature_files;
 mod switches;
 mod trust;
 
@@ -24,11 +26,13 @@ pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read 
 pub(crate) use self::offline::OfflineRule;
 pub(crate) use self::python::{interpreters, interpreters_folder, python};
 use self::sent_policy::SentPolicy;
-pub(crate) use self::trust::{ModuleIdentity, Trust, read_signature, signature_path};
+pub(crate) use self::signature_files::{read_signature, read_signature_file, signature_path};
+pub(crate) use self::trust::{ModuleIdentity, Trust};
 use crate::app::library::Place;
-use crate::app::{locate, module_digest, reaches_out};
+use crate::app::reaches_out;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
+use crate::cli::identity::Identity;
 use crate::cli::module_store::user_library;
 
 /// The rules for all modules and for single ones, from policy files and the command line.
@@ -127,18 +131,17 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns why the trust rules do not let a module run, whatever it is granted.
-    pub(crate) fn refusals(&self, path: &Path) -> Vec<String> {
+    /// Returns why the trust rules do not let a module run, whatever it is granted. `identify` is called where there are such rules.
+    pub(crate) fn refusals(&self, path: &Path, identify: impl FnOnce() -> anyhow::Result<Identity>) -> Vec<String> {
         if self.trust.is_empty() {
             return Vec::new();
         }
-        match locate::read(path) {
-            Ok(file) => {
-                let digest = module_digest(&file.bytes);
-                let module = ModuleIdentity { name: "", digest: &digest, path, signature: None };
+        match identify() {
+            Ok(identity) => {
+                let module = ModuleIdentity { name: "", identity: &identity, path, signature: None };
                 self.trust.standing(Some(module)).refusals
             }
-            Err(error) => vec![error.to_string()],
+            Err(error) => vec![format!("{error:#}")],
         }
     }
 
@@ -177,7 +180,7 @@ impl Settings {
     ///
     /// A rule for the module names something that does not exist, or grants contradict each other.
     pub(crate) fn for_module(&self, module: ModuleIdentity<'_>) -> anyhow::Result<MergedPolicy> {
-        self.merged(self.of_module(module.name, module.digest)?, Some(module))
+        self.merged(self.of_module(module)?, Some(module))
     }
 
     /// Returns the policy and limits of one job of a batch, including the job's rules and limits.
@@ -191,7 +194,7 @@ impl Settings {
         rules: &FileRules,
         limits: &LimitOverrides,
     ) -> anyhow::Result<MergedPolicy> {
-        let mut sources = self.of_module(module.name, module.digest)?;
+        let mut sources = self.of_module(module)?;
         let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
         if let Some(wrong) = wrong.into_iter().next() {
             return Err(wrong.error).with_context(|| format!("invalid grant `{}` of a job", wrong.written));
@@ -218,7 +221,7 @@ impl Settings {
         rules: &Rules,
         timeout: Option<Duration>,
     ) -> anyhow::Result<MergedPolicy> {
-        let mut sources = self.of_module(module.name, module.digest)?;
+        let mut sources = self.of_module(module)?;
         sources.extend(self.of_task(task)?);
         sources.push(rules.clone());
         let mut effective = self.merged(sources, Some(module))?;
@@ -234,8 +237,8 @@ impl Settings {
     /// # Errors
     ///
     /// As [`Settings::for_module`].
-    pub(crate) fn reaches_out(&self, name: &str, digest: &str, task: &TaskNames) -> anyhow::Result<bool> {
-        let mut sources = self.of_module(name, digest)?;
+    pub(crate) fn reaches_out(&self, module: ModuleIdentity<'_>, task: &TaskNames) -> anyhow::Result<bool> {
+        let mut sources = self.of_module(module)?;
         sources.extend(self.of_task(task)?);
         Ok(reaches_out(&self.granted(sources, None)?.policy))
     }
@@ -245,11 +248,33 @@ impl Settings {
         !self.modules.is_empty() || !self.trust.is_empty()
     }
 
-    fn of_module(&self, name: &str, digest: &str) -> anyhow::Result<Vec<Rules>> {
+    fn of_module(&self, module: ModuleIdentity<'_>) -> anyhow::Result<Vec<Rules>> {
+        let (name, digest) = (module.name, module.digest().unwrap_or_default());
         let rules = self.modules.iter().filter(|rules| rules.key.value.matches(name, digest));
         let mut rules = rules.map(|rules| rules.resolved(&self.environment)).collect::<anyhow::Result<Vec<_>>>()?;
         rules.extend(self.sent.iter().flat_map(|sent| sent.of_module(name, digest)));
         Ok(rules)
+    }
+
+    /// Returns why rules by the digest of the module's file alone do not hold for it: a part beside the file would run with what they
+    /// grant.
+    fn rules_by_file(&self, module: ModuleIdentity<'_>) -> Vec<String> {
+        let closure = module.closure();
+        let Some(part) = closure.parts().first() else { return Vec::new() };
+        let file = ModuleKey::Digest(closure.file().digest.clone());
+        let in_files = self.modules.iter().filter(|rules| rules.key.value == file);
+        let in_files = in_files.map(|rules| format!("{}, {}", source(&rules.file), rules.key.place));
+        let sent = self.sent.iter().filter(|sent| sent.has(&file)).map(|_| "the policy of the task".to_owned());
+        let told = |place: String| {
+            format!(
+                "the rule `{file}` ({place}) is for the module's file alone, and {} parts beside it, such as `{}`, would run with \
+                 what it grants; write `sha256:{}` in its place",
+                closure.parts().len(),
+                part.name,
+                closure.digest()
+            )
+        };
+        in_files.chain(sent).map(told).collect()
     }
 
     fn of_task(&self, task: &TaskNames) -> anyhow::Result<Vec<Rules>> {
@@ -276,7 +301,9 @@ impl Settings {
     }
 
     fn granted(&self, module_rules: Vec<Rules>, module: Option<ModuleIdentity<'_>>) -> anyhow::Result<MergedPolicy> {
-        let standing = self.trust.standing(module);
+        let mut standing = self.trust.standing(module);
+        standing.digest = module.and_then(|module| module.digest()).map(str::to_owned);
+        standing.refusals.extend(module.into_iter().flat_map(|module| self.rules_by_file(module)));
         let mut sources = self.general.clone();
         for ceiling in &standing.ceilings {
             // What the files grant to every module is cut; any other grant that exceeds a ceiling ends the run.
@@ -359,8 +386,12 @@ mod tests {
         effective.policy.grants().into_iter().map(|grant| format!("{} {}", grant.capability, grant.subject)).collect()
     }
 
-    fn identity<'a>(name: &'a str, digest: &'a str) -> ModuleIdentity<'a> {
-        ModuleIdentity { name, digest, path: Path::new("module"), signature: None }
+    fn identity(bytes: &str) -> Identity {
+        Identity::of_file("module", &crate::app::digest(bytes.as_bytes()))
+    }
+
+    fn named<'a>(name: &'a str, identity: &'a Identity) -> ModuleIdentity<'a> {
+        ModuleIdentity { name, identity, path: Path::new("module"), signature: None }
     }
 
     fn read(specs: &[&str]) -> GrantArgs {
@@ -412,11 +443,11 @@ mod tests {
             ("x", "the module", 9, vec![format!("write {}::/own", cwd.display())], Designated::Write),
             ("copy", "another module", 1, vec!["env STAGE".to_owned()], Designated::None),
         ] {
-            let effective = settings.for_module(identity(name, &crate::app::digest(bytes.as_bytes()))).unwrap();
+            let effective = settings.for_module(named(name, &identity(bytes))).unwrap();
             assert_eq!(subjects(&effective), expect, "{name} {bytes}");
             assert_eq!((effective.limits.max_files, effective.policy.designated()), (files, designated));
         }
-        let wrong = format!("{:#}", settings.for_module(identity("other", "")).unwrap_err());
+        let wrong = format!("{:#}", settings.for_module(named("other", &identity(""))).unwrap_err());
         assert!(wrong.contains("invalid grant `missing/missing` at line 5, column 26"), "{wrong}");
     }
 

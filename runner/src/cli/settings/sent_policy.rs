@@ -36,6 +36,11 @@ impl SentPolicy {
         Ok(Self { general: resolved(&file.rules)?, modules: modules.collect::<anyhow::Result<_>>()? })
     }
 
+    /// Returns whether there are rules with this key.
+    pub(super) fn has(&self, key: &ModuleKey) -> bool {
+        self.modules.iter().any(|(other, _)| other == key)
+    }
+
     /// Returns the rules for a module.
     pub(super) fn of_module(&self, name: &str, digest: &str) -> Vec<Rules> {
         let own = self.modules.iter().filter(|(key, _)| key.matches(name, digest)).map(|(_, rules)| rules);

@@ -1,7 +1,6 @@
 //! The sections `trust` of policy files: reads the keys that they name, verifies the signature of a module, and finds the
 //! rules that fit it.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,26 +16,25 @@ use modbox_policy::{
 use modbox_registry::digest::Digest;
 use modbox_registry::module_store::ModuleStore;
 use modbox_trust::allowed_signers::{AllowedSigners, Signer};
+use modbox_trust::closure::Closure;
 use modbox_trust::revocations::Revocations;
-use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
-use modbox_trust::verification::{CheckedFile, Keyring, VerifiedStatement};
+use modbox_trust::verification::{CheckedFile, Keyring, VerificationError, VerifiedStatement};
 
 use crate::app::Module;
-use crate::cli::bounded::{open_at_once, read_stream};
 use crate::cli::environment::Environment;
+use crate::cli::identity::Identity;
 use crate::cli::module_store::module_store;
+use crate::cli::settings::core_statements::{CoreStatements, CountedCores};
+use crate::cli::settings::signature_files::{is_meant, read_signature};
 use crate::cli::settings::{files, grants};
-
-/// What the name of a module's signature file ends with.
-const SUFFIX: &str = ".sig";
 
 /// A module, as the policy files and its signature know it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ModuleIdentity<'a> {
     /// The name on the command line.
     pub(crate) name: &'a str,
-    /// SHA-256 of its bytes, in hex digits.
-    pub(crate) digest: &'a str,
+    /// All that a run of it takes.
+    pub(crate) identity: &'a Identity,
     /// Its file, beside which its signature lies.
     pub(crate) path: &'a Path,
     /// The text of the signature file that came with it, in place of the one beside it.
@@ -45,8 +43,18 @@ pub(crate) struct ModuleIdentity<'a> {
 
 impl<'a> ModuleIdentity<'a> {
     /// Returns the identity of a module whose signature lies beside it.
-    pub(crate) fn of(name: &'a str, module: &'a Module) -> Self {
-        Self { name, digest: module.digest(), path: module.path(), signature: None }
+    pub(crate) fn of(name: &'a str, module: &'a Module, identity: &'a Identity) -> Self {
+        Self { name, identity, path: module.path(), signature: None }
+    }
+
+    /// Returns all that a run of it takes.
+    pub(crate) fn closure(&self) -> &'a Closure {
+        &self.identity.closure
+    }
+
+    /// Returns the digest by which rules name it, if its parts are known.
+    pub(crate) fn digest(&self) -> Option<&'a str> {
+        self.identity.unresolved.is_none().then(|| self.identity.closure.digest())
     }
 }
 
@@ -61,6 +69,8 @@ pub(crate) struct Trust {
     store: Option<ModuleStore>,
     /// The signature file that was checked last, since the jobs of a batch have mostly one module.
     checked: Mutex<Option<(Vec<u8>, CheckedFile)>>,
+    /// Statements about releases of ansible-core.
+    cores: CoreStatements,
 }
 
 /// The trust rules of one policy file.
@@ -69,6 +79,8 @@ struct TrustFile {
     path: PathBuf,
     signers: AllowedSigners,
     require_signature: bool,
+    /// Whose statements about releases of ansible-core count.
+    ansible_core: Option<NamePattern>,
     rules: Vec<Located<TrustRule>>,
     /// What each rule lets modules be granted.
     most: Vec<Option<Rules>>,
@@ -89,10 +101,18 @@ impl Trust {
             // A file without signers of its own judges by those of the files before it.
             None => self.files.last().map(|file| file.signers.clone()).unwrap_or_default(),
         };
+        let ansible_core = match &rules.ansible_core {
+            Some(signer) => Some(signer.value.clone()),
+            None if rules.signers.is_none() => self.files.last().and_then(|file| file.ansible_core.clone()),
+            None => None,
+        };
         if let Some(file) = &rules.revoked {
             self.revocations.extend(Self::revocations(Path::new(&file.value))?);
         }
-        self.folders.extend(rules.signatures.iter().map(|folder| PathBuf::from(&folder.value)));
+        for folder in rules.signatures.iter().map(|folder| PathBuf::from(&folder.value)) {
+            self.cores.add_folder(folder.clone());
+            self.folders.push(folder);
+        }
         let most = rules.rules.iter().map(|rule| {
             let at_most = rule.value.at_most.as_ref();
             at_most.map(|at_most| resolve(environment, path, rule, at_most)).transpose()
@@ -101,18 +121,25 @@ impl Trust {
             path: path.to_owned(),
             signers,
             require_signature: rules.require_signature == Some(true),
+            ansible_core,
             most: most.collect::<anyhow::Result<_>>()?,
             rules: rules.rules.clone(),
         });
         Ok(())
     }
 
-    /// Returns trust in the keys of a file, or in those of one signer, without a ceiling.
+    /// Returns trust in the keys of a file, or in those of one signer, without a ceiling. `cores` are statements about releases of
+    /// ansible-core; any of the keys may have signed them.
     ///
     /// # Errors
     ///
     /// A file is missing, wrong, or can be changed by another user.
-    pub(crate) fn of_keys(signers: &Path, signer: Option<&str>, revoked: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn of_keys(
+        signers: &Path,
+        signer: Option<&str>,
+        revoked: Option<&Path>,
+        cores: Vec<PathBuf>,
+    ) -> anyhow::Result<Self> {
         let rule = |signer| {
             let (signer, modules) = (NamePattern::new(signer), Vec::new());
             let subject = Subject::Signed { signer, modules, versions: None, signatures: 1 };
@@ -122,11 +149,12 @@ impl Trust {
             path: signers.to_owned(),
             signers: Self::signers(signers)?,
             require_signature: signer.is_some(),
+            ansible_core: Some(NamePattern::new("*")),
             rules: signer.into_iter().map(rule).collect(),
             most: signer.into_iter().map(|_| None).collect(),
         };
         let revocations = revoked.map(Self::revocations).transpose()?.unwrap_or_default();
-        Ok(Self { files: vec![file], revocations, ..Self::default() })
+        Ok(Self { files: vec![file], revocations, cores: CoreStatements::of_files(cores), ..Self::default() })
     }
 
     /// Reads a file of signers.
@@ -187,7 +215,7 @@ impl Trust {
         let mut verdict: Option<Result<VerifiedStatement, String>> = None;
         for rules in &self.files {
             let own = match (module, &file) {
-                (Some(module), Ok(checked)) => self.judge(&rules.signers, checked, module.digest),
+                (Some(module), Ok(checked)) => self.judge(rules, checked, module.identity),
                 (_, Err(reason)) => Err(reason.clone()),
                 (None, Ok(_)) => Err("only the file of a module has one".to_owned()),
             };
@@ -196,8 +224,8 @@ impl Trust {
                 verdict = Some(own);
             }
         }
-        if let Some(module) = module.filter(|module| self.revocations.has_module(module.digest)) {
-            standing.refusals.push(format!("the module sha256:{} is revoked", module.digest));
+        if let Some(revoked) = module.and_then(|module| self.revocations.of_closure(module.closure())) {
+            standing.refusals.push(format!("{revoked} is revoked"));
         }
         let mut signature = verdict.map(signature_of).unwrap_or_default();
         signature.rules = standing.ceilings.iter().map(|ceiling| ceiling.rule.clone()).collect();
@@ -217,10 +245,14 @@ impl Trust {
             true => Err("no signature of it came with it from its registry".to_owned()),
             false => read_signature(module.path),
         };
-        let in_folder = |folder: &PathBuf| read_signature(&folder.join(module.digest)).ok();
+        let closure = module.closure();
+        let in_folder = |folder: &PathBuf| {
+            let named = |digest: &str| read_signature(&folder.join(digest)).ok();
+            named(closure.digest()).or_else(|| named(&closure.file().digest))
+        };
         let single = beside.or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason));
         single.map(|file| vec![file]).or_else(|reason| {
-            let digest = Digest::from_hex(module.digest).ok();
+            let digest = Digest::from_hex(&closure.file().digest).ok();
             let stored = self.store.as_ref().zip(digest).map(|(store, digest)| store.signature_files(&digest));
             stored.filter(|files| !files.is_empty()).ok_or(reason)
         })
@@ -237,9 +269,23 @@ impl Trust {
         Ok(checked)
     }
 
-    fn judge(&self, signers: &AllowedSigners, file: &CheckedFile, digest: &str) -> Result<VerifiedStatement, String> {
-        let keyring = Keyring { signers: signers.clone(), revocations: self.revocations.clone() };
-        keyring.judge(file, digest, Timestamp::now()).map_err(|error| error.to_string())
+    fn judge(&self, rules: &TrustFile, file: &CheckedFile, identity: &Identity) -> Result<VerifiedStatement, String> {
+        if let Some(reason) = &identity.unresolved {
+            return Err(format!("its parts cannot be found: {reason}"));
+        }
+        let keyring = Keyring { signers: rules.signers.clone(), revocations: self.revocations.clone() };
+        let now = Timestamp::now();
+        let cores = match (&rules.ansible_core, identity.closure.parts().is_empty()) {
+            (Some(signer), false) => self.cores.that_count(&keyring, signer, now),
+            _ => CountedCores::default(),
+        };
+        let verdict = keyring.judge(file, &identity.closure, &cores.counted, now);
+        verdict.map_err(|error| match error {
+            VerificationError::Parts(_) if !cores.refused.is_empty() => {
+                format!("{error}; {}", cores.refused.join("; "))
+            }
+            error => error.to_string(),
+        })
     }
 }
 
@@ -272,10 +318,7 @@ impl TrustFile {
 
 /// Returns the signers that a pattern means.
 fn signers_of<'v>(pattern: &NamePattern, verified: &'v VerifiedStatement) -> Vec<&'v Signer> {
-    let text = pattern.to_string();
-    let is_meant =
-        |signer: &&Signer| signer.signs_for(&text) || signer.principals.iter().any(|name| pattern.matches(name));
-    verified.signers.iter().filter(is_meant).collect()
+    verified.signers.iter().filter(|signer| is_meant(pattern, signer)).collect()
 }
 
 fn names(signers: Vec<&Signer>) -> Vec<String> {
@@ -299,6 +342,7 @@ fn signature_of(verdict: Result<VerifiedStatement, String>) -> ModuleSignature {
             signers: names(verified.signers.iter().collect()),
             name: verified.statement.name,
             version: verified.statement.version,
+            ansible_core: verified.ansible_core,
             ..ModuleSignature::default()
         },
         Err(reason) => ModuleSignature { reason: Some(reason), ..ModuleSignature::default() },
@@ -335,30 +379,6 @@ fn on_this_host(environment: &Environment, allow: &Allow) -> Allow {
     // A rule that is well written fails only for want of its program.
     found.run.retain(|rule| rule.value.parse::<RunRule>().is_err() || grants::run(&rule.value, "").is_ok());
     found
-}
-
-/// Returns the path of a module's signature file.
-pub(crate) fn signature_path(module: &Path) -> PathBuf {
-    let mut name = OsString::from(module);
-    name.push(SUFFIX);
-    name.into()
-}
-
-/// Reads the signature file of a module.
-///
-/// # Errors
-///
-/// There is none, or it cannot be read. The error says so in words.
-pub(crate) fn read_signature(module: &Path) -> Result<Vec<u8>, String> {
-    let path = signature_path(module);
-    let read = || match open_at_once(&path)? {
-        (file, metadata) if metadata.is_file() => read_stream(file, MAX_SIGNATURE_FILE),
-        _ => Err(io::Error::other("it is not a regular file")),
-    };
-    read().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => format!("the signature file `{}` is missing", path.display()),
-        _ => format!("failed to read `{}`: {error}", path.display()),
-    })
 }
 
 /// Reads a file of keys, which no other user may change.

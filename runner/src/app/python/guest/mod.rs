@@ -100,7 +100,7 @@ pub(in crate::app) struct GuestChoice<'a> {
     pub(in crate::app) shares_temporary: &'a dyn Fn() -> bool,
     /// Whether a server may have any certificate.
     pub(in crate::app) may_be_unverified: bool,
-    /// SHA-256 of the module.
+    /// SHA-256 of the module with all its parts.
     pub(in crate::app) digest: &'a str,
     /// Path of the module in tracebacks.
     pub(in crate::app) shown: String,

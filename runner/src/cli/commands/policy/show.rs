@@ -11,7 +11,7 @@ use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
 
 use crate::app::{
-    Admission, Arguments, Module, PathOption, RunRequest, locate, needed_by_commands, needed_by_interpreter,
+    Admission, Arguments, Module, PathOption, RunRequest, Runner, locate, needed_by_commands, needed_by_interpreter,
 };
 use crate::cli::args::ShowArgs;
 use crate::cli::become_user;
@@ -19,6 +19,7 @@ use crate::cli::commands::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::identity::Identity;
 use crate::cli::output;
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, OfflineRule, Settings};
@@ -38,9 +39,14 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
         Some(written) => {
             let found = lookup.find(context, written)?;
             let module = Module::new(locate::read(&found.path).or_unavailable()?, None);
-            let (name, digest) = (found.name, module.digest().to_owned());
-            let effective = as_user(settings.for_module(ModuleIdentity::of(&name, &module)).or_usage()?);
-            let run = examine(context, &lookup, &module, &name, task, &effective)?;
+            let name = found.name;
+            let runner = runner(context, None, lookup.python.clone());
+            let general = as_user(settings.for_every_module().or_usage()?).policy;
+            let identity = Identity::of(&runner, &module, &name, &lookup.interpreters, &general);
+            let digest = identity.closure.digest().to_owned();
+            let known = ModuleIdentity::of(&name, &module, &identity);
+            let effective = as_user(settings.for_module(known).or_usage()?);
+            let run = examine(&runner, &lookup, &module, &name, task, &effective);
             (Some((name, digest)), effective, run)
         }
         None => (None, as_user(settings.for_every_module().or_usage()?), ExaminedRun::default()),
@@ -63,18 +69,17 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
 
 /// What a run of the module would have, without starting it.
 fn examine(
-    context: &Context,
+    runner: &Runner,
     lookup: &Lookup,
     module: &Module,
     name: &str,
     task: Dict,
     effective: &MergedPolicy,
-) -> Result<ExaminedRun, Failure> {
+) -> ExaminedRun {
     let interpreters = &lookup.interpreters;
-    let runner = runner(context, None, lookup.python.clone());
     let paths = runner.path_options(module, interpreters);
     if task.is_empty() {
-        return Ok(ExaminedRun { paths, ..ExaminedRun::default() });
+        return ExaminedRun { paths, ..ExaminedRun::default() };
     }
     let new = RunRequest::new(name, Arguments::Complete(task), &effective.policy, &effective.limits);
     let admission = runner.admit(module, &RunRequest { interpreters, ..new });
@@ -84,7 +89,7 @@ fn examine(
         Admission::Refused { report, .. } if !report.objections.is_empty() => (Vec::new(), report.objections.clone()),
         Admission::Refused { report, .. } => (report.denials.clone(), Vec::new()),
     };
-    Ok(ExaminedRun { paths, policy: Some(admission.policy().clone()), missing, objections })
+    ExaminedRun { paths, policy: Some(admission.policy().clone()), missing, objections }
 }
 
 /// What is known of a run of the module with the given arguments.
