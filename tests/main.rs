@@ -156,6 +156,9 @@ mod providers_shown;
 
 // Properties that hold for every input.
 mod properties;
+// Secrets of specs and tasks are in nothing that is printed or written.
+mod secret_hunt;
+mod secrets;
 
 // What modbox's own modules cannot do, they refuse before a change.
 mod module_refusals;

@@ -92,6 +92,9 @@ mod oracle_advice;
 mod python_runs;
 // Confinement, for each way to start an interpreter.
 mod python_confined;
+// Secrets of Python modules are in nothing that is printed or written.
+mod oracle_secrets;
+mod secret_hunt;
 
 // The sessions in README and the book that use ansible-core.
 mod oracle_documents;

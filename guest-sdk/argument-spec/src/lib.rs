@@ -76,7 +76,7 @@ pub use exchange::Question;
 pub use literal::parse_literal;
 pub use logged::Logged;
 pub use manual::ManualLine;
-pub use mask::Secrets;
+pub use mask::{PLACEHOLDER, Secrets};
 pub use metadata::{MAX_METADATA_BYTES, Metadata, SECTION_NAME};
 pub use paths::{NamedPath, Origin};
 pub use request::Request;

@@ -7,6 +7,7 @@
 use indexmap::IndexSet;
 use modbox_python_json::{Dict, Value};
 
+use crate::environment::Environment;
 use crate::mask::{PLACEHOLDER, Secrets};
 use crate::no_log;
 use crate::spec::{ArgumentSpec, OptionSpec};
@@ -36,6 +37,16 @@ impl ArgumentSpec {
         }
         let secrets = secrets(found);
         Logged { arguments: secrets.mask_dict(hidden), secrets }
+    }
+
+    /// Returns the secrets of arguments as the module itself finds them: the values of `no_log` options at every depth, with
+    /// those that variables and defaults give. Variables come from `environment`.
+    #[must_use]
+    pub fn secrets(&self, arguments: &Dict, environment: &dyn Environment) -> Secrets {
+        match self.declares_secrets() {
+            true => Secrets::from(&self.validate(arguments, environment)),
+            false => Secrets::default(),
+        }
     }
 }
 
@@ -94,6 +105,14 @@ impl ArgumentSpec {
     fn option(&self, name: &str) -> Option<&OptionSpec> {
         let by_alias = || self.options.values().find(|option| option.aliases.iter().any(|alias| alias == name));
         self.options.get(name).or_else(by_alias)
+    }
+
+    /// Returns whether any option of any depth has `no_log`.
+    fn declares_secrets(&self) -> bool {
+        let declares = |option: &OptionSpec| {
+            option.no_log == Some(true) || option.sub_spec.as_deref().is_some_and(Self::declares_secrets)
+        };
+        self.options.values().any(declares)
     }
 
     /// Returns whether any option of any depth is a secret.
@@ -170,6 +189,20 @@ mod tests {
         // As text there is no telling which part is the secret.
         check(spec, r#"{"users": "name=a"}"#, r#"{"users": <>}"#);
         check(spec, r#"{"users": [{"name": "a", "auth": "{'pin': 1}"}]}"#, r#"{"users": [{"name": "a", "auth": <>}]}"#);
+    }
+
+    #[test]
+    fn secrets_are_those_that_the_module_finds() {
+        let spec = r#"{"token": {"no_log": true, "aliases": ["key"]}, "password": {}, "pin": {"no_log": true, "default": 77},
+            "users": {"type": "list", "elements": "dict", "options": {"code": {"no_log": true}}},
+            "of_host": {"no_log": true, "fallback": ["env_fallback", ["HOST_KEY"]]}}"#;
+        let spec = ArgumentSpec::parse(&decode(spec).unwrap()).unwrap();
+        let arguments = decode(r#"{"key": "tk1", "password": "shown", "users": ["code=c0de"]}"#).unwrap();
+        let host = indexmap::IndexMap::from([("HOST_KEY".to_owned(), "h0st".to_owned())]);
+        let secrets = spec.secrets(arguments.as_dict().unwrap(), &host);
+        let masked = secrets.mask_text("tk1, shown, 77, c0de, h0st");
+        assert_eq!(masked, "********, shown, ********, ********, ********");
+        assert!(ArgumentSpec::default().secrets(arguments.as_dict().unwrap(), &host).is_empty());
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! The rules are Ansible's. A text that is a secret becomes a placeholder, a secret inside a text becomes asterisks,
 //! and a number whose digits contain a secret becomes the placeholder. Keys, bools and null stay.
 
-use modbox_python_json::{Dict, Value, str};
+use indexmap::IndexSet;
+use modbox_python_json::{Dict, Value, encode, str};
 
+use crate::no_log;
 use crate::validated::Validated;
 
 /// The text that replaces a value that is a secret.
-pub(crate) const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
+pub const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
 const ASTERISKS: &str = "********";
 
 /// The values that a module's output must not contain.
@@ -29,13 +31,63 @@ impl Secrets {
         self.texts.insert(at, secret);
     }
 
-    /// Returns a text without the secrets.
+    /// Adds every text and number in a value, as Ansible takes them for secrets. Bools, null and empty text are ignored.
+    pub fn add_value(&mut self, value: &Value) {
+        let mut texts = IndexSet::new();
+        no_log::add(value, &mut texts);
+        texts.into_iter().for_each(|text| self.add(text));
+    }
+
+    /// Adds all secrets of another set.
+    pub fn extend(&mut self, other: &Self) {
+        other.texts.iter().for_each(|text| self.add(text.as_str()));
+    }
+
+    /// Returns whether there is no secret.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Returns the number of secrets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Returns the secrets also as JSON, Python, Rust and shells write them in quotes, for text that no parser has read.
+    #[must_use]
+    pub fn with_escapes(&self) -> Self {
+        let mut all = self.clone();
+        for text in &self.texts {
+            for quoted in [encode(&text.as_str().into()), format!("{text:?}")] {
+                all.add(&quoted[1..quoted.len() - 1]);
+            }
+            all.add(text.replace('\\', r"\\").replace('\'', r"\'"));
+            all.add(text.replace('\'', r#"'"'"'"#));
+        }
+        all
+    }
+
+    /// Returns a text without the secrets. Masking the result again changes nothing.
     #[must_use]
     pub fn mask_text(&self, text: &str) -> String {
-        if self.texts.iter().any(|secret| secret == text) {
+        if text == PLACEHOLDER || self.texts.iter().any(|secret| secret == text) {
             return PLACEHOLDER.to_owned();
         }
-        self.texts.iter().fold(text.to_owned(), |text, secret| text.replace(secret, ASTERISKS))
+        let (asterisks, texts): (Vec<&String>, Vec<&String>) =
+            self.texts.iter().partition(|secret| ASTERISKS.contains(secret.as_str()));
+        let masked = texts.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, ASTERISKS));
+        asterisks.into_iter().fold(masked, |text, secret| mask_asterisks(&text, secret.len()))
+    }
+
+    /// Returns bytes without the secrets, such as the name of a file.
+    #[must_use]
+    pub fn mask_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.mask_text(text).into_bytes();
+        }
+        self.texts.iter().fold(bytes.to_owned(), |bytes, secret| replaced(&bytes, secret.as_bytes()))
     }
 
     /// Returns a value without the secrets.
@@ -79,6 +131,32 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
+/// Replaces runs of at least `least` asterisks, which are or hold a secret of asterisks, by those of every secret.
+fn mask_asterisks(text: &str, least: usize) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('*') {
+        let run = rest[at..].bytes().take_while(|byte| *byte == b'*').count();
+        masked.push_str(&rest[..at]);
+        masked.push_str(if run < least { &rest[at..at + run] } else { ASTERISKS });
+        rest = &rest[at + run..];
+    }
+    masked + rest
+}
+
+/// Replaces a secret in bytes by asterisks.
+fn replaced(bytes: &[u8], secret: &[u8]) -> Vec<u8> {
+    let mut masked = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(secret.len()).position(|window| window == secret) {
+        masked.extend_from_slice(&rest[..at]);
+        masked.extend_from_slice(ASTERISKS.as_bytes());
+        rest = &rest[at + secret.len()..];
+    }
+    masked.extend_from_slice(rest);
+    masked
+}
+
 #[cfg(test)]
 mod tests {
     use modbox_python_json::{decode, encode};
@@ -100,6 +178,44 @@ mod tests {
         });
         check(&["se", "secret"], r#"{"se": ["a secret", null]}"#, r#"{"se": ["a ********", null]}"#);
         check(&[""], r#""x""#, r#""x""#);
+    }
+
+    fn secrets(texts: &[&str]) -> Secrets {
+        let mut secrets = Secrets::default();
+        texts.iter().for_each(|text| secrets.add(*text));
+        secrets
+    }
+
+    #[test]
+    fn masking_again_changes_nothing() {
+        for (texts, text, expect) in [
+            (&["NO_LOG"][..], "NO_LOG", PLACEHOLDER),
+            (&["LOG", "x"], "a x LOG", "a ******** ********"),
+            (&["***", "x"], "a***x**b", "a********b"),
+            (&["*"], "**", "********"),
+            (&["***"], "a**b", "a**b"),
+        ] {
+            let secrets = secrets(texts);
+            let masked = secrets.mask_text(text);
+            assert_eq!(masked, expect);
+            assert_eq!(secrets.mask_text(&masked), expect);
+        }
+    }
+
+    #[test]
+    fn invalid_text_is_masked_too() {
+        let secrets = secrets(&["s\u{e9}cret"]);
+        assert_eq!(secrets.mask_bytes(b"a\xff-s\xc3\xa9cret-\xfe"), b"a\xff-********-\xfe");
+        assert_eq!(secrets.mask_bytes("s\u{e9}cret".as_bytes()), PLACEHOLDER.as_bytes());
+    }
+
+    #[test]
+    fn escapes_are_those_of_texts_in_quotes() {
+        let secrets = secrets(&["a\"\u{e9}"]).with_escapes();
+        assert_eq!(
+            secrets.mask_text("{\"k\": \"a\\\"\\u00e9\"} 'a\\\"\u{e9}' a\"\u{e9}!"),
+            "{\"k\": \"********\"} '********' ********!"
+        );
     }
 
     #[test]

@@ -164,6 +164,13 @@ impl ModuleResult {
         Self { dict, parsed: self.parsed }
     }
 
+    /// Replaces each value by what a function makes of it and its key.
+    pub fn map(&mut self, change: impl Fn(&str, Value) -> Value) {
+        for (key, value) in &mut self.dict {
+            *value = change(key, std::mem::take(value));
+        }
+    }
+
     /// Adds a warning of the runner.
     pub fn warn(&mut self, warning: &str) {
         let warnings = self.dict.entry("warnings".to_owned()).or_insert_with(|| Value::List(Vec::new()));

@@ -21,6 +21,7 @@ use crate::app::request::{Arguments, RunRequest};
 use crate::app::run_form::RunForm;
 use crate::app::runner::Runner;
 use crate::app::scrutiny::Scrutiny;
+use crate::app::secrets::TaskSecrets;
 
 /// Whether a run may start.
 #[derive(Debug)]
@@ -60,12 +61,27 @@ impl Admission {
     }
 }
 
+impl Admission {
+    /// Returns what must not be seen of the run.
+    #[must_use]
+    pub fn secrets(&self) -> &TaskSecrets {
+        match self {
+            Self::Admitted(run) => &run.report.secrets,
+            Self::Refused { report, .. } => &report.secrets,
+        }
+    }
+}
+
 impl Runner {
     /// Recognises a module and computes the grants of a run.
     #[must_use]
     pub fn admit(&self, module: &Module, request: &RunRequest<'_>) -> Admission {
-        let refused =
-            |policy: Policy, report: Report| Admission::Refused { policy: Box::new(policy), report: Box::new(report) };
+        let secrets = TaskSecrets::of(module, &request.arguments, request.policy);
+        let refused = |policy: Policy, mut report: Report| {
+            report.secrets = secrets.clone();
+            report.mask_known();
+            Admission::Refused { policy: Box::new(policy), report: Box::new(report) }
+        };
         let failed = |error: RunError| {
             let report = Report::of_module(module, request.policy).named(request.name);
             refused(request.policy.clone(), judge::report_failed_start(report, error))
@@ -114,6 +130,7 @@ impl Runner {
             obstacles,
             provider,
             python: place,
+            secrets: secrets.clone(),
             ..Report::of_module(module, &policy).named(request.name)
         };
         if is_guest {

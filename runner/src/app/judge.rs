@@ -43,10 +43,12 @@ pub(super) fn report_execution(
     let Execution { completed, kept_files, notes } = execution;
     let notes = [report.notes, notes].concat();
     let report = Report { notes, kept_files, ..report };
-    match completed {
+    let mut report = match completed {
         Ok(completed) => report_outcome(report, completed, request, environment),
         Err(error) => report_failed_start(report, error),
-    }
+    };
+    report.mask(&request.arguments);
+    report
 }
 
 fn report_outcome(
@@ -97,7 +99,10 @@ fn report_outcome(
     let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
     // Without the rights of the user whose run it is, a hint could name what that user cannot have.
     let hints = as_user(request.policy.user(), hints).unwrap_or_default();
-    let said = [lines.into_iter().map(log_module_line).collect(), provider_notes(&report)].concat();
+    let said = match report.secrets.hides_all() {
+        true => Vec::new(),
+        false => [lines.into_iter().map(log_module_line).collect(), provider_notes(&report)].concat(),
+    };
     let notes = [report.notes, said].concat();
     let mut report = Report {
         status,

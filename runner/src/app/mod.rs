@@ -14,6 +14,7 @@ mod closure;
 mod commands;
 mod config;
 mod confine;
+mod declared_options;
 mod description;
 mod designation;
 mod documentation;
@@ -27,7 +28,9 @@ mod grant;
 mod judge;
 mod layered;
 pub mod library;
+mod live_secrets;
 pub mod locate;
+mod masked_report;
 mod metadata;
 mod missing_grant;
 mod module;
@@ -52,6 +55,8 @@ mod run_form;
 mod run_user;
 mod runner;
 mod scrutiny;
+mod secrets;
+mod shown_path;
 pub(crate) mod spelling;
 mod stopped;
 pub mod suggestion;
@@ -71,10 +76,11 @@ pub use self::description::{DescribedSpec, Description};
 pub use self::error::{RunError, Shortfall};
 pub use self::grant::PathOption;
 pub use self::layered::{
-    AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, LayeredError,
-    LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange, ShownEntry,
-    WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, withhold_outside,
+    AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, HiddenContent,
+    LayeredError, LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange,
+    ShownEntry, WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, withhold_outside,
 };
+pub use self::live_secrets::mask as mask_live_secrets;
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::Module;
@@ -97,6 +103,7 @@ pub use self::requests::{RequestComparison, compare};
 pub use self::run_form::RunForm;
 pub use self::runner::Runner;
 pub use self::scrutiny::Scrutiny;
+pub use self::secrets::TaskSecrets;
 pub use self::summary::{ModuleSummary, package_version};
 pub use self::trial::{RealEffects, TrialError};
 pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};

@@ -17,6 +17,7 @@ use modbox_wasm::CompileCache;
 
 use crate::app::cached_module::CachedModule;
 use crate::app::closure::known::KnownClosures;
+use crate::app::declared_options::DeclaredOptions;
 use crate::app::documentation::{self, FragmentFolders};
 use crate::app::error::RunError;
 use crate::app::locate::{self, LocateError, ModuleFile};
@@ -47,6 +48,7 @@ pub struct Module {
     pub(super) sidecar: OnceLock<Option<(PathBuf, Vec<u8>)>>,
     /// What was found of its parts.
     pub(super) closures: KnownClosures,
+    declared: OnceLock<DeclaredOptions>,
     /// Declaration of a provider.
     pub(super) provider: OnceLock<Arc<ProviderMetadata>>,
     pub(super) resident: OnceLock<ResidentModule>,
@@ -85,6 +87,7 @@ impl Module {
             path_table: OnceLock::new(),
             sidecar: OnceLock::new(),
             closures: KnownClosures::default(),
+            declared: OnceLock::new(),
             provider: OnceLock::new(),
             resident: OnceLock::new(),
             received: None,
@@ -141,6 +144,7 @@ impl Module {
     fn from_cache(path: &Path, file: File, cached: CachedModule, detection: Detection) -> Self {
         let CachedModule { size, digest, metadata, .. } = cached;
         let detection = section::with_convention(detection, path, metadata.as_deref());
+        let declared = if metadata.is_none() { DeclaredOptions::None.into() } else { OnceLock::new() };
         // Invalid metadata did not stop the module when it was first read, and does not now.
         let metadata = metadata.and_then(|text| Metadata::from_json(&text).ok());
         Self {
@@ -155,6 +159,7 @@ impl Module {
             path_table: OnceLock::new(),
             sidecar: OnceLock::new(),
             closures: KnownClosures::default(),
+            declared,
             provider: OnceLock::new(),
             resident: OnceLock::new(),
             received: None,
@@ -280,6 +285,16 @@ impl Module {
         }
         let read = || ModuleTable::of(&qualified_name(&directory.join(&self.path))?);
         self.path_table.get_or_init(read).as_ref()
+    }
+
+    /// Returns what the module says of its options before it runs.
+    pub(super) fn declared_options(&self) -> &DeclaredOptions {
+        let read = || match (self.metadata(), self.bytes()) {
+            (Some(metadata), _) => DeclaredOptions::of_metadata(metadata),
+            (None, Ok(bytes)) => DeclaredOptions::read(self.detection().ok().map(|found| found.kind), bytes),
+            (None, Err(_)) => DeclaredOptions::read(None, &[]),
+        };
+        self.declared.get_or_init(read)
     }
 
     /// Returns a wasm module's metadata, if it has any that can be read.

@@ -1,5 +1,6 @@
 //! The report of a run: result, status, grants, denials and usage.
 
+use modbox_argument_spec::PLACEHOLDER;
 use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
 use modbox_policy::ModuleSignature;
@@ -12,6 +13,7 @@ use crate::app::layered::effect_report::EffectReport;
 use crate::app::layered::error::LayeredError;
 use crate::app::provider::run::ProviderRun;
 use crate::app::python_place::run::PythonRun;
+use crate::app::secrets::TaskSecrets;
 use crate::app::stopped::limit_message;
 use crate::app::{file_errors, real_run, spelling};
 
@@ -161,6 +163,9 @@ pub struct Report {
     /// What a provider was asked, and its answer with types.
     #[serde(skip)]
     pub provider: Option<Box<ProviderRun>>,
+    /// What must not be seen of the run.
+    #[serde(skip)]
+    pub secrets: TaskSecrets,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -247,10 +252,21 @@ impl Report {
         self.result.fail(&error_chain(error));
     }
 
-    /// Removes everything but the status from the result, and stderr, as `no_log` requires.
+    /// Removes what `no_log` hides: everything but the status from the result, stderr, and what the module tried to use.
+    /// What arguments designate stays in grants, and in the denials of a run that did not start.
     pub fn censor(&mut self) {
         self.result = self.result.censored(CENSORED);
         self.stderr.clear();
+        self.hints.clear();
+        if self.status != Status::Denied {
+            for denial in &mut self.denials {
+                PLACEHOLDER.clone_into(&mut denial.subject);
+                denial.allow.clear();
+            }
+        }
+        if let Some(python) = &mut self.python {
+            python.failure = None;
+        }
     }
 
     /// Returns the report with the module's name.

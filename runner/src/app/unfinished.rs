@@ -8,6 +8,7 @@ use modbox_vocabulary::{Confinement, Timing, Usage};
 
 use crate::app::module::Module;
 use crate::app::report::{ModuleFacts, Report, RunUser, Status};
+use crate::app::secrets::TaskSecrets;
 
 impl Report {
     /// Returns the failed report of a module of which only the path is known.
@@ -52,6 +53,7 @@ impl Report {
             obstacles: Vec::new(),
             error: None,
             provider: None,
+            secrets: TaskSecrets::default(),
         }
     }
 

@@ -10,7 +10,8 @@ use modbox_wasm::GuestOrder;
 
 use crate::app::audit::{AuditError, AuditedRun, PendingRecord};
 use crate::app::{
-    AdmittedRun, Arguments, GuestTask, LayeredRun, Report, RunError, RunRequest, Runner, Scrutiny, WarmLayers,
+    AdmittedRun, Arguments, GuestTask, LayeredRun, Report, RunError, RunRequest, Runner, Scrutiny, TaskSecrets,
+    WarmLayers,
 };
 use crate::batch::job::Job;
 use crate::batch::report;
@@ -91,7 +92,7 @@ impl Task {
     /// The log has no room for another line.
     pub(super) fn reserve_audit(&mut self, cleanup: &Cleanup) -> Result<(), AuditError> {
         if self.audit.is_none() {
-            self.audit = reserve(&self.setup, (&self.job, &self.name), cleanup)?;
+            self.audit = reserve(&self.setup, (&self.job, &self.name), &self.admitted.report.secrets, cleanup)?;
         }
         Ok(())
     }
@@ -143,7 +144,8 @@ impl Task {
 
     /// Answers the job with a report that was made without running it.
     pub(super) fn answer(self, report: impl FnOnce(&Setup) -> Report) -> Answer {
-        let report = report(&self.setup).named(&self.name);
+        let mut report = report(&self.setup).named(&self.name);
+        report.secrets = self.admitted.report.secrets;
         answer(self.number, &self.job, self.audit, report)
     }
 }
@@ -156,7 +158,7 @@ pub(super) fn refuse(
     report: Report,
     cleanup: &Cleanup,
 ) -> Answer {
-    match reserve(setup, (job, name), cleanup) {
+    match reserve(setup, (job, name), &report.secrets, cleanup) {
         Ok(audit) => answer(number, job, audit, report),
         Err(error) => answer(number, job, None, Report::not_run(setup.module.path(), &error_chain(&error))),
     }
@@ -167,14 +169,19 @@ pub(super) fn not_run(number: u64, id: &Value, line: u64, report: Report) -> Ans
     Answer { number, id: id.clone(), line: Some(line), report, is_unaudited: false, is_secret: false }
 }
 
-fn reserve(setup: &Setup, (job, name): (&Job, &str), cleanup: &Cleanup) -> Result<Option<PendingRecord>, AuditError> {
+fn reserve(
+    setup: &Setup,
+    (job, name): (&Job, &str),
+    secrets: &TaskSecrets,
+    cleanup: &Cleanup,
+) -> Result<Option<PendingRecord>, AuditError> {
     let Some(log) = &setup.audit else { return Ok(None) };
     let run = AuditedRun {
         module: &setup.module,
         name,
         arguments: &job.args,
         check_mode: job.options.check,
-        no_log: job.options.no_log,
+        secrets: secrets.clone(),
         user: setup.policy.user(),
         signature: setup.policy.trust().signature.as_ref(),
         digest: setup.policy.trust().digest.as_deref(),

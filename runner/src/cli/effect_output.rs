@@ -100,6 +100,9 @@ fn push_change(text: &mut String, change: &ShownChange) {
         (None, Some("secret")) => {
             text.push_str("    lines are hidden: others may not read the file; --diff shows them\n")
         }
+        (None, Some("no-log")) => {
+            text.push_str("    lines are hidden: a run with `no_log` may have written the file\n")
+        }
         (None, Some("binary")) => text.push_str("    the content is not text\n"),
         (None, Some("too-long")) => text.push_str("    the content is too long to compare\n"),
         (None, Some("unread")) => text.push_str("    the content could not be read\n"),

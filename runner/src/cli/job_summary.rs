@@ -2,15 +2,14 @@
 
 use modbox_contract::ModuleResult;
 
-use crate::app::{CENSORED, Report};
+use crate::app::Report;
 use crate::cli::exit::Failure;
 use crate::jobs::RunSummary;
 
 /// Returns the summary of a run. Under `is_hidden`, the result is censored.
 pub(crate) fn of_report(mut report: Report, is_hidden: bool) -> RunSummary {
     if is_hidden {
-        report.result = report.result.censored(CENSORED);
-        report.stderr.clear();
+        report.censor();
     }
     RunSummary {
         result: report.result.to_json(),

@@ -6,14 +6,15 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use modbox_contract::Dict;
 use modbox_policy::Policy;
 use modbox_python_json::{Value, encode, to_value};
 use modbox_scratch::ScratchRoot;
 
 use crate::app::audit::{AuditedCommit, CommitOutcome};
 use crate::app::{
-    CommitChoices, CommitState, Effect, EffectReport, LayeredError, OutsideEffect, PlayChanges, PlayLayers,
-    recover_transactions, withhold_outside,
+    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,
+    PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
 };
 use crate::cli::args::{PlayArgs, PlayFormat};
 use crate::cli::audit::Audit;
@@ -42,6 +43,8 @@ pub(crate) struct LayeredPlay<'a> {
 struct Progress {
     state: State,
     outside: Vec<OutsideEffect>,
+    /// What its tasks hide.
+    hidden: HiddenContent,
     /// Why the changes of an ended play are not known.
     failure: Option<Failure>,
 }
@@ -110,7 +113,8 @@ impl<'a> LayeredPlay<'a> {
         let own = scratch.folders().or_internal()?.into_iter().chain(context.environment.cache_dir.clone());
         let mut layers = PlayLayers::enter(&merged.limits, own.collect(), &scratch).or_unavailable()?;
         layers.cover(&policy, false).or_unavailable()?;
-        let progress = Progress { state: State::Layered(Box::new(layers)), outside, failure: None };
+        let (state, hidden) = (State::Layered(Box::new(layers)), HiddenContent::default());
+        let progress = Progress { state, outside, hidden, failure: None };
         let progress = RefCell::new(progress);
         Ok(Some(Rc::new(Self { context, args, effect, policy, choices, audit, progress })))
     }
@@ -131,6 +135,11 @@ impl<'a> LayeredPlay<'a> {
             State::Layered(layers) => layers.cover(policy, is_guest),
             State::Ended(_) => Ok(false),
         }
+    }
+
+    /// Notes what a run hides of what it may have written.
+    pub(crate) fn hide(&self, secrets: &TaskSecrets, arguments: &Dict, policy: &Policy) {
+        self.progress.borrow_mut().hidden.add_run(secrets, arguments, policy);
     }
 
     /// Notes a handler that waits for the commit. A preview commits nothing, so that it does not run.
@@ -156,7 +165,8 @@ impl<'a> LayeredPlay<'a> {
         let discarded = State::Ended(Ended { commit: CommitState::Discarded, is_accepted: true });
         let State::Layered(layers) = std::mem::replace(&mut progress.state, discarded) else { return Ok(false) };
         let changes = layers.finish().or_internal()?;
-        let mut report = changes.effect(self.effect, std::mem::take(&mut progress.outside), self.args.diff);
+        let mut report =
+            changes.effect(self.effect, std::mem::take(&mut progress.outside), self.args.diff, &progress.hidden);
         let is_accepted = report.complete || self.args.layers.incomplete_ok;
         let audited = match self.choices.as_ref().filter(|_| succeeded) {
             Some(choices) => self.commit_changes(&changes, choices, &mut report, is_accepted)?,

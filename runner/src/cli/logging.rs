@@ -1,7 +1,7 @@
 //! Starts logging for `--log`. Without `--log` there is no subscriber, and an event costs one comparison.
 //!
 //! Events contain files, paths and texts that modules chose. Each event is one line, written at once, and cleaned as
-//! all terminal output is, so that no text can look like a separate event.
+//! all terminal output is, so that no text can look like a separate event. Secrets of runs are masked.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -12,6 +12,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry;
 
+use crate::app::mask_live_secrets;
 use crate::cli::args::{LogArgs, LogFormat, LogLevel};
 use crate::cli::output;
 
@@ -66,10 +67,10 @@ impl Write for Lines {
 
 fn line(format: LogFormat, event: &[u8]) -> String {
     let text = String::from_utf8_lossy(event);
-    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = mask_live_secrets(text.strip_suffix('\n').unwrap_or(&text));
     let cleaned = match format {
-        LogFormat::Text => output::clean_line(text),
-        LogFormat::Json => ascii_json(text),
+        LogFormat::Text => output::clean_line(&text),
+        LogFormat::Json => ascii_json(&text),
     };
     cleaned + "\n"
 }

@@ -13,7 +13,7 @@ use modbox_python_json::{Value, encode, str as python_str};
 use modbox_vocabulary::{error_text, in_words};
 use similar::TextDiff;
 
-use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status};
+use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status, mask_live_secrets};
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
@@ -31,18 +31,18 @@ const MAX_SHOWN: usize = 4096;
 /// # Errors
 ///
 /// Standard output cannot be written.
-pub(crate) fn print_report(report: &Report, format: OutputFormat, no_log: bool, verbosity: u8) -> anyhow::Result<()> {
+pub(crate) fn print_report(
+    report: &mut Report,
+    format: OutputFormat,
+    no_log: bool,
+    verbosity: u8,
+) -> anyhow::Result<()> {
+    if no_log {
+        report.censor();
+    }
     match format {
-        OutputFormat::Result if no_log => print_line(&report.result.censored(CENSORED).to_json()),
         OutputFormat::Result => print_line(&report.result.to_json()),
-        OutputFormat::Report => {
-            let mut value = report.to_value();
-            if no_log && let Value::Dict(entries) = &mut value {
-                entries.insert("result".to_owned(), report.result.censored(CENSORED).into_dict().into());
-                entries.shift_remove("stderr");
-            }
-            print_line(&encode(&value))
-        }
+        OutputFormat::Report => print_line(&encode(&report.to_value())),
         OutputFormat::Human => {
             let text = if no_log { headline(report) + CENSORED + "\n" } else { summary(report, verbosity) };
             print_bytes(&coloured(&io::stdout(), &text))
@@ -88,16 +88,17 @@ pub(crate) fn written(result: io::Result<()>) -> anyhow::Result<()> {
 /// Prints an error and its causes to standard error.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    let mut text = format!("{style}error:{style:#} {}\n", indented(&clean(&error_text(error.as_ref()))));
+    let mut text =
+        format!("{style}error:{style:#} {}\n", indented(&clean(&mask_live_secrets(&error_text(error.as_ref())))));
     for cause in error.chain().skip(1) {
-        let _ = writeln!(text, "  caused by: {}", indented(&clean(&error_text(cause))));
+        let _ = writeln!(text, "  caused by: {}", indented(&clean(&mask_live_secrets(&error_text(cause)))));
     }
     print_stderr(&text);
 }
 
 /// Prints a note to standard error.
 pub(crate) fn print_note(note: &str) {
-    print_stderr(&format!("modbox: {}\n", indented(&clean(&in_words(note)))));
+    print_stderr(&format!("modbox: {}\n", indented(&clean(&mask_live_secrets(&in_words(note))))));
 }
 
 /// Prints text of another program's form to standard error.

@@ -8,6 +8,7 @@
 
 mod literal;
 mod not_literal;
+mod secret_names;
 mod uses;
 
 use modbox_contract::{Dict, Value};
@@ -16,6 +17,7 @@ use ruff_python_ast::{Expr, ExprCall, Stmt};
 
 use self::literal::{Literals, Scope};
 pub use self::not_literal::NotLiteral;
+pub use self::secret_names::secret_names;
 use crate::ansiballz::{SourceError, parse};
 
 /// The class, and the order of its first arguments.

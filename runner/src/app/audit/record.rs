@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use modbox_argument_spec::Secrets;
+use modbox_argument_spec::{PLACEHOLDER, Secrets};
 use modbox_kinds::Kind;
 use modbox_policy::ModuleSignature;
 use modbox_python_json::{Dict, Value, encode, to_value};
@@ -15,12 +15,13 @@ use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit,
 use serde::Serialize;
 
 use crate::app::audit::actor::Actor;
-use crate::app::audit::arguments::{self, MASKED, shortened};
+use crate::app::audit::arguments::{self, shortened};
 use crate::app::layered::{CommitReport, CommitState, EffectReport, Remark};
 use crate::app::module::Module;
 use crate::app::module_digest::digest;
 use crate::app::report::{CENSORED, Report, RunUser};
 use crate::app::request::{Arguments, RunRequest};
+use crate::app::secrets::TaskSecrets;
 
 /// Grants and denials that are listed, each. Beyond that, the line has the number of omitted ones.
 const MAX_LISTED: usize = 100;
@@ -28,9 +29,8 @@ const MAX_LISTED: usize = 100;
 /// Denials that are listed. A module that is observed has many, of which rules are made.
 const MAX_DENIALS: usize = 1024;
 
-/// Internal arguments that the log reads.
+/// The internal argument that the log reads.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
-const NO_LOG_KEY: &str = "_ansible_no_log";
 
 /// Facts about a run that the audit log gets before the run starts.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ pub struct AuditedRun<'a> {
     pub arguments: &'a Dict,
     /// Whether the run is in check mode.
     pub check_mode: bool,
-    /// Whether `no_log` hides the arguments and the result.
-    pub no_log: bool,
+    /// What must not be seen of it.
+    pub secrets: TaskSecrets,
     /// The user whose run it is, if that is another one than the user who runs modbox.
     pub user: Option<&'a User>,
     /// The verdict on the module's signature, if policy files have trust rules.
@@ -61,19 +61,16 @@ impl<'a> AuditedRun<'a> {
     /// Returns the facts from a request.
     #[must_use]
     pub fn of(module: &'a Module, request: &'a RunRequest<'_>) -> Self {
-        let (arguments, check_mode, no_log) = match &*request.arguments {
-            Arguments::Task { args, internal } => (args, internal.check_mode, internal.no_log),
-            Arguments::Complete(args) => {
-                let flag = |key: &str| args.get(key).is_some_and(Value::is_truthy);
-                (args, flag(CHECK_MODE_KEY), flag(NO_LOG_KEY))
-            }
+        let (arguments, check_mode) = match &*request.arguments {
+            Arguments::Task { args, internal } => (args, internal.check_mode),
+            Arguments::Complete(args) => (args, args.get(CHECK_MODE_KEY).is_some_and(Value::is_truthy)),
         };
         Self {
             module,
             name: request.name,
             arguments,
             check_mode,
-            no_log,
+            secrets: TaskSecrets::of(module, &request.arguments, request.policy),
             user: request.policy.user(),
             signature: request.policy.trust().signature.as_ref(),
             digest: request.policy.trust().digest.as_deref(),
@@ -135,16 +132,21 @@ impl From<&CommitReport> for CommitOutcome {
 #[derive(Debug)]
 pub(super) struct Record {
     line: Dict,
-    secrets: Secrets,
-    no_log: bool,
+    secrets: TaskSecrets,
+    /// Secrets of arguments, as texts of every kind have them.
+    texts: Secrets,
+    /// The arguments, while the module may have secrets that only its result tells.
+    open_arguments: Option<Dict>,
 }
 
 impl Record {
     /// Starts the record of a run. Until it is completed, it says that the run was interrupted.
     pub(super) fn new(run: &AuditedRun<'_>, actor: &Actor) -> Self {
         let mut record = Self::not_loaded(run.module.shown_path(), actor, SystemTime::now());
-        let (args, secrets) = arguments::masked(run.module, run.arguments, run.no_log);
-        (record.secrets, record.no_log) = (secrets, run.no_log);
+        record.secrets = run.secrets.clone();
+        record.texts = record.secrets.suspected().with_escapes();
+        let args = arguments::bounded(record.secrets.shown_arguments(run.module, run.arguments));
+        record.open_arguments = record.secrets.arguments_to_open(run.module, run.arguments);
         let kind = run.module.detection().ok().map(|found| found.kind);
         let digest = run.digest.unwrap_or(run.module.digest());
         record.put("module", module(run.module.shown_path(), Some(run.name), kind, Some(digest)));
@@ -163,7 +165,12 @@ impl Record {
     /// Starts the record of a run whose module was not found. It omits the arguments, because only the module says
     /// which of them are secret.
     pub(super) fn not_loaded(path: &Path, actor: &Actor, time: SystemTime) -> Self {
-        let mut record = Self { line: Dict::new(), secrets: Secrets::default(), no_log: false };
+        let mut record = Self {
+            line: Dict::new(),
+            secrets: TaskSecrets::default(),
+            texts: Secrets::default(),
+            open_arguments: None,
+        };
         // The keys are in reading order.
         let time = humantime::format_rfc3339_micros(time).to_string();
         record.put("time", time.into());
@@ -226,7 +233,11 @@ impl Record {
 
     /// Records how the run went.
     pub(super) fn complete(&mut self, report: &Report, exit: Option<u8>) {
-        let result = if self.no_log { report.result.censored(CENSORED).to_json() } else { report.result.to_json() };
+        self.open(&report.secrets);
+        let result = match self.secrets.hides_all() {
+            true => report.result.censored(CENSORED).to_json(),
+            false => report.result.to_json(),
+        };
         if let Value::Dict(value) = report.to_value() {
             self.copy_from(&value, &result);
         }
@@ -237,6 +248,15 @@ impl Record {
         self.put("error", error.map(|error| self.masked(&error)).into());
     }
 
+    /// Shows arguments whose secrets the result has told.
+    fn open(&mut self, secrets: &TaskSecrets) {
+        self.secrets.extend(secrets);
+        self.texts = self.secrets.suspected().with_escapes();
+        if let Some(arguments) = self.open_arguments.take().filter(|_| !self.secrets.hides_content()) {
+            self.put("args", arguments::bounded(self.secrets.suspected().mask_dict(arguments)));
+        }
+    }
+
     /// Copies entries from the JSON form of a report. `result` is the JSON of its result.
     fn copy_from(&mut self, report: &Dict, result: &str) {
         for key in ["status", "limit", "usage", "confinement"] {
@@ -245,7 +265,7 @@ impl Record {
         if let Some(observed) = report.get("observed") {
             self.put("observed", observed.clone());
         }
-        for (key, hidden, most) in [("grants", false, MAX_LISTED), ("denials", self.no_log, MAX_DENIALS)] {
+        for (key, hidden, most) in [("grants", false, MAX_LISTED), ("denials", self.secrets.hides_all(), MAX_DENIALS)] {
             let items = report.get(key).and_then(Value::as_list).unwrap_or_default();
             let omitted = count(report.get(&format!("{key}_omitted")));
             self.put(key, self.bounded_list(items, omitted, hidden, most));
@@ -276,15 +296,18 @@ impl Record {
 
     /// Returns a text without secrets, since a module may have made it from its arguments.
     fn masked(&self, text: &str) -> String {
-        if self.no_log { MASKED.to_owned() } else { shortened(&self.secrets.mask_text(text)) }
+        match self.secrets.hides_all() {
+            true => PLACEHOLDER.to_owned(),
+            false => shortened(&self.texts.mask_text(text)),
+        }
     }
 
     /// Returns a bounded list of grants or denials without secrets. With `hidden`, which `no_log` sets for denials,
     /// their subjects and remedies are masked, too, since these may come from the arguments.
     fn bounded_list(&self, items: &[Value], omitted: u64, hidden: bool, most: usize) -> Value {
         let text = |key: &str, text: &str| match hidden && matches!(key, "subject" | "allow") {
-            true => MASKED.to_owned(),
-            false => shortened(&self.secrets.mask_text(text)),
+            true => PLACEHOLDER.to_owned(),
+            false => shortened(&self.texts.mask_text(text)),
         };
         let entry =
             |(key, value): (&String, &Value)| (key.clone(), value.as_str().map(|value| text(key, value)).into());

@@ -9,6 +9,7 @@ mod claim;
 pub(in crate::app) mod effect_report;
 pub(in crate::app) mod error;
 mod execution;
+mod hidden_content;
 mod layered_run;
 mod mount_table;
 mod outside;
@@ -26,8 +27,6 @@ mod warm_worker;
 
 use std::borrow::Cow;
 
-use modbox_argument_spec::Secrets;
-use modbox_contract::Value;
 use modbox_overlay::change_list::ChangeList;
 use modbox_policy::Policy;
 
@@ -38,6 +37,8 @@ pub use self::effect_report::{
 };
 pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
+pub use self::hidden_content::HiddenContent;
+use self::hidden_content::HiddenPlace;
 pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
 pub use self::outside::{reaches_out, withhold_outside};
 pub use self::play_layers::{PlayChanges, PlayLayers};
@@ -51,6 +52,7 @@ use crate::app::module::Module;
 use crate::app::report::Report;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::runner::Runner;
+use crate::app::secrets::TaskSecrets;
 
 /// Brings interrupted transactions to an end. Returns notes on them.
 ///
@@ -63,9 +65,6 @@ pub fn recover_transactions(choices: &CommitChoices) -> Result<Vec<String>, Laye
 
 /// The internal argument for check mode, in completed arguments.
 const CHECK_MODE_KEY: &str = "_ansible_check_mode";
-
-/// The internal argument that hides a result, in completed arguments.
-const NO_LOG_KEY: &str = "_ansible_no_log";
 
 impl Runner {
     /// Runs a module once on layers, not in its own check mode.
@@ -109,13 +108,16 @@ impl Runner {
             Ok(notes) => notes,
             Err(error) => return judge::report_failed_start(admitted.report, LayeredError::from(error).into()),
         };
-        match self.observe_both(module, admitted, request, run, execute) {
+        let mut report = match self.observe_both(module, admitted, request, run, execute) {
             Ok(mut report) => {
                 report.notes.extend(recovered);
                 report
             }
             Err(report) => *report,
-        }
+        };
+        // What the layers tell of paths was added since the run.
+        report.mask_known();
+        report
     }
 
     /// Runs a module on layers, first in its own check mode if that is asked for.
@@ -134,7 +136,7 @@ impl Runner {
         set_check_mode(&mut admitted.arguments, false);
         let request = RunRequest { arguments: Cow::Owned(admitted.arguments.clone()), ..*request };
         let observed = observe(admitted, &request, run, execute)?;
-        Ok(self.judged(module, &request, run, observed, check))
+        Ok(self.judged(&request, run, observed, check))
     }
 
     /// Runs a module in its own check mode on layers.
@@ -168,7 +170,6 @@ impl Runner {
     /// Judges a run: shows its changes, and commits them if it is a transaction that may be committed.
     fn judged(
         &self,
-        module: &Module,
         request: &RunRequest<'_>,
         run: &LayeredRun,
         observed: Observed,
@@ -183,7 +184,7 @@ impl Runner {
                 return report;
             }
         };
-        let shown = shown(module, request, run, &observed);
+        let shown = shown(&report.secrets, request, run, &observed);
         let mut effect = verdict::effect(run.mode.effect(), &report, shown, outside, check);
         if report.status.is_success() && report.limit.is_none() {
             effect.commit = self.kept(run, &effect, &observed, &policy);
@@ -245,27 +246,19 @@ struct Observed {
     policy: Policy,
 }
 
-fn shown(module: &Module, request: &RunRequest<'_>, run: &LayeredRun, observed: &ObservedLayers) -> ShownChanges {
-    let secrets = secrets(module, request);
-    let shows = Shows { all_lines: run.shows_all_lines, no_lines: is_secret(&request.arguments), secrets: &secrets };
+fn shown(secrets: &TaskSecrets, request: &RunRequest<'_>, run: &LayeredRun, observed: &ObservedLayers) -> ShownChanges {
+    let mut hidden = HiddenContent::default();
+    hidden.add(
+        secrets,
+        request.arguments.given(),
+        observed.layers.iter().map(|layer| HiddenPlace::Below(layer.path().to_owned())),
+    );
+    let shows = Shows { all_lines: run.shows_all_lines, hidden: &hidden };
     let mut shown = ShownChanges::default();
     for (layer, list) in observed.layers.iter().zip(&observed.lists) {
         shown.add(layer, list, shows);
     }
     shown
-}
-
-/// Returns the secrets among the arguments, as far as the module declares them.
-fn secrets(module: &Module, request: &RunRequest<'_>) -> Secrets {
-    let spec = module.metadata().map(|metadata| &metadata.argument_spec);
-    spec.map(|spec| spec.logged(request.arguments.given()).secrets).unwrap_or_default()
-}
-
-fn is_secret(arguments: &Arguments) -> bool {
-    match arguments {
-        Arguments::Task { internal, .. } => internal.no_log,
-        Arguments::Complete(args) => args.get(NO_LOG_KEY).is_some_and(Value::is_truthy),
-    }
 }
 
 fn set_check_mode(arguments: &mut Arguments, check_mode: bool) {

@@ -20,6 +20,7 @@ use crate::app::error::RunError;
 use crate::app::layered::effect_report::{CommitReport, CommitState, Effect, EffectReport, OutsideEffect};
 use crate::app::layered::error::LayeredError;
 use crate::app::layered::execution::ObservedLayers;
+use crate::app::layered::hidden_content::HiddenContent;
 use crate::app::layered::layered_run::CommitChoices;
 use crate::app::layered::shown_changes::{ShownChanges, Shows};
 use crate::app::layered::user_play::UserPlay;
@@ -145,11 +146,16 @@ pub struct PlayChanges {
 
 impl PlayChanges {
     /// Returns what is said of the changes. With `all_lines`, shows the lines of all files, also of those that other users
-    /// may not read.
+    /// may not read. What the tasks of the play hide is `hidden`.
     #[must_use]
-    pub fn effect(&self, mode: Effect, outside: Vec<OutsideEffect>, all_lines: bool) -> EffectReport {
-        let secrets = modbox_argument_spec::Secrets::default();
-        let shows = Shows { all_lines, no_lines: false, secrets: &secrets };
+    pub fn effect(
+        &self,
+        mode: Effect,
+        outside: Vec<OutsideEffect>,
+        all_lines: bool,
+        hidden: &HiddenContent,
+    ) -> EffectReport {
+        let shows = Shows { all_lines, hidden };
         let mut shown = ShownChanges::default();
         for (layer, list) in self.observed.layers.iter().zip(&self.observed.lists) {
             shown.add(layer, list, shows);

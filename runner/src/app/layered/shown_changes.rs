@@ -1,24 +1,26 @@
 //! Makes the list of changes that people and programs read: absolute paths, words, and bounded text differences.
 //!
-//! What leaves this file is masked: lines of a file that other users may not read are counted and not shown, and secrets
-//! among the arguments are replaced. This file compares no trees.
+//! What leaves this file is masked: lines of a file that other users may not read, or that a run under `no_log` may have
+//! written, are counted and not shown, and secrets are replaced. This file compares no trees.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use modbox_argument_spec::Secrets;
 use modbox_overlay::change::{Change, ChangeKind, Entry, EntryType};
 use modbox_overlay::change_list::{ChangeList, Incomplete, Totals};
 use modbox_overlay::layers::Layer;
 use modbox_overlay::text_diff::{self, ContentDiff, DiffBounds, Visibility};
 
 use crate::app::layered::effect_report::{LineCounts, Remark, ShownChange, ShownEntry};
+use crate::app::layered::hidden_content::HiddenContent;
 
 /// Maximum number of changes that are shown. Totals count all of them.
 const MAX_CHANGES: usize = 1000;
 
 /// Maximum bytes of all text differences together.
 const MAX_TEXT: usize = 1 << 20;
+
+/// The word for content of which a run under `no_log` hides the lines.
+const NO_LOG: &str = "no-log";
 
 /// Maximum number of remarks about what could not be seen.
 const MAX_REMARKS: usize = 100;
@@ -38,10 +40,8 @@ pub(super) struct ShownChanges {
 pub(super) struct Shows<'a> {
     /// Whether the lines of all files are shown.
     pub(super) all_lines: bool,
-    /// Whether no line of any file is shown.
-    pub(super) no_lines: bool,
-    /// Secrets among the arguments.
-    pub(super) secrets: &'a Secrets,
+    /// What is not shown of any file.
+    pub(super) hidden: &'a HiddenContent,
 }
 
 impl ShownChanges {
@@ -60,10 +60,10 @@ impl ShownChanges {
             listed += set.len();
             listed <= left
         });
-        let all = |set: &Vec<PathBuf>| set.iter().map(|path| absolute(layer.path(), path)).collect();
+        let all = |set: &Vec<PathBuf>| set.iter().map(|path| shows.path(layer.path(), path)).collect();
         self.links.extend(sets.map(all));
         let left = MAX_REMARKS.saturating_sub(self.incomplete.len());
-        self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(layer.path(), part)));
+        self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(layer.path(), part, shows)));
     }
 
     fn shown(&self, layer: &Layer, change: &Change, shows: Shows<'_>) -> ShownChange {
@@ -73,17 +73,18 @@ impl ShownChanges {
             ChangeKind::Removed { entries } => ("removed", None, Some(*entries)),
             ChangeKind::Modified => ("modified", None, None),
             ChangeKind::Replaced => ("replaced", None, None),
-            ChangeKind::Renamed { from } => ("renamed", Some(absolute(layer.path(), from)), None),
+            ChangeKind::Renamed { from } => ("renamed", Some(shows.path(layer.path(), from)), None),
             ChangeKind::Attributes => ("attributes", None, None),
             ChangeKind::Times => ("times", None, None),
         };
+        let path = whole(layer.path(), &change.path);
         let mut shown = ShownChange {
-            path: absolute(layer.path(), &change.path),
+            path: shows.path(layer.path(), &change.path),
             kind,
             from,
             entries,
-            before: change.before.as_ref().map(entry),
-            after: change.after.as_ref().map(entry),
+            before: change.before.as_ref().map(|state| entry(state, &path, shows)),
+            after: change.after.as_ref().map(|state| entry(state, &path, shows)),
             content: None,
             diff: None,
             lines: None,
@@ -102,12 +103,17 @@ impl ShownChanges {
             shown.content = Some("unread");
             return;
         };
+        let is_hidden = shows.hidden.hides(&whole(layer.path(), &change.path));
+        if is_hidden {
+            // The digest of a short secret tells it to those who try all of them.
+            [&mut shown.before, &mut shown.after].into_iter().flatten().for_each(|entry| entry.sha256 = None);
+        }
         let modes = [&change.before, &change.after].into_iter().flatten().map(|entry| entry.mode);
-        let visibility = match shows.no_lines {
+        let visibility = match is_hidden {
             true => Visibility::Hidden,
             false => Visibility::of_modes(modes, shows.all_lines),
         };
-        let mask = |text: &str| shows.secrets.mask_text(text).to_string();
+        let mask = |text: &str| shows.hidden.lines(text);
         let count = |added, removed| Some(LineCounts { added, removed });
         match text_diff::compare(&before, &after, visibility, bounds, mask) {
             ContentDiff::Same => {}
@@ -115,7 +121,8 @@ impl ShownChanges {
                 (shown.content, shown.diff, shown.lines) = (Some("text"), Some(diff), count(added, removed));
             }
             ContentDiff::Secret { added, removed } => {
-                (shown.content, shown.lines) = (Some("secret"), count(added, removed));
+                let word = if is_hidden { NO_LOG } else { "secret" };
+                (shown.content, shown.lines) = (Some(word), count(added, removed));
             }
             ContentDiff::Binary => shown.content = Some("binary"),
             ContentDiff::TooLong => shown.content = Some("too-long"),
@@ -127,20 +134,19 @@ fn digest(entry: Option<&Entry>) -> Option<[u8; 32]> {
     entry.and_then(|entry| entry.digest)
 }
 
-fn absolute(root: &Path, path: &Path) -> String {
-    let whole = if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) };
-    text(&whole)
+fn whole(root: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
 }
 
-/// Returns a path as text. Bytes that are not UTF-8 are escaped, so that different paths stay different.
-fn text(path: &Path) -> String {
-    match path.to_str() {
-        Some(text) => text.to_owned(),
-        None => path.as_os_str().as_bytes().escape_ascii().to_string(),
+impl Shows<'_> {
+    /// Returns the path of a file below the top of a layer.
+    fn path(self, root: &Path, path: &Path) -> String {
+        self.hidden.path(&whole(root, path))
     }
 }
 
-fn entry(entry: &Entry) -> ShownEntry {
+fn entry(entry: &Entry, path: &Path, shows: Shows<'_>) -> ShownEntry {
+    let masked = |text: &Path| shows.hidden.of_file(path, text);
     let entry_type = match entry.entry_type {
         EntryType::File => "file",
         EntryType::Directory => "directory",
@@ -154,13 +160,13 @@ fn entry(entry: &Entry) -> ShownEntry {
         gid: entry.gid,
         size: entry.size,
         modified_ns: entry.modified.to_string(),
-        target: entry.target.as_ref().map(|target: &PathBuf| text(target)),
+        target: entry.target.as_ref().map(|target: &PathBuf| masked(target)),
         sha256: entry.digest.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect()),
-        xattrs: entry.xattrs.keys().cloned().collect(),
+        xattrs: entry.xattrs.keys().map(|name| masked(Path::new(name))).collect(),
     }
 }
 
-fn remark(root: &Path, part: &Incomplete) -> Remark {
+fn remark(root: &Path, part: &Incomplete, shows: Shows<'_>) -> Remark {
     let why = match part {
         Incomplete::HardLink { others, .. } => {
             format!("it has {others} more names outside the grant, which a direct run would change, too")
@@ -171,7 +177,7 @@ fn remark(root: &Path, part: &Incomplete) -> Remark {
         Incomplete::ForeignOwner { .. } => "its owner or an attribute could not be simulated".to_owned(),
         Incomplete::Unstable { .. } => "another process changed it during the run".to_owned(),
     };
-    Remark { path: absolute(root, part.path()), why }
+    Remark { path: shows.path(root, part.path()), why }
 }
 
 #[cfg(test)]
@@ -180,16 +186,17 @@ mod tests {
 
     #[test]
     fn paths_stay_different() {
-        use std::ffi::OsStr;
-        assert_eq!(absolute(Path::new("/srv"), Path::new("")), "/srv");
-        assert_eq!(absolute(Path::new("/srv"), Path::new("a")), "/srv/a");
-        assert_eq!(text(Path::new(OsStr::from_bytes(b"/a\xff"))), "/a\\xff");
+        let hidden = HiddenContent::default();
+        let shows = Shows { all_lines: false, hidden: &hidden };
+        assert_eq!(shows.path(Path::new("/srv"), Path::new("")), "/srv");
+        assert_eq!(shows.path(Path::new("/srv"), Path::new("a")), "/srv/a");
     }
 
     #[test]
     fn remarks_name_the_path_and_the_reason() {
         let part = Incomplete::HardLink { path: "a".into(), others: 2 };
-        let shown = remark(Path::new("/srv"), &part);
+        let hidden = HiddenContent::default();
+        let shown = remark(Path::new("/srv"), &part, Shows { all_lines: false, hidden: &hidden });
         assert_eq!(shown.path, "/srv/a");
         assert!(shown.why.contains("2 more names"), "{}", shown.why);
     }

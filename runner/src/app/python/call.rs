@@ -1,5 +1,6 @@
 //! The argument spec that a Python module's source says literally.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -44,6 +45,20 @@ pub(in crate::app) fn read_spec_with(source: &[u8], basic: impl FnOnce() -> Opti
             SourceSpec { spec, supports_check_mode }
         }
     }
+}
+
+/// Reads the options that a source itself declares, without those of ansible-core. If the whole spec is not literal, returns
+/// the names of the options that the source makes secrets.
+pub(in crate::app) fn read_own_options(source: &[u8]) -> Result<ArgumentSpec, BTreeSet<String>> {
+    if source.len() as u64 > MAX_SOURCE {
+        return Err(BTreeSet::new());
+    }
+    let read = || {
+        let spec = module_call::read(source).ok().and_then(|call| call.spec.ok());
+        let spec = spec.and_then(|spec| ArgumentSpec::parse_as_ansible(&Value::Dict(spec.options), &spec.rules).ok());
+        spec.ok_or_else(|| module_call::secret_names(source).unwrap_or_default())
+    };
+    with_parser_stack(read).unwrap_or_else(|_| Err(BTreeSet::new()))
 }
 
 /// Adds the options of ansible-core, and reads the spec as Ansible does.

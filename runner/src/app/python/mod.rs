@@ -27,7 +27,7 @@ mod survey;
 pub(super) use self::assembler::{Assembler, PreparedModule};
 pub(super) use self::assembly::KnownAssembly;
 pub use self::cache::clear_cache;
-pub(super) use self::call::{SourceSpec, read_spec};
+pub(super) use self::call::{SourceSpec, read_own_options, read_spec};
 pub use self::config::{CollectionPaths, PayloadForm, PythonConfig};
 pub(super) use self::context::ModuleSource;
 pub(super) use self::disk::{MAX_ROUTING, read_bounded};

@@ -53,8 +53,8 @@ pub(crate) fn run(
 
 fn once(context: &Context, args: &RunArgs, task: Dict, format: OutputFormat) -> Result<ExitStatus, Failure> {
     let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
-    let (report, audited) = perform(context, args, task, spinner)?;
-    let status = show(context, &report, format, args)?;
+    let (mut report, audited) = perform(context, args, task, spinner)?;
+    let status = show(context, &mut report, format, args)?;
     audited.map(|()| status)
 }
 
@@ -83,7 +83,7 @@ fn watch(context: &Context, args: &RunArgs, task: &Dict, format: OutputFormat) -
     Ok(ExitStatus::Internal)
 }
 
-fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
+fn show(context: &Context, report: &mut Report, format: OutputFormat, args: &RunArgs) -> Result<ExitStatus, Failure> {
     if context.cleanup.is_ending() {
         // A signal is ending the process, so the run is incomplete and its result is not printed.
         return Ok(ExitStatus::Internal);
@@ -110,7 +110,7 @@ fn show(context: &Context, report: &Report, format: OutputFormat, args: &RunArgs
         output::print_note(&format!("saved; `modbox apply {file}` makes these changes"));
     }
     output::print_report(report, format, args.no_log, args.verbose).or_internal()?;
-    Ok(match ExitStatus::from(report) {
+    Ok(match ExitStatus::from(&*report) {
         ExitStatus::Success if is_incomplete(report) && !args.layers.incomplete_ok => ExitStatus::NotCommitted,
         status => status,
     })

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use modbox_argument_spec::Secrets;
 use modbox_vocabulary::{Denial, Grant};
 
 /// A run of a module that was not started.
@@ -19,4 +20,16 @@ pub(crate) struct ExplainedCall {
     pub(crate) notes: Vec<String>,
     /// Why it could not run at all.
     pub(crate) error: Option<String>,
+}
+
+impl ExplainedCall {
+    /// Removes secrets of the arguments.
+    pub(crate) fn mask(&mut self, secrets: &Secrets) {
+        let one = |text: &mut String| *text = secrets.mask_text(text);
+        self.designated.iter_mut().for_each(|grant| one(&mut grant.subject));
+        for need in &mut self.needs {
+            [&mut need.subject, &mut need.allow].into_iter().for_each(one);
+        }
+        self.notes.iter_mut().for_each(one);
+    }
 }

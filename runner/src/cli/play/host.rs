@@ -23,13 +23,14 @@ use crate::cli::play::argument_trust::ArgumentTrust;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::interpreters;
 use crate::cli::play::lookup_host::host_name;
-use crate::cli::play::modules::{NotRun, TaskModules, TaskStart};
+use crate::cli::play::modules::TaskModules;
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::play_jobs::PlayJobs;
 use crate::cli::play::private_files::PrivateFolders;
 use crate::cli::play::resources::{ResourceError, TaskResources};
 use crate::cli::play::run_end;
 use crate::cli::play::task_run::TaskRun;
+use crate::cli::play::task_start::{NotRun, TaskStart};
 use crate::cli::play::tree::PlayTree;
 use crate::cli::play::{clock, terminal};
 

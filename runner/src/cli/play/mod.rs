@@ -39,6 +39,7 @@ mod run_end;
 mod sink;
 mod task_job;
 mod task_run;
+mod task_start;
 mod terminal;
 mod tree;
 mod tree_root;

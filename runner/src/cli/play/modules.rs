@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use modbox_argument_spec::Secrets;
 use modbox_contract::{Value, encode};
 use modbox_kinds::Kind;
 use modbox_policy::Policy;
@@ -26,17 +27,10 @@ use crate::cli::play::names::{Candidates, ModuleNames, OwnModule};
 use crate::cli::play::proven;
 use crate::cli::play::task_job::{JobFile, TaskJob};
 use crate::cli::play::task_run::{NamedInterpreters, TaskRun};
+use crate::cli::play::task_start::{NotRun, TaskStart};
 use crate::cli::play::tree::PlayTree;
 use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
-
-/// How a job starts.
-pub(crate) enum TaskStart {
-    /// The run may start.
-    Job(Box<TaskJob>),
-    /// It may not.
-    Refused(Box<Report>),
-}
 
 /// A run whose module and grants were found.
 struct ReadyRun {
@@ -47,17 +41,6 @@ struct ReadyRun {
     fallback: Option<String>,
     /// What the result says of a component that is not proven.
     warning: Option<String>,
-}
-
-/// Why no module ran.
-#[derive(Debug)]
-pub(crate) enum NotRun {
-    /// The name leads to no module.
-    Unknown(String),
-    /// The play cannot hold what the run does.
-    Refused(String),
-    /// modbox failed.
-    Internal(String),
 }
 
 /// Runner of the modules of tasks.
@@ -252,7 +235,17 @@ impl<'a> TaskModules<'a> {
 
     fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
         let ReadyRun { job, resolved, found, fallback, warning } = ready;
+        let layered = self.layered.clone();
+        let written = layered.map(|layered| {
+            let admission = &resolved.admission;
+            (layered, job.args.clone(), admission.policy().clone(), admission.secrets().clone())
+        });
         let ended = self.sequence.run(job, resolved);
+        if let Some((layered, arguments, policy, known)) = &written {
+            // Whatever the end of the run, it may have written.
+            let secrets = ended.as_ref().map_or(known, |ended| &ended.report.secrets);
+            layered.hide(secrets, arguments, policy);
+        }
         let Ended { mut report, is_unaudited } =
             ended.map_err(|error| NotRun::Internal(modbox_vocabulary::error_chain(&error)))?;
         if is_unaudited {
@@ -300,7 +293,9 @@ impl<'a> TaskModules<'a> {
         let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
         let notes = found.deprecations.iter().cloned().chain(fallback).chain(warning).chain(objections).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
-        Ok(ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None })
+        let mut call = ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None };
+        call.mask(&resolved.admission.secrets().declared().with_escapes());
+        Ok(call)
     }
 
     /// Returns the module that runs. `has_files` tells that files of the run are in its arguments.
@@ -368,7 +363,10 @@ impl<'a> TaskModules<'a> {
         let module = self.resolver.loaded(job, component).ok()?;
         let spec = &module.metadata()?.argument_spec;
         let validated = spec.validate(&job.args, &self.surroundings);
-        validated.errors.first().map(|error| format!("it does not accept the arguments ({})", error.message))
+        validated.errors.first().map(|error| {
+            let message = Secrets::from(&validated).mask_text(&error.message);
+            format!("it does not accept the arguments ({message})")
+        })
     }
 
     /// Returns why a component cannot run the command that its arguments name; `None` if it can, or names none. Ansible's

@@ -19,8 +19,9 @@ use crate::cli::context::Context;
 use crate::cli::data_dirs::data_dirs;
 use crate::cli::exit::error_words;
 use crate::cli::output;
-use crate::cli::play::modules::{NotRun, TaskModules};
+use crate::cli::play::modules::TaskModules;
 use crate::cli::play::task_run::TaskRun;
+use crate::cli::play::task_start::NotRun;
 
 /// Providers for the tasks of a play.
 pub(crate) struct TaskResources<'a> {

@@ -68,7 +68,7 @@ pub(crate) fn run(
     let (count, file) = (learned.len(), file.display());
     let grants = if count == 1 { "grant is" } else { "grants are" };
     output::print_note(&format!("{}; {count} {grants} in `{file}`", ending.said()));
-    output::print_report(&report, format, args.no_log, args.verbose).or_internal()?;
+    output::print_report(&mut report, format, args.no_log, args.verbose).or_internal()?;
     Ok(match (&ending, ExitStatus::from(&report)) {
         (Ending::Effects(_), ExitStatus::Success) => ExitStatus::Denied,
         (_, status) => status,

@@ -1,0 +1,52 @@
+//! The secrets of the runs of this process, for what any part of it logs or prints of an error.
+//!
+//! Reports, audit lines and lists of changes are masked by the secrets of their run. Events of a log have no run, so they
+//! are masked by all that are known.
+
+use std::sync::{PoisonError, RwLock};
+
+use modbox_argument_spec::Secrets;
+
+/// Maximum number of secrets that are remembered. A process with many runs forgets those of earlier ones.
+const MAX_SECRETS: usize = 4096;
+
+static SECRETS: RwLock<Option<Secrets>> = RwLock::new(None);
+
+/// Remembers the secrets of a run, before anything tells of it.
+pub(super) fn remember(secrets: &Secrets) {
+    if secrets.is_empty() {
+        return;
+    }
+    let mut known = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if known.len() > MAX_SECRETS {
+        *known = Secrets::default();
+    }
+    known.extend(&secrets.with_escapes());
+}
+
+/// Returns a text without the secrets of the runs of this process.
+#[must_use]
+pub fn mask(text: &str) -> String {
+    let known = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
+    known.as_ref().map_or_else(|| text.to_owned(), |known| known.mask_text(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_as_events_write_them() {
+        let mut secrets = Secrets::default();
+        secrets.add("liv\"e-secret");
+        remember(&secrets);
+        assert_eq!(mask(r#"INFO said="a liv\"e-secret""#), r#"INFO said="a ********""#);
+        for number in 0..=MAX_SECRETS {
+            let mut secrets = Secrets::default();
+            secrets.add(format!("live-{number}-secret"));
+            remember(&secrets);
+        }
+        assert_eq!(mask(&format!("live-{MAX_SECRETS}-secret!")), "********!");
+    }
+}

@@ -1,0 +1,96 @@
+//! Secrets that a module's spec or a task's `no_log` declares are in nothing that modbox tells: components and native modules.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::secret_hunt::{Teller, hunt};
+use crate::support::{Modbox, TestDir, guest};
+
+/// A native module that tells its argument `token` in all ways. It declares no options, so only a task makes that a secret.
+const NATIVE: &str = r#"#!/usr/bin/python3
+# WANT_JSON
+import json, os, sys
+args = json.load(open(sys.argv[1]))
+token, tree = args["token"], args["d"]
+open(tree + "/f", "a").write("a %s b\n" % token)
+os.symlink(token, tree + "/l-" + token)
+os.mkdir(tree + "/d-" + token)
+sys.stderr.write("E: %s\n" % token)
+if args["end"] == "junk":
+    print("no result", token)
+    sys.exit(3)
+print(json.dumps({"changed": True, "msg": "M " + token, "failed": args["end"] == "fail"}))
+"#;
+
+/// Returns a copy of a guest with metadata, as the SDK writes them into a section of their own.
+fn with_metadata(dir: &TestDir, name: &str, metadata: &Value) -> PathBuf {
+    let mut bytes = fs::read(guest(name)).unwrap();
+    let (section, text) = ("modbox:module", metadata.to_string());
+    let mut content = vec![u8::try_from(section.len()).unwrap()];
+    content.extend([section.as_bytes(), text.as_bytes()].concat());
+    bytes.push(0);
+    let mut length = content.len();
+    while length >= 0x80 {
+        bytes.push(u8::try_from(length & 0x7f).unwrap() | 0x80);
+        length >>= 7;
+    }
+    bytes.push(u8::try_from(length).unwrap());
+    bytes.extend(content);
+    dir.write(&format!("modules/{name}.wasm"), bytes)
+}
+
+fn operations(secret: &str, end: &str, tree: &Path) -> Value {
+    let path = |name: &str| tree.join(name).display().to_string();
+    let mut ops = vec![
+        json!(["append", path("f"), format!("a {secret} b\n")]),
+        json!(["write", path(&format!("n-{secret}")), secret]),
+        json!(["symlink", secret, path(&format!("l-{secret}"))]),
+        json!(["read", path("f")]),
+        json!(["list", tree]),
+    ];
+    match end {
+        "fail" => ops.push(json!(["read", format!("/srv/{secret}")])),
+        "crash" => ops.push(json!([format!("unknown-{secret}")])),
+        _ => {}
+    }
+    json!({"ops": ops, "token": secret, "strict": end == "fail"})
+}
+
+#[test]
+fn secrets_of_a_components_spec_are_told_nowhere() {
+    let dir = TestDir::new();
+    let options = json!({"ops": {"type": "raw"}, "strict": {"type": "bool"}, "token": {"no_log": true}});
+    let metadata = json!({"name": "drive", "version": "1", "argument_spec": options});
+    let module = with_metadata(&dir, "drive", &metadata);
+    let (switches, variables) = (Vec::new(), Vec::new());
+    let ends = &["ok", "fail", "crash"];
+    hunt(&Teller { module, arguments: operations, ends, switches, variables, no_log: false }, 0x5ec1);
+}
+
+fn native_arguments(secret: &str, end: &str, tree: &Path) -> Value {
+    json!({"token": secret, "d": tree, "end": end})
+}
+
+#[test]
+fn all_that_a_task_with_no_log_writes_is_told_nowhere() {
+    let dir = TestDir::new();
+    let module = dir.write_executable("modules/teller", NATIVE);
+    let (switches, variables) = (Vec::new(), Vec::new());
+    let ends = &["ok", "fail", "junk"];
+    hunt(&Teller { module, arguments: native_arguments, ends, switches, variables, no_log: true }, 0x5ec2);
+}
+
+#[test]
+fn what_no_task_and_no_spec_declares_is_shown() {
+    let dir = TestDir::new();
+    let module = dir.write_executable("modules/teller", NATIVE);
+    let tree = dir.mkdir("tree");
+    dir.write("tree/f", "");
+    let ran = Modbox::run_module(&dir, module).args(["--preview", "--allow-write"]).arg(&tree);
+    let report = ran.json_args(&native_arguments("Q7x9", "ok", &tree)).report().run().exits_with(0).json();
+    let text = report["effect"].to_string();
+    assert!(text.contains("+a Q7x9 b") && text.contains("l-Q7x9"), "{report}");
+    assert_eq!((&report["result"]["msg"], &report["stderr"]), (&json!("M Q7x9"), &json!("E: Q7x9\n")));
+}
