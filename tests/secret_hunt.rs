@@ -121,10 +121,25 @@ impl Hunt<'_> {
             let saved =
                 self.run(end, &["--preview", "--save", "saved", "--log", "trace", "--log-format", "json"]).run();
             self.check(&saved.exits_with(0));
-            self.check(&self.modbox(&["apply", "--json", "--keep-undo", "saved"]).run().exits_with(0));
+            let applied = self.modbox(&["apply", "--json", "--keep-undo", "saved"]).run().exits_with(0);
+            self.check(&applied);
+            self.conflicts(applied.json()["run"].as_str().unwrap());
         }
         self.job(end);
         self.batch(end);
+    }
+
+    /// Lets a file with the secret in its name keep changes from being applied and taken back.
+    fn conflicts(&self, run: &str) {
+        let link = self.tree().join(format!("l-{}", self.secret));
+        fs::remove_file(&link).unwrap();
+        fs::write(&link, "of another process").unwrap();
+        for words in [&["apply", "saved"][..], &["apply", "--json", "saved"], &["undo", run]] {
+            let words = [words, &["--audit", "audit"]].concat();
+            self.check(&self.modbox(&words).run().exits_with(8));
+        }
+        let audit = fs::read_to_string(self.dir.join("audit")).unwrap();
+        assert!(audit.contains("conflict"), "{audit}");
     }
 
     /// Asserts that a report is that of a run which told its secret: there is something in its place.
@@ -215,6 +230,8 @@ impl Hunt<'_> {
             &["audit", "--html", "audit"],
             &["audit", "--json", "audit"],
             &["policy", "suggest", "audit"],
+            &["transactions"],
+            &["transactions", "--json"],
         ] {
             self.check(&self.modbox(words).run().exits_with(0));
         }

@@ -100,8 +100,14 @@ fn commit_changes(directory: &Path, view: BorrowedFd<'_>, changes: Vec<Change>, 
     let real = File::open(&path).expect("the tree exists");
     let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
     let owners = |_, _| true;
-    let settings =
-        Settings { owners: &owners, strength: Strength::Process, keep_undo: false, state: &state, fault: &NoFault };
+    let settings = Settings {
+        owners: &owners,
+        strength: Strength::Process,
+        keep_undo: false,
+        hidden: &[],
+        state: &state,
+        fault: &NoFault,
+    };
     let committed = commit(&[granted], settings).expect("the disk has room");
     assert!(matches!(committed, Committed::Done { .. }), "{committed:?}");
 }

@@ -349,7 +349,8 @@ fn a_commit_publishes_what_was_written_and_no_mark() {
     let (path, view) = (at("tree"), layer.directory());
     let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
     let (strength, owners) = (Strength::Process, |uid, gid| (uid, gid) == (USER, USER));
-    let settings = Settings { owners: &owners, strength, keep_undo: false, state: &state, fault: &NoFault };
+    let settings =
+        Settings { owners: &owners, strength, keep_undo: false, hidden: &[], state: &state, fault: &NoFault };
     let committed = commit(&[granted], settings);
     assert!(matches!(committed, Ok(Committed::Done { .. })), "{committed:?}");
     assert_eq!(snapshot(&at("tree"), false, false), snapshot(&at("direct"), false, false));

@@ -25,6 +25,13 @@ pub(super) fn remember(secrets: &Secrets) {
     known.extend(&secrets.with_escapes());
 }
 
+/// Remembers the secrets that a saved preview or a transaction has in names.
+pub fn remember_hidden(hidden: &[String]) {
+    let mut secrets = Secrets::default();
+    hidden.iter().for_each(|secret| secrets.add(secret.as_str()));
+    remember(&secrets);
+}
+
 /// Returns a text without the secrets of the runs of this process.
 #[must_use]
 pub fn mask(text: &str) -> String {

@@ -169,7 +169,7 @@ impl<'a> LayeredPlay<'a> {
             changes.effect(self.effect, std::mem::take(&mut progress.outside), self.args.diff, &progress.hidden);
         let is_accepted = report.complete || self.args.layers.incomplete_ok;
         let audited = match self.choices.as_ref().filter(|_| succeeded) {
-            Some(choices) => self.commit_changes(&changes, choices, &mut report, is_accepted)?,
+            Some(choices) => self.commit_changes((&changes, &progress.hidden), choices, &mut report, is_accepted)?,
             None => Ok(()),
         };
         let commit = report.commit.state;
@@ -186,7 +186,7 @@ impl<'a> LayeredPlay<'a> {
     /// The start of the commit cannot be audited. Then nothing is committed.
     fn commit_changes(
         &self,
-        changes: &PlayChanges,
+        (changes, hidden): (&PlayChanges, &HiddenContent),
         choices: &CommitChoices,
         report: &mut EffectReport,
         is_accepted: bool,
@@ -195,7 +195,7 @@ impl<'a> LayeredPlay<'a> {
         let pending = self.audit.start_commit(self.context, AuditedCommit { command: "play", path: &path })?;
         report.commit.reasons.clone_from(&report.incomplete);
         report.commit.state = CommitState::Refused;
-        let commit = || changes.commit(&self.policy, choices);
+        let commit = || changes.commit(&self.policy, choices, hidden);
         let committed = is_accepted.then(|| self.context.cleanup.hold(commit)).flatten();
         committed.into_iter().for_each(|commit| report.commit = commit);
         let status = exit_status(ExitStatus::Success, Ended { commit: report.commit.state, is_accepted });

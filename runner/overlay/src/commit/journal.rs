@@ -32,6 +32,8 @@ pub struct Journal {
     pub keep_undo: bool,
     /// Whether each step is written to the disk.
     pub durable: bool,
+    /// Secrets in names, which are not shown where the transaction is listed.
+    pub hidden: Vec<String>,
     /// Granted roots.
     pub roots: Vec<RootRecord>,
     /// Directories that hold the names.
@@ -134,6 +136,8 @@ struct Header {
     since: String,
     keep_undo: bool,
     durable: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hidden: Vec<String>,
     roots: Vec<(Name, u64)>,
     directories: Vec<(usize, Name, u64)>,
     count: usize,
@@ -174,6 +178,7 @@ impl Journal {
             since: self.since.to_string(),
             keep_undo: self.keep_undo,
             durable: self.durable,
+            hidden: self.hidden.clone(),
             roots: self.roots.iter().map(|root| (name(&root.path), root.number)).collect(),
             directories: self.directories.iter().map(|dir| (dir.root, name(&dir.path), dir.number)).collect(),
             count: self.operations.len(),
@@ -234,8 +239,8 @@ impl Journal {
             return Err(JournalError::Line(1));
         }
         let since = header.since.parse().map_err(|_| JournalError::Line(1))?;
-        let Header { run, keep_undo, durable, .. } = header;
-        Ok(Self { run, since, keep_undo, durable, roots, directories, operations })
+        let Header { run, keep_undo, durable, hidden, .. } = header;
+        Ok(Self { run, since, keep_undo, durable, hidden, roots, directories, operations })
     }
 }
 

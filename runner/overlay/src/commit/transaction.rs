@@ -41,6 +41,8 @@ pub struct Settings<'a> {
     pub strength: Strength,
     /// Whether the commit can be undone.
     pub keep_undo: bool,
+    /// Secrets in names, which are not shown where the transaction is listed.
+    pub hidden: &'a [String],
     /// Directory of transactions.
     pub state: &'a StateDir,
     /// Faults before calls; [`NoFault`](super::fault::NoFault) in the program.
@@ -191,6 +193,7 @@ fn prepare_all(
         since: since(grants),
         keep_undo: settings.keep_undo,
         durable,
+        hidden: settings.hidden.to_vec(),
         roots: directories.roots.clone(),
         directories: directories.list.clone(),
         operations: Vec::new(),

@@ -102,6 +102,7 @@ fn a_replaced_root_is_a_conflict() {
         owners: &|_, _| true,
         strength: modbox_overlay::commit::Strength::Process,
         keep_undo: false,
+        hidden: &[],
         state: &state,
         fault: &NoFault,
     };

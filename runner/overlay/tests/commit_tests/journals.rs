@@ -57,18 +57,22 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 fn journal() -> impl Strategy<Value = Journal> {
     let operations = proptest::collection::vec(operation(), 0..5);
-    let header = ("[0-9a-f]{24}", any::<(i64, bool, bool, u64)>(), name(), name());
-    (header, operations).prop_map(|((run, (since, keep_undo, durable, number), root, path), operations)| Journal {
-        run,
-        since: since.into(),
-        keep_undo,
-        durable,
-        roots: vec![RootRecord { path: root.into(), number }],
-        directories: vec![
-            DirectoryRecord { root: 0, path: path.into(), number },
-            DirectoryRecord { root: 0, path: "".into(), number },
-        ],
-        operations,
+    let hidden = proptest::collection::vec(".{1,9}", 0..3);
+    let header = ("[0-9a-f]{24}", any::<(i64, bool, bool, u64)>(), name(), name(), hidden);
+    (header, operations).prop_map(|((run, (since, keep_undo, durable, number), root, path, hidden), operations)| {
+        Journal {
+            run,
+            since: since.into(),
+            keep_undo,
+            durable,
+            hidden,
+            roots: vec![RootRecord { path: root.into(), number }],
+            directories: vec![
+                DirectoryRecord { root: 0, path: path.into(), number },
+                DirectoryRecord { root: 0, path: "".into(), number },
+            ],
+            operations,
+        }
     })
 }
 

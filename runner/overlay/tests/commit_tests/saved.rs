@@ -175,7 +175,7 @@ fn what_a_commit_does_not_make_is_not_saved() {
         let after = read_entry(&world.view(top));
         let changes = vec![Change { path: top.into(), kind: ChangeKind::Created, before: None, after }];
         let file = world.base.join("saved");
-        let saving = world.on_grants(changes, |grants| save(&file, grants, &|_, _| true)).unwrap();
+        let saving = world.on_grants(changes, |grants| save(&file, grants, &|_, _| true, &[])).unwrap();
         assert!(matches!(&saving, Saving::Refused(list) if list[0].reason == reason), "{path}: {saving:?}");
         assert!(!file.exists(), "{path}");
     }
@@ -199,7 +199,7 @@ fn an_existing_file_stays() {
     let world = World::changed();
     let path = world.base.join(OsStr::from_bytes(b"saved"));
     write(&path, "mine");
-    let error = world.on_grants(world.changes(), |grants| save(&path, grants, &|_, _| true)).unwrap_err();
+    let error = world.on_grants(world.changes(), |grants| save(&path, grants, &|_, _| true, &[])).unwrap_err();
     assert!(matches!(error, SavedError::Exists(_)), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
 }

@@ -152,7 +152,7 @@ impl World {
     ) -> Result<Committed, CommitError> {
         let state = self.state();
         let owners = |_, _| true;
-        let settings = Settings { owners: &owners, strength, keep_undo, state: &state, fault };
+        let settings = Settings { owners: &owners, strength, keep_undo, hidden: &[], state: &state, fault };
         self.on_grants(changes, |grants| commit(grants, settings))
     }
 
@@ -175,7 +175,7 @@ impl World {
     /// Saves the changes as a new file, and returns its path.
     pub(crate) fn save(&self) -> PathBuf {
         let path = self.base.join("saved");
-        let saving = self.on_grants(self.changes(), |grants| save(&path, grants, &|_, _| true)).unwrap();
+        let saving = self.on_grants(self.changes(), |grants| save(&path, grants, &|_, _| true, &[])).unwrap();
         assert_eq!(saving, Saving::Saved);
         path
     }
@@ -186,7 +186,8 @@ impl World {
         std::fs::create_dir_all(&scratch).unwrap();
         let owners = |_, _| true;
         let strength = Strength::Process;
-        let settings = Settings { owners: &owners, strength, keep_undo: true, state: &state, fault: &NoFault };
+        let settings =
+            Settings { owners: &owners, strength, keep_undo: true, hidden: &[], state: &state, fault: &NoFault };
         let read = SavedChanges::read(path, File::open(path).unwrap());
         let committed = read.and_then(|saved| saved.commit(&scratch, settings));
         assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0);

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::app::audit::actor::Actor;
 use crate::app::audit::arguments::{self, shortened};
 use crate::app::layered::{CommitReport, CommitState, EffectReport, Remark};
+use crate::app::live_secrets;
 use crate::app::module::Module;
 use crate::app::module_digest::digest;
 use crate::app::report::{CENSORED, Report, RunUser};
@@ -298,7 +299,8 @@ impl Record {
     fn masked(&self, text: &str) -> String {
         match self.secrets.hides_all() {
             true => PLACEHOLDER.to_owned(),
-            false => shortened(&self.texts.mask_text(text)),
+            // A commit has no arguments, and secrets in the names of its files.
+            false => shortened(&live_secrets::mask(&self.texts.mask_text(text))),
         }
     }
 

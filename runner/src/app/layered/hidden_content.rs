@@ -4,6 +4,7 @@
 //! Which of its grants such a run used is not known, so all that it may write is hidden. The paths that its arguments
 //! name are shown, since its grants and changes are about them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -77,10 +78,7 @@ impl HiddenContent {
     pub(super) fn path(&self, path: &Path) -> String {
         let mut shown = path.to_owned();
         for (place, texts) in &self.places {
-            if let HiddenPlace::Below(top) = place
-                && let Ok(rest) = shown.strip_prefix(top)
-                && !rest.as_os_str().is_empty()
-            {
+            if let (HiddenPlace::Below(top), Some(rest)) = (place, place.below(&shown)) {
                 shown = top.join(OsStr::from_bytes(&texts.mask_bytes(rest.as_os_str().as_bytes())));
             }
         }
@@ -94,6 +92,18 @@ impl HiddenContent {
         shown_path::masked(target, &secrets)
     }
 
+    /// Returns the secrets that are in names of files, for those who list the names later.
+    pub(super) fn secrets_in_names(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        for path in paths {
+            let of_places = self.places.iter().filter_map(|(place, texts)| Some((place.below(&path)?, texts)));
+            for (name, secrets) in of_places.chain([(path.as_path(), &self.names)]) {
+                found.extend(secrets.found_in(name.as_os_str().as_bytes()).map(str::to_owned));
+            }
+        }
+        found.into_iter().collect()
+    }
+
     /// Returns lines of files without secrets.
     pub(super) fn lines(&self, lines: &str) -> String {
         self.lines.mask_text(lines)
@@ -101,6 +111,12 @@ impl HiddenContent {
 }
 
 impl HiddenPlace {
+    /// Returns what a path has below the place.
+    fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let Self::Below(top) = self else { return None };
+        path.strip_prefix(top).ok().filter(|rest| !rest.as_os_str().is_empty())
+    }
+
     fn has(&self, path: &Path) -> bool {
         match self {
             Self::Below(top) => path.starts_with(top),
@@ -163,6 +179,8 @@ mod tests {
         }
         assert_eq!(hidden.path(Path::new("/srv/app/a-Q7x9-644")), "/srv/app/a-********-644");
         assert_eq!(hidden.path(Path::new("/srv/app")), "/srv/app");
+        let paths = ["/srv/app/a-Q7x9", "/etc/Q7x9"].map(PathBuf::from);
+        assert_eq!(hidden.secrets_in_names(paths.into_iter()), ["Q7x9"]);
         assert_eq!(hidden.path(Path::new("/etc/Q7x9")), "/etc/Q7x9");
         assert_eq!(hidden.of_file(Path::new("/srv/app/x"), Path::new("../Q7x9")), "../********");
         assert_eq!(hidden.of_file(Path::new("/srv/x"), Path::new("../Q7x9")), "../Q7x9");

@@ -184,10 +184,11 @@ impl Runner {
                 return report;
             }
         };
-        let shown = shown(&report.secrets, request, run, &observed);
+        let hidden = hidden(&report.secrets, request, &observed);
+        let shown = shown(&hidden, run, &observed);
         let mut effect = verdict::effect(run.mode.effect(), &report, shown, outside, check);
         if report.status.is_success() && report.limit.is_none() {
-            effect.commit = self.kept(run, &effect, &observed, &policy);
+            effect.commit = self.kept(run, &effect, (&observed, &hidden), &policy);
         }
         verdict::apply(&mut report, effect);
         report
@@ -199,14 +200,14 @@ impl Runner {
         &self,
         run: &LayeredRun,
         effect: &EffectReport,
-        observed: &ObservedLayers,
+        (observed, hidden): (&ObservedLayers, &HiddenContent),
         policy: &Policy,
     ) -> CommitReport {
         let refused = |reasons| CommitReport { reasons, ..CommitReport::of(CommitState::Refused) };
         let keep: &dyn Fn() -> CommitReport = match &run.mode {
             LayeredMode::Preview { save: None, .. } => return CommitReport::of(CommitState::Discarded),
-            LayeredMode::Preview { save: Some(path), .. } => &|| saved_run::save(observed, policy, path),
-            LayeredMode::Transaction(choices) => &|| transaction::commit(observed, policy, choices),
+            LayeredMode::Preview { save: Some(path), .. } => &|| saved_run::save(observed, policy, path, hidden),
+            LayeredMode::Transaction(choices) => &|| transaction::commit(observed, policy, choices, hidden),
         };
         if !effect.complete && !run.accepts_incomplete {
             return refused(effect.incomplete.clone());
@@ -246,14 +247,16 @@ struct Observed {
     policy: Policy,
 }
 
-fn shown(secrets: &TaskSecrets, request: &RunRequest<'_>, run: &LayeredRun, observed: &ObservedLayers) -> ShownChanges {
+/// Returns what a run hides of all that it may have written.
+fn hidden(secrets: &TaskSecrets, request: &RunRequest<'_>, observed: &ObservedLayers) -> HiddenContent {
     let mut hidden = HiddenContent::default();
-    hidden.add(
-        secrets,
-        request.arguments.given(),
-        observed.layers.iter().map(|layer| HiddenPlace::Below(layer.path().to_owned())),
-    );
-    let shows = Shows { all_lines: run.shows_all_lines, hidden: &hidden };
+    let places = observed.layers.iter().map(|layer| HiddenPlace::Below(layer.path().to_owned()));
+    hidden.add(secrets, request.arguments.given(), places);
+    hidden
+}
+
+fn shown(hidden: &HiddenContent, run: &LayeredRun, observed: &ObservedLayers) -> ShownChanges {
+    let shows = Shows { all_lines: run.shows_all_lines, hidden };
     let mut shown = ShownChanges::default();
     for (layer, list) in observed.layers.iter().zip(&observed.lists) {
         shown.add(layer, list, shows);

@@ -178,9 +178,9 @@ impl PlayChanges {
         }
     }
 
-    /// Commits the changes, all or none.
+    /// Commits the changes, all or none. What the tasks of the play hide is `hidden`.
     #[must_use]
-    pub fn commit(&self, policy: &Policy, choices: &CommitChoices) -> CommitReport {
-        transaction::commit(&self.observed, policy, choices)
+    pub fn commit(&self, policy: &Policy, choices: &CommitChoices, hidden: &HiddenContent) -> CommitReport {
+        transaction::commit(&self.observed, policy, choices, hidden)
     }
 }

@@ -13,14 +13,16 @@ use crate::app::error::RunError;
 use crate::app::layered::effect_report::{CommitReport, CommitState, Remark};
 use crate::app::layered::error::LayeredError;
 use crate::app::layered::execution::ObservedLayers;
+use crate::app::layered::hidden_content::HiddenContent;
 use crate::app::layered::layered_run::CommitChoices;
 use crate::app::layered::transaction::{self, refusal, with_reasons};
 
 /// Saves what was observed as a new file.
-pub(super) fn save(observed: &ObservedLayers, policy: &Policy, path: &Path) -> CommitReport {
+pub(super) fn save(observed: &ObservedLayers, policy: &Policy, path: &Path, hidden: &HiddenContent) -> CommitReport {
     let shown = path.display().to_string();
     let owners = transaction::owners(policy);
-    match saved::save(path, &transaction::grants(observed), &owners) {
+    let hidden = transaction::hidden_names(observed, hidden);
+    match saved::save(path, &transaction::grants(observed), &owners, &hidden) {
         Ok(Saving::Saved) => CommitReport { file: Some(shown), ..CommitReport::of(CommitState::Saved) },
         Ok(Saving::Refused(refusals)) => with_reasons(CommitState::Refused, refusals.iter().map(refusal)),
         Err(error) => with_reasons(CommitState::Failed, [Remark { path: shown, why: error_chain(&error) }].into_iter()),
@@ -51,6 +53,6 @@ pub fn apply_saved(
     let dir = RunDir::create(scratch, DirPurpose::Run, None)?;
     let owners = |_, _| true;
     let committed: Result<_, SavedError> =
-        transaction::with_settings(choices, &owners, |settings| saved.commit(dir.path(), settings));
+        transaction::with_settings(choices, &owners, saved.hidden(), |settings| saved.commit(dir.path(), settings));
     Ok(AppliedChanges { commit: transaction::report(committed, choices), notes })
 }

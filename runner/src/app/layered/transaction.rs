@@ -14,6 +14,7 @@ use modbox_vocabulary::error_chain;
 
 use crate::app::layered::effect_report::{CommitReport, CommitState, Remark};
 use crate::app::layered::execution::ObservedLayers;
+use crate::app::layered::hidden_content::HiddenContent;
 use crate::app::layered::layered_run::CommitChoices;
 
 /// Number of transactions that are kept for `modbox undo`.
@@ -46,8 +47,13 @@ fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
 }
 
 /// Commits the changes of all layers.
-pub(super) fn commit(observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> CommitReport {
-    report(try_commit(observed, policy, choices), choices)
+pub(super) fn commit(
+    observed: &ObservedLayers,
+    policy: &Policy,
+    choices: &CommitChoices,
+    hidden: &HiddenContent,
+) -> CommitReport {
+    report(try_commit(observed, policy, choices, hidden), choices)
 }
 
 /// Returns the result of a commit in words. Removes the oldest kept transactions if another one is kept.
@@ -75,20 +81,33 @@ pub(super) fn report(committed: Result<Committed, impl Error + 'static>, choices
     }
 }
 
-fn try_commit(observed: &ObservedLayers, policy: &Policy, choices: &CommitChoices) -> Result<Committed, CommitError> {
-    let owners = owners(policy);
-    with_settings(choices, &owners, |settings| commit::commit(&grants(observed), settings))
+fn try_commit(
+    observed: &ObservedLayers,
+    policy: &Policy,
+    choices: &CommitChoices,
+    hidden: &HiddenContent,
+) -> Result<Committed, CommitError> {
+    let (owners, hidden) = (owners(policy), hidden_names(observed, hidden));
+    with_settings(choices, &owners, &hidden, |settings| commit::commit(&grants(observed), settings))
 }
 
-/// Calls `action` with the settings of a commit.
+/// Returns the secrets in names of what was observed.
+pub(super) fn hidden_names(observed: &ObservedLayers, hidden: &HiddenContent) -> Vec<String> {
+    let layers = observed.layers.iter().zip(&observed.lists);
+    let paths = layers.flat_map(|(layer, list)| list.changes.iter().map(|change| layer.path().join(&change.path)));
+    hidden.secrets_in_names(paths)
+}
+
+/// Calls `action` with the settings of a commit. `hidden` are secrets in names.
 pub(super) fn with_settings<T, E: From<CommitError>>(
     choices: &CommitChoices,
     owners: &Owners<'_>,
+    hidden: &[String],
     action: impl FnOnce(Settings<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let state = StateDir::open(&choices.state)?;
     let (strength, keep_undo) = (choices.strength, choices.keeps_undo);
-    action(Settings { owners, strength, keep_undo, state: &state, fault: &NoFault })
+    action(Settings { owners, strength, keep_undo, hidden, state: &state, fault: &NoFault })
 }
 
 /// Returns which owners a run may give. The sandbox has checked each change of an owner. A new file has the user of the

@@ -10,7 +10,7 @@ use modbox_python_json::{Value, encode};
 use modbox_scratch::ScratchRoot;
 
 use crate::app::audit::{AuditedCommit, CommitOutcome};
-use crate::app::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved};
+use crate::app::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
 use crate::cli::args::ApplyArgs;
 use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
@@ -24,6 +24,7 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Fai
     let choices = layered::choices(context, args.durable, args.keep_undo).or_usage()?;
     let path = context.environment.absolute(&args.file);
     let saved = read(&path).or_unavailable()?;
+    remember_hidden(saved.hidden());
     let audit = Audit::of_command(context, &args.audited)?;
     let pending = audit.start_commit(context, AuditedCommit { command: "apply", path: &path })?;
     let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
@@ -83,8 +84,9 @@ fn print(path: &Path, commit: &CommitReport) {
 
 fn json(path: &Path, commit: &CommitReport) -> Value {
     let state: &str = commit.state.into();
-    let reason =
-        |one: &Remark| Value::from([("path", Value::from(one.path.as_str())), ("why", one.why.as_str().into())]);
+    let reason = |one: &Remark| {
+        Value::from([("path", Value::from(mask_live_secrets(&one.path))), ("why", one.why.as_str().into())])
+    };
     [
         ("file", Value::from(path.display().to_string().as_str())),
         ("state", state.into()),

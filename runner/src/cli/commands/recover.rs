@@ -4,8 +4,9 @@ use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, Recovered, Recovery, StateDir};
 use modbox_python_json::{Value, encode};
 
+use crate::app::mask_live_secrets;
 use crate::cli::args::RecoverArgs;
-use crate::cli::commands::undo::{failure, print_conflicts};
+use crate::cli::commands::undo::{failure, hide_secrets, print_conflicts};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
@@ -15,7 +16,11 @@ use crate::cli::state_folder;
 pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<ExitStatus, Failure> {
     let folder = state_folder::transactions(&context.environment).or_usage()?;
     let recovered = match folder.exists() {
-        true => context.cleanup.hold(|| commit::recover(&StateDir::open(&folder)?, &NoFault)),
+        true => context.cleanup.hold(|| {
+            let state = StateDir::open(&folder)?;
+            hide_secrets(&commit::list(&state)?);
+            commit::recover(&state, &NoFault)
+        }),
         false => Some(Ok(Vec::new())),
     };
     let Some(recovered) = recovered else { return Ok(ExitStatus::Internal) };
@@ -53,9 +58,10 @@ fn json(recovered: &Recovered) -> Value {
     let (result, why) = match &recovered.result {
         Ok(Recovery::Forward) => ("finished", Vec::new()),
         Ok(Recovery::Back) => ("taken-back", Vec::new()),
-        Ok(Recovery::Stopped { conflicts }) => {
-            ("stopped", conflicts.iter().map(|one| format!("{}: {}", one.path.display(), one.why)).collect())
-        }
+        Ok(Recovery::Stopped { conflicts }) => ("stopped", {
+            let said = conflicts.iter().map(|one| format!("{}: {}", one.path.display(), one.why));
+            said.map(|said| mask_live_secrets(&said)).collect()
+        }),
         Err(error) => ("damaged", vec![error.to_string()]),
     };
     let why = Value::List(why.into_iter().map(Value::from).collect());

@@ -7,8 +7,9 @@ use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, Direction, Journal, OperationKind, StateDir, Transaction};
 use modbox_python_json::{Value, encode};
 
+use crate::app::mask_live_secrets;
 use crate::cli::args::{TransactionsArgs, TransactionsCommand};
-use crate::cli::commands::undo::failure;
+use crate::cli::commands::undo::{failure, hide_secrets};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
@@ -25,6 +26,7 @@ pub(crate) fn run(context: &Context, args: &TransactionsArgs) -> Result<ExitStat
     }
     let state = StateDir::open(&folder).map_err(failure)?;
     let found = commit::list(&state).map_err(failure)?;
+    hide_secrets(&found);
     match &args.command {
         Some(TransactionsCommand::Prune { runs }) => prune(context, &state, &found, runs),
         None if found.is_empty() => Ok(none(args, &folder)),
@@ -116,7 +118,7 @@ fn paths(journal: &Journal) -> Vec<(&'static str, String)> {
             OperationKind::Remove { .. } => "removed",
             OperationKind::Attributes { .. } => "attributes",
         };
-        Some((kind, path.display().to_string()))
+        Some((kind, mask_live_secrets(&path.display().to_string())))
     });
     operations.collect()
 }

@@ -1,10 +1,10 @@
 //! `modbox undo`: takes back a transaction that was kept.
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{self, CommitError, Conflict, StateDir, Undone};
+use modbox_overlay::commit::{self, CommitError, Conflict, StateDir, Transaction, Undone};
 
-use crate::app::CommitState;
 use crate::app::audit::{AuditedCommit, CommitOutcome};
+use crate::app::{CommitState, remember_hidden};
 use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
@@ -18,7 +18,11 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Result<ExitStatus, Fail
     let audit = Audit::of_command(context, &args.audited)?;
     let record = folder.join(&args.run);
     let pending = audit.start_commit(context, AuditedCommit { command: "undo", path: &record })?;
-    let undo = || commit::undo(&StateDir::open(&folder)?, &args.run, &NoFault);
+    let undo = || {
+        let state = StateDir::open(&folder)?;
+        hide_secrets(&commit::list(&state)?);
+        commit::undo(&state, &args.run, &NoFault)
+    };
     let Some(undone) = context.cleanup.hold(undo) else { return Ok(ExitStatus::Internal) };
     let undone = undone.map_err(failure);
     let (outcome, status) = match &undone {
@@ -63,6 +67,12 @@ pub(crate) fn print_conflicts(what: &str, conflicts: &[Conflict]) {
     for Conflict { path, why } in conflicts {
         output::print_note(&format!("`{}`: {why}", path.display()));
     }
+}
+
+/// Keeps secrets in names of transactions from being shown.
+pub(crate) fn hide_secrets(found: &[Transaction]) {
+    let journals = found.iter().filter_map(|one| one.record.as_ref().ok()?.1.as_ref());
+    journals.for_each(|journal| remember_hidden(&journal.hidden));
 }
 
 /// Returns an error of a transaction with its exit status.

@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn reason(grants: Vec<SavedGrant>, length: u64) -> String {
-        check(&Manifest { grants }, length).err().unwrap_or_default()
+        check(&Manifest { grants, hidden: Vec::new() }, length).err().unwrap_or_default()
     }
 
     #[test]

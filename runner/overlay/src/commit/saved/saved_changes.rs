@@ -33,12 +33,13 @@ pub enum Saving {
     Refused(Vec<Refusal>),
 }
 
-/// Saves the changes of granted directories and names as a new file.
+/// Saves the changes of granted directories and names as a new file. `hidden` are secrets in names, which are not shown
+/// where the changes are committed.
 ///
 /// # Errors
 ///
 /// A changed entry cannot be read, or the file exists or cannot be written.
-pub fn save(path: &Path, grants: &[Granted<'_>], owners: &Owners<'_>) -> Result<Saving, SavedError> {
+pub fn save(path: &Path, grants: &[Granted<'_>], owners: &Owners<'_>, hidden: &[String]) -> Result<Saving, SavedError> {
     let write = |cause: io::Error| match cause.kind() {
         io::ErrorKind::AlreadyExists => SavedError::Exists(path.to_owned()),
         _ => SavedError::Write { path: path.to_owned(), cause },
@@ -52,7 +53,7 @@ pub fn save(path: &Path, grants: &[Granted<'_>], owners: &Owners<'_>) -> Result<
             Err(Unsaved::State(path, cause)) => return Err(SavedError::State { path, cause }),
         }
     }
-    let manifest = Manifest { grants: saved };
+    let manifest = Manifest { grants: saved, hidden: hidden.to_vec() };
     let text = serde_json::to_string(&manifest).map_err(|error| write(error.into()))?;
     if text.len() as u64 >= MAX_MANIFEST {
         return Err(SavedError::TooMany(path.to_owned()));
@@ -164,6 +165,12 @@ impl SavedChanges {
         manifest_check::check(&manifest, sealed.length).map_err(damaged)?;
         let path = path.to_owned();
         Ok(Self { path, file, state, manifest, position: sealed.position, length: sealed.length })
+    }
+
+    /// Returns secrets in names of the changes.
+    #[must_use]
+    pub fn hidden(&self) -> &[String] {
+        &self.manifest.hidden
     }
 
     /// Commits the changes: all of them, if everything that they touch is as it was when they were saved, or none.

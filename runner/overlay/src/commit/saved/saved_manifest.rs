@@ -17,6 +17,9 @@ use crate::optional_path;
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
     pub(super) grants: Vec<SavedGrant>,
+    /// Secrets in names, which are not shown where the changes are committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) hidden: Vec<String>,
 }
 
 /// Changes of one granted directory or name.
@@ -138,8 +141,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(grants in prop::collection::vec(grant(), 0..3)) {
-            let manifest = Manifest { grants };
+        fn what_is_written_is_read(
+            grants in prop::collection::vec(grant(), 0..3),
+            hidden in prop::collection::vec(".{1,9}", 0..3),
+        ) {
+            let manifest = Manifest { grants, hidden };
             let text = serde_json::to_string(&manifest).unwrap();
             prop_assert!(!text.contains('\n'));
             prop_assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), manifest);
@@ -147,7 +153,7 @@ mod tests {
 
         #[test]
         fn a_manifest_of_any_values_is_checked_without_a_panic(grant in grant(), length: u64) {
-            let _ = crate::commit::saved::manifest_check::check(&Manifest { grants: vec![grant] }, length);
+            let _ = crate::commit::saved::manifest_check::check(&Manifest { grants: vec![grant], hidden: Vec::new() }, length);
         }
     }
 }
