@@ -82,6 +82,35 @@ fn all_that_a_task_with_no_log_writes_is_told_nowhere() {
     hunt(&Teller { module, arguments: native_arguments, ends, switches, variables, no_log: true }, 0x5ec2);
 }
 
+/// The result of a job is data: a later task can use it, and no listing shows it.
+#[test]
+fn the_result_of_a_secret_job_is_for_tasks_only() {
+    let dir = TestDir::new();
+    dir.write("library/teller.sh", "#!/bin/sh\n# WANT_JSON\necho '{\"changed\": true, \"msg\": \"Q7x9\"}'\n");
+    let tasks = "
+    - teller:
+      no_log: true
+      async: 60
+      poll: 0
+      register: job
+    - async_status: {jid: \"{{ job.ansible_job_id }}\"}
+      register: ended
+      until: ended is finished
+      retries: 60
+      delay: 1
+    - assert: {that: ended.msg | length == 4}
+";
+    dir.write("play.yml", format!("- hosts: all\n  gather_facts: false\n  tasks:{tasks}"));
+    let ran = Modbox::new(&dir).args(["play", "-vvv", "--output", "jsonl", "play.yml"]).run().exits_with(0);
+    assert!(!ran.stdout_text().contains("Q7x9"), "{ran}");
+    let folder = dir.join("home/.ansible_async");
+    let id = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().file_name();
+    let status = Modbox::new(&dir).arg("status").arg(&id).run().exits_with(0).json();
+    assert_eq!((&status["changed"], &status["finished"], &status["msg"]), (&json!(true), &json!(true), &Value::Null));
+    assert!(status["censored"].as_str().unwrap().contains("no_log"), "{status}");
+    assert!(fs::read_to_string(folder.join(id)).unwrap().contains("Q7x9"));
+}
+
 #[test]
 fn what_no_task_and_no_spec_declares_is_shown() {
     let dir = TestDir::new();

@@ -19,6 +19,7 @@ pub(crate) fn of_report(mut report: Report, is_hidden: bool) -> RunSummary {
         limit: report.limit.map(|hit| hit.kind.as_str().to_owned()),
         command: report.module.path,
         kept_files: report.kept_files,
+        is_secret: false,
     }
 }
 
@@ -34,5 +35,13 @@ pub(crate) fn of_audited(report: Report, is_hidden: bool, audited: Result<(), Fa
 /// Returns the summary of a run that did not start.
 pub(crate) fn not_run(message: &str) -> RunSummary {
     let result = ModuleResult::runner_failure(message, None).to_json();
-    RunSummary { result, parsed: false, stderr: String::new(), limit: None, command: String::new(), kept_files: None }
+    RunSummary {
+        result,
+        parsed: false,
+        stderr: String::new(),
+        limit: None,
+        command: String::new(),
+        kept_files: None,
+        is_secret: false,
+    }
 }

@@ -9,6 +9,12 @@ use crate::jobs::order::RunSummary;
 /// The message of `async_wrapper` for a job that took too long.
 const TIMEOUT: &str = "Timeout exceeded";
 
+/// The key of a result that is a secret, as Ansible marks it for its callbacks.
+const SECRET: &str = "_ansible_no_log";
+
+/// Keys of a status that say nothing of a result.
+const OF_STATE: [&str; 7] = ["started", "finished", "ansible_job_id", "results_file", "changed", "failed", "skipped"];
+
 /// A job, as read from its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFile {
@@ -95,6 +101,16 @@ impl JobFile {
     }
 }
 
+/// Returns the part of a status that may be shown: all of it, unless the result is a secret. `why` is said in its place.
+#[must_use]
+pub fn shown(status: Dict, why: &str) -> Dict {
+    if !status.get(SECRET).is_some_and(Value::is_truthy) {
+        return status;
+    }
+    let of_state = status.into_iter().filter(|(key, _)| OF_STATE.contains(&key.as_str()));
+    of_state.chain([("censored".to_owned(), why.into())]).collect()
+}
+
 /// Returns a random name for a job. The job's id is this name, a dot and the monitor's process id. Names made here
 /// start with a zero, after the `j` if there is one; names made by Ansible never do.
 #[must_use]
@@ -137,7 +153,7 @@ pub fn reply(id: &str, path: &str, release: Release) -> Dict {
 /// Returns the content of a job's file after the run. `process` is the id of the process of the run.
 #[must_use]
 pub fn finished(id: &str, process: u32, summary: RunSummary) -> Dict {
-    let RunSummary { result, parsed, stderr, limit, command, kept_files } = summary;
+    let RunSummary { result, parsed, stderr, limit, command, kept_files, is_secret } = summary;
     let mut result = match decode(&result) {
         Ok(Value::Dict(result)) => result,
         // Cannot happen: the run encoded a dict.
@@ -165,6 +181,9 @@ pub fn finished(id: &str, process: u32, summary: RunSummary) -> Dict {
     };
     if let Some(path) = kept_files {
         file.insert("kept_files".to_owned(), path.into());
+    }
+    if is_secret {
+        file.insert(SECRET.to_owned(), true.into());
     }
     // Readers take a file with this key for that of an unfinished job.
     file.shift_remove("started");
@@ -231,6 +250,7 @@ mod tests {
             limit: limit.map(str::to_owned),
             command: "/m".to_owned(),
             kept_files: None,
+            is_secret: false,
         };
         for (summary, expect) in [
             (summary(r#"{"a": NaN, "started": 1}"#, true, None), r#"{"a": NaN, "stderr": "e"}"#),

@@ -77,6 +77,8 @@ pub struct RunSummary {
     pub command: String,
     /// The directory with the run's files, if they were kept.
     pub kept_files: Option<String>,
+    /// Whether the result is a secret, which other tasks may use and no listing shows.
+    pub is_secret: bool,
 }
 
 /// Reply of a monitor: the job runs, or could not be started.

@@ -10,7 +10,7 @@ use clap::Parser;
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_worker::THIS_PROGRAM;
 
-use crate::app::locate;
+use crate::app::{CENSORED, locate};
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
 use crate::cli::become_user;
 use crate::cli::context::Context;
@@ -134,15 +134,15 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<ExitStatus,
         return Err(anyhow::anyhow!(message)).or_unavailable();
     }
     let folder = JobFolder::open(&path).map_err(failure)?;
-    let file = folder.path_of(id).display().to_string();
+    let path = folder.path_of(id).display().to_string();
     let (answer, status) = if args.cleanup {
         folder.remove(id).map_err(failure)?;
-        let entries = [("ansible_job_id", Value::from(id.as_str())), ("erased", file.into())];
+        let entries = [("ansible_job_id", Value::from(id.as_str())), ("erased", path.into())];
         (entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(), ExitStatus::Success)
     } else {
         let job = folder.read(id).map_err(failure)?;
         let state = job.state(folder::is_alive);
-        (job.to_status(state, &file), status_of(state))
+        (file::shown(job.to_status(state, &path), CENSORED), status_of(state))
     };
     output::print_line(&encode(&Value::Dict(answer))).or_internal()?;
     Ok(status)

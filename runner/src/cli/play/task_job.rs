@@ -24,7 +24,7 @@ use crate::cli::job_summary;
 use crate::cli::play::private_files::{self, PrivateFolders};
 use crate::cli::play::run_end;
 use crate::cli::runner::{cache_of_user, runner};
-use crate::jobs::order::FinishedRun;
+use crate::jobs::order::{FinishedRun, RunSummary};
 
 /// The run of a module for a task, as a job.
 #[derive(Debug, Serialize, Deserialize)]
@@ -154,7 +154,8 @@ impl TaskJob {
         let audited = pending.finish(&report);
         let failure = run_end::failure(&report, None);
         let end = TaskJobEnd { report: Some(encode(&report.to_value())), failure };
-        let mut summary = job_summary::of_report(report, false);
+        // Another task may read the result.
+        let mut summary = RunSummary { is_secret: self.no_log, ..job_summary::of_report(report, false) };
         if let Err(failure) = audited {
             summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
         }

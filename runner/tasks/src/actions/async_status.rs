@@ -7,6 +7,9 @@ use crate::actions::error::ActionError;
 use crate::run::host::{JobQuestion, JobState, JobWish};
 use crate::run::job_folder;
 
+/// The key of a result that is not shown.
+const SECRET: &str = "_ansible_no_log";
+
 /// Asks about a job.
 ///
 /// # Errors
@@ -36,12 +39,17 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
 /// Returns the result for a job: that of its module if it ended, and what is known of the job.
 pub fn status(context: &mut ActionContext<'_>, id: &str, state: JobState) -> Dict {
     let is_finished = state.is_finished || !state.is_known;
-    let found = if state.is_known { state.result } else { unknown() };
+    let mut found = if state.is_known { state.result } else { unknown() };
+    // The mark is modbox's own, in the file of a job whose task has `no_log`.
+    let is_secret = found.shift_remove(SECRET).is_some_and(|mark| mark.is_truthy());
     let mut result = common(id, true);
     result.insert("results_file".to_owned(), state.file.into());
     result.extend(context.received(found));
     result.insert("started".to_owned(), true.into());
     result.insert("finished".to_owned(), is_finished.into());
+    if is_secret {
+        result.insert(SECRET.to_owned(), true.into());
+    }
     result
 }
 
