@@ -123,6 +123,7 @@ mod native_limits;
 mod native_lost;
 mod native_names;
 mod native_others;
+mod native_owners;
 mod native_place;
 mod native_programs;
 mod native_refused;

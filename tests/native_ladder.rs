@@ -300,8 +300,9 @@ fn root_keeps_its_rights_where_it_is_let() {
     }
     let place = Place::new(None);
     let data = place.at("data").display().to_string();
+    let own = USER.to_string();
     let script = format!("chown {USER} file && chmod 600 file && cat file >&2 && {DONE}");
-    let report = place.without(&[], &script, &["--min-confinement", "3", "--allow-write", &data]);
+    let report = place.without(&[], &script, &["--min-confinement", "3", "--allow-own", &own, "--allow-write", &data]);
     assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(3)), "{report:#}");
     assert_eq!(fs::metadata(place.at("data/file")).unwrap().uid(), USER);
 }

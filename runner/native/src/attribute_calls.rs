@@ -18,7 +18,7 @@ use modbox_policy::Access;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use crate::call_arguments::{low, path_of};
+use crate::call_arguments::{low, named_path, path_of};
 use crate::memory;
 use crate::room::Room;
 
@@ -114,6 +114,40 @@ impl File {
             }
         }
     }
+}
+
+/// A call that gives a file an owner.
+#[derive(Debug)]
+pub(super) struct OwnerCall {
+    /// The absolute path, as the module sees it.
+    pub(super) path: PathBuf,
+    /// Whether a link at its end is followed.
+    pub(super) follow: bool,
+    /// The user; `None` leaves it.
+    pub(super) user: Option<u32>,
+    /// The group; `None` leaves it.
+    pub(super) group: Option<u32>,
+}
+
+/// Reads a call that gives a file an owner; `None` for other calls.
+pub(super) fn owner_call(report: &ReportedCall) -> Option<OwnerCall> {
+    let (file, Setting::Owner { user, group }) = decode(report)? else { return None };
+    let id = |argument: u64| Some(low(argument).cast_unsigned()).filter(|id| *id != UNCHANGED);
+    let (path, follow) = match file {
+        File::Open(descriptor) => (open_path(report, descriptor)?, false),
+        File::Path { directory, path, flags } => match named_path(report, directory, path) {
+            Some(path) => (path, flags & libc::AT_SYMLINK_NOFOLLOW == 0),
+            // `AT_EMPTY_PATH`: the descriptor itself.
+            None => (open_path(report, low(report.arguments[directory?]))?, false),
+        },
+    };
+    Some(OwnerCall { path, follow, user: id(user), group: id(group) })
+}
+
+/// Returns the path of an open file of a module.
+fn open_path(report: &ReportedCall, descriptor: i32) -> Option<PathBuf> {
+    let path = fs::read_link(format!("/proc/{}/fd/{descriptor}", report.thread)).ok()?;
+    path.is_absolute().then_some(path)
 }
 
 /// Makes a call in the place of a module; `None` for calls that set neither a mode, nor times, nor an owner.

@@ -81,7 +81,11 @@ impl Observer {
             CallEffect::Rename { .. } => None,
             CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             CallEffect::Bind => self.bind(report, argument(1), argument(2)),
-            CallEffect::Start | CallEffect::Allocate | CallEffect::Lock { .. } | CallEffect::Lease { .. } => None,
+            CallEffect::Start
+            | CallEffect::Allocate
+            | CallEffect::Lock { .. }
+            | CallEffect::Lease { .. }
+            | CallEffect::GiveOpen => None,
         }
     }
 

@@ -100,6 +100,7 @@ mod namespaces;
 mod observe;
 mod observed;
 mod own;
+mod owners;
 mod passed_limits;
 mod pid_limit;
 mod places;

@@ -3,7 +3,7 @@
 //! The seccomp filter of a room makes the kernel report calls that name a path or an address. The launcher reads the name
 //! from the caller's memory, compares it with the room's grants, and lets the call go on. The result neither refuses
 //! nor allows anything: a name that changes after the look falsifies only the report. Only locks of files that the
-//! module reads are refused; see `locks`.
+//! module reads, and owners that are not granted, are refused; see `locks` and `owners`.
 //!
 //! The filter also reports calls that it refuses. The launcher records their names and refuses them, except those by
 //! which a process changes its own limits and priorities, and those that set modes and times, which it makes itself; see
@@ -30,7 +30,7 @@ use crate::attribute_calls::{self, AttributeCall};
 use crate::call_arguments::{low, path_of, process_of};
 use crate::reported_calls::{CallEffect, ReportScope};
 use crate::room::Room;
-use crate::{charges, denials, locks, renames, storage_flags};
+use crate::{charges, denials, locks, owners, renames, storage_flags};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -136,11 +136,11 @@ impl Observer {
         if let Some(CallEffect::Rename { from, .. }) = effect {
             self.renamed_directory = self.renamed_directory || renames::may_be_of_overlay(report, *from);
         }
-        let locked = effect.and_then(|effect| self.refused_lock(report, effect));
-        let is_allowed = locked.is_none() && (effect.is_some() || self.is_on_itself(report));
+        let denied = effect.and_then(|effect| self.refusal(report, effect));
+        let is_allowed = denied.is_none() && (effect.is_some() || self.is_on_itself(report));
         if self.refused.len() < self.most {
-            match (effect, &locked) {
-                (_, Some(path)) => self.refused.extend(denials::write(path, Operation::Change)),
+            match (effect, denied) {
+                (_, Some(denied)) => self.refused.extend(denied),
                 (Some(effect), None) => self.refused.extend(self.denials_of(report, *effect)),
                 (None, None) if is_allowed => {}
                 (None, None) => drop(self.refused.insert(modbox_kernel::refused_use(report))),
@@ -160,6 +160,7 @@ impl Observer {
         let Some(effect) = effect else { return };
         if self.refused.len() < self.most {
             self.refused.extend(self.denials_of(report, effect));
+            self.refused.extend(owners::refused(report, &self.room));
         }
         let made = match effect {
             CallEffect::Open { directory, path, flags } => {
@@ -243,6 +244,17 @@ impl Observer {
             denials.retain(|denial| !is_look(denial) || !used.contains(&denial.subject));
         }
         (denials, is_full)
+    }
+
+    /// Returns the denials of a call that the launcher refuses although the filter allows it: none for one whose path cannot be
+    /// shown.
+    fn refusal(&self, report: &ReportedCall, effect: CallEffect) -> Option<Vec<Denial>> {
+        if let Some(path) = self.refused_lock(report, effect) {
+            return Some(denials::write(&path, Operation::Change).into_iter().collect());
+        }
+        // Without namespaces the launcher makes these calls by itself.
+        let given = if self.kernel.namespaces { owners::refused(report, &self.room) } else { None };
+        given.map(|denial| vec![denial])
     }
 
     /// Returns the path of a file that the module must not lock.

@@ -43,6 +43,8 @@ pub(super) enum CallEffect {
     Lock { descriptor: usize },
     /// Takes a lease of a file.
     Lease { descriptor: usize },
+    /// Gives an open file an owner.
+    GiveOpen,
 }
 
 /// What decides which calls are reported.
@@ -119,10 +121,11 @@ const LOOKS: &[(i64, CallEffect)] =
     &[(libc::SYS_newfstatat, CallEffect::Look { directory: at(0), path: 1, mode: None })];
 
 /// Calls that set modes, times and owners. Without namespaces they are refused, and the launcher makes them; see
-/// `attribute_calls`.
+/// `attribute_calls`. In namespaces an owner needs a grant; see `owners`.
 const ATTRIBUTES: &[(i64, CallEffect)] = &[
     (libc::SYS_fchmodat, CallEffect::Change { directory: at(0), path: 1 }),
     (libc::SYS_fchownat, CallEffect::Change { directory: at(0), path: 1 }),
+    (libc::SYS_fchown, CallEffect::GiveOpen),
     (libc::SYS_utimensat, CallEffect::Change { directory: at(0), path: 1 }),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, CallEffect::Change { directory: None, path: 0 }),

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::NetPlan;
-use modbox_policy::{Access, MissingPath, PathGrant, Policy, Shape, SingleFiles, normalize};
+use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Shape, SingleFiles, normalize};
 use modbox_vocabulary::{Limits, native_path};
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,8 @@ pub(super) struct Room {
     pub(super) least: u8,
     /// Where changes of single names go.
     pub(super) single_files: SingleFiles,
+    /// The owners that the module may give.
+    pub(super) own: Vec<OwnerGrant>,
     pub(super) reports_reads: bool,
     pub(super) observed: bool,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
@@ -123,6 +125,7 @@ impl Room {
             limits: *limits,
             least: confine.least,
             single_files: policy.single_files().clone(),
+            own: policy.own().to_vec(),
             reports_reads: confine.reports_reads,
             observed: confine.observed,
             groups: Vec::new(),

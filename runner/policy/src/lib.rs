@@ -19,6 +19,7 @@ mod file;
 mod file_error;
 mod grant_set;
 mod grants;
+mod known_owners;
 mod limit;
 mod listed;
 mod login;
@@ -57,6 +58,7 @@ pub use self::file::{FileRules, PolicyFile};
 pub use self::file_error::{PolicyFileError, PolicyFileProblem};
 pub use self::grant_set::{PathDecision, Policy};
 pub use self::grants::{EnvGrant, PathGrant, Shape};
+pub use self::known_owners::KnownOwners;
 pub use self::limit::{
     HIGHEST_LEVEL, LimitName, LimitOverrides, LimitUnit, parse_count, parse_duration, parse_level, parse_size,
 };

@@ -52,7 +52,11 @@ impl Runner {
     /// # Errors
     ///
     /// A part cannot be found or read, or the module is not any more the one that the policy was made for.
-    pub(in crate::app) fn bound_closure(&self, module: &Module, request: &RunRequest<'_>) -> Result<KnownClosure, RunError> {
+    pub(in crate::app) fn bound_closure(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+    ) -> Result<KnownClosure, RunError> {
         let bound = request.policy.trust().digest.as_deref();
         if let Some(known) = bound.and_then(|digest| module.closures.with(digest)) {
             return Ok(known);

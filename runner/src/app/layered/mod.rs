@@ -10,6 +10,7 @@ pub(in crate::app) mod effect_report;
 pub(in crate::app) mod error;
 mod execution;
 mod hidden_content;
+mod known_owners;
 mod layered_run;
 mod mount_table;
 mod outside;

@@ -20,7 +20,7 @@ use crate::app::layered::transaction::{self, refusal, with_reasons};
 /// Saves what was observed as a new file.
 pub(super) fn save(observed: &ObservedLayers, policy: &Policy, path: &Path, hidden: &HiddenContent) -> CommitReport {
     let shown = path.display().to_string();
-    let owners = transaction::owners(policy);
+    let owners = transaction::owners(policy, observed);
     let hidden = transaction::hidden_names(observed, hidden);
     match saved::save(path, &transaction::grants(observed), &owners, &hidden) {
         Ok(Saving::Saved) => CommitReport { file: Some(shown), ..CommitReport::of(CommitState::Saved) },

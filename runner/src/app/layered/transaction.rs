@@ -15,6 +15,7 @@ use modbox_vocabulary::error_chain;
 use crate::app::layered::effect_report::{CommitReport, CommitState, Remark};
 use crate::app::layered::execution::ObservedLayers;
 use crate::app::layered::hidden_content::HiddenContent;
+use crate::app::layered::known_owners::known_owners;
 use crate::app::layered::layered_run::CommitChoices;
 
 /// Number of transactions that are kept for `modbox undo`.
@@ -87,7 +88,7 @@ fn try_commit(
     choices: &CommitChoices,
     hidden: &HiddenContent,
 ) -> Result<Committed, CommitError> {
-    let (owners, hidden) = (owners(policy), hidden_names(observed, hidden));
+    let (owners, hidden) = (owners(policy, observed), hidden_names(observed, hidden));
     with_settings(choices, &owners, &hidden, |settings| commit::commit(&grants(observed), settings))
 }
 
@@ -110,12 +111,13 @@ pub(super) fn with_settings<T, E: From<CommitError>>(
     action(Settings { owners, strength, keep_undo, hidden, state: &state, fault: &NoFault })
 }
 
-/// Returns which owners a run may give. The sandbox has checked each change of an owner. A new file has the user of the
-/// run, and the group that its directory gives.
-pub(super) fn owners(policy: &Policy) -> impl Fn(u32, u32) -> bool {
+/// Returns which owners a run may give: those that are granted, and those that files there had before. The sandbox has checked
+/// each change of an owner by the same rule. A new file has the user of the run, and the group that its directory gives.
+pub(super) fn owners(policy: &Policy, observed: &ObservedLayers) -> impl Fn(u32, u32) -> bool {
     let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
     let granted = policy.owners();
-    move |uid, gid| uid == own || granted.cover(Some(uid), Some(gid))
+    let known = known_owners(observed);
+    move |uid, gid| uid == own || known.or_granted(&granted, Some(uid), Some(gid))
 }
 
 /// Returns the parts of a commit of what was observed.

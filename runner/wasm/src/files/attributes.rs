@@ -9,9 +9,11 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::sync::OnceLock;
 
+use modbox_policy::KnownOwners;
 use modbox_policy::accounts::Accounts;
 use modbox_vocabulary::{Capability, Operation};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
@@ -164,14 +166,16 @@ impl GuardView<'_> {
     /// Changes a target. `None` if it is a link that has to be followed.
     fn change_target(&mut self, target: Target, follow: Follow, act: Act, change: Change) -> FsResult<Option<()>> {
         let is_followed = |stat: &Stat| follow == Follow::Always && is_link(stat);
-        let mut owned = None;
+        let (mut owned, mut around) = (None, None);
         let (file, guest) = match target {
             Target::Entry(entry) => {
                 if self.stat_unless_followed(&entry, follow)?.is_none() {
                     return Ok(None);
                 }
                 self.may_change(entry.mount, || entry.guest(), act)?;
-                let opened = open_to_change(self.entry_dir(&entry)?, &entry.plain_name());
+                let directory = self.entry_dir(&entry)?;
+                around = rustix::io::fcntl_dupfd_cloexec(directory, 0).ok();
+                let opened = open_to_change(directory, &entry.plain_name());
                 (opened.map_err(|refusal| self.refused(refusal, || entry.guest(), act))?, entry.guest())
             }
             Target::Folder(folder) => {
@@ -203,7 +207,10 @@ impl GuardView<'_> {
         let changed = match change {
             Change::Mode(mode) => rustix::fs::fchmod(&file, mode),
             Change::Owner { uid, gid } => {
-                self.may_give(&guest, act, uid, gid)?;
+                // An owner that the file has already is no change.
+                let stat = rustix::fs::fstat(&file).map_err(failed)?;
+                let new = (uid.filter(|uid| *uid != stat.st_uid), gid.filter(|gid| *gid != stat.st_gid));
+                self.may_give(&guest, act, new, around.as_ref())?;
                 rustix::fs::fchown(&file, uid.map(Uid::from_raw), gid.map(Gid::from_raw))
             }
         };
@@ -219,12 +226,25 @@ impl GuardView<'_> {
         self.change(fd, flags, path, Act::write(Operation::SetMode), Change::Mode(mode))
     }
 
-    /// Refuses an owner that is not granted.
-    fn may_give(&self, guest: &str, act: Act, uid: Option<u32>, gid: Option<u32>) -> FsResult<()> {
+    /// Refuses an owner that neither is granted nor has files in the granted directory `around` the file.
+    fn may_give(
+        &self,
+        guest: &str,
+        act: Act,
+        (uid, gid): (Option<u32>, Option<u32>),
+        around: Option<&OwnedFd>,
+    ) -> FsResult<()> {
         if uid == Some(u32::MAX) || gid == Some(u32::MAX) {
             return Err(ErrorCode::Invalid.into());
         }
         if self.guard.owners.cover(uid, gid) {
+            return Ok(());
+        }
+        let mut known = KnownOwners::default();
+        if let Some(around) = around {
+            known.add_directory(Path::new(&format!("/proc/self/fd/{}/.", around.as_raw_fd())));
+        }
+        if known.or_granted(&self.guard.owners, uid, gid) {
             return Ok(());
         }
         let id = |id: Option<u32>| id.map(|id| id.to_string()).unwrap_or_default();
