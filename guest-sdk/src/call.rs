@@ -9,6 +9,7 @@ use crate::completion::complete;
 use crate::internal_args::InternalArgs;
 use crate::module::{Deprecation, Module};
 use crate::panic_secrets;
+use crate::path_argument;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
@@ -102,12 +103,19 @@ pub(crate) fn perform(
     if let Some(message) = first_error(&module, &validated) {
         return finish(&module, Err(Failure::new(message)));
     }
+    if let Some(name) = unloggable(metadata, &validated) {
+        let why = "'utf-8' codec can't encode it: surrogates not allowed";
+        return finish(&module, Err(Failure::new(format!("failed to log the option `{name}`: {why}"))));
+    }
     if module.check_mode() && !metadata.supports_check_mode {
         let reason = format!("remote module ({}) does not support check mode", module.name);
         return finish(&module, Ok(Exit::skipped(reason)));
     }
-    let own = metadata.argument_spec.options.keys();
-    let own = own.filter_map(|name| Some((name.clone(), validated.parameters.get(name)?.clone()))).collect();
+    let own = metadata.argument_spec.options.iter().filter_map(|(name, option)| {
+        let value = validated.parameters.get(name)?.clone();
+        Some((name.clone(), if option.is_path() { path_argument::in_guest(value) } else { value }))
+    });
+    let own = own.collect();
     let outcome = body(own, &mut module);
     finish(&module, outcome)
 }
@@ -127,6 +135,14 @@ fn module_for(metadata: &Metadata, internal: InternalArgs, validated: &Validated
         warnings: validated.warnings.clone(),
         deprecations: validated.deprecations.iter().map(deprecation).collect(),
     }
+}
+
+/// Returns an option whose text has a lone surrogate, which ansible-core 2.19 fails to log (`_log_invocation`). In lists, it
+/// takes paths that are not UTF-8.
+fn unloggable<'m>(metadata: &'m Metadata, validated: &Validated) -> Option<&'m String> {
+    let logged = metadata.argument_spec.options.iter().filter(|(_, option)| option.no_log != Some(true));
+    let mut names = logged.map(|(name, _)| name);
+    names.find(|name| matches!(validated.parameters.get(*name), Some(Value::Surrogates(_))))
 }
 
 /// Returns the message of the first error, as Ansible does.

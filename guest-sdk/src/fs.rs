@@ -1,10 +1,13 @@
 //! File functions that `std::fs` lacks: reads with a limit, and writes that are complete or have no effect.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
+
+use modbox_python_json::Value;
 
 pub use crate::backup::backup;
 use crate::bounded_read::read as read_file;
@@ -170,6 +173,33 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
+/// Finds out whether a path can be removed, before something is done that must not be half done. In a build for a Unix host,
+/// nothing is known before it is tried.
+///
+/// # Errors
+///
+/// Neither the folder of the path may be changed, nor, for what is no folder, the path itself.
+pub fn check_removal(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match platform::may_change_folder(folder) {
+        Err(_) if !is_dir(path) => platform::may_write(path),
+        may => may,
+    }
+}
+
+/// Returns a path as a value of a result: as ansible-core, with a lone surrogate for each byte that is not UTF-8.
+#[must_use]
+pub fn path_value(path: impl AsRef<Path>) -> Value {
+    Value::from_os_bytes(&host_bytes(path.as_ref()))
+}
+
+/// Returns the bytes of a path on the host.
+#[must_use]
+pub fn host_bytes<P: AsRef<Path> + ?Sized>(path: &P) -> Cow<'_, [u8]> {
+    platform::host_bytes(path.as_ref().as_os_str())
+}
+
 /// Creates a folder and the missing ones above it, as Python's `os.makedirs` does: it is an error if there is one in the end,
 /// as behind `gone/..`, whose first name was missing.
 ///
@@ -207,12 +237,12 @@ fn read_link(path: &Path) -> io::Result<Option<PathBuf>> {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return Ok(None);
     }
-    if !platform::AVAILABLE {
+    if cfg!(unix) || !platform::AVAILABLE {
         return fs::read_link(path).map(Some);
     }
     // WASI does not read links to absolute paths.
     let target = platform::stat(path, false)?.target;
-    Ok(target.map(|bytes| PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())))
+    Ok(target.and_then(|bytes| platform::path_text(&bytes)).map(PathBuf::from))
 }
 
 fn circle() -> io::Error {

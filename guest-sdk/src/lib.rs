@@ -61,6 +61,7 @@ mod log;
 mod module;
 mod output_file;
 mod panic_secrets;
+mod path_argument;
 mod platform;
 pub mod provider;
 mod replacement;

@@ -8,6 +8,7 @@ use modbox_python_json::{ConvertError, Dict, Value, to_value};
 use serde::Serialize;
 
 use crate::file_error::{without_numbers, words};
+use crate::fs::path_value;
 
 /// The result of a module that succeeded.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -112,7 +113,7 @@ impl Diff {
         entries.insert("before".to_owned(), self.before.into());
         entries.insert("after".to_owned(), self.after.into());
         for (key, header) in headers {
-            entries.extend(header.map(|header| (key.to_owned(), Value::from(header))));
+            entries.extend(header.map(|header| (key.to_owned(), path_value(header))));
         }
         Value::Dict(entries)
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use modbox_python_json::{Dict, Value};
 
 use crate::files::{AttributesDiff, Planned};
-use crate::fs::{create_folders, follow_links, read, words, write_atomic};
+use crate::fs::{create_folders, follow_links, path_value, read, words, write_atomic};
 use crate::module::Module;
 use crate::result::{Diff, Failure};
 
@@ -89,7 +89,7 @@ pub fn content_diff(path: &str, before: &[u8], after: &[u8]) -> Diff {
 /// differences.
 #[must_use]
 pub fn both_diffs(module: &Module, path: &str, (before, after): (&[u8], &[u8]), attributes: AttributesDiff) -> Value {
-    let header = Value::from(format!("{path} (file attributes)"));
+    let header = path_value(format!("{path} (file attributes)"));
     let mut of_attributes = Dict::new();
     if attributes != AttributesDiff::default() {
         of_attributes.insert("before".to_owned(), attributes.before.into());

@@ -9,7 +9,9 @@ use modbox_sdk_derive::Args;
 use crate::file_error::words;
 use crate::files::diff::AttributesDiff;
 use crate::files::mode::{CurrentMode, WrongMode, resolve, written};
+use crate::fs::path_value;
 use crate::module::Module;
+use crate::path_argument;
 use crate::platform::{self, Attributes};
 use crate::result::Failure;
 
@@ -107,8 +109,8 @@ impl Module {
     /// Links form a circle.
     pub fn load_file_common_arguments(&self, path: Option<&Path>) -> Result<Option<FileAttributes>, Failure> {
         let text = |name: &str| self.parameters.get(name).and_then(Value::as_str).map(str::to_owned);
-        let Some(mut path) = path.map(Path::to_owned).or_else(|| text("path").or_else(|| text("dest")).map(Into::into))
-        else {
+        let named = |name: &str| self.parameters.get(name).and_then(path_argument::path);
+        let Some(mut path) = path.map(Path::to_owned).or_else(|| named("path").or_else(|| named("dest"))) else {
             return Ok(None);
         };
         if self.parameters.get("follow") == Some(&Value::Bool(true)) {
@@ -243,6 +245,5 @@ fn refuse_set_ids(wanted: &FileAttributes, now: u32, mode: u32) -> Result<(), Fa
 }
 
 fn failure(wanted: &FileAttributes, message: impl Into<String>) -> Failure {
-    let path = Value::from_os_bytes(wanted.path.as_os_str().as_encoded_bytes());
-    Failure::new(message.into()).with("path", path)
+    Failure::new(message.into()).with("path", path_value(&wanted.path))
 }

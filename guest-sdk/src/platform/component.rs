@@ -68,3 +68,8 @@ pub(crate) fn set_times(path: &Path, follow: bool, access: NewTime, modification
 pub(crate) fn may_change_folder(folder: &Path) -> io::Result<()> {
     file_changes::access(folder, false, true, true)
 }
+
+/// Returns whether the user of the run may write a path, and grants allow it.
+pub(crate) fn may_write(path: &Path) -> io::Result<()> {
+    file_changes::access(path, false, true, false)
+}

@@ -8,6 +8,7 @@
 mod here;
 
 mod attributes;
+mod names;
 pub(crate) mod process;
 #[cfg(not(all(target_family = "wasm", feature = "host-files")))]
 mod standard_times;
@@ -18,9 +19,22 @@ mod write_error;
 pub(crate) use self::attributes::Lost;
 pub use self::attributes::{Attributes, FileTime, NewTime, Special, Times};
 pub(crate) use self::here::{
-    AVAILABLE, REPLACES, group_id, may_change_folder, replace, restrict_new, set_mode, set_owner, set_times, stat,
-    times, umask, user, user_id,
+    AVAILABLE, REPLACES, group_id, may_change_folder, may_write, replace, restrict_new, set_mode, set_owner, set_times,
+    stat, times, umask, user, user_id,
 };
 pub(crate) use self::write_error::write_error;
+
+/// Returns the bytes of a path on the host.
+pub(crate) fn host_bytes(path: &std::ffi::OsStr) -> std::borrow::Cow<'_, [u8]> {
+    match path.to_str() {
+        Some(text) if cfg!(target_family = "wasm") => names::to_host(text),
+        _ => path.as_encoded_bytes().into(),
+    }
+}
+
+/// Returns the path that bytes of the host have here, or `None` if no text can be it.
+pub(crate) fn path_text(bytes: &[u8]) -> Option<String> {
+    if cfg!(target_family = "wasm") { Some(names::to_guest(bytes)) } else { String::from_utf8(bytes.to_vec()).ok() }
+}
 #[cfg(all(target_family = "wasm", feature = "host-files"))]
 pub(crate) use modbox_host::file_changes::Lost;

@@ -73,6 +73,12 @@ pub(crate) fn may_change_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// As [`may_change_folder`].
+#[expect(clippy::unnecessary_wraps, reason = "with `host-files`, there is an answer")]
+pub(crate) fn may_write(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }

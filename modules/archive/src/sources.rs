@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind;
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
+use modbox_sdk::fs::{is_dir, words};
 use modbox_sdk::{Failure, Value};
 
 use crate::args::ArchiveArgs;
@@ -36,21 +37,53 @@ impl Sources {
                 .with("expanded_paths", text(&expanded))
                 .with("expanded_exclude_paths", text(&excluded)));
         };
-        let are_several = patterns || paths.len() > 1 || Path::new(first).is_dir();
+        let are_several = patterns || paths.len() > 1 || is_dir(first);
         Ok(Self { root: root(&paths), are_several, paths, expanded, excluded })
+    }
+
+    /// Divides the paths into those that exist and those that do not.
+    ///
+    /// # Errors
+    ///
+    /// A path may not be looked at, so that it could be there.
+    pub(crate) fn targets(&self) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let (mut targets, mut missing) = (Vec::new(), Vec::new());
+        for path in &self.paths {
+            match fs::symlink_metadata(path) {
+                _ if path.is_empty() => missing.push(path.clone()),
+                Ok(_) => targets.push(path.clone()),
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    let why = format!("{}; allow it with `--allow-read`", words(&error));
+                    return Err(Failure::new(format!("failed to access `{path}`: {why}")));
+                }
+                Err(_) => missing.push(path.clone()),
+            }
+        }
+        Ok((targets, missing))
     }
 }
 
-/// Returns the common folder of paths.
+/// Returns the common folder of paths, by the letters, as community.general's `common_path` does.
 fn root(paths: &[String]) -> String {
-    let folder = |path: &str| path.rfind('/').map_or("", |slash| &path[..=slash]).to_owned();
-    let mut folders = paths.iter().map(|path| folder(path));
+    let mut folders = paths.iter().map(|path| with_slash(folder(path.as_bytes())));
     let first = folders.next().unwrap_or_default();
     let common = folders.fold(first, |common, folder| {
-        let same = common.bytes().zip(folder.bytes()).take_while(|(left, right)| left == right).count();
-        String::from_utf8_lossy(&common.as_bytes()[..same]).into_owned()
+        let same = common.iter().zip(&folder).take_while(|(left, right)| left == right).count();
+        common[..same].to_vec()
     });
-    folder(&common)
+    String::from_utf8_lossy(&with_slash(folder(&common))).into_owned()
+}
+
+/// Returns what Python's `os.path.dirname` does.
+fn folder(path: &[u8]) -> &[u8] {
+    let head = path.iter().rposition(|byte| *byte == b'/').map_or(&path[..0], |slash| &path[..=slash]);
+    let end = head.iter().rposition(|byte| *byte != b'/').map_or(head.len(), |last| last + 1);
+    &head[..end]
+}
+
+fn with_slash(folder: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
+    [folder, slash].concat()
 }
 
 /// Resolves patterns, and returns whether there were any.
@@ -119,6 +152,9 @@ mod tests {
             (&["/a/b", "/a/bc"], "/a/"),
             (&["/a/bb/x", "/a/bc/x"], "/a/"),
             (&["/a/b/"], "/a/b/"),
+            (&["/a/b//"], "/a/b/"),
+            (&["/a/./b", "/a/c/d"], "/a/"),
+            (&["/a/\u{e9}/x", "/a/\u{e8}/x"], "/a/"),
             (&["/a", "/b/c"], "/"),
             (&["a"], ""),
         ] {

@@ -1,11 +1,16 @@
-//! Lists everything below the named paths, with folders before their contents.
+//! Lists everything below the named paths, in the order of Python's `os.walk`: of each folder the folders in it, then the
+//! other entries, as the file system lists them, and then what is in these folders.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::SystemTime;
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
+use modbox_sdk::files::{self, Attributes, FileTime};
 use modbox_sdk::text_file::cannot;
+
+use crate::own::Own;
 
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 256;
@@ -16,8 +21,10 @@ pub(crate) struct Item {
     pub(crate) path: String,
     /// The name in the archive.
     pub(crate) name: String,
-    /// Whether it is neither a file nor a folder nor a link.
-    pub(crate) special: bool,
+    /// What is at the path itself.
+    pub(crate) found: Attributes,
+    /// When that was changed: before the new archive was made beside it.
+    pub(crate) modified: FileTime,
 }
 
 /// The patterns to exclude.
@@ -42,49 +49,82 @@ impl Patterns {
     }
 }
 
-/// Lists everything to pack, except the archive itself.
-pub(crate) fn items(targets: &[String], root: &str, own: &[&Path]) -> Result<Vec<Item>, Failure> {
-    let mut items = Vec::new();
-    for target in targets.iter().filter(|target| !own.contains(&Path::new(target))) {
+/// Lists everything to pack, except the archive itself where the original leaves it out.
+///
+/// # Errors
+///
+/// A path cannot be read, or would be the archive itself.
+pub(crate) fn items(targets: &[String], root: &str, own: &Own, patterns: &Patterns) -> Result<Vec<Item>, Failure> {
+    let mut walk = Walk { root, own, patterns, items: Vec::new() };
+    for target in targets {
         // A named link stands for the folder that it leads to.
         if Path::new(target).is_dir() {
-            below(target, root, own, 0, &mut items)?;
+            walk.below(target, 0)?;
         } else {
-            items.push(item(target.clone(), root)?);
+            let item = item(target.clone(), root, own)?;
+            if own.overwrites(&item) {
+                return Err(own.conflict(target));
+            }
+            walk.items.push(item);
         }
     }
-    Ok(items)
+    Ok(walk.items)
 }
 
-fn item(path: String, root: &str) -> Result<Item, Failure> {
-    let found = fs::symlink_metadata(&path).map_err(cannot("access", path.as_ref()))?;
-    let special = !(found.is_file() || found.is_dir() || found.is_symlink());
-    let name = path.strip_prefix(root).unwrap_or(&path).trim_start_matches('/').to_owned();
-    Ok(Item { path, name, special })
+struct Walk<'w> {
+    root: &'w str,
+    own: &'w Own,
+    patterns: &'w Patterns,
+    items: Vec<Item>,
 }
 
-fn below(folder: &str, root: &str, own: &[&Path], depth: usize, items: &mut Vec<Item>) -> Result<(), Failure> {
-    if depth > MAX_DEPTH {
-        return Err(Failure::new(format!("`{folder}` is deeper than {MAX_DEPTH} folders")));
-    }
-    let entries = fs::read_dir(folder).map_err(cannot("list", folder.as_ref()))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let path: PathBuf = entry.path();
-        if own.contains(&&*path) {
-            continue;
+impl Walk<'_> {
+    fn below(&mut self, folder: &str, depth: usize) -> Result<(), Failure> {
+        if depth > MAX_DEPTH {
+            return Err(Failure::new(format!("`{folder}` is deeper than {MAX_DEPTH} folders")));
         }
-        let text = path.to_str().map(str::to_owned);
-        let text = text.ok_or_else(|| Failure::new(format!("the name of `{}` is not UTF-8", path.display())))?;
-        names.push((text, entry.file_type()?.is_dir()));
+        if let Some(path) = self.own.unmade_in(folder) {
+            let name = name(&path, self.root);
+            if !self.own.is_excluded(&path, &name, self.patterns)? {
+                return Err(self.own.conflict(&path));
+            }
+        }
+        let (mut folders, mut others) = (Vec::new(), Vec::new());
+        for entry in fs::read_dir(folder).map_err(cannot("list", folder.as_ref()))? {
+            let path = entry?.path();
+            let text = path.to_str().map(str::to_owned);
+            let text = text.ok_or_else(|| Failure::new(format!("the name of `{}` is not UTF-8", path.display())))?;
+            if path.is_dir() { folders.push(text) } else { others.push(text) }
+        }
+        for path in folders.iter().chain(&others) {
+            if self.own.is_skipped(path) {
+                continue;
+            }
+            let item = item(path.clone(), self.root, self.own)?;
+            if self.own.overwrites(&item) && !self.own.is_excluded(path, &item.name, self.patterns)? {
+                return Err(self.own.conflict(path));
+            }
+            self.items.push(item);
+        }
+        for path in &folders {
+            if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+                self.below(path, depth + 1)?;
+            }
+        }
+        Ok(())
     }
-    names.sort();
-    for (path, _) in &names {
-        items.push(item(path.clone(), root)?);
-    }
-    for (path, _) in names.iter().filter(|(_, is_folder)| *is_folder) {
-        below(path, root, own, depth + 1, items)?;
-    }
-    Ok(())
+}
+
+fn item(path: String, root: &str, own: &Own) -> Result<Item, Failure> {
+    let found = files::stat(&path, false).map_err(cannot("access", path.as_ref()))?;
+    let modified = if own.is_made_in(&found) {
+        SystemTime::now().into()
+    } else {
+        files::times(&path, false).map_err(cannot("access", path.as_ref()))?.modification
+    };
+    Ok(Item { name: name(&path, root), path, found, modified })
+}
+
+fn name(path: &str, root: &str) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_owned()
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
 use modbox_sdk::files::Planned;
-use modbox_sdk::fs::{exists, is_dir, words};
+use modbox_sdk::fs::{exists, is_dir, path_value, words};
 use modbox_sdk::text_file::{MAX_FILE_BYTES, cannot, content_diff, contents};
 use modbox_sdk::{Args, Exit, Failure, Module};
 
@@ -83,13 +83,13 @@ fn run(args: AssembleArgs, module: &mut Module) -> Result<Exit, Failure> {
     let wanted = module.load_file_common_arguments(None)?.unwrap_or_default();
     let exit = Exit::new(module.set_fs_attributes_if_different(&wanted, changed, None)?)
         .msg("OK")
-        .with("src", args.src.as_str())
-        .with("dest", args.dest.as_str())
+        .with("src", path_value(&args.src))
+        .with("dest", path_value(&args.dest))
         .with("checksum", modbox_checksum::sha1(&assembled))
         .with("md5sum", modbox_checksum::md5(&assembled));
     let exit =
         if changed { exit.diff(content_diff(&args.dest, &before.unwrap_or_default(), &assembled)) } else { exit };
-    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept.display().to_string())))
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", path_value(kept))))
 }
 
 fn replace(module: &Module, dest: &Path, contents: &[u8]) -> Result<(), Failure> {

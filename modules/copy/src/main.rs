@@ -11,6 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use modbox_sdk::files::Planned;
+use modbox_sdk::fs::path_value;
 use modbox_sdk::{Args, Diff, Exit, Failure, Module, Value};
 
 modbox_sdk::module! {
@@ -80,7 +81,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         let result =
             Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest)).with("size", size);
         let result = result.with("md5sum", modbox_checksum::md5(&contents));
-        args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", src))
+        args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", path_value(src)))
     };
     let old = if modbox_sdk::fs::exists(&dest) { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
     let replaces_link = !args.follow && dest.is_symlink();
@@ -172,10 +173,6 @@ fn shown(contents: &[u8]) -> String {
         return "(binary contents)\n".to_owned();
     }
     String::from_utf8_lossy(contents).into_owned()
-}
-
-fn path_value(path: &Path) -> Value {
-    Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
 }
 
 fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {

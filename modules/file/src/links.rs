@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use modbox_sdk::files::{AttributesDiff, Planned};
+use modbox_sdk::fs::{host_bytes, path_value};
 use modbox_sdk::{Exit, Failure, Value};
 
 use crate::absent::entries;
@@ -20,7 +21,8 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
         Some(src) => Some(src.clone()),
         // The existing link has the target already.
         None if task.args.follow && exists(&path) && task.found == FileType::Link => {
-            Some(String::from_utf8_lossy(&target(&path)?).into_owned())
+            let says = fs::read_link(&path).ok().and_then(|says| says.into_os_string().into_string().ok());
+            Some(says.unwrap_or(String::from_utf8_lossy(&target(&path)?).into_owned()))
         }
         None => None,
     };
@@ -36,8 +38,8 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
     let mut changed = task.found != FileType::Link;
     if task.found == FileType::Link {
         let old = target(&path)?;
-        if old != src.as_bytes() {
-            diff.note("src", Value::from_os_bytes(&old), src.as_str());
+        if old != *host_bytes(&src) {
+            diff.note("src", Value::from_os_bytes(&old), path_value(&src));
             changed = true;
         }
     }
@@ -100,7 +102,7 @@ fn finish_link(
             changed = task.dress(&wanted, changed, Some(&mut diff))?;
         }
     }
-    Ok(task.exit("dest", &path, changed, diff).with("src", src.map_or(Value::Null, Value::from)))
+    Ok(task.exit("dest", &path, changed, diff).with("src", src.map_or(Value::Null, path_value)))
 }
 
 pub(crate) fn hard(task: &Task<'_>) -> Result<Exit, Failure> {
@@ -122,7 +124,7 @@ pub(crate) fn hard(task: &Task<'_>) -> Result<Exit, Failure> {
     let old = if task.found == FileType::Link { target(path)? } else { Vec::new() };
     let changed = match (task.found, src) {
         (FileType::Nothing | FileType::File, _) => true,
-        (FileType::Link, Some(src)) => old != src.as_os_str().as_encoded_bytes(),
+        (FileType::Link, Some(src)) => old != *host_bytes(src),
         (FileType::Link, None) | (FileType::Hard, _) => !same,
         (FileType::Directory, _) if same => return Ok(Exit::unchanged().with("path", text(path))),
         (FileType::Directory, _) => true,

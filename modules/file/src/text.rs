@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use modbox_sdk::Value;
+use modbox_sdk::fs::path_value;
 
 /// Returns a path as a value for a result.
 pub(crate) fn text(path: &Path) -> Value {
-    Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
+    path_value(path)
 }

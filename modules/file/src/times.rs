@@ -46,7 +46,14 @@ impl Times {
     /// Sets the times of a path's target, except in check mode, and returns whether that changes something.
     pub(crate) fn set(&self, module: &Module, path: &Path, diff: &mut AttributesDiff) -> Result<bool, Failure> {
         self.try_set(module, path, diff).map_err(|error| {
-            let message = format!("Error while updating modification or access time: {}", python(&error, path));
+            let is_refused = matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied);
+            // A folder on the way to what is granted is there for this module alone.
+            let remedy = match cfg!(not(unix)) && is_refused {
+                true => format!("; if it is not granted, allow it with `--allow-write {}`", path.display()),
+                false => String::new(),
+            };
+            let why = python(&error, path);
+            let message = format!("Error while updating modification or access time: {why}{remedy}");
             Failure::new(message).with("path", text(path))
         })
     }

@@ -208,7 +208,7 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 fn value(path: &Path) -> Value {
-    Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
+    modbox_sdk::fs::path_value(path)
 }
 
 /// Formats an error as Python does for a path.

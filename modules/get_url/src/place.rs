@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use modbox_sdk::files::Planned;
+use modbox_sdk::fs::path_value;
 use modbox_sdk::{Dict, Exit, Failure, Module, Value};
 
 use crate::args::GetUrlArgs;
@@ -96,8 +97,4 @@ fn sum(path: &Path) -> Result<String, Failure> {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("failed to read `{}`: {}", path.display(), modbox_sdk::fs::words(error)))
-}
-
-fn path_value(path: &Path) -> Value {
-    Value::from_os_bytes(path.as_os_str().as_encoded_bytes())
 }

@@ -16,7 +16,7 @@ mod line;
 use std::path::Path;
 
 use modbox_sdk::files::Planned;
-use modbox_sdk::fs::{create_folders, exists};
+use modbox_sdk::fs::{create_folders, exists, path_value};
 use modbox_sdk::text_file::{cannot, contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
@@ -154,7 +154,7 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
         changed
     };
     let diff = contents_diff(module, &args.path, (before.as_bytes(), after.as_bytes()));
-    let exit = Exit::new(changed).msg(message).with("path", args.path.as_str()).with("diff", diff);
+    let exit = Exit::new(changed).msg(message).with("path", path_value(&args.path)).with("diff", diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
 }
 

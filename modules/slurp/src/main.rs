@@ -11,6 +11,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use modbox_sdk::fs::path_value;
 use modbox_sdk::{Args, Exit, Failure, Module};
 
 modbox_sdk::module! {
@@ -49,5 +50,5 @@ fn run(args: SlurpArgs, _module: &mut Module) -> Result<Exit, Failure> {
         })
     })?;
     let content = STANDARD.encode(contents);
-    Ok(Exit::default().with("content", content).with("source", args.src.as_str()).with("encoding", "base64"))
+    Ok(Exit::default().with("content", content).with("source", path_value(&args.src)).with("encoding", "base64"))
 }

@@ -15,7 +15,7 @@ use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use modbox_sdk::fs::words;
+use modbox_sdk::fs::{path_value, words};
 use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value, files};
 
 use crate::entry::entry;
@@ -74,7 +74,7 @@ fn run(args: StatArgs, _module: &mut Module) -> Result<Exit, Failure> {
 fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, Failure> {
     let mut stat = Dict::from_iter([
         entry("exists", true),
-        entry("path", args.path.as_str()),
+        entry("path", path_value(&args.path)),
         entry("isdir", metadata.is_dir()),
         entry("isreg", metadata.is_file()),
         entry("islnk", metadata.is_symlink()),
@@ -116,5 +116,5 @@ fn link(path: &Path) -> Vec<(String, Value)> {
     };
     let source = source.map(|source| ("lnk_source", source));
     let known = [source, target].into_iter().flatten();
-    known.map(|(key, path)| entry(key, Value::from_os_bytes(path.as_os_str().as_encoded_bytes()))).collect()
+    known.map(|(key, path)| entry(key, path_value(path))).collect()
 }

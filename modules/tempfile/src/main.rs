@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use modbox_sdk::fs::words;
+use modbox_sdk::fs::{path_value, words};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 modbox_sdk::module! {
@@ -61,7 +61,7 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
         match make(&path, args.state) {
             Ok(()) => {
                 private(&path, args.state)?;
-                return Ok(Exit::changed().with("path", path.display().to_string()));
+                return Ok(Exit::changed().with("path", path_value(&path)));
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {

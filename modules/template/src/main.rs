@@ -17,6 +17,7 @@ mod render;
 
 use std::path::{Path, PathBuf};
 
+use modbox_sdk::fs::path_value;
 use modbox_sdk::text_file::{contents, store, text};
 use modbox_sdk::{Args, Dict, Diff, Exit, Failure, Module, Value};
 
@@ -100,9 +101,8 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
     let sum = modbox_checksum::sha1(&after);
     let exit = |changed| {
         let size = i64::try_from(after.len()).unwrap_or(i64::MAX);
-        let dest = dest.display().to_string();
-        let exit = Exit::new(changed).with("dest", dest).with("checksum", sum.as_str()).with("size", size);
-        args.src.iter().fold(exit, |exit, src| exit.with("src", src.as_str()))
+        let exit = Exit::new(changed).with("dest", path_value(&dest)).with("checksum", sum.as_str()).with("size", size);
+        args.src.iter().fold(exit, |exit, src| exit.with("src", path_value(src)))
     };
     let wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
     if before.is_some() && !args.force {

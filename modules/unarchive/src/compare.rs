@@ -1,24 +1,33 @@
 //! Compares members of an archive with `dest`. If one differs, all are unpacked.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::time::SystemTime;
 
 use modbox_sdk::Failure;
-use modbox_sdk::files::{self, Attributes};
+use modbox_sdk::files::{self, Attributes, FileTime};
 
 use crate::dest::Dest;
 use crate::member::{Kind, Member};
 
-/// Returns the attributes of the file in a member's place, if that is inside `dest`.
-fn found(dest: &Dest, member: &Member) -> Result<Option<Attributes>, Failure> {
+/// What is in a member's place.
+enum Place {
+    Found(Attributes),
+    /// Nothing, or it is not inside `dest`.
+    Missing,
+    /// Something on the way is no folder.
+    NoFolder,
+}
+
+/// Looks at a member's place. With `follow`, a link to a folder is one.
+fn place(dest: &Dest, member: &Member, follow: bool) -> Result<Place, Failure> {
     if !dest.holds(&member.path) {
-        return Ok(None);
+        return Ok(if dest.is_circle(&member.path) { Place::NoFolder } else { Place::Missing });
     }
-    match files::stat(dest.path.join(&member.path), false) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+    match files::stat(dest.path.join(&member.path), follow) {
+        Ok(found) => Ok(Place::Found(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Place::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Place::NoFolder),
         Err(error) => {
             Err(Failure::new(format!("failed to access `{}`: {}", member.name, modbox_sdk::fs::words(&error))))
         }
@@ -33,31 +42,34 @@ fn kind_of(found: &Attributes) -> Kind {
     }
 }
 
-/// Returns whether a member of a `tar` archive differs from the file in its place, by kind, mode, time, length or
-/// contents.
+/// Returns whether a member of a `tar` archive differs from the file in its place, as far as ansible-core takes it from what
+/// `tar --diff` says: mode, time, length, contents, the target of a link, or that there is nothing. What is of another kind,
+/// a missing link and other hard links are no difference to it.
 pub(crate) fn differs(dest: &Dest, member: &Member, contents: &mut dyn Read) -> Result<bool, Failure> {
-    let Some(found) = found(dest, member)? else { return Ok(true) };
+    let found = match (place(dest, member, false)?, &member.kind) {
+        (Place::Found(found), _) => found,
+        (Place::Missing, Kind::Link(_)) => return Ok(!dest.holds(&member.path)),
+        (Place::Missing, _) => return Ok(true),
+        (Place::NoFolder, _) => return Ok(false),
+    };
     let path = dest.path.join(&member.path);
-    let other_mode = !dest.mode_is_given && found.mode != dest.mode(member);
-    Ok(match &member.kind {
-        Kind::Hard(target) => {
-            let target = files::stat(dest.path.join(target), false).ok();
-            target.is_none_or(|target| (target.device, target.inode) != (found.device, found.inode))
-        }
-        Kind::Link(_) => kind_of(&found) != member.kind,
-        Kind::Directory => kind_of(&found) != Kind::Directory || other_mode,
-        Kind::File => {
-            kind_of(&found) != Kind::File
-                || other_mode
+    let other_mode = !dest.mode_is_given && found.mode != member.mode;
+    Ok(match (&member.kind, kind_of(&found)) {
+        (Kind::Hard(target), _) => files::stat(dest.path.join(target), false).is_err(),
+        (Kind::Link(says), Kind::Link(_)) => found.target.as_deref() != Some(says.as_bytes()),
+        (Kind::Directory, Kind::Directory) => other_mode,
+        (Kind::File, Kind::File) => {
+            other_mode
                 || found.size != member.size
-                || modified(&path)? != member.modified
+                || Some(modified(&path)?) != member.modified.map(FileTime::from)
                 || !same_contents(&path, contents)?
         }
+        _ => false,
     })
 }
 
-fn modified(path: &Path) -> Result<Option<SystemTime>, Failure> {
-    Ok(fs::symlink_metadata(path)?.modified().ok())
+fn modified(path: &Path) -> Result<FileTime, Failure> {
+    Ok(files::times(path, false)?.modification)
 }
 
 fn same_contents(path: &Path, contents: &mut dyn Read) -> Result<bool, Failure> {
@@ -84,8 +96,10 @@ pub(crate) fn itemize(dest: &Dest, member: &Member, keep_newer: bool) -> Result<
         Kind::Link(_) => 'L',
         Kind::File | Kind::Hard(_) => 'f',
     };
-    let Some(found) = found(dest, member)? else {
-        return Ok((Some(format!(">{letter}++++++.?? {}", member.name)), false));
+    // The slash at the end of a folder's name leads through a link.
+    let found = match place(dest, member, letter == 'd')? {
+        Place::Found(found) if letter != 'd' || found.directory => found,
+        _ => return Ok((Some(format!(">{letter}++++++.?? {}", member.name)), false)),
     };
     let same_kind = matches!(
         (kind_of(&found), &member.kind),
@@ -97,11 +111,11 @@ pub(crate) fn itemize(dest: &Dest, member: &Member, keep_newer: bool) -> Result<
     let mut marks = format!(".{letter}.......??").into_bytes();
     let path = dest.path.join(&member.path);
     if member.kind == Kind::File {
-        let there = modified(&path)?;
-        if keep_newer && there > member.modified {
+        let (there, packed) = (modified(&path)?, member.modified.map(FileTime::from));
+        if keep_newer && packed.is_none_or(|packed| there > packed) {
             return Ok((None, true));
         }
-        if there != member.modified {
+        if Some(there) != packed {
             marks[4] = b't';
         }
         if found.size != member.size {

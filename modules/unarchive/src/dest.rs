@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 
 use modbox_sdk::Failure;
 use modbox_sdk::files::{self, Attributes, CurrentMode, FileAttributes};
@@ -13,6 +14,8 @@ use crate::member::Member;
 /// The folder to unpack into.
 pub(crate) struct Dest {
     pub(crate) path: PathBuf,
+    /// The path in the arguments.
+    pub(crate) named: PathBuf,
     /// The path without links.
     pub(crate) real: PathBuf,
     /// Folders that are inside `dest`. They stay inside: no member is below a link of the archive, and none replaces a
@@ -32,7 +35,10 @@ impl Dest {
     /// The path is not a folder.
     pub(crate) fn new(named: &str, wanted: FileAttributes) -> Result<Self, Failure> {
         let no_folder = || Failure::new(format!("Destination '{}' is not a directory", named));
-        let path = std::path::absolute(named)?;
+        if named.is_empty() {
+            return Err(Failure::new("Destination '' is empty: name a folder"));
+        }
+        let path = by_letters(&std::path::absolute(named)?);
         let real = real_path(&path)?;
         if !files::stat(&real, false).is_ok_and(|found| found.directory) {
             return Err(no_folder());
@@ -41,7 +47,21 @@ impl Dest {
         let own = if cfg!(unix) { "/proc/self" } else { "/args" };
         let root = files::stat(own, true).is_ok_and(|found| found.uid == 0);
         let umask = if root { 0 } else { files::umask() };
-        Ok(Self { path, real, held: RefCell::default(), umask, mode_is_given: wanted.mode.is_some(), wanted })
+        Ok(Self {
+            path,
+            named: named.into(),
+            real,
+            held: RefCell::default(),
+            umask,
+            mode_is_given: wanted.mode.is_some(),
+            wanted,
+        })
+    }
+
+    /// Returns whether the links on the way to a path form a circle.
+    pub(crate) fn is_circle(&self, path: &Path) -> bool {
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        real_path(&self.path.join(folder)).is_err_and(|error| error.kind() == ErrorKind::InvalidInput)
     }
 
     /// Returns whether a path is inside this folder after its links are followed. The last name is not followed.
@@ -69,4 +89,19 @@ impl Dest {
         let now = CurrentMode { mode: found.mode, directory: found.directory, umask: files::umask() };
         files::resolve_mode(mode, now).map_err(|_| Failure::new("mode must be in octal or symbolic form"))
     }
+}
+
+/// Returns a path as Python's `os.path.abspath` does, which the original unpacks into.
+fn by_letters(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
 }

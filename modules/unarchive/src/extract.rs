@@ -1,13 +1,14 @@
 //! Writes members to `dest`. Each file is first complete under a temporary name, and no link out of `dest` is followed.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File, FileTimes};
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use modbox_sdk::Failure;
+use modbox_sdk::files::{self, NewTime};
 use modbox_sdk::fs::{symlink, words, write_cause};
-use modbox_sdk::{Failure, files};
 
 use crate::dest::Dest;
 use crate::member::{Kind, Member};
@@ -16,6 +17,8 @@ use crate::member::{Kind, Member};
 pub(crate) struct Extraction<'d> {
     dest: &'d Dest,
     keep_newer: bool,
+    /// Whether entries are replaced as by `unzip`, and not as by `tar`.
+    is_zip: bool,
     /// The folders whose attributes are set at the end: earlier, the mode could prevent writing into a folder, and
     /// writing would change its times.
     folders: BTreeMap<PathBuf, Member>,
@@ -24,22 +27,25 @@ pub(crate) struct Extraction<'d> {
 }
 
 impl<'d> Extraction<'d> {
-    pub(crate) fn new(dest: &'d Dest, keep_newer: bool) -> Self {
-        Self { dest, keep_newer, folders: BTreeMap::new(), made: HashSet::new() }
+    pub(crate) fn new(dest: &'d Dest, keep_newer: bool, is_zip: bool) -> Self {
+        Self { dest, keep_newer, is_zip, folders: BTreeMap::new(), made: HashSet::new() }
     }
 
     /// Writes one member.
     pub(crate) fn extract(&mut self, member: &Member, contents: &mut dyn Read) -> Result<(), Failure> {
         let path = self.dest.path.join(&member.path);
-        self.make_folders(member)?;
-        let failed = |error: io::Error| Failure::new(format!("failed to unpack `{}`: {}", member.name, words(&error)));
-        if self.keep_newer && self.is_newer(member, &path) {
+        if self.keep_newer && is_newer(member, &path) {
             return Ok(());
         }
+        self.make_folders(member)?;
+        let failed = |error: io::Error| Failure::new(format!("failed to unpack `{}`: {}", member.name, words(&error)));
         match &member.kind {
             Kind::Directory => {
-                self.make_folder(&path).map_err(failed)?;
-                self.folders.insert(path, member.clone());
+                let is_new = self.make_folder(&path).map_err(failed)?;
+                // `unzip` leaves a folder that is there as it is.
+                if is_new || !self.is_zip {
+                    self.folders.insert(path, member.clone());
+                }
                 Ok(())
             }
             Kind::File => self.replace(&path, |temporary| self.write(member, temporary, contents)).map_err(failed),
@@ -96,25 +102,30 @@ impl<'d> Extraction<'d> {
         Ok(())
     }
 
-    fn make_folder(&self, path: &Path) -> io::Result<()> {
+    /// Makes a folder, and returns whether it is new.
+    fn make_folder(&self, path: &Path) -> io::Result<bool> {
         match files::stat(path, false) {
-            Ok(found) if found.directory => Ok(()),
-            Ok(found) if found.target.is_some() => {
-                fs::remove_file(path)?;
-                fs::create_dir(path)
+            Ok(found) if found.directory => return Ok(false),
+            Ok(found) if self.is_zip && found.target.is_some() && path.is_dir() => return Ok(false),
+            Ok(_) if self.is_zip => {
+                return Err(io::Error::new(ErrorKind::AlreadyExists, "another file is in its place"));
             }
-            Ok(_) => Err(io::Error::new(ErrorKind::AlreadyExists, "another file is in its place")),
-            Err(_) => fs::create_dir(path),
+            Ok(_) => fs::remove_file(path)?,
+            Err(_) => {}
         }
+        fs::create_dir(path).map(|()| true)
     }
 
     /// Creates a file under a temporary name and then renames it, so that no existing link is followed.
     fn replace(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-        if files::stat(path, false).is_ok_and(|found| found.directory) {
+        let is_folder = files::stat(path, false).is_ok_and(|found| found.directory);
+        if is_folder && self.is_zip {
             return Err(io::Error::new(ErrorKind::IsADirectory, "a folder is in its place"));
         }
         let temporary = path.with_file_name(format!(".modbox_tmp{:016x}", RandomState::new().hash_one(path)));
-        let made = make(&temporary).and_then(|()| fs::rename(&temporary, path));
+        // `tar` replaces an empty folder.
+        let clear = || if is_folder { fs::remove_dir(path) } else { Ok(()) };
+        let made = make(&temporary).and_then(|()| clear()).and_then(|()| fs::rename(&temporary, path));
         if made.is_err() {
             // The first error is more useful than that of the clean-up.
             let _ = fs::remove_file(&temporary);
@@ -136,16 +147,20 @@ impl<'d> Extraction<'d> {
 
     fn dress(&self, member: &Member, path: &Path) -> io::Result<()> {
         if let Some(modified) = member.modified {
-            File::open(path)?.set_times(FileTimes::new().set_modified(modified))?;
+            files::set_times(path, true, NewTime::Keep, NewTime::At(modified.into()))?;
         }
         files::set_mode(path, self.dest.mode(member))
     }
+}
 
-    fn is_newer(&self, member: &Member, path: &Path) -> bool {
-        let there =
-            fs::symlink_metadata(path).ok().filter(|found| !found.is_dir()).and_then(|found| found.modified().ok());
-        there.is_some_and(|there| member.modified.is_none_or(|modified| there >= modified))
-    }
+/// Returns whether `tar` keeps what is in a member's place, since it is as new, or cannot be seen.
+pub(crate) fn is_newer(member: &Member, path: &Path) -> bool {
+    let found = match files::stat(path, false) {
+        Ok(found) => found,
+        Err(error) => return error.kind() != ErrorKind::NotFound,
+    };
+    let there = || files::times(path, false).ok().map(|times| times.modification);
+    !found.directory && there().is_none_or(|there| member.modified.is_none_or(|modified| there >= modified.into()))
 }
 
 fn same_file(left: &Path, right: &Path) -> bool {

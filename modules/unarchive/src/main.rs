@@ -16,22 +16,25 @@ mod dest;
 mod extract;
 mod limits;
 mod member;
+mod plan;
 mod select;
 mod tar_file;
 mod zip_file;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use modbox_compression::Codec;
-use modbox_sdk::files::FileAttributes;
-use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value};
+use modbox_sdk::files::{FileAttributes, Planned};
+use modbox_sdk::fs::{is_dir, path_value, real_path};
+use modbox_sdk::{Args, Dict, Exit, Failure, Module, Value, fnmatch};
 
 use crate::dest::Dest;
 use crate::extract::Extraction;
-use crate::member::Member;
+use crate::member::{Kind, Member};
+use crate::plan::Plan;
 use crate::select::Selection;
 
 modbox_sdk::module! {
@@ -107,6 +110,16 @@ struct Inspection {
     differs: bool,
     /// The differences, for kinds of archives that are itemized.
     diff: Option<String>,
+    /// The names of members that are not listed, and whose attributes are not set: in zip archives, those that `keep_newer` keeps.
+    kept: HashSet<String>,
+    /// Why a member cannot be unpacked.
+    refused: Option<Failure>,
+}
+
+impl Inspection {
+    fn listed(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| !self.kept.contains(&member.name))
+    }
 }
 
 fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
@@ -123,37 +136,42 @@ fn run(args: UnarchiveArgs, module: &mut Module) -> Result<Exit, Failure> {
     let start = start(&mut file)?;
     let judged =
         if start.starts_with(b"PK") { judge_zip(&args, &file, &dest) } else { judge_tar(&args, &file, &dest, &start) };
-    let judged = judged.map_err(|why| {
+    let mut judged = judged.map_err(|why| {
         let message = format!("Failed to find handler for \"{}\". {}", args.src, why.message());
         Failure::new(message)
     })?;
     let mut changed = judged.differs;
     if judged.differs && !module.check_mode() {
-        unpack(&args, &file, &dest, &judged, Codec::detect(&start)).map_err(|why| {
+        module.refuse_attributes(Path::new(&args.dest), Planned::File)?;
+        let unpacked = match judged.refused.take() {
+            Some(why) => Err(why),
+            None => unpack(&args, &file, &dest, &judged, Codec::detect(&start)),
+        };
+        unpacked.map_err(|why| {
             let message = format!("failed to unpack {} to {}: {}", args.src, args.dest, why.message());
             about(Failure::new(message), &args, judged.handler)
         })?;
     }
     // Zip archives were compared with the wanted attributes; `tar` archives were not.
     if !module.check_mode() && (judged.differs || judged.diff.is_none()) {
-        changed |= dress(module, &dest, &judged.members)?;
+        changed |= dress(module, &dest, judged.listed())?;
     }
     let mut exit = Exit::new(changed)
         .with("handler", judged.handler)
-        .with("dest", args.dest.as_str())
-        .with("src", args.src.as_str());
-    if let Some(diff) = judged.diff.filter(|diff| !diff.is_empty()) {
+        .with("dest", path_value(&args.dest))
+        .with("src", path_value(&args.src));
+    if let Some(diff) = judged.diff.clone().filter(|diff| !diff.is_empty()) {
         exit = exit.with("diff", Dict::from_iter([("prepared".to_owned(), Value::from(diff))]));
     }
     if args.list_files {
-        let names = judged.members.iter().map(|member| Value::from(member.name.as_str()));
+        let names = judged.listed().map(|member| Value::from(member.name.as_str()));
         exit = exit.with("files", Value::List(names.collect()));
     }
     Ok(exit)
 }
 
 fn about(failure: Failure, args: &UnarchiveArgs, handler: &str) -> Failure {
-    failure.with("handler", handler).with("dest", args.dest.as_str()).with("src", args.src.as_str())
+    failure.with("handler", handler).with("dest", path_value(&args.dest)).with("src", path_value(&args.src))
 }
 
 fn open(args: &UnarchiveArgs) -> Result<File, Failure> {
@@ -193,12 +211,19 @@ fn judge_zip(args: &UnarchiveArgs, file: &File, dest: &Dest) -> Result<Inspectio
         return Err(Failure::new(format!("filename not matched: {first}")));
     }
     member::check(&members, &dest.real)?;
-    let mut diff = String::new();
+    let (mut diff, mut kept, mut plan) = (String::new(), HashSet::new(), Plan::new(dest, true));
+    let mut refused = None;
     for member in &members {
-        let (line, _) = compare::itemize(dest, member, args.keep_newer)?;
+        let (line, stays) = compare::itemize(dest, member, args.keep_newer)?;
         diff.extend(line.into_iter().flat_map(|line| [line, "\n".to_owned()]));
+        if stays {
+            // As if it were excluded.
+            kept.insert(member.name.clone());
+        } else if refused.is_none() {
+            refused = plan.add(member).err();
+        }
     }
-    Ok(Inspection { handler: "ZipArchive", members, differs: !diff.is_empty(), diff: Some(diff) })
+    Ok(Inspection { handler: "ZipArchive", members, differs: !diff.is_empty(), diff: Some(diff), kept, refused })
 }
 
 fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Result<Inspection, Failure> {
@@ -228,11 +253,20 @@ fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Re
         return Err(Failure::new(format!("{missing}: Not found in archive")));
     }
     member::check(&members, &dest.real)?;
-    Ok(Inspection { handler, members, differs: different.values().any(|differs| *differs), diff: None })
+    let mut plan = Plan::new(dest, false);
+    let keeps = |member: &&Member| args.keep_newer && extract::is_newer(member, &dest.path.join(&member.path));
+    let refused = members.iter().filter(|member| !keeps(member)).find_map(|member| plan.add(member).err());
+    let differs = different.values().any(|differs| *differs);
+    // `tar` leaves out less than the original, which compares whole names again for its list.
+    let globs: Vec<&str> = args.exclude.iter().map(|glob| glob.trim_end_matches('/')).collect();
+    let is_excluded = |name: &&String| globs.iter().any(|glob| fnmatch(glob, name));
+    let kept = names.iter().filter(is_excluded).cloned().collect();
+    Ok(Inspection { handler, members, differs, diff: None, kept, refused })
 }
 
 fn unpack(args: &UnarchiveArgs, file: &File, dest: &Dest, judged: &Inspection, codec: Codec) -> Result<(), Failure> {
-    let mut extraction = Extraction::new(dest, args.keep_newer && judged.diff.is_none());
+    let is_zip = judged.diff.is_some();
+    let mut extraction = Extraction::new(dest, args.keep_newer && !is_zip, is_zip);
     let mut file = file;
     file.rewind()?;
     if judged.diff.is_none() {
@@ -263,18 +297,30 @@ fn same(judged: Option<&Member>, member: &Member) -> Result<(), Failure> {
 }
 
 /// Sets the wanted attributes of all members and of their folders.
-fn dress(module: &Module, dest: &Dest, members: &[Member]) -> Result<bool, Failure> {
+fn dress<'m>(module: &Module, dest: &Dest, members: impl Iterator<Item = &'m Member>) -> Result<bool, Failure> {
     let wanted = &dest.wanted;
     if wanted.mode.is_none() && wanted.owner.is_none() && wanted.group.is_none() && wanted.unsupported.is_none() {
         return Ok(false);
     }
-    let mut paths: BTreeSet<PathBuf> = members.iter().map(|member| member.path.clone()).collect();
-    let tops = members.iter().filter(|member| member.name.contains('/'));
-    paths.extend(tops.map(|member| member.path.components().take(1).collect::<PathBuf>()));
+    let (mut paths, mut tops) = (Vec::new(), BTreeSet::new());
+    for member in members {
+        let path = dest.path.join(&member.path);
+        // The slash at the end of a folder's name leads through a link.
+        paths.push(match member.kind {
+            Kind::Directory if is_dir(&path) => real_path(&path)?,
+            Kind::Directory => path.join("."),
+            _ => path,
+        });
+        if member.name.contains('/') {
+            tops.insert(dest.named.join(member.path.components().take(1).collect::<PathBuf>()));
+        }
+    }
     let mut changed = false;
-    for path in paths {
-        let wanted = FileAttributes { path: dest.path.join(path), ..wanted.clone() };
-        changed |= module.set_fs_attributes_if_different(&wanted, false, None)?;
+    for path in paths.into_iter().chain(tops) {
+        let wanted = FileAttributes { path, ..wanted.clone() };
+        let set = module.set_fs_attributes_if_different(&wanted, false, None);
+        changed |= set
+            .map_err(|why| Failure::new(format!("Unexpected error when accessing exploded file: {}", why.message())))?;
     }
     Ok(changed)
 }

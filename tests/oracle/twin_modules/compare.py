@@ -56,9 +56,9 @@ def differences(task, ansible, modbox, before, tree_ansible, tree_modbox):
 
 
 def named(task, value):
-    """A value in which names that `tempfile` chose are the same, and without the size of archives."""
+    """A value in which names that `tempfile` chose are the same, and without the size of archives and the order of folders."""
     if task["module"] == "archive" and isinstance(value, dict):
-        return {key: item for key, item in value.items() if key != "size"}
+        return {key: sorted(item) if key == "archived" else item for key, item in value.items() if key != "size"}
     if task["module"] != "tempfile":
         return value
     ends = [re.escape(task["arguments"].get(key, default)) for key, default in (("prefix", "ansible."), ("suffix", ""))]

@@ -1,5 +1,9 @@
 """Cases that were once wrong. They run each time, before the random ones."""
 
+import base64
+
+from archives import ARCHIVES
+
 
 def case(module, tree=(), check=False, diff=True, **arguments):
     task = {"module": module, "arguments": arguments, "check": check, "diff": diff}
@@ -12,6 +16,10 @@ def file(path, text="a\n", **more):
 
 def folder(path, **more):
     return {"path": path, "kind": "folder", **more}
+
+
+def packed(kind):
+    return file("packed", base64.b64decode(ARCHIVES[kind]).decode("latin-1"))
 
 
 FRAGMENTS = folder("d"), file("d/a"), file("d/b", "b")
@@ -38,4 +46,23 @@ CASES = [
     case("file", [folder("d"), folder("d/b")], path="ROOT/d", state="hard", src="ROOT/gone/../d/b"),
     case("blockinfile", [file("f")], path="ROOT/gone/../f", block="x", create=True),
     case("ini_file", path="", option="n", value="1"),
+    case("archive", [file("f"), file("g")], path=["ROOT/f"], dest="ROOT/g", format="tar"),
+    case("archive", [file("f"), folder("g")], path=["ROOT/f"], dest="ROOT/g"),
+    case("archive", [file("f", time=-300_000_000_500_000_000), file("g", "")], path=["ROOT/f"], dest="ROOT/g", format="bz2"),
+    case("archive", [file("f", time=300_000_000_000_000_000)], path=["ROOT/f"], dest="ROOT/g", format="zip", force_archive=True),
+    case("archive", [folder("d"), file("d/a"), folder("d/e"), file("d/e/b")], path=["ROOT/./d"], dest="ROOT/d/e/new", remove=False),
+    case("archive", [folder("d"), file("d/a"), {"path": "d/l", "kind": "link", "to": "a"}], path=["ROOT/d"], dest="ROOT/new", remove=True),
+    case("archive", [folder("d"), {"path": "l", "kind": "link", "to": "d"}], path=["ROOT/l"], dest="ROOT/new", remove=True, format="zip"),
+    case("archive", [file("f", "a\n")], path=["ROOT/f"], dest="ROOT/new", remove=True, format="zip", exclusion_patterns=["*"]),
+    case("archive", [file("a")], path=["ROOT/./a", "ROOT/gone"], dest="ROOT/new"),
+    *(case("unarchive", [*tree, packed(kind)], src="ROOT/packed", dest="ROOT", remote_src=True, list_files=True, **more)
+        for kind, more in (("tar", {}), ("zip", {}), ("links", {}), ("tar", {"exclude": ["d/*"]}), ("zip", {"keep_newer": True, "mode": "0600"}))
+        for tree in ([file("d")], [folder("a")], [folder("a"), file("a/full")], [{"path": "d", "kind": "link", "to": "gone"}],
+            [folder("e", mode=0o700), {"path": "d", "kind": "link", "to": "e"}], [folder("d", mode=0o700)], [{"path": "l", "kind": "link", "to": "a"}],
+            [{"path": "d", "kind": "link", "to": "d"}], [file("a", mode=0o600), file("c.txt", "newer\n")])),
+    case("unarchive", [folder("d"), packed("tar")], src="ROOT/packed", dest="ROOT/gone/../d", remote_src=True),
+    case("slurp", [file("n\udcff")], src="ROOT/n\udcff"),
+    case("find", [file("n\udcff"), folder("d\udcfe")], paths=["ROOT", "ROOT/d\udcfe"], file_type="any"),
+    case("stat", [file("n\udcff"), {"path": "l", "kind": "link", "to": "n\udcff"}], path="ROOT/l", get_mime=False, get_attributes=False),
+    case("archive", [file("n\udcff")], path=["ROOT/n\udcff"], dest="ROOT/new", format="tar", force_archive=True),
 ]
