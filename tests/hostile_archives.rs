@@ -27,7 +27,7 @@ const REFUSED: [(&str, &str); 35] = [
     ("links-in-a-row.tar", "which leads out of dest"),
     ("hard-out.tar", "it leads out of dest"),
     ("hard-of-link.tar", "which is a link in the archive"),
-    ("hard-absolute.tar", "is no file in dest"),
+    ("hard-absolute.tar", "is not a file in dest"),
     ("device.tar", "it is a device; leave it out with `exclude`"),
     ("block.tar", "it is a device"),
     ("fifo.tar", "it is a named pipe"),

@@ -178,7 +178,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
 ///
 /// # Errors
 ///
-/// Neither the folder of the path may be changed, nor, for what is no folder, the path itself.
+/// Neither the folder of the path may be changed, nor, for anything but a folder, the path itself.
 pub fn check_removal(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

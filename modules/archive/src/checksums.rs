@@ -20,7 +20,7 @@ type Members = BTreeSet<(Vec<u8>, u32)>;
 pub(crate) enum Checksums {
     /// Nothing, or a file of this size that cannot be read.
     Unknown(u64),
-    /// The members; none if the file is no archive.
+    /// The members; none if the file is not an archive.
     Known(Members),
 }
 
@@ -29,7 +29,7 @@ impl Checksums {
     ///
     /// # Errors
     ///
-    /// The original fails at what is there: a folder, a file that is no archive for the format `tar`, an empty file for `xz`.
+    /// The original fails at what is there: a folder, a file that is not an archive for the format `tar`, an empty file for `xz`.
     pub(crate) fn of(dest: &Path, format: Format) -> Result<Self, Failure> {
         let file = match File::open(dest) {
             Ok(file) => file,
@@ -45,11 +45,11 @@ impl Checksums {
         }
         if format == Format::Tar {
             let members = members_of_tar(&file, format).map_err(cannot("read", dest))?;
-            // The original then reads it as if it were compressed, for which `tar` is no format.
-            return members.map(Self::Known).map_or_else(|| refused("it is no tar archive; remove it first"), Ok);
+            // The original then reads it as if it were compressed, for which `tar` is not a format.
+            return members.map(Self::Known).map_or_else(|| refused("it is not a tar archive; remove it first"), Ok);
         }
         if format == Format::Xz && found.len() == 0 {
-            return refused("it is empty, which is no archive of the format `xz`; remove it first");
+            return refused("it is empty, which is not an archive of the format `xz`; remove it first");
         }
         Ok(Self::now(&file, format))
     }
@@ -79,7 +79,7 @@ fn of_zip(file: &File) -> io::Result<Members> {
     (0..count).map(member).collect()
 }
 
-/// Reads a tar archive. The checksum of a header covers mode, owner, length and time. `None` if it is none.
+/// Reads a tar archive. The checksum of a header covers mode, owner, length and time. `None` if it is another file.
 fn members_of_tar(file: &File, format: Format) -> io::Result<Option<Members>> {
     let mut reader = Counted { inner: format.codec().reader(BufReader::new(file)), read: 0 };
     let mut members = || -> io::Result<Members> {
@@ -90,7 +90,7 @@ fn members_of_tar(file: &File, format: Format) -> io::Result<Option<Members>> {
         };
         archive.entries()?.map(member).collect()
     };
-    // Nothing at all is no archive for Python.
+    // Nothing at all is not an archive for Python.
     let members = members().ok();
     let members = members.filter(|_| reader.read > 0);
     drop(reader);

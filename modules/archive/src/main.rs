@@ -8,13 +8,14 @@
 //! need their folder.
 //!
 //! The archive is written next to `dest` and then renamed, so an incomplete one is never visible. Where the original would
-//! pack the archive itself (`own.rs`), overwrite a source, or fail at removing sources (`remove.rs`), nothing is changed.
+//! pack the archive itself (`place.rs`), overwrite a source, or fail at removing sources (`remove.rs`), nothing is changed.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod checksums;
-mod own;
+mod item;
+mod place;
 mod remove;
 mod sources;
 mod walk;
@@ -33,9 +34,9 @@ use modbox_sdk::{Exit, Failure, Module, Value};
 
 use crate::args::{ArchiveArgs, Format};
 use crate::checksums::Checksums;
-use crate::own::Own;
+use crate::item::{Item, Patterns};
+use crate::place::ArchivePlace;
 use crate::sources::Sources;
-use crate::walk::{Item, Patterns};
 
 modbox_sdk::module! {
     args = ArchiveArgs,
@@ -127,7 +128,7 @@ struct Job<'j> {
 impl Job<'_> {
     /// Writes the archive, and returns the packed files. Nothing is changed if that, or removing the sources, is not possible.
     fn make(&self, module: &mut Module, compress: bool) -> Result<Vec<String>, Failure> {
-        let own = Own::new(self.dest, self.args.format, compress)?;
+        let own = ArchivePlace::new(self.dest, self.args.format, compress)?;
         if files::stat(&own.file, false).is_ok_and(|found| found.links > 1 && !found.directory) {
             let why =
                 "it is a file of several names (hard links), of which only one would be the archive; remove it first";

@@ -5,56 +5,27 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;
-use modbox_sdk::files::{self, Attributes, FileTime};
+use modbox_sdk::files;
 use modbox_sdk::text_file::cannot;
 
-use crate::own::Own;
+use crate::item::{Item, Patterns};
+use crate::place::ArchivePlace;
 
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 256;
-
-/// A file, folder or link to pack.
-#[derive(Debug, Clone)]
-pub(crate) struct Item {
-    pub(crate) path: String,
-    /// The name in the archive.
-    pub(crate) name: String,
-    /// What is at the path itself.
-    pub(crate) found: Attributes,
-    /// When that was changed: before the new archive was made beside it.
-    pub(crate) modified: FileTime,
-}
-
-/// The patterns to exclude.
-pub(crate) struct Patterns(Vec<Pattern>);
-
-impl Patterns {
-    pub(crate) fn new(globs: &[String]) -> Result<Self, Failure> {
-        let pattern = |glob: &String| {
-            Pattern::new(&format!(r"\A{}", glob_to_regex(glob)), Subject::Text, Flags::default())
-                .map_err(|why| Failure::new(format!("failed to read the pattern `{glob}`: {why}")))
-        };
-        globs.iter().map(pattern).collect::<Result<_, _>>().map(Self)
-    }
-
-    pub(crate) fn exclude(&self, text: &str) -> Result<bool, Failure> {
-        for pattern in &self.0 {
-            if pattern.search(text.as_bytes())?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
 
 /// Lists everything to pack, except the archive itself where the original leaves it out.
 ///
 /// # Errors
 ///
 /// A path cannot be read, or would be the archive itself.
-pub(crate) fn items(targets: &[String], root: &str, own: &Own, patterns: &Patterns) -> Result<Vec<Item>, Failure> {
+pub(crate) fn items(
+    targets: &[String],
+    root: &str,
+    own: &ArchivePlace,
+    patterns: &Patterns,
+) -> Result<Vec<Item>, Failure> {
     let mut walk = Walk { root, own, patterns, items: Vec::new() };
     for target in targets {
         // A named link stands for the folder that it leads to.
@@ -73,7 +44,7 @@ pub(crate) fn items(targets: &[String], root: &str, own: &Own, patterns: &Patter
 
 struct Walk<'w> {
     root: &'w str,
-    own: &'w Own,
+    own: &'w ArchivePlace,
     patterns: &'w Patterns,
     items: Vec<Item>,
 }
@@ -115,7 +86,7 @@ impl Walk<'_> {
     }
 }
 
-fn item(path: String, root: &str, own: &Own) -> Result<Item, Failure> {
+fn item(path: String, root: &str, own: &ArchivePlace) -> Result<Item, Failure> {
     let found = files::stat(&path, false).map_err(cannot("access", path.as_ref()))?;
     let modified = if own.is_made_in(&found) {
         SystemTime::now().into()

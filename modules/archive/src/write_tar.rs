@@ -12,7 +12,7 @@ use modbox_sdk::text_file::cannot;
 use modbox_sdk::{Failure, Value};
 use tar::{Builder, EntryType, Header};
 
-use crate::walk::{Item, Patterns};
+use crate::item::{Item, Patterns};
 
 /// The longest name in a header.
 const MAX_NAME: usize = 100;

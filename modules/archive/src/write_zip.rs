@@ -12,7 +12,7 @@ use modbox_sdk::text_file::cannot;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use crate::walk::{Item, Patterns};
+use crate::item::{Item, Patterns};
 
 /// Longer members need larger fields in the archive's index.
 const LARGE: u64 = u32::MAX as u64;

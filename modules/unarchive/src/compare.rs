@@ -15,7 +15,7 @@ enum Place {
     Found(Attributes),
     /// Nothing, or it is not inside `dest`.
     Missing,
-    /// Something on the way is no folder.
+    /// Something on the way is not a folder.
     NoFolder,
 }
 
@@ -44,7 +44,7 @@ fn kind_of(found: &Attributes) -> Kind {
 
 /// Returns whether a member of a `tar` archive differs from the file in its place, as far as ansible-core takes it from what
 /// `tar --diff` says: mode, time, length, contents, the target of a link, or that there is nothing. What is of another kind,
-/// a missing link and other hard links are no difference to it.
+/// a missing link and other hard links do not differ for it.
 pub(crate) fn differs(dest: &Dest, member: &Member, contents: &mut dyn Read) -> Result<bool, Failure> {
     let found = match (place(dest, member, false)?, &member.kind) {
         (Place::Found(found), _) => found,

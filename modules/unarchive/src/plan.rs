@@ -57,7 +57,7 @@ impl<'d> Plan<'d> {
         if let Kind::Hard(target) = &member.kind
             && (!self.dest.holds(target) || matches!(self.at(target), Entry::Nothing | Entry::Folder))
         {
-            return Err(conflict(member, target, "is no file in dest, so that it cannot become a hard link to it"));
+            return Err(conflict(member, target, "is not a file in dest, so that it cannot become a hard link to it"));
         }
         match (self.at(path), member.kind == Kind::Directory) {
             (Entry::Folder, true) => {}

@@ -11,14 +11,14 @@ use modbox_sdk::text_file::cannot;
 use modbox_sdk::{Failure, fs};
 
 use crate::args::Format;
-use crate::walk::{Item, Patterns};
+use crate::item::{Item, Patterns};
 
 /// A device and an inode.
 type Identity = (u64, u64);
 
 /// The archive that is written.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct ArchivePlace {
     /// The path in the arguments.
     named: PathBuf,
     /// The path of the file, which a link at `named` leads to.
@@ -31,7 +31,7 @@ pub(crate) struct Own {
     folder: Option<Identity>,
 }
 
-impl Own {
+impl ArchivePlace {
     /// Looks at the place of an archive. `is_compressed_only` is set for one file that is not packed.
     ///
     /// # Errors
