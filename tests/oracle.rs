@@ -18,6 +18,8 @@ mod oracle_yaml;
 mod oracle_path_uses;
 // How the SDK parses file modes.
 mod oracle_modes;
+// Options of components: types, defaults, choices, aliases.
+mod oracle_options;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
 // The contracts of three releases: reserved arguments, files made from modules, and registered results.

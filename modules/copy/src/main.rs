@@ -60,7 +60,7 @@ struct CopyArgs {
     /// The required SHA-1 of the contents.
     checksum: Option<String>,
     /// Write to the target of a link at dest. Otherwise a file replaces the link, which needs write access to its folder.
-    #[arg(default = true)]
+    #[arg(default = false)]
     follow: bool,
     /// The name of the file inside dest if dest is a folder. Ansible's action plugins set this option.
     #[arg(name = "_original_basename")]
