@@ -31,6 +31,7 @@ CASES = [
     case("stat", [file("f")], path="", get_mime=False, get_attributes=False),
     case("stat", [file("f", mode=0o111)], path="ROOT/f", get_mime=False, get_attributes=False),
     case("slurp", [file("f")], src=""),
+    case("file", [file("f"), folder("d")], path="ROOT/d/l", state="link", src="../f", diff=False),
     case("lineinfile", [file("f")], path="", line="x"),
     case("lineinfile", [file("f")], path="ROOT/f", line="x", diff=False),
     case("lineinfile", path="ROOT/f", line="x", create=True, check=True),

@@ -61,7 +61,7 @@ fn changes_directory(path_use: PathUse, path: &Path) -> bool {
     let found = path.symlink_metadata().ok();
     let is_file = found.as_ref().is_some_and(std::fs::Metadata::is_file);
     match path_use {
-        PathUse::None | PathUse::Read | PathUse::Write => false,
+        PathUse::None | PathUse::Read | PathUse::Target | PathUse::Write => false,
         PathUse::Replace => found.is_some_and(|found| found.is_symlink()) && !path.is_dir(),
         PathUse::Folder => !path.exists(),
         PathUse::Entry => true,

@@ -73,6 +73,8 @@ impl ModuleTable {
             let Some(path_use) = row.path_use(args).filter(|_| !names.iter().any(|name| said.contains(name))) else {
                 continue;
             };
+            let is_relative = || names.iter().find_map(|name| args.get(*name)?.as_str()).is_some_and(is_relative);
+            let path_use = if path_use == PathUse::Target && is_relative() { PathUse::None } else { path_use };
             let known = KnownUse { path_use, folder: row.folder.clone() };
             uses.0.extend(names.into_iter().map(|name| (name.to_owned(), known.clone())));
         }
@@ -91,6 +93,11 @@ impl ModuleTable {
         };
         rows.filter_map(path).collect()
     }
+}
+
+/// Returns whether a path is relative; one in the home of a user is not.
+fn is_relative(path: &str) -> bool {
+    !path.starts_with(['/', '~'])
 }
 
 /// Returns the names of an option: its own, and its aliases.

@@ -12,6 +12,8 @@ pub(in crate::app) enum PathUse {
     None,
     /// Reads a file, or a folder with all in it.
     Read,
+    /// Makes a link that says it: reads what it leads to, and passes a relative one on, since that belongs to the link's folder.
+    Target,
     /// Makes or changes a file, or files in an existing folder. Follows links.
     Write,
     /// Makes a file or puts a new one in its place: also in the place of a link. Writes in an existing folder.
@@ -25,13 +27,14 @@ pub(in crate::app) enum PathUse {
 }
 
 impl PathUse {
-    pub(in crate::app) const ALL: [Self; 7] =
-        [Self::None, Self::Read, Self::Write, Self::Replace, Self::Folder, Self::Entry, Self::Remove];
+    pub(in crate::app) const ALL: [Self; 8] =
+        [Self::None, Self::Read, Self::Target, Self::Write, Self::Replace, Self::Folder, Self::Entry, Self::Remove];
 
     pub(in crate::app) fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Read => "read",
+            Self::Target => "target",
             Self::Write => "write",
             Self::Replace => "replace",
             Self::Folder => "folder",
@@ -44,7 +47,7 @@ impl PathUse {
     pub(in crate::app) fn access(self) -> Option<Access> {
         match self {
             Self::None => None,
-            Self::Read => Some(Access::Read),
+            Self::Read | Self::Target => Some(Access::Read),
             Self::Write | Self::Folder => Some(Access::Write),
             Self::Replace | Self::Entry | Self::Remove => Some(Access::Entry),
         }

@@ -31,6 +31,19 @@ fn other_options_decide() {
 }
 
 #[test]
+fn what_a_link_says_is_passed_on_if_it_is_relative() {
+    for (arguments, expect) in [
+        (r#"{"state": "link", "src": "../a"}"#, PathUse::None),
+        (r#"{"state": "link", "src": "a"}"#, PathUse::None),
+        (r#"{"state": "link", "src": "/a"}"#, PathUse::Target),
+        (r#"{"state": "link", "src": "~/a"}"#, PathUse::Target),
+        (r#"{"state": "hard", "src": "../a"}"#, PathUse::Read),
+    ] {
+        check("ansible.builtin.file", "src", arguments, expect);
+    }
+}
+
+#[test]
 fn aliases_and_items_have_the_use_of_their_option() {
     let json = r#"{"name": "x", "argument_spec": {"path": {"type": "path", "aliases": ["dest"]}}}"#;
     let metadata = Metadata::from_json(json).unwrap();
