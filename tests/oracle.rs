@@ -77,6 +77,8 @@ mod oracle_python_files;
 // Random calls for files, and random tasks, do the same in both places.
 mod twin_python;
 mod twin_sandbox;
+// Observing a module, or previewing it first, changes nothing.
+mod twin_observed;
 
 // `modbox-python` gives the results that Python gives.
 mod oracle_python_program;

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 
 use crate::support::{TestDir, fixture, module, oracle, repository};
 use crate::twin_runs::{TwinRun, rows};
@@ -17,7 +18,8 @@ const CASES: (usize, usize) = (300, 50_000);
 const MOST_ROWS: usize = 3;
 
 /// The tables of all pairs.
-const TABLES: [&str; 3] = ["modules.tsv", "sandbox_modules.tsv", "native_modules.tsv"];
+const TABLES: [&str; 5] =
+    ["modules.tsv", "sandbox_modules.tsv", "native_modules.tsv", "observed_modules.tsv", "previews.tsv"];
 
 /// Columns of such a table.
 const COLUMNS: usize = 7;
@@ -29,6 +31,15 @@ pub(crate) fn generated() -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
+/// Makes a folder of the components of these modules.
+pub(crate) fn components(dir: &TestDir) -> PathBuf {
+    let library = dir.mkdir("library");
+    for name in generated() {
+        fs::copy(module(&name), library.join(format!("{name}.wasm"))).unwrap();
+    }
+    library
+}
+
 /// Returns the modules with a known fault. Faults of the host, in rows for all modules, are those of every module in a sandbox.
 pub(crate) fn faulty(table: &str) -> BTreeSet<String> {
     let faults = rows(table, COLUMNS).into_iter().filter(|row| row[0] == "fault" && row[1] != "*");
@@ -38,10 +49,7 @@ pub(crate) fn faulty(table: &str) -> BTreeSet<String> {
 #[test]
 fn tasks_do_what_ansibles_do() {
     let dir = TestDir::new();
-    let library = dir.mkdir("library");
-    for name in generated() {
-        fs::copy(module(&name), library.join(format!("{name}.wasm"))).unwrap();
-    }
+    let library = components(&dir);
     let (script, python) = ("oracle/twin_modules/run.py", &oracle::python());
     TwinRun { script, python, cache: &dir, cases: CASES }.of_tasks("components", Some(&library));
 }

@@ -188,7 +188,8 @@ pub(super) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
     let mut environment = cx.environment.clone();
     // What can be written depends on the user.
     let room = as_user(cx, || cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits)))?;
-    if room.is_some() {
+    // Variables that the task has not would change what is observed.
+    if room.as_ref().is_some_and(|room| !room.observed) {
         let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
         let is_wanted = |name: &str| cx.room_variables.is_none_or(|names| names.contains(&name));
         let more = room::USUAL_VARIABLES.iter().filter(|(name, _)| is_wanted(name));

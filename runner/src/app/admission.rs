@@ -147,6 +147,8 @@ impl Runner {
         if request.scrutiny == Scrutiny::Observed {
             report.denials = missing.into_iter().map(|missing| missing.denial).collect();
             report.denials.extend(observed_variables::denials(&self.environment(&policy), &policy));
+            // It gets its arguments as they were sent, also where a confined module would get other paths.
+            let arguments = Arguments::clone(&request.arguments);
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
         match missing.is_empty() {

@@ -18,6 +18,7 @@ use crate::app::powershell::InstalledPowershell;
 use crate::app::program::ProgramNeeds;
 use crate::app::request::{Arguments, RunRequest};
 use crate::app::run_form::RunForm;
+use crate::app::scrutiny::Scrutiny;
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";
@@ -58,6 +59,8 @@ pub(super) fn prepare(
     };
     let moved: Dict;
     let args = match &*request.arguments {
+        // A module that is observed is in the machine's file system.
+        Arguments::Complete(args) if request.scrutiny == Scrutiny::Observed => ModuleArgs::Complete(args),
         // The module cannot see the temporary directory that is in the completed arguments. A Python module that is given
         // none would make one, with a warning.
         Arguments::Complete(args) if kind == Kind::Python || kind.is_wasm() && args.contains_key(TMPDIR_KEY) => {

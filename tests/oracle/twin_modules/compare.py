@@ -35,8 +35,8 @@ def plain(value, is_folder=False):
     return value
 
 
-def differences(task, ansible, modbox, before, tree_ansible, tree_modbox):
-    """The differences of a task: of outcomes, of results where both succeed, and of trees."""
+def differences(task, ansible, modbox, before, tree_ansible, tree_modbox, right="ansible-core"):
+    """The differences of a task: of outcomes, of results where both succeed, and of trees. `right` is the name of the right side."""
     a, m = ansible["result"], modbox["result"]
     found = []
     for result in (a, m):
@@ -44,7 +44,7 @@ def differences(task, ansible, modbox, before, tree_ansible, tree_modbox):
     if REFUSED_TEXT in str(m.get("msg")) and NO_TEXT.search(json.dumps(a, ensure_ascii=False)):
         pass
     elif ansible["failed"] != modbox["failed"]:
-        who, said = ("ansible-core", a) if ansible["failed"] else ("modbox", m)
+        who, said = (right, a) if ansible["failed"] else ("modbox", m)
         found.append(f"outcome: only {who} fails: {said.get('msg')}")
     elif not ansible["failed"]:
         found += of_values("result", named(task, plain(a)), named(task, plain(m)))

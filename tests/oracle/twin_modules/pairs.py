@@ -5,6 +5,8 @@
 | `components` | ansible-core's modules | modbox's components |
 | `sandbox` | ansible-core's modules | the same modules, in the sandbox's Python |
 | `native` | ansible-core's modules | the same modules, natively and confined |
+| `observed` | ansible-core's modules, as a controller sends them | the same modules, observed by `modbox-python` |
+| `previews` | plain runs of modbox | previews that are saved and applied, by kind: components, native and in the sandbox |
 
 Each pair has a table of its known differences.
 """
@@ -12,19 +14,35 @@ Each pair has a table of its known differences.
 import importlib.util
 import os
 
+import fixed
+import observed
+import previewed
 import sides
 
-TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../twin")
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLES = os.path.join(HERE, "../../twin")
+
+# Modules of this folder.
+OWN = {"environment"}
 
 # Programs that `stat` starts, which a module in the sandbox has to be granted.
 PROGRAMS = ["--allow-run", "file *", "--allow-run", "lsattr *"]
 
 # Modules that are not run in a pair: `archive` imports, and `unarchive` starts, what the sandbox does not have.
-LEFT_OUT = {"sandbox": {"archive", "unarchive"}}
+LEFT_OUT = {"sandbox": {"archive", "unarchive"}, "previews": {"archive", "unarchive"}}
+
+# Pairs without check mode: a preview of it is not what a plain run in it is.
+UNCHECKED = {"previews"}
+
+
+# The fixed cases of pairs that have others than the modules themselves.
+FIXED = {"observed": [fixed.case("environment")], "previews": []}
 
 
 def python_file(module):
     """The file of ansible-core's module."""
+    if module in OWN:
+        return os.path.join(HERE, module + ".py")
     return importlib.util.find_spec(sides.python_name(module)).origin
 
 
@@ -46,19 +64,40 @@ class Pair:
         return list(dict.fromkeys(side for form in self.forms.values() for side in (form.right, form.other)))
 
 
+def kinds(options):
+    """How the modules of each kind are found, and the options of modbox for them."""
+    component = lambda module: os.path.join(options.library, module + ".wasm")
+    return {"components": (component, []), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]), "native": (python_file, ["--python", "native"])}
+
+
 def beside_ansible(name, options, work, granted, modules):
     """A pair of ansible-core's modules and those of `modbox batch`, with a granted folder and with nothing but arguments."""
-    component = lambda module: os.path.join(options.library, module + ".wasm")
-    locate, place = {"components": (component, []), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]),
-                     "native": (python_file, ["--python", "native"])}[name]
+    locate, place = kinds(options)[name]
     ansible = sides.Ansible(work, modules)
     forms = {"folder": ["--allow-write", granted], "arguments": []}
     side = lambda words: sides.Modbox(options.modbox, locate, [*place, *words])
     return Pair(name, {form: Form(ansible, side(words), [*place, *words], form == "arguments") for form, words in forms.items()})
 
 
-PAIRS = {name: beside_ansible for name in ("components", "sandbox", "native")}
-FILES = {"components": "modules.tsv", "sandbox": "sandbox_modules.tsv", "native": "native_modules.tsv"}
+def beside_plain(name, options, work, granted, modules):
+    """A pair of plain and observed runs."""
+    del granted, modules
+    right, other = observed.pair_of(options.modbox, python_file, work)
+    return Pair(name, {"observed": Form(right, other)})
+
+
+def beside_real(name, options, work, granted, modules):
+    """A pair of plain runs, and of previews that are applied."""
+    del modules
+    forms = {}
+    for kind, (locate, words) in kinds(options).items():
+        words = [*words, "--allow-write", granted]
+        forms[kind] = Form(sides.Modbox(options.modbox, locate, words), previewed.Previewed(options.modbox, locate, words, work), words, True)
+    return Pair(name, forms, right="the plain run")
+
+
+PAIRS = {"components": beside_ansible, "sandbox": beside_ansible, "native": beside_ansible, "observed": beside_plain, "previews": beside_real}
+FILES = {"components": "modules.tsv", "sandbox": "sandbox_modules.tsv", "native": "native_modules.tsv", "observed": "observed_modules.tsv", "previews": "previews.tsv"}
 
 
 def make(name, *arguments):

@@ -62,7 +62,8 @@ class Twin:
         return trees.digest(contents) if found is None else found
 
     def side(self, run, case, before=None):
-        self.task = {**case["task"], "arguments": rooted_arguments(case["task"]["arguments"], self.root)}
+        check = case["task"]["check"] and self.options.pair not in pairs.UNCHECKED
+        self.task = {**case["task"], "check": check, "arguments": rooted_arguments(case["task"]["arguments"], self.root)}
         if before is None:
             trees.make(self.root, case["tree"])
             before = trees.seen(self.granted, self.decode)
@@ -85,7 +86,7 @@ class Twin:
             if how.may_refuse and compare.is_refusal(ours, before, after):
                 self.counts["refused"] += 1
                 continue
-            all_lines = compare.differences(self.task, theirs, ours, before, tree, after)
+            all_lines = compare.differences(self.task, theirs, ours, before, tree, after, self.pair.right)
             lines = [line for line in all_lines if not self.table.knows(case, has, form, line)]
             self.counts["known"] += bool(all_lines) and not lines
             if lines:
@@ -124,7 +125,8 @@ def main():
     twins = [Twin(options, os.path.realpath(work), rows, counts) for work in options.work]
     generator = generate.Generator(options.seed)
     failed = 0
-    known = [("fixed", case) for case in fixed.CASES if case["task"]["module"] in generate.TASKS]
+    fixed_cases = pairs.FIXED.get(options.pair, fixed.CASES)
+    known = [("fixed", case) for case in fixed_cases if case["task"]["module"] in [*generate.TASKS, *pairs.OWN]]
     for at, (number, case) in enumerate(known + [(number, generator.case()) for number in range(options.cases)]):
         twin = twins[at % len(twins)]
         counts["cases"] += 1

@@ -34,6 +34,14 @@ def python_name(module):
     return f"{prefix}.{module}"
 
 
+def first_object(text):
+    """The first object of JSON in a module's output."""
+    for start in (at for at, letter in enumerate(text) if letter == "{"):
+        with contextlib.suppress(ValueError):
+            return json.JSONDecoder().raw_decode(text, start)[0]
+    return None
+
+
 class Ansible:
     """A process that has imported what modules import, and forks for each task."""
 
@@ -80,9 +88,8 @@ class Ansible:
             _, status = os.waitpid(pid, 0)
             output.seek(0)
             text = output.read().decode(errors="surrogateescape")
-        for start in (at for at, letter in enumerate(text) if letter == "{"):
-            with contextlib.suppress(ValueError):
-                return json.JSONDecoder().raw_decode(text, start)[0]
+        if (found := first_object(text)) is not None:
+            return found
         return {"failed": True, "msg": f"status {status}: {text}"}
 
     def be(self, request):

@@ -7,10 +7,10 @@ A row has a verdict (`fault`: modbox is wrong and will be mended; `differs`: it 
 import re
 
 VERDICTS = "fault", "differs"
-FORMS = "*", "folder", "arguments"
+FORMS = "*", "folder", "arguments", "observed", "components", "sandbox", "native"
 COLUMNS = "verdict", "module", "form", "feature", "difference", "reason", "page"
 # What no row but a fault may allow.
-GRAVE = "outcome: only ansible-core fails", "tree"
+GRAVE = "outcome: only ansible-core fails", "outcome: only the plain run fails", "tree"
 
 
 class Table:

@@ -13,6 +13,8 @@ import stat
 # What a test makes is older than this; newer times are of the run.
 RUN = 1_760_000_000
 BACKUP = re.compile(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~")
+# The name under which `file` makes a link before it renames it.
+NEW_LINK = re.compile(r"(^|/)\.\d+\.\d+\.\d+\.tmp")
 
 
 def make(root, tree):
@@ -42,7 +44,7 @@ def make(root, tree):
 
 def without_chance(text):
     """A name or a message without what differs from run to run."""
-    return BACKUP.sub(".BACKUP~", text)
+    return NEW_LINK.sub(r"\1.NEW.tmp", BACKUP.sub(".BACKUP~", text))
 
 
 def seen(folder, decode):
