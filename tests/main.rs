@@ -52,6 +52,7 @@ mod registry_push;
 mod registry_store;
 // Registries: logins, hosts, and what trust rules say of what they send.
 mod registry_hosts;
+mod registry_junk;
 mod registry_logins;
 mod registry_offline;
 mod registry_proxy;

@@ -121,6 +121,29 @@ fn a_later_change_keeps_a_transaction_from_being_undone() {
 }
 
 #[test]
+fn a_transaction_that_cannot_be_removed_keeps_no_other_one() {
+    let case = Layered::new(Runs::Self_);
+    let keep = |code: &str| {
+        let effect = case.effect(code, &["--transaction", "--keep-undo"], 0);
+        effect["commit"]["run"].as_str().unwrap().to_owned()
+    };
+    let left = || {
+        let listed = case.command(&["transactions", "--json"]).run().exits_with(0).stdout_text();
+        listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["run"].clone()).collect::<Vec<_>>()
+    };
+    let both = keep("open('%/tree/file', 'a').write('x'); open('%/single', 'w').write('1')");
+    let single = keep("open('%/single', 'w').write('2')");
+    let tree = keep("open('%/tree/file', 'a').write('y')");
+    // One of its directories is another one now, so its files cannot be removed.
+    fs::rename(case.dir.join("tree"), case.dir.join("moved")).unwrap();
+    case.dir.mkdir("tree");
+    let pruned = case.command(&["transactions", "prune"]).run();
+    assert!(!pruned.status.success(), "{pruned}");
+    let pruned = pruned.says("removed 2 of 3").says(&format!("failed to remove the transaction `{both}`"));
+    assert_eq!(left(), [json!(both)], "{single} {tree} {pruned}");
+}
+
+#[test]
 fn a_killed_run_leaves_nothing() {
     let case = Layered::new(Runs::Self_);
     let before = case.state();

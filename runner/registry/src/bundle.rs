@@ -11,6 +11,7 @@ use std::path::Path;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 
 use crate::digest::Digest;
+use crate::kept_signatures::{CountsFn, LeftOut, has_statement};
 use crate::layout::{Layout, LayoutError, StoredModule, described, reference_of, with_reference};
 use crate::manifest::{Descriptor, Index, MAX_CONFIG, MAX_MANIFEST, Manifest, ManifestError};
 use crate::messages::Text;
@@ -95,6 +96,11 @@ pub fn save(store: &ModuleStore, modules: &[StoredModule], bundle: impl Write) -
         add(&manifest, &bytes, &mut blobs);
         index.manifests.push(with_reference(module.manifest.clone(), &module.reference));
         let mut signatures = layout.signatures(&module.manifest.digest)?;
+        if let Ok(content) = manifest.module() {
+            // Artifacts that came with an older modbox may be ones that were not kept.
+            let kept = store.signature_files(&content.digest);
+            signatures.retain(|signature| has_statement(&kept, &signature.file));
+        }
         signatures.sort_by_key(|signature| Digest::of(&signature.manifest));
         for signature in signatures {
             let manifest = Manifest::parse(&signature.manifest).map_err(of("manifest of a signature"))?;
@@ -175,12 +181,18 @@ impl Bundle {
         Ok(Self { file, manifests })
     }
 
-    /// Keeps all of the bundle in a store. Returns the modules that have a reference.
+    /// Keeps all of the bundle in a store. `counts` tells which signatures count. Returns the modules that have a reference, and what
+    /// there was no room for.
     ///
     /// # Errors
     ///
     /// Something is missing, damaged or too large, or the store fails.
-    pub fn load(mut self, store: &ModuleStore, max_module: u64) -> Result<Vec<StoredModule>, BundleError> {
+    pub fn load(
+        mut self,
+        store: &ModuleStore,
+        max_module: u64,
+        counts: &CountsFn<'_>,
+    ) -> Result<(Vec<StoredModule>, LeftOut), BundleError> {
         let layout = store.layout();
         layout.create()?;
         let mut wanted = BTreeMap::new();
@@ -206,12 +218,17 @@ impl Bundle {
             let stored = StoredModule { reference: reference_of(listed)?, manifest: described(manifest, bytes) };
             Some((stored, module))
         });
-        let mut loaded = Vec::new();
+        let (mut loaded, mut left_out) = (Vec::new(), LeftOut::default());
         for (stored, module) in modules {
-            store.write_signatures(&stored.manifest.digest, &module.digest)?;
+            let subject = &stored.manifest.digest;
+            let of_subject = self.manifests.iter().filter_map(|(_, manifest, _)| manifest.signature_of(subject));
+            let files = of_subject.map(|layer| layout.read(&layer.digest, MAX_SIGNATURE_FILE));
+            let more = store.keep_signatures(&module.digest, &files.collect::<Result<Vec<_>, _>>()?, counts)?;
+            left_out.statements += more.statements;
+            left_out.signatures += more.signatures;
             loaded.push(stored);
         }
-        Ok(loaded)
+        Ok((loaded, left_out))
     }
 }
 
@@ -337,7 +354,7 @@ mod tests {
     fn load(bytes: &[u8], store: &ModuleStore) -> Result<Vec<StoredModule>, BundleError> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        Bundle::read(file)?.load(store, 1 << 20)
+        Ok(Bundle::read(file)?.load(store, 1 << 20, &|_, _| false)?.0)
     }
 
     #[test]
@@ -406,7 +423,7 @@ mod tests {
         let (bytes, _) = bundle();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
-        let error = Bundle::read(file).unwrap().load(&store, 5).unwrap_err().to_string();
+        let error = Bundle::read(file).unwrap().load(&store, 5, &|_, _| false).unwrap_err().to_string();
         assert!(error.contains("is larger than 5 bytes"), "{error}");
         assert!(load(b"not a tar", &store).is_err());
     }

@@ -7,6 +7,7 @@
 //! | [`manifest`] | what an artifact is made of |
 //! | [`layout`] | the folder with what was pulled |
 //! | [`module_store`] | the same with signature files |
+//! | [`kept_signatures`] | which of them are kept |
 //! | [`pull`], [`push`] | the transfer of a module |
 //! | [`bundle`] | modules in a file, to carry them |
 //! | [`credentials`] | what docker's tools keep about registries |
@@ -21,6 +22,7 @@ mod blob_writer;
 pub mod bundle;
 pub mod credentials;
 pub mod digest;
+pub mod kept_signatures;
 pub mod layout;
 mod leftovers;
 pub mod lock_file;

@@ -3,12 +3,14 @@
 //! The registry and the worker that speaks with it are not trusted. A tag is what the registry says it is; everything after
 //! that follows from the digest of the manifest.
 
+use std::fmt;
 use std::io::{self, Write as _};
 
-use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
+use modbox_trust::signature_file::{MAX_SIGNATURE_FILE, SignatureFile};
 
 use crate::blob_writer::BlobWriter;
 use crate::digest::Digest;
+use crate::kept_signatures::{CountsFn, LeftOut, has_statement};
 use crate::layout::{Layout, LayoutError, described};
 use crate::manifest::{
     Descriptor, Index, MANIFEST, MAX_CONFIG, MAX_MANIFEST, Manifest, ManifestError, SIGNATURE_ARTIFACT,
@@ -20,6 +22,9 @@ use crate::session::{Session, SessionError};
 /// Number of signature files that are pulled with a module.
 const MAX_SIGNATURES: usize = 32;
 
+/// Number of them where no signature of the first ones counts, although there are keys.
+const MAX_SEARCHED: usize = 256;
+
 /// A module that was pulled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PulledModule {
@@ -27,6 +32,15 @@ pub struct PulledModule {
     pub manifest: Digest,
     /// The module's content.
     pub module: Descriptor,
+    /// Signatures that there was no room for.
+    pub left_out: LeftOut,
+}
+
+/// A signature file that was pulled.
+struct PulledSignature {
+    /// Its manifest.
+    manifest: Descriptor,
+    file: Vec<u8>,
 }
 
 /// Error of a pull.
@@ -89,7 +103,6 @@ pub enum PullError {
 }
 
 /// A pull of one module.
-#[derive(Debug)]
 pub struct Pull<'a> {
     /// Where content is kept.
     pub store: &'a ModuleStore,
@@ -97,6 +110,14 @@ pub struct Pull<'a> {
     pub reference: &'a Reference,
     /// Maximum size of a module in bytes.
     pub max_module: u64,
+    /// Tells which signatures count; `None` if there are no keys.
+    pub counts: Option<&'a CountsFn<'a>>,
+}
+
+impl fmt::Debug for Pull<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pull").field("reference", self.reference).finish_non_exhaustive()
+    }
 }
 
 impl Pull<'_> {
@@ -117,10 +138,15 @@ impl Pull<'_> {
         let signatures = self.signatures(session, &digest)?;
         self.layout().add(&bytes)?;
         let own = (described(&manifest, &bytes), Some(self.name()));
-        let others = signatures.into_iter().map(|signature| (signature, None));
+        let files: Vec<Vec<u8>> = signatures.iter().map(|signature| signature.file.clone()).collect();
+        let counts: &CountsFn<'_> = self.counts.unwrap_or(&|_, _| false);
+        let left_out = self.store.keep_signatures(&module.digest, &files, counts)?;
+        // What is not kept is not handed on by `save`.
+        let kept = self.store.signature_files(&module.digest);
+        let is_kept = |signature: &PulledSignature| has_statement(&kept, &signature.file);
+        let others = signatures.into_iter().filter(is_kept).map(|signature| (signature.manifest, None));
         self.layout().add_to_index(&others.chain([own]).collect::<Vec<_>>())?;
-        self.store.write_signatures(&digest, &module.digest)?;
-        Ok(PulledModule { manifest: digest, module: module.clone() })
+        Ok(PulledModule { manifest: digest, module: module.clone(), left_out })
     }
 
     fn layout(&self) -> &Layout {
@@ -190,8 +216,8 @@ impl Pull<'_> {
         Ok(())
     }
 
-    /// Pulls the signature files of a manifest, and keeps them. Returns their manifests.
-    fn signatures(&self, session: &mut Session, subject: &Digest) -> Result<Vec<Descriptor>, PullError> {
+    /// Pulls the signature files of a manifest, and keeps them as content.
+    fn signatures(&self, session: &mut Session, subject: &Digest) -> Result<Vec<PulledSignature>, PullError> {
         let index = match session.referrers(subject, MAX_MANIFEST)? {
             Some(index) => Some(index),
             // Registries from before version 1.1 of the specification have the index under a tag.
@@ -204,11 +230,16 @@ impl Pull<'_> {
             manifest.media_type == MANIFEST
                 && manifest.artifact_type.as_deref().is_none_or(|found| found == SIGNATURE_ARTIFACT)
         };
-        let mut kept = Vec::new();
-        for listed in index.manifests.iter().filter(is_signature).take(MAX_SIGNATURES) {
-            kept.extend(self.signature(session, listed, subject)?);
+        let (mut pulled, mut has_counting) = (Vec::new(), false);
+        for (number, listed) in index.manifests.iter().filter(is_signature).take(MAX_SEARCHED).enumerate() {
+            if number >= MAX_SIGNATURES && (has_counting || self.counts.is_none()) {
+                break;
+            }
+            let Some(signature) = self.signature(session, listed, subject)? else { continue };
+            has_counting |= self.has_counting(&signature.file);
+            pulled.push(signature);
         }
-        Ok(kept)
+        Ok(pulled)
     }
 
     fn signature(
@@ -216,7 +247,7 @@ impl Pull<'_> {
         session: &mut Session,
         listed: &Descriptor,
         subject: &Digest,
-    ) -> Result<Option<Descriptor>, PullError> {
+    ) -> Result<Option<PulledSignature>, PullError> {
         let missing = || PullError::Incomplete { reference: self.reference.to_string(), digest: listed.digest.clone() };
         let bytes = session.manifest(listed.digest.as_str(), MAX_MANIFEST)?.ok_or_else(missing)?;
         let bytes = self.checked(&listed.digest, bytes)?;
@@ -227,7 +258,12 @@ impl Pull<'_> {
         self.config(session, &manifest.config)?;
         self.layout().add(&file)?;
         self.layout().add(&bytes)?;
-        Ok(Some(described(&manifest, &bytes)))
+        Ok(Some(PulledSignature { manifest: described(&manifest, &bytes), file }))
+    }
+
+    fn has_counting(&self, file: &[u8]) -> bool {
+        let Some((counts, file)) = self.counts.zip(SignatureFile::parse(file).ok()) else { return false };
+        file.signatures.iter().any(|signature| counts(&file, signature))
     }
 
     /// Fetches a small blob, and checks it.

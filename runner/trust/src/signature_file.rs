@@ -11,7 +11,7 @@ use crate::statement::{Statement, StatementError};
 pub const MAX_SIGNATURE_FILE: u64 = 64 << 10;
 
 /// Maximum number of signatures.
-const MAX_SIGNATURES: usize = 16;
+pub const MAX_SIGNATURES: usize = 16;
 
 /// A statement with its signatures, which are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -158,6 +158,12 @@ impl Keyring {
         Err(VerificationError::NoSigner(refused))
     }
 
+    /// Returns whether a signature of a text counts at a time.
+    #[must_use]
+    pub fn counts(&self, signature: &str, text: &str, now: Timestamp) -> bool {
+        self.signer(&SigningKey::verify(signature, text), now).is_ok()
+    }
+
     fn signer(&self, signature: &Result<SigningKey, SshSignatureError>, now: Timestamp) -> Result<Signer, String> {
         let key = signature.as_ref().map_err(SshSignatureError::to_string)?;
         match self.revocations.key_of(key) {

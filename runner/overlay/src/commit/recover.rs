@@ -145,6 +145,14 @@ pub(super) fn open_roots(journal: &Journal) -> Result<Vec<OwnedFd>, CommitError>
     journal.roots.iter().map(open).collect()
 }
 
+/// Returns whether a root is gone, or is another directory now.
+pub(super) fn is_gone(root: &super::directories::RootRecord) -> bool {
+    match rustix::fs::stat(&root.path) {
+        Ok(found) => found.st_ino != root.number,
+        Err(error) => matches!(error, rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR),
+    }
+}
+
 /// Returns the directories of a journal. A root that is another directory than before is a conflict.
 pub(super) fn directories<'a>(journal: &Journal, roots: &'a [OwnedFd]) -> Result<Directories<'a>, Failure> {
     let named = journal.roots.iter().zip(roots).map(|(record, root)| (record.path.clone(), root.as_fd())).collect();

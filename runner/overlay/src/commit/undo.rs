@@ -3,6 +3,7 @@
 //! Undoing is the way back of recovery, so a crash within it is recovered as any other. What other processes have
 //! changed since is a conflict, and then nothing is undone.
 
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use super::fault::Fault;
 use super::finish::{Published, look_at_published, remove_temporaries};
 use super::journal::{Journal, Mark, Operation};
 use super::publish::Publisher;
-use super::recover::{self, Direction, Recovery, conflict, directories, go_back, open_roots};
+use super::recover::{self, Direction, Recovery, conflict, directories, go_back, is_gone, open_roots};
 use super::state_dir::{Run, StateDir};
 
 /// Kept, interrupted or damaged transaction.
@@ -104,7 +105,8 @@ pub fn list(state: &StateDir) -> Result<Vec<Transaction>, CommitError> {
     Ok(found)
 }
 
-/// Removes a kept transaction with the files that it has replaced. It cannot be undone any more.
+/// Removes a kept transaction with the files that it has replaced. It cannot be undone any more. Where all of its directories are gone
+/// or are others now, no file of it can be found, and its record alone is removed.
 ///
 /// # Errors
 ///
@@ -114,6 +116,11 @@ pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), Comm
     let unavailable = || CommitError::Unavailable(state.path().join(name));
     let run = state.open_run(name)?.ok_or_else(unavailable)?;
     let (Direction::Keep, Some(journal)) = recover::read(&run)? else { return Err(unavailable()) };
+    // The other roots of the grants do not matter, whatever has become of them.
+    let journal = with_used_roots(journal);
+    if journal.roots.iter().all(is_gone) {
+        return run.remove(calls);
+    }
     let roots = open_roots(&journal)?;
     let pruned = directories(&journal, &roots).and_then(|found| {
         let publisher = Publisher { calls, directories: &found, since: journal.since };
@@ -121,6 +128,18 @@ pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), Comm
     });
     pruned.map_err(|failure| into_error(&run, failure))?;
     run.remove(calls)
+}
+
+/// Returns the journal with those roots alone that its operations are in.
+fn with_used_roots(mut journal: Journal) -> Journal {
+    let root_of = |operation: &Operation| journal.directories.get(operation.directory).map(|found| found.root);
+    let used: BTreeSet<usize> = journal.operations.iter().filter_map(root_of).collect();
+    journal.roots = used.iter().filter_map(|root| journal.roots.get(*root).cloned()).collect();
+    for directory in &mut journal.directories {
+        // No operation is in a directory of another root.
+        directory.root = used.iter().position(|root| *root == directory.root).unwrap_or_default();
+    }
+    journal
 }
 
 fn into_error(run: &Run, failure: Failure) -> CommitError {

@@ -44,7 +44,13 @@ fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
     let found = commit::list(&state)?;
     let kept: Vec<_> = found.iter().filter(|one| matches!(one.record, Ok((Direction::Keep, _)))).collect();
     let old = kept.len().saturating_sub(MAX_KEPT);
-    kept.iter().take(old).try_for_each(|one| commit::prune(&state, &one.run, &NoFault))
+    // One that cannot be removed keeps no other one.
+    for one in kept.iter().take(old) {
+        if let Err(error) = commit::prune(&state, &one.run, &NoFault) {
+            tracing::warn!(error = error_chain(&error), run = one.run, "failed to remove a transaction");
+        }
+    }
+    Ok(())
 }
 
 /// Commits the changes of all layers.

@@ -5,6 +5,7 @@ use modbox_registry::bundle::Bundle;
 use modbox_registry::layout::StoredModule;
 use modbox_registry::lock_file::{LockFile, LockedModule};
 use modbox_registry::reference::Reference;
+use modbox_trust::signature_file::SignatureFile;
 
 use crate::app::locate::MAX_MODULE;
 use crate::cli::args::LoadArgs;
@@ -13,7 +14,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::module_store::module_store;
 use crate::cli::output::{clean_line, print_line, print_note};
-use crate::cli::registry::{JudgedModule, ModuleJudge};
+use crate::cli::registry::{JudgedModule, ModuleJudge, say_left_out};
 use crate::cli::settings::Settings;
 
 /// Loads the bundle, and prints the references of what is in it.
@@ -30,8 +31,10 @@ pub(crate) fn run(context: &Context, args: &LoadArgs) -> Result<ExitStatus, Fail
     if !metadata.is_file() {
         return Err(anyhow::anyhow!("`{}` is not a regular file", path.display())).or_unavailable();
     }
-    let loaded = Bundle::read(file).and_then(|bundle| bundle.load(&store, MAX_MODULE));
-    let loaded = loaded.with_context(failed).or_unavailable()?;
+    let counts = |file: &SignatureFile, signature: &str| trust.counts(file, signature);
+    let loaded = Bundle::read(file).and_then(|bundle| bundle.load(&store, MAX_MODULE, &counts));
+    let (loaded, left_out) = loaded.with_context(failed).or_unavailable()?;
+    say_left_out(left_out, &path.display().to_string());
     let judge = ModuleJudge { store: &store, trust: &trust };
     let mut modules = Vec::new();
     for StoredModule { reference, manifest } in loaded {

@@ -54,11 +54,18 @@ fn prune(context: &Context, state: &StateDir, found: &[Transaction], runs: &[Str
     let is_kept = |transaction: &&Transaction| matches!(&transaction.record, Ok((Direction::Keep, _)));
     let kept = found.iter().filter(is_kept).map(|transaction| &transaction.run);
     let chosen: Vec<&String> = if runs.is_empty() { kept.collect() } else { runs.iter().collect() };
-    let removed = context.cleanup.hold(|| chosen.iter().try_for_each(|run| commit::prune(state, run, &NoFault)));
-    let Some(removed) = removed else { return Ok(ExitStatus::Internal) };
-    removed.map_err(failure)?;
-    output::print_note(&format!("removed {} of {} transactions", chosen.len(), found.len()));
-    Ok(ExitStatus::Success)
+    // One that cannot be removed keeps no other one.
+    let each = |run: &&String| commit::prune(state, run, &NoFault).err().map(|error| ((*run).clone(), error));
+    let failed = context.cleanup.hold(|| chosen.iter().filter_map(each).collect::<Vec<_>>());
+    let Some(failed) = failed else { return Ok(ExitStatus::Internal) };
+    output::print_note(&format!("removed {} of {} transactions", chosen.len() - failed.len(), found.len()));
+    let mut status = ExitStatus::Success;
+    for (run, error) in failed {
+        let failure = failure(error);
+        output::print_error(&failure.error.context(format!("failed to remove the transaction `{run}`")));
+        status = failure.status;
+    }
+    Ok(status)
 }
 
 fn state(transaction: &Transaction) -> &'static str {

@@ -10,17 +10,17 @@ use modbox_registry::digest::Digest;
 use modbox_registry::lock_file::LockFile;
 use modbox_registry::manifest::Descriptor;
 use modbox_registry::module_store::ModuleStore;
-use modbox_registry::pull::Pull;
 use modbox_registry::reference::{self, Reference};
 
 use crate::app::library::FoundModule;
-use crate::app::locate::MAX_MODULE;
 use crate::cli::args::{LOCK_FILE, LookupArgs, RegistryArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::module_store::module_store;
 use crate::cli::registry::access::RegistryAccess;
+use crate::cli::registry::judged;
 use crate::cli::registry::progress::TransferBar;
+use crate::cli::settings::Settings;
 
 /// How references are looked up.
 #[derive(Debug, Clone)]
@@ -114,8 +114,11 @@ impl ReferenceLookup {
         }
         let mut session = access.open(&reference.repository)?;
         let bar = TransferBar::new(&reference.to_string());
-        let pull = Pull { store, reference, max_module: MAX_MODULE };
-        Ok(pull.run(&mut session, &mut |done, all| bar.show(done, all))?.module)
+        let trust = Settings::trust_of(&context.environment, &self.policies)?;
+        let pulled = judged::pull(store, &trust, reference, &mut session, &bar)?;
+        drop(bar);
+        judged::say_left_out(pulled.left_out, &reference.to_string());
+        Ok(pulled.module)
     }
 }
 

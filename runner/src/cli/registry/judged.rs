@@ -3,17 +3,20 @@
 use modbox_argument_spec::Request;
 use modbox_policy::TrustStanding;
 use modbox_registry::digest::Digest;
+use modbox_registry::kept_signatures::{CountsFn, LeftOut};
 use modbox_registry::lock_file::LockedModule;
 use modbox_registry::manifest::Descriptor;
 use modbox_registry::module_store::ModuleStore;
-use modbox_registry::pull::Pull;
+use modbox_registry::pull::{Pull, PullError, PulledModule};
 use modbox_registry::reference::Reference;
+use modbox_registry::session::Session;
+use modbox_trust::signature_file::SignatureFile;
 
 use crate::app::WasmInfo;
 use crate::app::locate::MAX_MODULE;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::identity::Identity;
-use crate::cli::output::clean_line;
+use crate::cli::output::{clean_line, print_note};
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::progress::TransferBar;
 use crate::cli::settings::{ModuleIdentity, Trust};
@@ -44,9 +47,9 @@ impl ModuleJudge<'_> {
     pub(crate) fn pull(&self, access: &RegistryAccess<'_>, reference: &Reference) -> Result<JudgedModule, Failure> {
         let mut session = access.open(&reference.repository).or_unavailable()?;
         let bar = TransferBar::new(&reference.to_string());
-        let pull = Pull { store: self.store, reference, max_module: MAX_MODULE };
-        let pulled = pull.run(&mut session, &mut |done, all| bar.show(done, all)).or_unavailable()?;
+        let pulled = pull(self.store, self.trust, reference, &mut session, &bar).or_unavailable()?;
         drop(bar);
+        say_left_out(pulled.left_out, &reference.to_string());
         self.judge(reference, pulled.manifest, pulled.module)
     }
 
@@ -94,6 +97,35 @@ impl ModuleJudge<'_> {
         // A registry has components, which have no parts.
         let identity = Identity::of_file(&name, digest.hex());
         self.trust.standing(Some(ModuleIdentity { name: &name, identity: &identity, path: &path, signature: None }))
+    }
+}
+
+/// Pulls a module. Its signatures that count are kept first.
+///
+/// # Errors
+///
+/// The registry or the store fails.
+pub(super) fn pull(
+    store: &ModuleStore,
+    trust: &Trust,
+    reference: &Reference,
+    session: &mut Session,
+    bar: &TransferBar,
+) -> Result<PulledModule, PullError> {
+    let counts = |file: &SignatureFile, signature: &str| trust.counts(file, signature);
+    let counts: Option<&CountsFn<'_>> = if trust.is_empty() { None } else { Some(&counts) };
+    let pull = Pull { store, reference, max_module: MAX_MODULE, counts };
+    pull.run(session, &mut |done, all| bar.show(done, all))
+}
+
+/// Tells people which signatures of a module there was no room for.
+pub(crate) fn say_left_out(LeftOut { statements, signatures }: LeftOut, of: &str) {
+    if statements + signatures > 0 {
+        print_note(&format!(
+            "left out {statements} statements and {signatures} signatures of `{}`: more came than are kept of a module, and those \
+             that count are kept first",
+            clean_line(of)
+        ));
     }
 }
 

@@ -11,6 +11,7 @@ mod sent_policy;
 mod signature_files;
 mod switches;
 mod trust;
+mod trust_file;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,23 +1,19 @@
 //! The sections `trust` of policy files: reads the keys that they name, verifies the signature of a module, and finds the
 //! rules that fit it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use modbox_policy::run::RunRule;
-use modbox_policy::{
-    Access, Allow, AtMost, Ceiling, FileRules, Located, ModuleSignature, NamePattern, Place, Rules, Subject, TrustRule,
-    TrustRules, TrustStanding,
-};
+use modbox_policy::{Located, ModuleSignature, NamePattern, Place, Subject, TrustRule, TrustRules, TrustStanding};
 use modbox_registry::digest::Digest;
 use modbox_registry::module_store::ModuleStore;
-use modbox_trust::allowed_signers::{AllowedSigners, Signer};
+use modbox_trust::allowed_signers::AllowedSigners;
 use modbox_trust::closure::Closure;
 use modbox_trust::revocations::Revocations;
+use modbox_trust::signature_file::SignatureFile;
 use modbox_trust::verification::{CheckedFile, Keyring, VerificationError, VerifiedStatement};
 
 use crate::app::Module;
@@ -25,8 +21,9 @@ use crate::cli::environment::Environment;
 use crate::cli::identity::Identity;
 use crate::cli::module_store::module_store;
 use crate::cli::settings::core_statements::{CoreStatements, CountedCores};
-use crate::cli::settings::signature_files::{is_meant, read_signature};
-use crate::cli::settings::{files, grants};
+use crate::cli::settings::files;
+use crate::cli::settings::signature_files::read_signature;
+use crate::cli::settings::trust_file::{TrustFile, names, resolve};
 
 /// A module, as the policy files and its signature know it.
 #[derive(Debug, Clone, Copy)]
@@ -71,19 +68,6 @@ pub(crate) struct Trust {
     checked: Mutex<Option<(Vec<u8>, CheckedFile)>>,
     /// Statements about releases of ansible-core.
     cores: CoreStatements,
-}
-
-/// The trust rules of one policy file.
-#[derive(Debug)]
-struct TrustFile {
-    path: PathBuf,
-    signers: AllowedSigners,
-    require_signature: bool,
-    /// Whose statements about releases of ansible-core count.
-    ansible_core: Option<NamePattern>,
-    rules: Vec<Located<TrustRule>>,
-    /// What each rule lets modules be granted.
-    most: Vec<Option<Rules>>,
 }
 
 impl Trust {
@@ -184,6 +168,16 @@ impl Trust {
         Self { store: module_store(environment).ok(), ..self }
     }
 
+    /// Returns whether a signature counts for a policy file, whatever its rules say of the module.
+    pub(crate) fn counts(&self, file: &SignatureFile, signature: &str) -> bool {
+        let (text, now) = (file.statement.to_string(), Timestamp::now());
+        self.files.iter().any(|rules| self.keyring(rules).counts(signature, &text, now))
+    }
+
+    fn keyring(&self, rules: &TrustFile) -> Keyring {
+        Keyring { signers: rules.signers.clone(), revocations: self.revocations.clone() }
+    }
+
     /// Returns whether no policy file has trust rules.
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -273,7 +267,7 @@ impl Trust {
         if let Some(reason) = &identity.unresolved {
             return Err(format!("its parts cannot be found: {reason}"));
         }
-        let keyring = Keyring { signers: rules.signers.clone(), revocations: self.revocations.clone() };
+        let keyring = self.keyring(rules);
         let now = Timestamp::now();
         let cores = match (&rules.ansible_core, identity.closure.parts().is_empty()) {
             (Some(signer), false) => self.cores.that_count(&keyring, signer, now),
@@ -289,51 +283,6 @@ impl Trust {
     }
 }
 
-impl TrustFile {
-    /// Adds what this file says of a module.
-    fn judge(&self, verdict: &Result<VerifiedStatement, String>, standing: &mut TrustStanding) {
-        let signed = |rule: &TrustRule| verdict.as_ref().ok().is_some_and(|verified| fits(&rule.subject, verified));
-        let is_of_signed = |rule: &Located<TrustRule>| rule.value.subject != Subject::Unsigned;
-        let counts = verdict.is_ok()
-            && (!self.rules.iter().any(is_of_signed) || self.rules.iter().any(|rule| signed(&rule.value)));
-        if self.require_signature && !counts {
-            let reason = verdict.as_ref().err().map_or("no trust rule fits its signers", String::as_str);
-            let shown = self.path.display();
-            standing.refusals.push(format!("`{shown}` requires a signature of the module, and none counts: {reason}"));
-        }
-        let fitting = self.rules.iter().zip(&self.most).enumerate().find(|(_, (rule, _))| match rule.value.subject {
-            Subject::Unsigned => !counts,
-            Subject::Signed { .. } => signed(&rule.value),
-        });
-        if let Some((number, (rule, Some(most)))) = fitting {
-            let party = match (&rule.value.subject, verdict) {
-                (Subject::Signed { signer, .. }, Ok(verified)) => names(signers_of(signer, verified)).join(", "),
-                _ => "a module without a signature that counts".to_owned(),
-            };
-            let rule = format!("trust rule {}, {}:{}", number + 1, self.path.display(), rule.place.line);
-            standing.ceilings.push(Ceiling { party, rule, most: most.clone() });
-        }
-    }
-}
-
-/// Returns the signers that a pattern means.
-fn signers_of<'v>(pattern: &NamePattern, verified: &'v VerifiedStatement) -> Vec<&'v Signer> {
-    verified.signers.iter().filter(|signer| is_meant(pattern, signer)).collect()
-}
-
-fn names(signers: Vec<&Signer>) -> Vec<String> {
-    signers.into_iter().flat_map(|signer| signer.principals.clone()).collect()
-}
-
-fn fits(subject: &Subject, verified: &VerifiedStatement) -> bool {
-    let Subject::Signed { signer, modules, versions, signatures } = subject else { return false };
-    let name = verified.statement.name.as_deref();
-    let has_name = modules.is_empty() || name.is_some_and(|name| modules.iter().any(|pattern| pattern.matches(name)));
-    let version = verified.statement.version.as_deref().and_then(|text| text.parse::<semver::Version>().ok());
-    let has_version = versions.as_ref().is_none_or(|wanted| version.is_some_and(|version| wanted.matches(&version)));
-    has_name && has_version && signers_of(signer, verified).len() >= usize::from(*signatures)
-}
-
 fn signature_of(verdict: Result<VerifiedStatement, String>) -> ModuleSignature {
     match verdict {
         Ok(verified) => ModuleSignature {
@@ -347,38 +296,6 @@ fn signature_of(verdict: Result<VerifiedStatement, String>) -> ModuleSignature {
         },
         Err(reason) => ModuleSignature { reason: Some(reason), ..ModuleSignature::default() },
     }
-}
-
-/// Resolves the most that a rule lets modules be granted.
-fn resolve(
-    environment: &Environment,
-    path: &Path,
-    rule: &Located<TrustRule>,
-    at_most: &AtMost,
-) -> anyhow::Result<Rules> {
-    let allow = on_this_host(environment, &at_most.allow);
-    let AtMost { designated, min_confinement, .. } = *at_most;
-    let rules = FileRules { allow, designated, min_confinement, ..FileRules::default() };
-    let source = format!("trust rule at {}", rule.place);
-    files::resolve_all(environment, path, &rules, &source)
-}
-
-/// Leaves out paths and programs that this host lacks: a ceiling is often written for many hosts, and what is not there
-/// cannot be granted.
-fn on_this_host(environment: &Environment, allow: &Allow) -> Allow {
-    let is_missing = |error: &anyhow::Error| {
-        let cause = error.root_cause().downcast_ref::<io::Error>();
-        cause.is_some_and(|cause| matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
-    };
-    let has_path = |written: &str, access| {
-        grants::path_of_file(environment, written, access, "").map_or_else(|error| !is_missing(&error), |_| true)
-    };
-    let mut found = allow.clone();
-    found.read.retain(|path| has_path(&path.value, Access::Read));
-    found.write.retain(|path| has_path(&path.value, Access::Write));
-    // A rule that is well written fails only for want of its program.
-    found.run.retain(|rule| rule.value.parse::<RunRule>().is_err() || grants::run(&rule.value, "").is_ok());
-    found
 }
 
 /// Reads a file of keys, which no other user may change.
