@@ -66,6 +66,29 @@ fn a_tag_that_moved_leads_to_the_locked_module() {
 }
 
 #[test]
+fn a_lock_file_with_another_module_for_its_manifest_runs_nothing() {
+    let place = Place::new();
+    place.push_word("one", "a:1");
+    place.pull("a:1").exits_with(0);
+    let lock = place.lock();
+    let module = format!("module = \"{}\"", digest_of(&place.module("one")));
+    let changed = lock.replace(&module, &format!("module = \"sha256:{}\"", "ab".repeat(32)));
+    assert_ne!(changed, lock);
+    place.dir.write("modbox.lock", &changed);
+    let told = format!(
+        "`{}` says that the module of `{}` is sha256:abab",
+        place.dir.join("modbox.lock").display(),
+        place.reference("a:1")
+    );
+    place.run("a:1").run().exits_with(3).says(&told);
+    place.pull("a:1").exits_with(3).says("restore the file, or run `modbox update ");
+    place.modbox(&["pull", "--locked"]).run().exits_with(3).says(&told);
+    assert_eq!(place.lock(), changed);
+    place.dir.write("modbox.lock", &lock);
+    place.runs("a:1", "one");
+}
+
+#[test]
 fn a_module_that_is_pulled_again_is_once_in_the_index() {
     let place = Place::new();
     let digest = place.push_word("one", "a:1");

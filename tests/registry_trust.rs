@@ -82,6 +82,34 @@ fn the_lock_file_has_the_requests_and_the_version_of_a_module() {
 }
 
 #[test]
+fn a_rule_names_a_module_by_its_repository() {
+    let place = Place::new();
+    place.push(&module("lineinfile"), "tools/lineinfile:1");
+    place.pull("tools/lineinfile:1").exits_with(0);
+    let app = place.dir.mkdir("app");
+    let rule = |name: &str| {
+        let allow = format!("{{allow: {{write: [{}]}}}}", app.display());
+        place.dir.write("policy.yaml", format!("designated: none\nmodules:\n  \"{name}\": {allow}\n"));
+    };
+    let write = |to: &str| {
+        let args = json!({"path": app.join(to), "line": "x", "create": true});
+        run_with(&place, "tools/lineinfile:1", &args)
+    };
+    rule(&place.reference("tools/lineinfile"));
+    write("a").exits_with(0);
+    rule(&place.reference("tools/other"));
+    write("b").exits_with(4);
+    for wrong in ["tools/lineinfile:1", "tools/lineinfile@sha256:ab"] {
+        rule(&place.reference(wrong));
+        write("c").exits_with(2).says("without a tag and without a digest");
+    }
+}
+
+fn run_with(place: &Place, module: &str, args: &Value) -> RunOutput {
+    place.run(module).args(["--policy", "policy.yaml"]).json_args(args).run()
+}
+
+#[test]
 fn a_ceiling_holds_at_a_run() {
     let place = Place::new();
     place.trust(&format!(

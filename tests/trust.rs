@@ -125,6 +125,24 @@ fn a_signature_can_be_required_of_name_version_and_number() {
 }
 
 #[test]
+fn a_statement_whose_name_no_rule_fits_says_so() {
+    let required = "  require-signature: true\n  rules: [{signer: release@acme.example, modules: ['*']}]\n";
+    let place = Place::new(required);
+    place.sign(None, None, &[1]);
+    let told = "its statement has no name, and no module without a name fits the `modules` of trust rule 1";
+    place.refuses("app/a", &[], told);
+    place.sign(Some("acme/lineinfile"), None, &[1]);
+    place.runs("app/a", &[]);
+    place.set_rules(&required.replace("'*'", "'other/*'"));
+    place.refuses("app/b", &[], "its name `acme/lineinfile` does not fit the `modules` of trust rule 1");
+    // Also where no signature is required, and the module is held to be an unsigned one.
+    place.set_rules(CEILING);
+    place.sign(None, None, &[1]);
+    let (_, report) = place.run("app/b", &[]);
+    assert!(report["module"]["signature"]["reason"].as_str().unwrap().contains("has no name"), "{report}");
+}
+
+#[test]
 fn jobs_and_tasks_have_ceilings_too() {
     let place = Place::new(CEILING);
     place.sign(Some("acme/lineinfile"), None, &[1]);

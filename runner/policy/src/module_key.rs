@@ -11,9 +11,12 @@ use std::fmt;
 pub enum ModuleKey {
     /// SHA-256 of the file, 64 lower-case hex digits.
     Digest(String),
-    /// A name.
+    /// A name; that of a module from a registry is its repository, such as `oci://ghcr.io/acme/lineinfile`.
     Name(String),
 }
+
+/// Beginning of the names of modules from registries.
+const REGISTRY: &str = "oci://";
 
 const DIGEST_PREFIX: &str = "sha256:";
 
@@ -32,6 +35,14 @@ impl ModuleKey {
                 Err(format!("`{text}` is not `sha256:` and 64 hex digits, as `modbox inspect` shows them"))
             };
         }
+        if let Some(repository) = text.strip_prefix(REGISTRY) {
+            return match is_repository(repository) {
+                true => Ok(Self::Name(text.to_owned())),
+                false => Err(format!(
+                    "`{text}` is not the repository of a module; expected `{REGISTRY}HOST/NAME`, without a tag and without a digest"
+                )),
+            };
+        }
         if text.is_empty() || text.contains(['/', '\0']) {
             return Err(format!("`{text}` is not the name of a module; expected a name such as `copy`, or a digest"));
         }
@@ -46,6 +57,14 @@ impl ModuleKey {
             Self::Name(own) => own == name,
         }
     }
+}
+
+/// Returns whether a text is a host and a name below it, without a tag or digest.
+fn is_repository(text: &str) -> bool {
+    let Some((host, name)) = text.split_once('/') else { return false };
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'@');
+    is_host && name.split('/').all(|part| !part.is_empty() && part.bytes().all(is_plain))
 }
 
 impl fmt::Display for ModuleKey {
@@ -67,6 +86,12 @@ mod tests {
         let key = ModuleKey::parse(&format!("sha256:{digest}")).unwrap();
         assert!(key.matches("x", &digest.to_ascii_lowercase()) && !key.matches(&digest, "x"));
         assert!(ModuleKey::parse("copy").unwrap().matches("copy", "x"));
+        let repository = "oci://ghcr.io:443/acme/line-in.file";
+        assert!(ModuleKey::parse(repository).unwrap().matches(repository, "x"));
+        for wrong in ["oci://", "oci://h", "oci://h/", "oci://h/a:1", "oci://h/a@sha256:ab", "oci://h/A", "oci://u@h/a"]
+        {
+            assert!(ModuleKey::parse(wrong).unwrap_err().contains("without a tag"), "{wrong}");
+        }
         for wrong in ["", "a/b", "sha256:", "sha256:ab", &format!("sha256:{}", "g".repeat(64))] {
             assert!(ModuleKey::parse(wrong).is_err(), "{wrong}");
         }

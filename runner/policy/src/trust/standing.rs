@@ -38,7 +38,7 @@ pub struct ModuleSignature {
     /// The release of ansible-core whose statement vouches for parts of the module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ansible_core: Option<String>,
-    /// Why no signature counts.
+    /// Why no signature counts; or why no rule for signed modules fits a module with one that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The rules that fit the module, with their places.

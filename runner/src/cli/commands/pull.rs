@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::module_store::module_store;
 use crate::cli::output::print_line;
-use crate::cli::registry::{ModuleJudge, RegistryAccess};
+use crate::cli::registry::{ModuleJudge, RegistryAccess, check_locked};
 use crate::cli::settings::Settings;
 use crate::cli::whole_file;
 
@@ -31,6 +31,9 @@ pub(crate) fn run(context: &Context, args: &PullArgs) -> Result<ExitStatus, Fail
     let judge = ModuleJudge { store: &store, trust: &trust };
     for reference in &references {
         let module = judge.pull(&access, &pinned(reference, &lock))?;
+        if reference.digest.is_none() {
+            check_locked(&lock, &lock_path, reference, &module.content).or_unavailable()?;
+        }
         if reference.tag.is_some() && !args.locked {
             let tag = reference.without_digest();
             let inserted = LockFile::update(&lock_path, |lock| lock.insert(&tag, module.locked.clone()).map(drop));

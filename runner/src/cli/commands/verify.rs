@@ -78,6 +78,9 @@ pub(crate) fn push_signature(text: &mut String, standing: &TrustStanding) {
             let version = version.as_deref().unwrap_or_default();
             let _ = writeln!(text, "{}", format!("  signed as: {name} {version}").trim_end());
         }
+        if let Some(reason) = reason {
+            let _ = writeln!(text, "  no trust rule for it: {}", clean_line(reason));
+        }
         if let Some(release) = ansible_core {
             let _ = writeln!(text, "  parts of ansible-core {release}: signed");
         }

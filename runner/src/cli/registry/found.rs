@@ -77,6 +77,7 @@ impl ReferenceLookup {
             Some(content) => content,
             None => self.pull(context, store, &pinned)?,
         };
+        self.check_locked(reference, &content)?;
         Ok((pinned, content))
     }
 
@@ -104,6 +105,14 @@ impl ReferenceLookup {
         Ok(reference.with_digest(locked.with_context(missing)?))
     }
 
+    /// Checks that a module is the one that the lock file has for its tag.
+    fn check_locked(&self, reference: &Reference, content: &Descriptor) -> anyhow::Result<()> {
+        if reference.digest.is_some() {
+            return Ok(());
+        }
+        check_locked(&LockFile::read(&self.lock)?, &self.lock, reference, content)
+    }
+
     fn pull(&self, context: &Context, store: &ModuleStore, reference: &Reference) -> anyhow::Result<Descriptor> {
         if self.is_offline {
             bail!("`{reference}` is not in the store, and --offline says not to pull it");
@@ -120,6 +129,31 @@ impl ReferenceLookup {
         judged::say_left_out(pulled.left_out, &reference.to_string());
         Ok(pulled.module)
     }
+}
+
+/// Checks that the content of a manifest is the module that a lock file has for a tag. The manifest alone decides what is pulled, so
+/// another line `module` is one that was changed by hand, or a mistake of a merge.
+///
+/// # Errors
+///
+/// The lock file has another one.
+pub(crate) fn check_locked(
+    lock: &LockFile,
+    path: &Path,
+    reference: &Reference,
+    content: &Descriptor,
+) -> anyhow::Result<()> {
+    let Some(locked) = lock.get(&reference.without_digest()).filter(|locked| locked.module != content.digest) else {
+        return Ok(());
+    };
+    bail!(
+        "`{}` says that the module of `{reference}` is {}, and the manifest {} that it names has {}; restore the file, or run \
+         `modbox update {reference}`",
+        path.display(),
+        locked.module,
+        locked.manifest,
+        content.digest
+    )
 }
 
 /// Returns the content of a module that is in the store.

@@ -20,6 +20,6 @@ mod progress;
 mod proxies;
 
 pub(crate) use self::access::RegistryAccess;
-pub(crate) use self::found::{ReferenceLookup, is_reference};
+pub(crate) use self::found::{ReferenceLookup, check_locked, is_reference};
 pub(crate) use self::installation::UserLibrary;
 pub(crate) use self::judged::{JudgedModule, ModuleJudge, say_left_out};

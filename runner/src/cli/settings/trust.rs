@@ -207,13 +207,14 @@ impl Trust {
     fn standing_by(&self, module: Option<ModuleIdentity<'_>>, file: Result<CheckedFile, String>) -> TrustStanding {
         let mut standing = TrustStanding::default();
         let mut verdict: Option<Result<VerifiedStatement, String>> = None;
+        let mut unfit = None;
         for rules in &self.files {
             let own = match (module, &file) {
                 (Some(module), Ok(checked)) => self.judge(rules, checked, module.identity),
                 (_, Err(reason)) => Err(reason.clone()),
                 (None, Ok(_)) => Err("only the file of a module has one".to_owned()),
             };
-            rules.judge(&own, &mut standing);
+            unfit = rules.judge(&own, &mut standing).or(unfit);
             if verdict.as_ref().is_none_or(|verdict| verdict.is_err() && own.is_ok()) {
                 verdict = Some(own);
             }
@@ -222,6 +223,7 @@ impl Trust {
             standing.refusals.push(format!("{revoked} is revoked"));
         }
         let mut signature = verdict.map(signature_of).unwrap_or_default();
+        signature.reason = signature.reason.or(unfit);
         signature.rules = standing.ceilings.iter().map(|ceiling| ceiling.rule.clone()).collect();
         standing.signature = Some(signature);
         standing

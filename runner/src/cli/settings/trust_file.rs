@@ -28,14 +28,36 @@ pub(super) struct TrustFile {
 }
 
 impl TrustFile {
-    /// Adds what this file says of a module.
-    pub(super) fn judge(&self, verdict: &Result<VerifiedStatement, String>, standing: &mut TrustStanding) {
+    /// Returns why no rule for signed modules fits a module that is signed.
+    fn why_no_rule(&self, verified: &VerifiedStatement) -> String {
+        let by_name = self.rules.iter().position(|rule| fits_but_for_name(&rule.value.subject, verified));
+        match (by_name, &verified.statement.name) {
+            (Some(number), None) => format!(
+                "its statement has no name, and no module without a name fits the `modules` of trust rule {}; sign it with `--name`",
+                number + 1
+            ),
+            (Some(number), Some(name)) => {
+                format!("its name `{name}` does not fit the `modules` of trust rule {}", number + 1)
+            }
+            (None, _) => "no trust rule fits its signers".to_owned(),
+        }
+    }
+
+    /// Adds what this file says of a module. Returns why no rule for signed modules fits one that is signed.
+    pub(super) fn judge(
+        &self,
+        verdict: &Result<VerifiedStatement, String>,
+        standing: &mut TrustStanding,
+    ) -> Option<String> {
         let signed = |rule: &TrustRule| verdict.as_ref().ok().is_some_and(|verified| fits(&rule.subject, verified));
         let is_of_signed = |rule: &Located<TrustRule>| rule.value.subject != Subject::Unsigned;
         let counts = verdict.is_ok()
             && (!self.rules.iter().any(is_of_signed) || self.rules.iter().any(|rule| signed(&rule.value)));
         if self.require_signature && !counts {
-            let reason = verdict.as_ref().err().map_or("no trust rule fits its signers", String::as_str);
+            let reason = match verdict {
+                Ok(verified) => self.why_no_rule(verified),
+                Err(reason) => reason.clone(),
+            };
             let shown = self.path.display();
             standing.refusals.push(format!("`{shown}` requires a signature of the module, and none counts: {reason}"));
         }
@@ -51,7 +73,17 @@ impl TrustFile {
             let rule = format!("trust rule {}, {}:{}", number + 1, self.path.display(), rule.place.line);
             standing.ceilings.push(Ceiling { party, rule, most: most.clone() });
         }
+        verdict.as_ref().ok().filter(|_| !counts).map(|verified| self.why_no_rule(verified))
     }
+}
+
+/// Returns whether a rule would fit a module of any name.
+fn fits_but_for_name(subject: &Subject, verified: &VerifiedStatement) -> bool {
+    let mut subject = subject.clone();
+    if let Subject::Signed { modules, .. } = &mut subject {
+        modules.clear();
+    }
+    fits(&subject, verified)
 }
 
 /// Returns the signers that a pattern means.
