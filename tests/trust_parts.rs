@@ -25,7 +25,7 @@ pub(crate) const MODULE: &str =
     "from ansible.module_utils.basic import tell\nfrom ansible.module_utils.own import WORD\n\ntell(WORD)\n";
 
 /// Returns the path of a file of the ansible-core: one that the user has installed.
-fn core(file: &str) -> String {
+pub(crate) fn core(file: &str) -> String {
     format!("home/.local/lib/python3.99/site-packages/ansible/{file}")
 }
 

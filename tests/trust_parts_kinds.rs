@@ -10,7 +10,7 @@ use modbox_trust::statement::Statement;
 use serde_json::Value;
 
 use crate::support::{Modbox, modbox};
-use crate::trust_parts::{BASIC, BASIC_NAME, HOSTILE, MODULE, OWN, OWN_NAME, Parts, REQUIRED};
+use crate::trust_parts::{BASIC, BASIC_NAME, HOSTILE, MODULE, OWN, OWN_NAME, Parts, REQUIRED, core};
 use crate::trust_place::{digest, signed, statement};
 
 /// The program that ansible-core would send.
@@ -122,4 +122,70 @@ fn inspect_shows_the_parts_of_what_runs() {
     let listed: String = facts["parts"].as_array().unwrap().iter().map(line).collect();
     let text = format!("modbox-closure-v1\n{own}{listed}");
     assert_eq!(facts["digest"], format!("sha256:{}", digest(text.as_bytes())));
+}
+
+/// Signs a module with all parts that `inspect` shows.
+fn sign_whole(parts: &Parts, module: &str) {
+    let facts = parts.command(&["inspect", "--json", module]).run().exits_with(0).json();
+    let part = |part: &Value| {
+        let digest = part["digest"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
+        Part { name: part["name"].as_str().unwrap().to_owned(), digest }
+    };
+    let listed = facts["parts"].as_array().unwrap().iter().map(part).collect();
+    let statement = Statement { parts: listed, ..statement(&parts.dir.join(module), Some("acme/m"), None) };
+    parts.dir.write(&format!("{module}.sig"), signed(statement, &[1]));
+}
+
+/// Each of these files is covered by the signature: with other bytes, or without it, the module does not run.
+#[track_caller]
+fn is_covered(parts: &Parts, module: &str, files: &[(&str, &str)], env: (&str, &str)) {
+    let run = || parts.command(&["run", "--policy", "policy.yaml", module]).env(env.0, env.1).run();
+    assert_eq!(run().exits_with(0).json()["word"], "honest");
+    for (path, name) in files {
+        let honest = fs::read(parts.dir.join(path)).unwrap();
+        parts.dir.write(path, [&honest[..], b"\n# more\n"].concat());
+        let message = run().exits_with(4).json()["msg"].as_str().unwrap().to_owned();
+        assert!(message.contains(&format!("does not cover the part `{name}`")), "{name}: {message}");
+        parts.dir.write(path, honest);
+    }
+    assert_eq!(run().exits_with(0).json()["word"], "honest");
+}
+
+#[test]
+fn utilities_and_fragments_of_a_collection_are_signed_with_its_modules() {
+    let parts = Parts::new(REQUIRED);
+    let root = "ansible_collections/a/b/plugins";
+    let documentation =
+        "DOCUMENTATION = '''\nmodule: m\nextends_documentation_fragment: a.b.shared\noptions: {}\n'''\n";
+    let imports = "from ansible.module_utils.basic import tell\nfrom ansible_collections.a.b.plugins.module_utils.word import WORD\n";
+    let module = format!("{root}/modules/m.py");
+    parts.dir.write(&module, format!("{documentation}{imports}tell(WORD)\n"));
+    parts.dir.write(&format!("{root}/module_utils/word.py"), OWN);
+    let fragment = "class ModuleDocFragment:\n    DOCUMENTATION = '''\noptions:\n  path: {type: path}\n'''\n";
+    parts.dir.write(&format!("{root}/doc_fragments/shared.py"), fragment);
+    sign_whole(&parts, &module);
+    let [word, shared] = ["module_utils/word.py", "doc_fragments/shared.py"].map(|file| format!("{root}/{file}"));
+    is_covered(&parts, &module, &[(&word, &word), (&shared, &shared)], ("STAGE", "test"));
+}
+
+#[test]
+fn the_scripts_of_a_powershell_module_are_signed_with_it() {
+    let parts = Parts::new(REQUIRED);
+    for name in ["bootstrap_wrapper", "exec_wrapper", "module_wrapper"] {
+        parts.dir.write(&core(&format!("executor/powershell/{name}.ps1")), "# honest\n");
+    }
+    let program = "#!/bin/sh\ncat > /dev/null\necho '{\"changed\": false, \"word\": \"honest\"}'\n";
+    let folder = parts.dir.write_executable("bin/pwsh", program).parent().unwrap().display().to_string();
+    parts.dir.write("lib/w.ps1", "#!powershell\n#AnsibleRequires -PowerShell Ansible.ModuleUtils.Own\n");
+    let own = "Ansible.ModuleUtils.Own.psm1";
+    parts.dir.write(&format!("lib/module_utils/{own}"), "Function Get-Word {}\n");
+    sign_whole(&parts, "lib/w.ps1");
+    let wrapper = "executor/powershell/exec_wrapper.ps1";
+    let files = [
+        (format!("lib/module_utils/{own}"), format!("module_utils/{own}")),
+        (core(wrapper), format!("ansible/{wrapper}")),
+    ];
+    let files = files.each_ref().map(|(path, name)| (path.as_str(), name.as_str()));
+    let path = format!("{folder}:/usr/bin:/bin");
+    is_covered(&parts, "lib/w.ps1", &files, ("PATH", &path));
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use modbox_kinds::Kind;
 use modbox_kinds::detect::Detection;
 use modbox_policy::{Policy, TrustStanding};
-use modbox_vocabulary::error_chain;
 use tracing::{debug, info};
 
 use crate::app::designation::EffectiveGrants;
@@ -160,23 +159,13 @@ impl Runner {
 
 impl Runner {
     /// Returns the policy bound to what runs: the module with the parts that the policy was made for, or with those that it has now.
-    /// Where the parts cannot be found, the start of the module tells why.
     fn bind<'p>(&self, kind: Kind, module: &Module, request: &RunRequest<'p>) -> Result<Cow<'p, Policy>, RunError> {
         let policy = request.policy;
         if kind.is_wasm() && !kind.is_provider() && policy.trust().digest.is_none() {
             return Ok(Cow::Borrowed(policy));
         }
-        let known = match self.bound_closure(module, request) {
-            Ok(known) => known,
-            Err(error) if error.is_unverified() || policy.trust().digest.is_some() => return Err(error),
-            Err(error) => {
-                debug!(error = error_chain(&error), "the parts of the module are not known");
-                return Ok(Cow::Borrowed(policy));
-            }
-        };
-        if policy.trust().digest.is_some() {
-            return Ok(Cow::Borrowed(policy));
-        }
+        let known = self.bound_closure(module, request)?;
+        let Some(known) = known.filter(|_| policy.trust().digest.is_none()) else { return Ok(Cow::Borrowed(policy)) };
         let mut bound = policy.clone();
         bound.set_trust(TrustStanding { digest: Some(known.closure.digest().to_owned()), ..policy.trust().clone() });
         Ok(Cow::Owned(bound))

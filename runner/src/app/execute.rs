@@ -82,7 +82,7 @@ impl Runner {
         let guest = form.python.as_ref().map(|guest| &guest.start);
         let start = guest.or_else(|| python.as_ref().map(|ready| &ready.start));
         let bound = match form.kind {
-            Kind::Powershell => Some(self.bound_closure(module, request)?),
+            Kind::Powershell => self.bound_closure(module, request)?,
             _ => None,
         };
         let scripts = bound.as_ref().and_then(KnownClosure::scripts);

@@ -11,6 +11,7 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Invocation, Outcome};
 use modbox_worker::{THIS_PROGRAM, Workers};
 
+use crate::app::closure::known::KnownClosure;
 use crate::app::confine;
 use crate::app::error::RunError;
 use crate::app::module::Module;
@@ -115,7 +116,7 @@ impl Runner {
         let digest = module.digest();
         let subject = ModuleSource { name: request.name, path: module.path(), digest, source: &source };
         let bound = self.bound_closure(module, request)?;
-        let known = bound.assembly();
+        let known = bound.as_ref().and_then(KnownClosure::assembly);
         Ok(match &module.received {
             Some(payload) => assembler.start_received(subject, payload, known, request.keep_files)?,
             None => assembler.start(subject, known, request.keep_files)?,

@@ -8,6 +8,8 @@ use modbox_kinds::{Kind, PrepareError, PythonSource};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_trust::closure::{Closure, Part};
+use modbox_vocabulary::error_chain;
+use tracing::debug;
 
 use crate::app::closure::known::{ClosureContent, KnownClosure};
 use crate::app::closure::powershell_parts::RecordedScripts;
@@ -48,22 +50,28 @@ impl Runner {
     }
 
     /// Returns the closure that a run is bound to: the one that its policy was made for, or without such a policy the present one.
+    /// Without such a policy, `None` where the parts cannot be found: the start of the module tells why.
     ///
     /// # Errors
     ///
-    /// A part cannot be found or read, or the module is not any more the one that the policy was made for.
+    /// The module is not any more the one that the policy was made for.
     pub(in crate::app) fn bound_closure(
         &self,
         module: &Module,
         request: &RunRequest<'_>,
-    ) -> Result<KnownClosure, RunError> {
-        let bound = request.policy.trust().digest.as_deref();
-        if let Some(known) = bound.and_then(|digest| module.closures.with(digest)) {
-            return Ok(known);
+    ) -> Result<Option<KnownClosure>, RunError> {
+        let Some(bound) = request.policy.trust().digest.as_deref() else {
+            let found = self.find_closure(module, &ClosureRequest::of(request));
+            let unknown =
+                |error: &RunError| debug!(error = error_chain(error), "the parts of the module are not known");
+            return Ok(found.inspect_err(unknown).ok());
+        };
+        if let Some(known) = module.closures.with(bound) {
+            return Ok(Some(known));
         }
         let found = self.find_closure(module, &ClosureRequest::of(request))?;
-        match bound.is_none_or(|digest| found.closure.digest() == digest) {
-            true => Ok(found),
+        match found.closure.digest() == bound {
+            true => Ok(Some(found)),
             false => Err(RunError::OtherParts(module.shown_path().display().to_string())),
         }
     }

@@ -12,6 +12,7 @@ use modbox_policy::{Access, Policy, PythonPlace};
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Exit, Invocation, Limits, Outcome, Program, WasmFormat, WasmProgram, error_chain};
 
+use crate::app::closure::known::KnownClosure;
 use crate::app::error::RunError;
 use crate::app::execute_guest::GuestRun;
 use crate::app::module::Module;
@@ -116,10 +117,15 @@ impl Runner {
                 may_run_commands: request.policy.allows_commands(),
                 shares_temporary: &|| self.shares_temporary(request.policy),
                 may_be_unverified: request.policy.allows_any_certificate(),
-                digest: bound.closure.digest(),
+                digest: bound.as_ref().map_or(digest, |bound| bound.closure.digest()),
                 shown: self.path_in_tracebacks(module),
             };
-            match assembler.guest(subject, module.received.as_ref(), bound.assembly(), &choice)? {
+            match assembler.guest(
+                subject,
+                module.received.as_ref(),
+                bound.as_ref().and_then(KnownClosure::assembly),
+                &choice,
+            )? {
                 Verdict::Lacks(reason) => first = first.or(Some(reason)),
                 Verdict::Suits(guest) => {
                     python.installed.mark_used();
