@@ -234,6 +234,7 @@ fn what_is_wrong_with_trust_rules_is_named_before_a_run() {
         place.dir.write("policy.yaml", text.replace("AT", &at));
         let ran = Modbox::new(&place.dir).args(["policy", "check", "policy.yaml"]).run().exits_with(status);
         assert!(ran.stdout_text().contains(expect), "{text}: {ran}");
+        ran.stdout_text()
     };
     check("trust: {signers: signers}", 2, "the file of signers `signers` must be an absolute path");
     check("trust: {signers: AT/none}", 2, "failed to find `");
@@ -244,6 +245,10 @@ fn what_is_wrong_with_trust_rules_is_named_before_a_run() {
     check("trust: {rules: [{signer: a, at-most: {walk: []}}]}", 2, "unknown key `walk`");
     check("trust: {signers: AT/signers, rules: [{signer: unknown@x}]}", 0, "signs for `unknown@x`");
     check("trust: {signers: AT/signers, rules: [{signer: '*@acme.example'}]}", 0, "no trust rule is for line 2");
+    let by_core = "trust: {signers: AT/signers, ansible-core: SIGNER, rules: [{signer: '*@acme.example'}]}";
+    check(&by_core.replace("SIGNER", "ops@x"), 0, "signs for `ops@x`");
+    let told = check(&by_core.replace("SIGNER", "team@other.example"), 0, "");
+    assert!(!told.contains("no trust rule is for line 2"), "{told}");
     check("trust: {signers: AT/signers, rules: [{signer: '*'}, {signer: a@b}]}", 0, "this rule is never reached");
     place.dir.write("signers", format!("a@b valid-before=\"20200101Z\" {}\n", public(1)));
     check("trust: {signers: AT/signers}", 0, "was valid before 2020-01-01");

@@ -21,6 +21,7 @@ use anyhow::Context;
 use modbox_policy::{
     Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, TaskKey, TaskNames, merge,
 };
+use modbox_trust::closure::Part;
 
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
@@ -261,7 +262,9 @@ impl Settings {
     /// grant.
     fn rules_by_file(&self, module: ModuleIdentity<'_>) -> Vec<String> {
         let closure = module.closure();
-        let Some(part) = closure.parts().first() else { return Vec::new() };
+        let runs = |part: &&Part| !closure.is_inert(part, |_| false);
+        let first = closure.parts().iter().find(runs).or(closure.parts().first());
+        let Some(part) = first else { return Vec::new() };
         let file = ModuleKey::Digest(closure.file().digest.clone());
         let in_files = self.modules.iter().filter(|rules| rules.key.value == file);
         let in_files = in_files.map(|rules| format!("{}, {}", source(&rules.file), rules.key.place));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use modbox_policy::{Located, PolicyFile, Subject, TrustRule};
+use modbox_policy::{PolicyFile, Subject, TrustRule, TrustRules};
 use modbox_trust::allowed_signers::AllowedSigners;
 
 use super::findings::Finding;
@@ -25,7 +25,7 @@ pub(super) fn check(environment: &Environment, path: &Path, file: &PolicyFile, f
         for (line, reason) in signers.out_of_time(Timestamp::now()) {
             findings.push(Finding::warning(Some(named.place), format!("line {line} of `{shown}`: {reason}")));
         }
-        check_signers(&signers, shown, &trust.rules, findings);
+        check_signers(&signers, shown, trust, findings);
     }
     for (number, rule) in trust.rules.iter().enumerate() {
         if let Some(earlier) = trust.rules[..number].iter().position(|earlier| hides(&earlier.value, &rule.value)) {
@@ -36,14 +36,17 @@ pub(super) fn check(environment: &Environment, path: &Path, file: &PolicyFile, f
 }
 
 /// Warns of signers without a rule, and of rules without a signer.
-fn check_signers(signers: &AllowedSigners, shown: &str, rules: &[Located<TrustRule>], findings: &mut Vec<Finding>) {
-    let patterns: Vec<_> = rules
+fn check_signers(signers: &AllowedSigners, shown: &str, trust: &TrustRules, findings: &mut Vec<Finding>) {
+    let of_rules: Vec<_> = trust
+        .rules
         .iter()
         .filter_map(|rule| match &rule.value.subject {
             Subject::Signed { signer, .. } => Some((rule.place, signer)),
             Subject::Unsigned => None,
         })
         .collect();
+    let of_core = trust.ansible_core.iter().map(|signer| (signer.place, &signer.value));
+    let patterns: Vec<_> = of_rules.iter().copied().chain(of_core).collect();
     for (place, pattern) in &patterns {
         let text = pattern.to_string();
         let is_named = signers.names().any(|(_, names)| names.iter().any(|name| pattern.matches(name)));
@@ -51,7 +54,7 @@ fn check_signers(signers: &AllowedSigners, shown: &str, rules: &[Located<TrustRu
             findings.push(Finding::warning(Some(*place), format!("no key in `{shown}` signs for `{text}`")));
         }
     }
-    for (line, names) in signers.names().filter(|_| !patterns.is_empty()) {
+    for (line, names) in signers.names().filter(|_| !of_rules.is_empty()) {
         let has_rule = patterns
             .iter()
             .any(|(_, pattern)| names.iter().any(|name| pattern.matches(name)) || names.iter().any(|name| name == "*"));
