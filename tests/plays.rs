@@ -246,3 +246,17 @@ fn templates_are_rendered_by_the_command() {
     assert_eq!((&answers[0]["value"], &answers[1]["value"]), (&2.into(), &"{{ 1 + 1 }}".into()));
     assert!(answers[2]["broken"].as_str().unwrap().contains("not JSON"), "{}", answers[2]);
 }
+
+/// Variables of many files, in the order of the last ones of each name; 200,000 of one file within 20 s of processor time.
+#[test]
+fn many_variables_of_files_are_read_in_little_time() {
+    let dir = TestDir::new();
+    let many: String = (0..200_000).map(|number| format!("\"key_{number}\": {number},\n")).collect();
+    dir.write("vars/a.json", format!("{{{many} \"last\": 1}}"));
+    dir.write("vars/b.yml", "key_7: again\n");
+    let tasks = "  - include_vars: {dir: vars, name: all_of_them}\n  - assert: {that: [\"all_of_them.key_7 == 'again'\", \
+                 \"all_of_them | length == 200001\", \"(all_of_them | list)[-1] == 'key_7'\"]}\n";
+    dir.write("play.yml", format!("- hosts: all\n  gather_facts: false\n  tasks:\n{tasks}"));
+    let limited = Modbox::of("/bin/sh".as_ref(), &dir).args(["-c", "ulimit -t 20; exec \"$0\" play play.yml"]);
+    limited.arg(env!("CARGO_BIN_EXE_modbox")).run().exits_with(0);
+}

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
 use modbox_python_re::{Flags, Pattern, Subject};
 use modbox_yaml::{Source, load_play_file};
@@ -26,7 +27,31 @@ const MAX_DEPTH: i64 = 64;
 #[derive(Debug, Default)]
 struct Found {
     files: Vec<String>,
-    vars: Vec<(Arc<str>, Source, Source)>,
+    vars: IndexMap<Arc<str>, FoundVariable>,
+    /// Number of variables that were read, also of those that later ones have replaced.
+    read: u64,
+}
+
+/// A variable of a file.
+#[derive(Debug)]
+struct FoundVariable {
+    /// Its place among all that were read.
+    place: u64,
+    key: Source,
+    value: Source,
+}
+
+impl Found {
+    /// Adds a variable behind all others, in the place of an earlier one of its name.
+    fn add(&mut self, name: Arc<str>, key: Source, value: Source) {
+        self.vars.insert(name, FoundVariable { place: self.read, key, value });
+        self.read += 1;
+    }
+
+    /// Puts the variables into the order in which the last ones of each name were read.
+    fn sort(&mut self) {
+        self.vars.sort_by(|_, one, _, other| one.place.cmp(&other.place));
+    }
 }
 
 /// Reads variables.
@@ -38,6 +63,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let folder = check_options(context)?;
     let mut found = Found::default();
     let read = if folder { read_folder(context, &mut found) } else { read_file(context, &mut found) };
+    found.sort();
     let mut result = Dict::new();
     let facts = match read {
         Ok(()) => facts(context, &found)?,
@@ -71,8 +97,8 @@ fn check_options(context: &ActionContext<'_>) -> Result<bool, ActionError> {
 fn facts(context: &mut ActionContext<'_>, found: &Found) -> Result<Dict, ActionError> {
     let data = |source: &Source| source.to_data().map_err(|error| ActionError::failed(error.to_string()));
     let mut facts = Dict::new();
-    for (name, _, value) in &found.vars {
-        facts.insert(name.to_string(), data(value)?);
+    for (name, variable) in &found.vars {
+        facts.insert(name.to_string(), data(&variable.value)?);
     }
     let name = context.text("name");
     if context.text("hash_behaviour").as_deref() == Some("merge") {
@@ -96,13 +122,12 @@ fn facts(context: &mut ActionContext<'_>, found: &Found) -> Result<Dict, ActionE
     }
     match name {
         None => {
-            for (name, _, value) in &found.vars {
-                context.findings.included.push((Arc::clone(name), value.clone()));
-            }
+            let included = found.vars.iter().map(|(name, variable)| (Arc::clone(name), variable.value.clone()));
+            context.findings.included.extend(included);
             Ok(facts)
         }
         Some(name) => {
-            let entries = found.vars.iter().map(|(_, key, value)| (key.clone(), value.clone()));
+            let entries = found.vars.values().map(|variable| (variable.key.clone(), variable.value.clone()));
             let whole = Source::map_of(entries, context.task.position.clone());
             let whole = whole.map_err(|error| ActionError::failed(error.to_string()))?;
             context.findings.included.push((name.as_str().into(), whole));
@@ -149,9 +174,7 @@ fn load(context: &ActionContext<'_>, path: &str, found: &mut Found) -> Result<()
     };
     found.files.push(path.to_owned());
     for (key, entry) in map.iter() {
-        let name: Arc<str> = values::key_text(key).into();
-        found.vars.retain(|(known, ..)| *known != name);
-        found.vars.push((name, entry.key.clone(), entry.value.clone()));
+        found.add(values::key_text(key).into(), entry.key.clone(), entry.value.clone());
     }
     Ok(())
 }
