@@ -112,3 +112,17 @@ fn commands_see_the_temporary_files_of_a_module() {
     let report = run("temporary", &module(statements), &words).exits_with(0).json();
     assert_eq!(report["result"]["found"], json!({"cat": "temporary", "read": "temporarymore\n"}), "{report}");
 }
+
+/// The values of an interpreter that is frozen would be the same in every run. Those that modules make secrets of are not;
+/// hashes of texts are, since the frozen dicts are laid out by them.
+#[test]
+fn random_numbers_differ_from_run_to_run_and_hashes_do_not() {
+    let statements = "    import random, tempfile, uuid\n    found['random'] = [random.random(), str(uuid.uuid4()), \
+                      os.urandom(8).hex(), tempfile.mktemp()]\n    found['hash'] = hash('modbox')";
+    let [one, other] = [(), ()].map(|()| run("numbers", &module(statements), &["--python", "wasm"]).json());
+    let numbers = |report: &serde_json::Value| report["result"]["found"]["random"].as_array().unwrap().clone();
+    let pairs: Vec<_> = numbers(&one).into_iter().zip(numbers(&other)).collect();
+    assert!(pairs.len() == 4 && pairs.iter().all(|(one, other)| one != other), "{pairs:?}");
+    assert!(one["result"]["found"]["hash"].is_i64(), "{one}");
+    assert_eq!(one["result"]["found"]["hash"], other["result"]["found"]["hash"]);
+}
