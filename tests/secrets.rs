@@ -82,6 +82,22 @@ fn all_that_a_task_with_no_log_writes_is_told_nowhere() {
     hunt(&Teller { module, arguments: native_arguments, ends, switches, variables, no_log: true }, 0x5ec2);
 }
 
+/// Modules of ansible-core 2.22 list their secrets, and leave them in their results.
+#[test]
+fn secrets_that_a_result_lists_are_masked() {
+    let dir = TestDir::new();
+    let text = "#!/bin/sh\n# WANT_JSON\necho 'E Q7x9' >&2\n\
+                echo '{\"_ansible_new_secrets\": [\"Q7x9\"], \"msg\": \"M Q7x9\", \"changed\": true}'\n";
+    let module = dir.write_executable("teller", text);
+    let run = Modbox::run_module(&dir, module).args(["--audit", "audit", "-vvv", "--log", "trace", "name=a-Q7x9"]);
+    let ran = run.report().run().exits_with(0);
+    assert!(!ran.stdout_text().contains("Q7x9") && !ran.stderr_text().contains("Q7x9"), "{ran}");
+    let report = ran.json();
+    assert_eq!(report["result"], json!({"msg": "M ********", "changed": true, "failed": false}));
+    assert_eq!(report["stderr"], "E ********\n");
+    assert!(!fs::read_to_string(dir.join("audit")).unwrap().contains("Q7x9"));
+}
+
 /// The result of a job is data: a later task can use it, and no listing shows it.
 #[test]
 fn the_result_of_a_secret_job_is_for_tasks_only() {

@@ -5,21 +5,25 @@ use modbox_python_json::{Dict, Value, str as python_str};
 use crate::document::{decode_json, last_object};
 use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
 use crate::missing::missing_interpreter;
+use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
-use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys};
+use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys, take_secrets};
 use crate::stdout::{StreamText, json_lines};
 use crate::typed::{self, NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
 
-/// Makes a result of an output. Returns it, and whether it is the module's own.
-pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines) -> (Dict, bool) {
-    let mut warnings = Warnings::default();
-    let outcome = read(raw.stdout, lines, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
+/// Makes a result of an output.
+pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines) -> ParsedOutput {
+    let (mut warnings, mut secrets) = (Warnings::default(), None);
+    let outcome = read(raw.stdout, lines, &mut warnings).and_then(|mut dict| {
+        secrets = take_secrets(&mut dict);
+        accept(dict, &mut warnings)
+    });
     let (dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
         Err(refusal) => (failure(&message(&refusal, raw), raw), false),
     };
-    (warnings.add_to(dict), parsed)
+    ParsedOutput { dict: warnings.add_to(dict), parsed, secrets }
 }
 
 /// Finds the object in the output and checks every value in it.

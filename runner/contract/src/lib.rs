@@ -47,6 +47,7 @@ pub mod key_values;
 pub mod log_lines;
 mod missing;
 mod older;
+mod parsed_output;
 mod raw_output;
 pub mod release;
 mod reserved;

@@ -10,9 +10,10 @@ use modbox_python_json::{Dict, Value, decode};
 use crate::document::last_object;
 use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
 use crate::missing::missing_interpreter;
+use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
 use crate::release::Release;
-use crate::reserved::{remove_internal_keys, strip_internal_keys};
+use crate::reserved::{remove_internal_keys, strip_internal_keys, take_secrets};
 use crate::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
 use crate::typed::Refusal;
 use crate::warnings::Warnings;
@@ -20,10 +21,13 @@ use crate::warnings::Warnings;
 /// The last line of every failure message.
 const HINT: &str = "See stdout/stderr for the exact error";
 
-/// Makes a result of an output. Returns it, and whether it is the module's own.
-pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> (Dict, bool) {
-    let mut warnings = Warnings::default();
-    let outcome = read(raw.stdout, lines, release, &mut warnings).and_then(|dict| accept(dict, &mut warnings));
+/// Makes a result of an output.
+pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> ParsedOutput {
+    let (mut warnings, mut secrets) = (Warnings::default(), None);
+    let outcome = read(raw.stdout, lines, release, &mut warnings).and_then(|mut dict| {
+        secrets = take_secrets(&mut dict);
+        accept(dict, &mut warnings)
+    });
     let (mut dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
         Err(Refusal::Deserialization(_)) => (module_failure(raw), false),
@@ -45,7 +49,7 @@ pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -
         }
         dict.insert("warnings".to_owned(), Value::List(all));
     }
-    (dict, parsed)
+    ParsedOutput { dict, parsed, secrets }
 }
 
 fn read(stdout: &[u8], lines: ResultLines, release: Release, warnings: &mut Warnings) -> Result<Dict, Refusal> {
@@ -110,7 +114,7 @@ mod tests {
     #[track_caller]
     fn check(release: Release, stdout: &[u8], stderr: &[u8], part: &[(&str, &str)]) {
         let raw = RawOutput { stdout, stderr, rc: 3, shebang: Some("/bin/sh") };
-        let (dict, _) = parse(&raw, ResultLines::Ansible, release);
+        let ParsedOutput { dict, .. } = parse(&raw, ResultLines::Ansible, release);
         for (key, expect) in part {
             let got = dict.get(*key).map(modbox_python_json::repr).unwrap_or_default();
             assert_eq!(got, *expect, "{key} of {:?}", String::from_utf8_lossy(stdout));

@@ -17,6 +17,7 @@ use modbox_python_json::{Dict, Value, encode_dict, str as python_str};
 use serde::Serialize;
 
 use crate::fields::failure;
+use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
 use crate::release::Release;
 use crate::{current, older};
@@ -33,6 +34,9 @@ pub struct ModuleResult {
     dict: Dict,
     #[serde(skip)]
     parsed: bool,
+    /// Secrets that the module told with it.
+    #[serde(skip)]
+    secrets: Option<Vec<String>>,
 }
 
 impl ModuleResult {
@@ -45,11 +49,11 @@ impl ModuleResult {
     /// Makes a result of a module's output by the rules of a release. Invalid output makes a failed result.
     #[must_use]
     pub fn parse_as(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> Self {
-        let (dict, parsed) = match release {
+        let ParsedOutput { dict, parsed, secrets } = match release {
             Release::V2_9 | Release::V2_14 => older::parse(raw, lines, release),
             Release::V2_19 => current::parse(raw, lines),
         };
-        Self { dict, parsed }
+        Self { dict, parsed, secrets }
     }
 
     /// Makes the result of a run that the runner itself ended or could not start.
@@ -61,25 +65,32 @@ impl ModuleResult {
             dict.retain(|key, _| !["module_stdout", "module_stderr", "rc"].contains(&key.as_str()));
         }
         dict.shift_remove("exception");
-        Self { dict, parsed: false }
+        Self { dict, parsed: false, secrets: None }
     }
 
     /// Makes the result of output that follows another convention, whose rules have accepted it.
     #[must_use]
     pub fn accepted(dict: Dict) -> Self {
-        Self { dict, parsed: true }
+        Self { dict, parsed: true, secrets: None }
     }
 
     /// Returns an empty placeholder for a result that will follow.
     #[must_use]
     pub fn pending() -> Self {
-        Self { dict: Dict::new(), parsed: false }
+        Self { dict: Dict::new(), parsed: false, secrets: None }
     }
 
     /// Returns whether the result is the module's output, and not a failure made instead.
     #[must_use]
     pub fn parsed(&self) -> bool {
         self.parsed
+    }
+
+    /// Returns the secrets that the module told in its result, as modules of ansible-core 2.22 do, which do not mask their
+    /// results; `None` if it does not tell any.
+    #[must_use]
+    pub fn secrets(&self) -> Option<&[String]> {
+        self.secrets.as_deref()
     }
 
     /// Returns whether the module failed.
@@ -161,7 +172,7 @@ impl ModuleResult {
         for key in ["changed", "failed", "skipped"] {
             dict.extend(self.dict.get(key).map(|value| (key.to_owned(), value.clone())));
         }
-        Self { dict, parsed: self.parsed }
+        Self { dict, parsed: self.parsed, secrets: None }
     }
 
     /// Replaces each value by what a function makes of it and its key.

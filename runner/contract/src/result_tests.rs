@@ -118,6 +118,18 @@ fn removes_reserved_keys() {
 }
 
 #[test]
+fn secrets_that_a_module_tells_are_apart() {
+    let raw = |stdout| RawOutput { stdout, stderr: b"", rc: 0, shebang: None };
+    let output = br#"{"msg": "Q7", "_ansible_new_secrets": ["Q7", 5]}"#;
+    for release in [Release::V2_9, Release::V2_14, Release::V2_19] {
+        let result = ModuleResult::parse_as(&raw(output), ResultLines::Ansible, release);
+        assert_eq!(result.to_json(), r#"{"msg": "Q7", "failed": false, "changed": false}"#);
+        assert_eq!(result.secrets(), Some(&["Q7".to_owned()][..]));
+    }
+    assert_eq!(ModuleResult::parse(&raw(b"{}")).secrets(), None);
+}
+
+#[test]
 fn says_when_the_interpreter_is_missing() {
     for (shebang, stderr, expect) in [
         (Some("/x/perl"), "sh: 1: /x/perl: not found", "The module interpreter '/x/perl' was not found."),

@@ -85,19 +85,23 @@ impl TaskSecrets {
         Self { declared, suspected, hides_all, knowledge, is_cut: false }.bounded()
     }
 
-    /// Adds the values that a module replaced in the arguments that its result repeats: only these were secrets.
+    /// Adds the secrets that a result tells: those that the module lists, as of ansible-core 2.22, and the values that it
+    /// replaced in the arguments that its result repeats, as of earlier ones.
     pub fn learn(&mut self, result: &ModuleResult, arguments: &Arguments) {
-        let invocation = result.as_dict().get("invocation").and_then(Value::as_dict);
-        let Some(Value::Dict(shown)) = invocation.and_then(|invocation| invocation.get("module_args")) else { return };
         if !result.parsed() {
             return;
         }
-        if self.knowledge == Knowledge::Open {
-            self.knowledge = Knowledge::Learned;
-        }
         let mut learned = Secrets::default();
-        for (name, value) in own_arguments(arguments.given()).iter() {
-            shown.get(name).into_iter().for_each(|shown| add_replaced(value, shown, &mut learned));
+        result.secrets().unwrap_or_default().iter().for_each(|secret| learned.add(secret.as_str()));
+        let invocation = result.as_dict().get("invocation").and_then(Value::as_dict);
+        if let Some(Value::Dict(shown)) = invocation.and_then(|invocation| invocation.get("module_args")) {
+            for (name, value) in own_arguments(arguments.given()).iter() {
+                shown.get(name).into_iter().for_each(|shown| add_replaced(value, shown, &mut learned));
+            }
+            // A module that tells its secrets replaces none, and tells only those that are texts.
+            if self.knowledge == Knowledge::Open && result.secrets().is_none() {
+                self.knowledge = Knowledge::Learned;
+            }
         }
         live_secrets::remember(&learned);
         self.declared.extend(&learned);
@@ -307,6 +311,12 @@ mod tests {
         assert_eq!(shown(&secrets, &module, &arguments), r#"{"own": <>, "token": <>, "users": <>, "path": <>}"#);
         assert_eq!(secrets.declared().mask_text("O1 T2 33"), "******** T2 33");
         secrets.learn(&result(r#"{"msg": "no invocation"}"#), &arguments);
+        let told =
+            r#"{"_ansible_new_secrets": ["O1", "found"], "invocation": {"module_args": {"own": "O1", "token": "T2"}}}"#;
+        let mut listed = secrets.clone();
+        listed.learn(&result(told), &arguments);
+        assert!(listed.hides_content());
+        assert_eq!(listed.declared().mask_text("O1 found"), "******** ********");
         assert!(secrets.hides_content());
         let said = r#"{"invocation": {"module_args": {"own": "<>", "token": "<>", "users": [{"pin": "<>", "name": "n"}],
             "path": "p"}}}"#;

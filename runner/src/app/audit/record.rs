@@ -249,12 +249,14 @@ impl Record {
         self.put("error", error.map(|error| self.masked(&error)).into());
     }
 
-    /// Shows arguments whose secrets the result has told.
+    /// Masks arguments by the secrets that the result has told, and shows those that had to wait for them.
     fn open(&mut self, secrets: &TaskSecrets) {
         self.secrets.extend(secrets);
         self.texts = self.secrets.suspected().with_escapes();
         if let Some(arguments) = self.open_arguments.take().filter(|_| !self.secrets.hides_content()) {
             self.put("args", arguments::bounded(self.secrets.suspected().mask_dict(arguments)));
+        } else if let Some(arguments) = self.line.get_mut("args") {
+            *arguments = self.secrets.suspected().mask(std::mem::take(arguments));
         }
     }
 

@@ -1,0 +1,13 @@
+//! What a module's output is by the rules of a release.
+
+use modbox_python_json::Dict;
+
+/// A result that was made of an output.
+pub(crate) struct ParsedOutput {
+    /// The result.
+    pub(crate) dict: Dict,
+    /// Whether it is the module's own.
+    pub(crate) parsed: bool,
+    /// The secrets that the module told; `None` if it does not tell any.
+    pub(crate) secrets: Option<Vec<String>>,
+}
