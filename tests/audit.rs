@@ -116,13 +116,13 @@ fn secrets_are_masked_by_the_modules_spec_wherever_they_are() {
     let dir = TestDir::new();
     let module = module_with_secrets(&dir);
     let args = json!({
-        "key": "hunter2", "password": "shown", "url": "https://u:hunter2@host/",
+        "key": "hunter2", "password": "shown", "url": "https://u:hunter2@host/", "proxy": "http://v:x8@proxy:80",
         "logins": [{"name": "a", "pin": 4711}], "unknown_passwd": "x9",
     });
     Modbox::run_module(&dir, &module).args(["--audit", "audit"]).json_args(&args).run().exits_with(0);
     let expected = json!({
         "key": MASKED, "password": "shown", "url": "https://u:********@host/",
-        "logins": [{"name": "a", "pin": MASKED}], "unknown_passwd": MASKED,
+        "logins": [{"name": "a", "pin": MASKED}], "unknown_passwd": MASKED, "proxy": "http://v:********@proxy:80",
     });
     assert_eq!(line(&dir.join("audit"))["args"], expected);
 }

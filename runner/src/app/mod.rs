@@ -64,6 +64,7 @@ mod summary;
 mod trial;
 mod unfinished;
 mod unseen;
+mod url_passwords;
 mod warm_guest;
 mod way;
 

@@ -1,8 +1,9 @@
-//! Bounds the size of arguments and texts in the audit log.
+//! Bounds the size of arguments and texts in the audit log, and takes passwords of URLs out of them.
 
 use modbox_python_json::{Dict, Value, encode};
 
 use crate::app::module_digest::digest;
+use crate::app::url_passwords;
 
 /// Bytes of one text that are logged.
 pub(super) const MAX_TEXT: usize = 4 << 10;
@@ -10,9 +11,9 @@ pub(super) const MAX_TEXT: usize = 4 << 10;
 /// Bytes of JSON for all arguments together.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// Shortens arguments that have no secrets.
+/// Shortens arguments that have no secrets, except perhaps passwords of URLs.
 pub(super) fn bounded(arguments: Dict) -> Value {
-    let shown = cut(Value::Dict(arguments));
+    let shown = cut(url_passwords::mask(Value::Dict(arguments)));
     let text = encode(&shown);
     if text.len() <= MAX_ARGUMENTS { shown } else { omitted(&text) }
 }
@@ -38,11 +39,12 @@ fn omitted(text: &str) -> Value {
     [("omitted_bytes", Value::from(text.len() as u64)), ("sha256", digest(text.as_bytes()).into())].into()
 }
 
-/// Shortens a text of one line, and appends its length.
+/// Shortens a text of one line, and appends its length. It has no passwords of URLs then.
 pub(super) fn shortened(text: &str) -> String {
+    let text = url_passwords::mask_text(text);
     match text.len() > MAX_TEXT {
         true => format!("{}… ({} bytes)", &text[..text.floor_char_boundary(MAX_TEXT)], text.len()),
-        false => text.to_owned(),
+        false => text,
     }
 }
 
