@@ -82,6 +82,23 @@ fn all_that_a_task_with_no_log_writes_is_told_nowhere() {
     hunt(&Teller { module, arguments: native_arguments, ends, switches, variables, no_log: true }, 0x5ec2);
 }
 
+#[test]
+fn an_option_that_the_caller_names_is_a_secret() {
+    let dir = TestDir::new();
+    let module = dir.write_executable("teller", NATIVE);
+    let tree = dir.mkdir("tree");
+    dir.write("tree/f", "");
+    let run = Modbox::run_module(&dir, &module).args(["--preview", "--audit", "audit", "--secret", "token"]);
+    let run = run.arg("--allow-write").arg(&tree).json_args(&native_arguments("Q7x9", "ok", &tree));
+    let ran = run.report().run().exits_with(0);
+    let text = ran.stdout_text() + &ran.stderr_text() + &fs::read_to_string(dir.join("audit")).unwrap();
+    assert!(!text.contains("Q7x9") && text.contains("+a ******** b") && text.contains("l-********"), "{text}");
+    let job = json!({"module": module, "args": native_arguments("Q7x9", "ok", &tree), "secrets": ["token"]});
+    let batch = Modbox::new(&dir).args(["batch", "--allow-write"]).arg(&tree).stdin(format!("{job}\n"));
+    let ran = batch.run().exits_with(0);
+    assert!(!ran.stdout_text().contains("Q7x9") && ran.stdout_text().contains("M ********"), "{ran}");
+}
+
 /// Modules of ansible-core 2.22 list their secrets, and leave them in their results.
 #[test]
 fn secrets_that_a_result_lists_are_masked() {

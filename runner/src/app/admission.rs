@@ -75,7 +75,7 @@ impl Runner {
     /// Recognises a module and computes the grants of a run.
     #[must_use]
     pub fn admit(&self, module: &Module, request: &RunRequest<'_>) -> Admission {
-        let secrets = TaskSecrets::of(module, &request.arguments, request.policy);
+        let secrets = TaskSecrets::of(module, request);
         let refused = |policy: Policy, mut report: Report| {
             report.secrets = secrets.clone();
             report.mask_known();

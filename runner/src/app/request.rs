@@ -47,6 +47,8 @@ pub struct RunRequest<'a> {
     pub name: &'a str,
     /// Arguments.
     pub arguments: Cow<'a, Arguments>,
+    /// Names of options whose values are secrets, at every depth, besides those that the module declares.
+    pub secrets: &'a [String],
     /// Where arguments come from that are not only the caller's word.
     pub origins: &'a [ArgumentOrigin],
     /// Grants, and what arguments may designate.
@@ -77,6 +79,7 @@ impl<'a> RunRequest<'a> {
         Self {
             name,
             arguments: Cow::Owned(arguments),
+            secrets: &[],
             origins: &[],
             policy,
             limits,

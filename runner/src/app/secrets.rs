@@ -1,6 +1,6 @@
 //! The secrets of a run: one value, made before the module is started, by which everything that leaves a run is masked.
 //!
-//! A secret is what the module's options declare with `no_log`, or a task's `no_log` makes one. A module whose options are
+//! A secret is what the module's options declare with `no_log`, or its caller makes one. A module whose options are
 //! known only while it runs tells which of them are secrets in `invocation` of its result, as every module of
 //! ansible-core does. Names like a password's are secrets only in what modbox itself writes of arguments and lines of
 //! files: Ansible's modules show them in results.
@@ -9,18 +9,17 @@
 //! tasks use.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Environment, PLACEHOLDER, Secrets};
 use modbox_contract::args::RESERVED_PREFIX;
 use modbox_contract::{Dict, ModuleResult, Value};
-use modbox_policy::{EnvGrant, Policy};
+use modbox_policy::EnvGrant;
 
 use crate::app::declared_options::DeclaredOptions;
 use crate::app::live_secrets;
 use crate::app::module::Module;
-use crate::app::request::Arguments;
+use crate::app::request::{Arguments, RunRequest};
 use crate::app::shown_path;
 
 /// The internal argument that hides a result, in completed arguments.
@@ -59,26 +58,29 @@ enum Knowledge {
 impl TaskSecrets {
     /// Returns the secrets of a run of a module, as far as they are known before it starts.
     #[must_use]
-    pub fn of(module: &Module, arguments: &Arguments, policy: &Policy) -> Self {
-        let given = own_arguments(arguments.given());
-        let hides_all = match arguments {
+    pub fn of(module: &Module, request: &RunRequest<'_>) -> Self {
+        let given = own_arguments(request.arguments.given());
+        let hides_all = match &*request.arguments {
             Arguments::Task { internal, .. } => internal.no_log,
             Arguments::Complete(args) => args.get(NO_LOG_KEY).is_some_and(Value::is_truthy),
         };
         if given.is_empty() {
             return Self { hides_all, ..Self::default() };
         }
-        let (declared, others, knowledge) = match module.declared_options() {
-            DeclaredOptions::Known(spec) => {
-                (spec.secrets(&given, &Variables(policy.env())), spec.logged(&given).secrets, Knowledge::Declared)
-            }
+        let (mut declared, others, knowledge) = match module.declared_options() {
+            DeclaredOptions::Known(spec) => (
+                spec.secrets(&given, &Variables(request.policy.env())),
+                spec.logged(&given).secrets,
+                Knowledge::Declared,
+            ),
             DeclaredOptions::Unknown(names) => {
                 let mut declared = Secrets::default();
-                given.iter().for_each(|(name, value)| add_named(name, value, names, &mut declared));
+                add_named(&given, |name| names.contains(name), &mut declared);
                 (declared, by_name(&given), Knowledge::Open)
             }
             DeclaredOptions::None => (Secrets::default(), by_name(&given), Knowledge::Declared),
         };
+        add_named(&given, |name| request.secrets.iter().any(|secret| secret == name), &mut declared);
         let mut suspected = declared.clone();
         suspected.extend(&others);
         live_secrets::remember(&suspected);
@@ -216,12 +218,20 @@ fn pair((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// Adds the values of options with these names, at every depth.
-fn add_named(name: &str, value: &Value, names: &BTreeSet<String>, found: &mut Secrets) {
+/// Adds the values of the options that are secrets by their names, at every depth.
+fn add_named(arguments: &Dict, is_secret: impl Fn(&str) -> bool + Copy, found: &mut Secrets) {
+    for (name, value) in arguments {
+        match is_secret(name) {
+            true => found.add_value(value),
+            false => add_named_in(value, is_secret, found),
+        }
+    }
+}
+
+fn add_named_in(value: &Value, is_secret: impl Fn(&str) -> bool + Copy, found: &mut Secrets) {
     match value {
-        _ if names.contains(name) => found.add_value(value),
-        Value::Dict(entries) => entries.iter().for_each(|(name, value)| add_named(name, value, names, found)),
-        Value::List(items) => items.iter().for_each(|item| add_named("", item, names, found)),
+        Value::Dict(entries) => add_named(entries, is_secret, found),
+        Value::List(items) => items.iter().for_each(|item| add_named_in(item, is_secret, found)),
         _ => {}
     }
 }
@@ -265,6 +275,8 @@ impl Environment for Variables<'_> {
 #[cfg(test)]
 mod tests {
     use modbox_contract::{RawOutput, decode, encode};
+    use modbox_policy::Policy;
+    use modbox_vocabulary::Limits;
 
     use super::*;
     use crate::app::ModuleFile;
@@ -283,6 +295,12 @@ mod tests {
         module(source.as_bytes())
     }
 
+    fn secrets_of(module: &Module, arguments: &Arguments, named: &[String]) -> TaskSecrets {
+        let (policy, limits) = (Policy::default(), Limits::default());
+        let new = RunRequest::new("module", arguments.clone(), &policy, &limits);
+        TaskSecrets::of(module, &RunRequest { secrets: named, ..new })
+    }
+
     fn result(json: &str) -> ModuleResult {
         ModuleResult::parse(&RawOutput { stdout: json.as_bytes(), stderr: b"", rc: 0, shebang: None })
     }
@@ -296,7 +314,7 @@ mod tests {
     fn a_literal_spec_tells_all_secrets() {
         let module = python("dict(api_key=dict(no_log=True), name=dict())");
         let arguments = arguments(r#"{"api_key": "Q7", "name": "a-Q7", "_ansible_x": "Q7"}"#);
-        let secrets = TaskSecrets::of(&module, &arguments, &Policy::default());
+        let secrets = secrets_of(&module, &arguments, &[]);
         assert_eq!(shown(&secrets, &module, &arguments), r#"{"api_key": <>, "name": "a-********"}"#);
         assert!(!secrets.hides_content());
         assert_eq!(secrets.path(Path::new("/srv/Q7.conf")), "/srv/********.conf");
@@ -306,7 +324,7 @@ mod tests {
     fn a_spec_that_is_made_hides_all_until_the_result_tells_its_secrets() {
         let module = python("dict(base(), own=dict(no_log=True))");
         let arguments = arguments(r#"{"own": "O1", "token": "T2", "users": [{"pin": 33, "name": "n"}], "path": "p"}"#);
-        let mut secrets = TaskSecrets::of(&module, &arguments, &Policy::default());
+        let mut secrets = secrets_of(&module, &arguments, &[]);
         assert!(secrets.hides_content());
         assert_eq!(shown(&secrets, &module, &arguments), r#"{"own": <>, "token": <>, "users": <>, "path": <>}"#);
         assert_eq!(secrets.declared().mask_text("O1 T2 33"), "******** T2 33");
@@ -330,10 +348,19 @@ mod tests {
     }
 
     #[test]
+    fn a_caller_makes_options_secrets_at_every_depth() {
+        let module = python("dict(a=dict(), users=dict(type='list', elements='dict'))");
+        let arguments = arguments(r#"{"a": "A1", "users": [{"a": "A2", "b": "B1"}]}"#);
+        let secrets = secrets_of(&module, &arguments, &["a".to_owned()]);
+        assert_eq!(shown(&secrets, &module, &arguments), r#"{"a": <>, "users": [{"a": <>, "b": "B1"}]}"#);
+        assert_eq!(secrets.declared().mask_text("A1 A2 B1"), "******** ******** B1");
+    }
+
+    #[test]
     fn names_like_a_password_are_secrets_of_logs_only() {
         let module = module(b"#!/bin/sh\n# WANT_JSON\n");
         let arguments = arguments(r#"{"password": "P1", "name": "P1!"}"#);
-        let secrets = TaskSecrets::of(&module, &arguments, &Policy::default());
+        let secrets = secrets_of(&module, &arguments, &[]);
         assert_eq!(shown(&secrets, &module, &arguments), r#"{"password": <>, "name": "********!"}"#);
         assert!(secrets.declared().is_empty() && !secrets.suspected().is_empty());
     }
@@ -342,12 +369,12 @@ mod tests {
     fn a_task_hides_all_and_so_do_too_many_secrets() {
         let module = python("dict(keys=dict(type='list', no_log=True), name=dict())");
         let hidden = arguments(r#"{"name": "n", "_ansible_no_log": true}"#);
-        let secrets = TaskSecrets::of(&module, &hidden, &Policy::default());
+        let secrets = secrets_of(&module, &hidden, &[]);
         assert!(secrets.hides_all() && !secrets.hides_result());
         let keys: Vec<Value> = (0..=MAX_SECRETS).map(|number| format!("k{number}").into()).collect();
         let many = [("keys".to_owned(), Value::List(keys)), ("name".to_owned(), "n".into())];
         let many = Arguments::Complete(many.into_iter().collect());
-        let secrets = TaskSecrets::of(&module, &many, &Policy::default());
+        let secrets = secrets_of(&module, &many, &[]);
         assert!(secrets.hides_all() && secrets.hides_result());
         assert_eq!(shown(&secrets, &module, &many), r#"{"keys": <>, "name": <>}"#);
     }

@@ -35,6 +35,8 @@ pub struct JobOptions {
     pub verbosity: u8,
     /// Tell the module to log nothing, and report only the status of its result.
     pub no_log: bool,
+    /// Names of options whose values are secrets, besides those that the module declares.
+    pub secrets: Vec<String>,
     /// Name or number of the user whose run it is; the user who runs modbox when absent.
     pub become_user: Option<String>,
     /// The module's kind; detected when absent.

@@ -198,10 +198,11 @@ fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, report: Report) 
 }
 
 /// Returns the request for the run of a job.
-fn request<'a>(job: &Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Arguments>) -> RunRequest<'a> {
+fn request<'a>(job: &'a Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Arguments>) -> RunRequest<'a> {
     RunRequest {
         name,
         arguments,
+        secrets: &job.options.secrets,
         origins: &[],
         policy: &setup.policy,
         limits: &setup.limits,

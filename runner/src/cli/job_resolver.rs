@@ -290,7 +290,7 @@ impl<'a> JobResolver<'a> {
         let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
         let new = RunRequest::new(&name, arguments, &policy, &limits);
-        let request = RunRequest { interpreters: &interpreters, origins, ..new };
+        let request = RunRequest { interpreters: &interpreters, origins, secrets: &job.options.secrets, ..new };
         let admission = self.runner.admit(&module, &request);
         let layers =
             layered::of_job(self.context, &job.options, admission.policy()).map_err(|error| error_words(&error))?;

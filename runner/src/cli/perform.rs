@@ -65,6 +65,7 @@ pub(crate) fn perform_by(
             args: task,
             internal: Box::new(internal_args(args, &internal, &task_name)),
         }),
+        secrets: &args.secret,
         origins: &[],
         policy: &effective.policy,
         limits: &effective.limits,

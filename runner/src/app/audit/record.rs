@@ -71,7 +71,7 @@ impl<'a> AuditedRun<'a> {
             name: request.name,
             arguments,
             check_mode,
-            secrets: TaskSecrets::of(module, &request.arguments, request.policy),
+            secrets: TaskSecrets::of(module, request),
             user: request.policy.user(),
             signature: request.policy.trust().signature.as_ref(),
             digest: request.policy.trust().digest.as_deref(),

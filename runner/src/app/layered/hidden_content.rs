@@ -148,13 +148,19 @@ fn add_long(value: &Value, texts: &mut Secrets) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::request::Arguments;
+    use modbox_vocabulary::Limits;
+
+    use crate::app::request::{Arguments, RunRequest};
     use crate::app::{Module, ModuleFile};
 
     fn secrets(arguments: &Dict) -> TaskSecrets {
         let module =
             Module::new(ModuleFile { path: "m".into(), bytes: b"#!/bin/sh\n# WANT_JSON\n".as_slice().into() }, None);
-        TaskSecrets::of(&module, &Arguments::Complete(arguments.clone()), &Policy::default())
+        {
+            let (policy, limits) = (Policy::default(), Limits::default());
+            let arguments = Arguments::Complete(arguments.clone());
+            TaskSecrets::of(&module, &RunRequest::new("m", arguments, &policy, &limits))
+        }
     }
 
     fn arguments(json: &str) -> Dict {

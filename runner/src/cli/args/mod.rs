@@ -220,6 +220,9 @@ pub(crate) struct RunArgs {
     /// Forbid the module to log, and show only the status of its result.
     #[arg(long, help_heading = "Ansible's switches")]
     pub(crate) no_log: bool,
+    /// Show the value of this option or suboption nowhere, as if the module declared it as a secret. Repeatable.
+    #[arg(long, value_name = "OPTION", help_heading = "Ansible's switches")]
+    pub(crate) secret: Vec<String>,
     /// Run the module as this user, with its rights. Only root can do this.
     #[arg(long, value_name = "NAME|UID", help_heading = "Ansible's switches")]
     pub(crate) become_user: Option<String>,
