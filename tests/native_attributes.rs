@@ -249,7 +249,9 @@ fn owners_and_groups_arrive_and_stay() {
         chown(&file, Some(7), Some(8)).unwrap();
         python(&place, &format!("{way}\nos.chmod(f, 0o600)"));
         assert_eq!(owner(&file), (7, 8), "{way}");
-        python(&place, &format!("{way}\nos.chown(f, 9, -1)"));
+        let path = place.path("data/file");
+        let give = format!("f = d + '/data/file'\n{way}\nos.chown(f, 9, -1)");
+        place.python(&give, &["--allow-write", &path, "--allow-own", "9"]).changed();
         assert_eq!(owner(&file), (9, 8), "{way}");
     }
     // The module of an ordinary user sees neither the group nor a set-group-id directory.

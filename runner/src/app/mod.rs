@@ -85,6 +85,7 @@ pub use self::live_secrets::{mask as mask_live_secrets, remember_hidden};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::Module;
+pub(crate) use self::module::NOWHERE;
 pub use self::module_digest::{digest, module_digest, wasm_bytes};
 pub use self::program::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{

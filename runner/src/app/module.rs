@@ -28,7 +28,7 @@ use crate::app::provider::section;
 use crate::app::resident_module::ResidentModule;
 
 /// Folder that no file can be in, for the path of a module that has no file: nothing beside it is ever read.
-const NOWHERE: &str = "/dev/null";
+pub(crate) const NOWHERE: &str = "/dev/null";
 
 /// A module's bytes and the facts derived from them. Costly facts are computed once: the digest and the kind when the
 /// module is made, metadata and compiled code when a run first needs them. Threads share it as `&Module`.

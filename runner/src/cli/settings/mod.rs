@@ -34,6 +34,7 @@ use crate::app::library::Place;
 use crate::app::reaches_out;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
+use crate::cli::exit::error_words;
 use crate::cli::identity::Identity;
 use crate::cli::module_store::user_library;
 
@@ -143,7 +144,7 @@ impl Settings {
                 let module = ModuleIdentity { name: "", identity: &identity, path, signature: None };
                 self.trust.standing(Some(module)).refusals
             }
-            Err(error) => vec![format!("{error:#}")],
+            Err(error) => vec![error_words(&error)],
         }
     }
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use modbox_policy::NamePattern;
 use modbox_trust::allowed_signers::Signer;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
+use modbox_vocabulary::error_text;
 
+use crate::app::NOWHERE;
 use crate::cli::bounded::{open_at_once, read_stream};
 
 /// What the name of a module's signature file ends with.
@@ -26,6 +28,10 @@ pub(crate) fn signature_path(module: &Path) -> PathBuf {
 ///
 /// There is none, or it cannot be read. The error says so in words.
 pub(crate) fn read_signature(module: &Path) -> Result<Vec<u8>, String> {
+    // A module that was received lies nowhere.
+    if module.starts_with(NOWHERE) {
+        return Err("the module was received, and no folder of signatures has one of it".to_owned());
+    }
     read_signature_file(&signature_path(module))
 }
 
@@ -40,8 +46,10 @@ pub(crate) fn read_signature_file(path: &Path) -> Result<Vec<u8>, String> {
         _ => Err(io::Error::other("it is not a regular file")),
     };
     read().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => format!("the signature file `{}` is missing", path.display()),
-        _ => format!("failed to read `{}`: {error}", path.display()),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            format!("the signature file `{}` is missing", path.display())
+        }
+        _ => format!("failed to read `{}`: {}", path.display(), error_text(&error)),
     })
 }
 
