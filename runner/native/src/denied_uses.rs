@@ -10,8 +10,9 @@ use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::{Denial, Operation};
 
 use crate::call_arguments::{Address, address_of, low, path_of, transport_of};
-use crate::observe::{Observer, TMP};
+use crate::observe::Observer;
 use crate::reported_calls::{CallEffect, WRITES};
+use crate::room::TMP;
 use crate::{base, denials};
 
 /// Directory of the kernel's own interface. Programs look there for what the machine can do, and go on without it.

@@ -29,7 +29,7 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 use crate::attribute_calls::{self, AttributeCall};
 use crate::call_arguments::{low, path_of, process_of};
 use crate::reported_calls::{CallEffect, ReportScope};
-use crate::room::Room;
+use crate::room::{Room, TMP};
 use crate::{charges, denials, locks, owners, renames, storage_flags};
 
 /// Maximum number of denials; more are not useful in a report.
@@ -40,9 +40,6 @@ const MAX_OBSERVED: usize = 1024;
 
 /// Maximum number of paths that a module has made in the machine's `/tmp`. What it makes beyond is reported.
 const MAX_MADE: usize = 4096;
-
-/// Directory that a room has of its own.
-pub(super) const TMP: &str = "/tmp";
 
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]

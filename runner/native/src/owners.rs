@@ -16,8 +16,7 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
 
 use crate::attribute_calls::{self, OwnerCall};
-use crate::observe::TMP;
-use crate::room::Room;
+use crate::room::{Room, TMP};
 
 /// Returns the denial of a call that gives a file an owner without a grant; `None` for all other calls.
 pub(super) fn refused(report: &ReportedCall, room: &Room) -> Option<Denial> {

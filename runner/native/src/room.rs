@@ -59,6 +59,9 @@ pub(super) struct RefusedName {
     pub(super) reason: String,
 }
 
+/// Directory that a room has of its own.
+pub(super) const TMP: &str = "/tmp";
+
 /// Room of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Room {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
 use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
@@ -70,7 +70,7 @@ pub(super) fn path(
 /// Explains a path with two colons that does not exist: what follows them is mostly meant as a path in the module.
 fn relative_guest(written: &[u8], error: anyhow::Error) -> anyhow::Error {
     match written.windows(2).any(|pair| pair == b"::") {
-        true => error.context("the path after `::` must be absolute"),
+        true => anyhow!("there is no `{}`, and a path after `::` must be absolute", String::from_utf8_lossy(written)),
         false => error,
     }
 }

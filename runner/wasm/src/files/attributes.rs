@@ -207,7 +207,7 @@ impl GuardView<'_> {
         let changed = match change {
             Change::Mode(mode) => rustix::fs::fchmod(&file, mode),
             Change::Owner { uid, gid } => {
-                // An owner that the file has already is no change.
+                // Giving a file the owner that it has changes nothing.
                 let stat = rustix::fs::fstat(&file).map_err(failed)?;
                 let new = (uid.filter(|uid| *uid != stat.st_uid), gid.filter(|gid| *gid != stat.st_gid));
                 self.may_give(&guest, act, new, around.as_ref())?;
