@@ -178,6 +178,22 @@ fn the_network_is_withheld() {
     assert!(effect["incomplete"][0]["why"].as_str().unwrap().contains("--preview-net"), "{effect}");
 }
 
+/// The kernel tells no value of an empty `security.capability`.
+#[test]
+fn an_empty_capability_of_a_file_is_an_attribute() {
+    // Only root may set one.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let case = Layered::new(Runs::Self_);
+    let code = "os.setxattr('%/tree/file', 'security.capability', b'')";
+    let effect = case.effect(code, &["--preview"], 0);
+    assert_eq!(changes(&case, &effect), ["attributes tree/file"], "{effect}");
+    assert_eq!(effect["changes"][0]["after"]["xattrs"], json!(["security.capability"]));
+    let effect = case.effect(code, &["--transaction"], 8);
+    assert_eq!(effect["commit"]["state"], "refused", "{effect}");
+}
+
 #[test]
 fn people_see_what_would_change() {
     let case = Layered::new(Runs::Self_);

@@ -26,6 +26,10 @@ const USUAL_XATTR: usize = 256;
 /// Maximum size of all extended attributes of an entry.
 const MAX_XATTRS: usize = 1 << 20;
 
+/// Attribute that the kernel reads before it tells its value: one that is empty or damaged is an error (`EINVAL`), although a
+/// file can have it. It counts as empty.
+const CAPABILITY: &[u8] = b"security.capability";
+
 /// Size of the buffer for content.
 const BUFFER: usize = 64 << 10;
 
@@ -174,6 +178,7 @@ fn collect_xattrs(
         let value = match sized(|value| get(name, value)) {
             Ok(value) => value,
             Err(Errno::NODATA) => continue,
+            Err(Errno::INVAL) if name == CAPABILITY => Vec::new(),
             Err(errno) => return Err(errno.into()),
         };
         total += name.len() + value.len();
@@ -191,6 +196,7 @@ pub(crate) fn xattr(opened: impl AsFd, name: &str) -> io::Result<Option<Vec<u8>>
     match sized(|value| rustix::fs::getxattr(&*place, name, value)) {
         Ok(value) => Ok(Some(value)),
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
+        Err(Errno::INVAL) if name.as_bytes() == CAPABILITY => Ok(Some(Vec::new())),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -207,4 +213,31 @@ fn sized(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::R
     };
     buffer.truncate(length);
     Ok(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capability_that_the_kernel_does_not_read_is_empty() {
+        let names = b"security.capability\0user.a\0";
+        let list = |buffer: &mut [u8]| {
+            buffer[..names.len()].copy_from_slice(names);
+            Ok(names.len())
+        };
+        let get = |name: &[u8], buffer: &mut [u8]| match name {
+            b"user.a" => {
+                buffer[0] = b'1';
+                Ok(1)
+            }
+            _ => Err(Errno::INVAL),
+        };
+        let found = collect_xattrs(list, get).unwrap();
+        assert_eq!(
+            found,
+            BTreeMap::from([("security.capability".to_owned(), vec![]), ("user.a".to_owned(), b"1".to_vec())])
+        );
+        assert!(collect_xattrs(list, |_, _| Err(Errno::INVAL)).is_err());
+    }
 }
