@@ -22,6 +22,9 @@ const MAX_FILE: u64 = 64 << 20;
 /// Maximum number of jobs in a listing.
 const MAX_LISTED: usize = 10_000;
 
+/// Maximum number of files in the folder that are looked at.
+const MAX_EXAMINED: usize = 1_000_000;
+
 /// The extended attribute with the name of a job's module.
 const MODULE_ATTRIBUTE: &str = "user.modbox.module";
 
@@ -187,11 +190,18 @@ impl JobFolder {
     pub fn list(&self) -> Result<Vec<(String, SystemTime)>, JobError> {
         let failed = |source| JobError::Folder { path: self.path.clone(), source };
         let mut jobs = Vec::new();
-        for entry in self.dir.entries().map_err(failed)?.take(MAX_LISTED) {
+        for entry in self.dir.entries().map_err(failed)?.take(MAX_EXAMINED) {
             let entry = entry.map_err(failed)?;
-            let Ok(metadata) = entry.metadata() else { continue };
             let name = entry.file_name().into_string().unwrap_or_default();
-            if metadata.is_file() && is_id(&name) {
+            // Files of others do not take the places of jobs.
+            if !is_id(&name) {
+                continue;
+            }
+            if jobs.len() >= MAX_LISTED {
+                break;
+            }
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_file() {
                 let written = metadata.modified().map_or(SystemTime::UNIX_EPOCH, cap_std::time::SystemTime::into_std);
                 jobs.push((name, written));
             }
@@ -236,6 +246,17 @@ pub fn is_alive(process: u32, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_others_do_not_hide_a_job() {
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = JobFolder::open_or_make(tmp.path()).unwrap();
+        for number in 0..=MAX_LISTED {
+            std::fs::write(tmp.path().join(format!("other{number}")), "").unwrap();
+        }
+        folder.write("j1.2", "ping", Dict::new()).unwrap();
+        assert_eq!(folder.list().unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ["j1.2"]);
+    }
 
     #[test]
     fn files_are_private_replaced_and_removed() {
