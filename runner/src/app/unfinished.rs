@@ -61,7 +61,7 @@ impl Report {
     pub(super) fn of_module(module: &Module, policy: &Policy) -> Self {
         let mut report = Self::pending(module.shown_path());
         let bound = policy.trust().digest.as_deref();
-        bound.unwrap_or(module.digest()).clone_into(&mut report.module.digest);
+        bound.unwrap_or_else(|| module.digest()).clone_into(&mut report.module.digest);
         let version = module.metadata().map(|metadata| metadata.version.clone());
         report.module.version = version.filter(|version| !version.is_empty());
         report.module.signature.clone_from(&policy.trust().signature);

@@ -149,7 +149,7 @@ impl Record {
         let args = arguments::bounded(record.secrets.shown_arguments(run.module, run.arguments));
         record.open_arguments = record.secrets.arguments_to_open(run.module, run.arguments);
         let kind = run.module.detection().ok().map(|found| found.kind);
-        let digest = run.digest.unwrap_or(run.module.digest());
+        let digest = run.digest.unwrap_or_else(|| run.module.digest());
         record.put("module", module(run.module.shown_path(), Some(run.name), kind, Some(digest)));
         if let Some(signature) = run.signature {
             record.put("signature", json(signature));

@@ -264,7 +264,7 @@ impl Settings {
     fn rules_by_file(&self, module: ModuleIdentity<'_>) -> Vec<String> {
         let closure = module.closure();
         let runs = |part: &&Part| !closure.is_inert(part, |_| false);
-        let first = closure.parts().iter().find(runs).or(closure.parts().first());
+        let first = closure.parts().iter().find(runs).or_else(|| closure.parts().first());
         let Some(part) = first else { return Vec::new() };
         let file = ModuleKey::Digest(closure.file().digest.clone());
         let in_files = self.modules.iter().filter(|rules| rules.key.value == file);
