@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use modbox_trust::statement::Statement;
 use serde_json::{Value, json};
 
 use crate::support::Modbox;
@@ -222,8 +223,13 @@ fn tasks_of_controllers_bring_their_signatures() {
 fn signatures_may_lie_in_a_folder_by_digest() {
     let place = Place::new("  require-signature: true\n  signatures: AT/signatures\n");
     let statement = statement(&place.module, None, None);
-    place.dir.write(&format!("signatures/{}.sig", statement.digest), signed(statement, &[1]));
+    place.dir.write(&format!("signatures/{}.sig", statement.digest), signed(statement.clone(), &[1]));
     place.runs("app/a", &[]);
+    // A file beside the module that does not count hides none that does.
+    for junk in ["nonsense".to_owned(), signed(Statement { name: Some("junk/x".to_owned()), ..statement }, &[3])] {
+        place.dir.write("lineinfile.wasm.sig", junk);
+        place.runs("app/a", &[]);
+    }
 }
 
 #[test]

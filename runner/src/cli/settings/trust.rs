@@ -55,6 +55,32 @@ impl<'a> ModuleIdentity<'a> {
     }
 }
 
+/// Where the signature file of a module can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SignaturePlace {
+    /// It came with the task.
+    Sent,
+    /// Beside the module.
+    Beside,
+    /// In the folders that policy files name, by the digest of the module or of its file.
+    Folders,
+    /// It came from a registry.
+    Store,
+}
+
+impl SignaturePlace {
+    /// Returns the places of a module, in order.
+    fn of(module: ModuleIdentity<'_>) -> &'static [Self] {
+        // A name by a digest is one of the store, where nothing lies beside a module.
+        let is_stored = module.path.parent().is_some_and(|folder| folder.ends_with("blobs/sha256"));
+        match (module.signature.is_some(), is_stored) {
+            (true, _) => &[Self::Sent],
+            (false, true) => &[Self::Folders, Self::Store],
+            (false, false) => &[Self::Beside, Self::Folders, Self::Store],
+        }
+    }
+}
+
 /// The trust rules of all policy files.
 #[derive(Debug, Default)]
 pub(crate) struct Trust {
@@ -192,15 +218,29 @@ impl Trust {
         let Some(module) = module else {
             return self.standing_by(None, Err("only the file of a module has one".to_owned()));
         };
-        let files = match self.signature_files(module) {
-            Ok(files) => files.into_iter().map(|bytes| self.checked(bytes)).collect(),
-            Err(reason) => vec![Err(reason)],
-        };
-        let mut standings: Vec<_> = files.into_iter().map(|file| self.standing_by(Some(module), file)).collect();
         let counts = |standing: &TrustStanding| standing.signature.as_ref().is_some_and(|signature| signature.verified);
         let is_good = |standing: &TrustStanding| standing.refusals.is_empty() && counts(standing);
-        let chosen = standings.iter().position(is_good).or_else(|| standings.iter().position(counts));
-        standings.swap_remove(chosen.unwrap_or(0))
+        let (mut best, mut missing) = (None, "no signature of it came with it from its registry".to_owned());
+        for place in SignaturePlace::of(module) {
+            let files = match self.signature_files(*place, module) {
+                Ok(files) => files,
+                Err(reason) => {
+                    missing = reason;
+                    continue;
+                }
+            };
+            for bytes in files {
+                let standing = self.standing_by(Some(module), self.checked(bytes));
+                if is_good(&standing) {
+                    return standing;
+                }
+                // A file that does not count hides none that does.
+                if best.as_ref().is_none_or(|best| counts(&standing) && !counts(best)) {
+                    best = Some(standing);
+                }
+            }
+        }
+        best.unwrap_or_else(|| self.standing_by(Some(module), Err(missing)))
     }
 
     /// Returns what the rules say of a module by one signature file, or by the reason why there is none.
@@ -229,29 +269,24 @@ impl Trust {
         standing
     }
 
-    /// Returns the signature files of a module, at least one: the one that came with it, the one beside it, one in the folders
-    /// of signatures, or those that came from registries.
-    fn signature_files(&self, module: ModuleIdentity<'_>) -> Result<Vec<Vec<u8>>, String> {
-        if let Some(text) = module.signature {
-            return Ok(vec![text.as_bytes().to_vec()]);
-        }
-        // A name by a digest is one of the store, where nothing lies beside a module.
-        let is_stored = module.path.parent().is_some_and(|folder| folder.ends_with("blobs/sha256"));
-        let beside = match is_stored {
-            true => Err("no signature of it came with it from its registry".to_owned()),
-            false => read_signature(module.path),
-        };
+    /// Returns the signature files of a module in a place, or why there is none where one is expected.
+    fn signature_files(&self, place: SignaturePlace, module: ModuleIdentity<'_>) -> Result<Vec<Vec<u8>>, String> {
         let closure = module.closure();
-        let in_folder = |folder: &PathBuf| {
-            let named = |digest: &str| read_signature(&folder.join(digest)).ok();
-            named(closure.digest()).or_else(|| named(&closure.file().digest))
-        };
-        let single = beside.or_else(|reason| self.folders.iter().find_map(in_folder).ok_or(reason));
-        single.map(|file| vec![file]).or_else(|reason| {
-            let digest = Digest::from_hex(&closure.file().digest).ok();
-            let stored = self.store.as_ref().zip(digest).map(|(store, digest)| store.signature_files(&digest));
-            stored.filter(|files| !files.is_empty()).ok_or(reason)
-        })
+        match place {
+            SignaturePlace::Sent => Ok(module.signature.iter().map(|text| text.as_bytes().to_vec()).collect()),
+            SignaturePlace::Beside => read_signature(module.path).map(|file| vec![file]),
+            SignaturePlace::Folders => {
+                let digests = [closure.digest(), closure.file().digest.as_str()];
+                let named = digests.into_iter().take(if closure.parts().is_empty() { 1 } else { digests.len() });
+                let paths = named.flat_map(|digest| self.folders.iter().map(move |folder| folder.join(digest)));
+                Ok(paths.filter_map(|path| read_signature(&path).ok()).collect())
+            }
+            SignaturePlace::Store => {
+                let digest = Digest::from_hex(&closure.file().digest).ok();
+                let stored = self.store.as_ref().zip(digest).map(|(store, digest)| store.signature_files(&digest));
+                Ok(stored.unwrap_or_default())
+            }
+        }
     }
 
     /// Verifies the signatures of a file, unless that was done.
