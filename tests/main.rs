@@ -129,6 +129,7 @@ mod native_place;
 mod native_programs;
 mod native_refused;
 mod native_uncounted;
+mod native_unseen;
 // Full names of modules, and the places in which collections are found.
 mod module_names;
 // Native modules: grants by arguments, and confinement on kernels with fewer features.

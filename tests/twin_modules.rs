@@ -1,4 +1,5 @@
-//! The twin test of tasks: random tasks of the modules of files, on random small trees, by ansible-core and by components.
+//! The twin test of tasks: random tasks of the modules of files, on random small trees, by ansible-core, by components, and
+//! by ansible-core's modules natively confined.
 //!
 //! `oracle/twin_modules/run.py` says what is run and compared, and prints what differs with its seed, the smallest case and a
 //! command. `twin/modules.tsv` has the known differences. The list of components that may stand for Ansible's modules in plays is
@@ -13,6 +14,9 @@ use crate::twin_runs::{TwinRun, rows};
 
 /// Number of random cases of an ordinary run and of a whole one. Each is run with two forms of grants.
 const CASES: (usize, usize) = (300, 50_000);
+
+/// The same for native modules, which take longer.
+const NATIVE: (usize, usize) = (60, 50_000);
 
 /// The most rows of a table for one module.
 const MOST_ROWS: usize = 3;
@@ -52,6 +56,12 @@ fn tasks_do_what_ansibles_do() {
     let library = components(&dir);
     let (script, python) = ("oracle/twin_modules/run.py", &oracle::python());
     TwinRun { script, python, cache: &dir, cases: CASES }.of_tasks("components", Some(&library));
+}
+
+#[test]
+fn native_tasks_do_what_ansibles_do() {
+    let (dir, python) = (TestDir::new(), &oracle::python());
+    TwinRun { script: "oracle/twin_modules/run.py", python, cache: &dir, cases: NATIVE }.of_tasks("native", None);
 }
 
 #[test]

@@ -16,6 +16,19 @@ fn assert_lost(report: &Value, path: &str, why: &str) {
 }
 
 #[test]
+fn a_file_in_the_guests_own_tmp_is_named_with_a_warning() {
+    let dir = TestDir::new();
+    let report = Modbox::run_module(&dir, module("tempfile")).report().run().exits_with(0).json();
+    let path = report["result"]["path"].as_str().unwrap();
+    let warning = report["result"]["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.starts_with(&format!("modbox: `{path}` was made in a directory of the module's own")),
+        "{report:#}"
+    );
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn a_path_whose_directory_is_missing_is_not_made_in_the_guests_own_tmp() {
     let dir = TestDir::new();
     let first = format!("/tmp/missing-{}", dir.path().file_name().unwrap().to_str().unwrap());

@@ -50,6 +50,22 @@ pub(super) fn named_path(report: &ReportedCall, directory: Option<usize>, path: 
     around.is_absolute().then(|| around.join(path))
 }
 
+/// Returns whether a call that looks at a path, or opens it, follows a link at its end.
+pub(super) fn follows(report: &ReportedCall) -> bool {
+    let has = |index: usize, flag: i32| report.arguments.get(index).is_some_and(|flags| low(*flags) & flag != 0);
+    match report.number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_lstat => false,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open => !has(1, libc::O_NOFOLLOW),
+        libc::SYS_lgetxattr | libc::SYS_llistxattr => false,
+        libc::SYS_openat => !has(2, libc::O_NOFOLLOW),
+        libc::SYS_newfstatat | libc::SYS_faccessat2 => !has(3, libc::AT_SYMLINK_NOFOLLOW),
+        libc::SYS_statx => !has(2, libc::AT_SYMLINK_NOFOLLOW),
+        _ => true,
+    }
+}
+
 /// Returns an argument that the kernel reads as an `int`.
 pub(super) fn low(argument: u64) -> i32 {
     u32::try_from(argument & 0xffff_ffff).unwrap_or_default().cast_signed()

@@ -9,7 +9,7 @@ use modbox_policy::net::Transport;
 use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::{Denial, Operation};
 
-use crate::call_arguments::{Address, address_of, low, path_of, transport_of};
+use crate::call_arguments::{Address, address_of, follows, low, path_of, transport_of};
 use crate::observe::Observer;
 use crate::reported_calls::{CallEffect, WRITES};
 use crate::room::TMP;
@@ -133,7 +133,11 @@ impl Observer {
 
     fn read(&self, report: &ReportedCall, path: PathBuf, operation: Operation) -> Option<Denial> {
         let path = self.out_of_base(self.room.behind_links(path));
-        let shown = self.is_own(report, &path) || self.grant_at(&path).is_some() || in_base(&path);
+        if let Some(grant) = self.grant_at(&path) {
+            let around = grant.shape == Shape::Directory;
+            return around.then(|| self.out_of_grant(report, &path, operation)).flatten();
+        }
+        let shown = self.is_own(report, &path) || in_base(&path);
         // A missing file cannot be read under any grant.
         // Interpreters look at the directory in which they are started.
         let is_start = operation == Operation::Look && self.start.starts_with(&path);
@@ -141,6 +145,25 @@ impl Observer {
             return None;
         }
         denials::read(&path, operation)
+    }
+
+    /// Returns the denial of following a link below a granted directory to a place that the module does not see: it then finds
+    /// nothing there, and may go on without it. Without a room, it sees what it cannot open.
+    fn out_of_grant(&self, report: &ReportedCall, path: &Path, operation: Operation) -> Option<Denial> {
+        let is_hidden = self.kernel.namespaces || self.room.observed || operation != Operation::Look;
+        if !self.kernel.reads || !is_hidden {
+            return None;
+        }
+        let real = match follows(report) {
+            true => path.canonicalize().ok()?,
+            false => path.parent()?.canonicalize().ok()?.join(path.file_name()?),
+        };
+        let shown =
+            self.is_own(report, &real) || self.grant_at(&real).is_some() || in_base(&real) || self.is_way(&real);
+        if real == *path || shown || real.symlink_metadata().is_err() {
+            return None;
+        }
+        denials::read(&real, Operation::Follow)
     }
 
     /// Returns the denial of removing a granted directory itself, which is in a directory that is not granted.

@@ -16,9 +16,11 @@ use crate::app::confine;
 use crate::app::error::RunError;
 use crate::app::module::Module;
 use crate::app::native::{environment, whole_environment};
+use crate::app::outward_links;
 use crate::app::provider::environment as provider_environment;
 use crate::app::python::{self, Assembler, ModuleSource};
 use crate::app::request::RunRequest;
+use crate::app::run_user::as_user;
 use crate::app::runner::Runner;
 use crate::app::scrutiny::Scrutiny;
 
@@ -34,6 +36,10 @@ impl Runner {
         let policy = request.policy;
         let readable = invocation.runtime_paths.iter().map(|runtime| runtime.path.clone()).collect();
         let mut context = self.native_context(policy, request.scrutiny, request.keep_files, readable);
+        if let Some(confine) = context.confine.as_mut().filter(|confine| !confine.reports_reads) {
+            let may_exist = || outward_links::may_exist(policy);
+            confine.reports_reads = as_user(policy.user(), may_exist).unwrap_or_default();
+        }
         if kind.is_provider() {
             provider_environment::restrict(&mut context, policy, &self.config.environment);
         }

@@ -18,6 +18,7 @@ use crate::app::advice;
 use crate::app::error::{RunError, Shortfall};
 use crate::app::execute::{CompletedRun, Execution};
 use crate::app::missing_grant::{self, MissingGrant};
+use crate::app::own_tmp;
 use crate::app::program;
 use crate::app::provider::run::ProviderRun;
 use crate::app::python;
@@ -125,9 +126,10 @@ fn report_outcome(
     if request.scrutiny != Scrutiny::Observed {
         report.warn_of_advice();
     }
-    // Every look of a guest is known, at no cost.
-    if !is_native || request.scrutiny == Scrutiny::Watched {
-        unseen::warn(&mut report);
+    if !request.is_free() {
+        // Every look of a guest is known, at no cost.
+        own_tmp::warn(&mut report, request.policy);
+        unseen::warn(&mut report, !is_native || request.scrutiny == Scrutiny::Watched);
     }
     report
 }

@@ -37,6 +37,8 @@ mod module;
 mod module_digest;
 mod native;
 mod observed_variables;
+mod outward_links;
+mod own_tmp;
 mod path_uses;
 mod powershell;
 mod prepare;

@@ -1,7 +1,7 @@
 //! The warning that a successful module looked for what its policy hides: a module that asks what a machine has finds
 //! nothing in a room, and calls that a success.
 
-use modbox_vocabulary::{Capability, Denial};
+use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::app::report::{ADVICE_PREFIX, Report};
 
@@ -9,8 +9,13 @@ use crate::app::report::{ADVICE_PREFIX, Report};
 const NAMED: usize = 3;
 
 /// Warns in the result of a successful run. The warnings of a failed run name what it lacks.
-pub(super) fn warn(report: &mut Report) {
-    if let Some(message) = message(&report.denials).filter(|_| report.status.is_success()) {
+///
+/// Of a native module whose looks are not all watched, the ones count that followed a link out of a granted directory: what it
+/// looks for besides, such as programs in the folders of `PATH`, is known by chance.
+pub(super) fn warn(report: &mut Report, is_watched: bool) {
+    let counts = |denial: &&Denial| is_watched || denial.operation == Operation::Follow;
+    let unseen: Vec<Denial> = report.denials.iter().filter(counts).cloned().collect();
+    if let Some(message) = message(&unseen).filter(|_| report.status.is_success()) {
         report.result.warn(&format!("{ADVICE_PREFIX}{message}"));
     }
 }
@@ -31,8 +36,6 @@ fn message(denials: &[Denial]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use modbox_vocabulary::Operation;
-
     use super::*;
 
     fn denial(capability: Capability, subject: &str) -> Denial {

@@ -91,6 +91,8 @@ pub enum Operation {
     Execute,
     /// Looking at a path without opening it: its metadata, its permissions or its extended attributes.
     Look,
+    /// Following a link in a granted directory to a place outside of all grants, which is not there for the module.
+    Follow,
     /// Changing, making or removing a file.
     Change,
     /// Making a directory.

@@ -96,3 +96,12 @@ def is_refusal(modbox, before, tree):
     said = modbox["result"].get("msg", "")
     asks = modbox["status"] == "denied" or bool(modbox["denials"]) or "--allow-" in said or "--designate" in said
     return modbox["failed"] and asks and tree == before
+
+
+# Parts of the warnings by which a result says that it differs.
+SAYS = "and did not see it", "was made in a directory of the module's own"
+
+
+def is_said(modbox):
+    """Whether the result says that the task looked for what is not granted, or made what is gone."""
+    return any(part in warning for warning in modbox["result"].get("warnings", []) for part in SAYS)

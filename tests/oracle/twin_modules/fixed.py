@@ -27,10 +27,12 @@ FRAGMENTS = folder("d"), file("d/a"), file("d/b", "b")
 CASES = [
     case("assemble", FRAGMENTS, src="", dest="ROOT/new"),
     case("assemble", FRAGMENTS, src="ROOT/d", dest="ROOT/new"),
+    case("assemble", [*FRAGMENTS, file("a"), {"path": "d/up", "kind": "link", "to": "../a"}], src="ROOT/d", dest="ROOT/new"),
     case("stat", [file("f")], path="ROOT/f/below", get_mime=False, get_attributes=False),
     case("stat", [file("f")], path="", get_mime=False, get_attributes=False),
     case("stat", [file("f", mode=0o111)], path="ROOT/f", get_mime=False, get_attributes=False),
     case("slurp", [file("f")], src=""),
+    case("tempfile", path=""),
     case("file", [file("f"), folder("d")], path="ROOT/d/l", state="link", src="../f", diff=False),
     case("lineinfile", [file("f")], path="", line="x"),
     case("lineinfile", [file("f")], path="ROOT/f", line="x", diff=False),

@@ -13,6 +13,7 @@ Each pair has a table of its known differences.
 
 import importlib.util
 import os
+import sys
 
 import fixed
 import observed
@@ -67,7 +68,8 @@ class Pair:
 def kinds(options):
     """How the modules of each kind are found, and the options of modbox for them."""
     component = lambda module: os.path.join(options.library, module + ".wasm")
-    return {"components": (component, []), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]), "native": (python_file, ["--python", "native"])}
+    native = ["--python", "native", "--interpreter", sys.executable]
+    return {"components": (component, []), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]), "native": (python_file, native)}
 
 
 def beside_ansible(name, options, work, granted, modules):

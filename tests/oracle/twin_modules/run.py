@@ -7,7 +7,8 @@
 (`folder`), and by modbox with nothing but what its arguments name (`arguments`). Outcomes, results where both succeed, and trees are
 compared. A difference that no row of the pair's table matches is an error. It is shrunk, and printed with its seed and a command.
 
-A task that modbox refuses for want of a grant, and that leaves everything as it was, is no difference in the form `arguments`.
+A task that modbox refuses for want of a grant, and that leaves everything as it was, is no difference in the form `arguments`. One
+whose result says by a warning what it did not see, or what is gone, is none in any form.
 """
 
 import argparse
@@ -85,6 +86,9 @@ class Twin:
             self.counts["succeeded"] += not ours["failed"] and not theirs["failed"]
             if how.may_refuse and compare.is_refusal(ours, before, after):
                 self.counts["refused"] += 1
+                continue
+            if compare.is_said(ours):
+                self.counts["said"] += 1
                 continue
             all_lines = compare.differences(self.task, theirs, ours, before, tree, after, self.pair.right)
             lines = [line for line in all_lines if not self.table.knows(case, has, form, line)]
