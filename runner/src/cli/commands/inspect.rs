@@ -148,7 +148,7 @@ impl Facts {
         push_signature(&mut text, &self.standing);
         push_list(&mut text, "parts", &closure.parts().iter().map(Part::to_string).collect::<Vec<_>>());
         if let Some(reason) = &self.identity.unresolved {
-            let _ = writeln!(text, "parts: unknown ({})", clean_line(reason));
+            let _ = writeln!(text, "parts:   unknown ({})", clean_line(reason));
         }
         push_list(&mut text, "imports", &self.info.imports);
         push_list(&mut text, "exports", &self.info.exports);
