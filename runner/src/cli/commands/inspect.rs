@@ -114,8 +114,7 @@ impl Facts {
             ("reason", self.reason.as_str().into()),
             ("digest", format!("sha256:{}", self.identity.closure.digest()).into()),
             ("file_digest", format!("sha256:{}", self.identity.closure.file().digest).into()),
-            ("parts", self.identity.closure.parts().iter().map(part_value).collect::<Vec<_>>().into()),
-            ("parts_unknown", self.identity.unresolved.as_deref().into()),
+            ("parts", self.parts_value()),
             ("size", self.size.into()),
             ("signature", self.standing.signature.as_ref().map(|it| to_value(it).expect("it has a JSON form")).into()),
             ("imports", strings(&self.info.imports)),
@@ -126,6 +125,12 @@ impl Facts {
             ("requests", self.requests.iter().map(request_value).collect::<Vec<_>>().into()),
         ]
         .into()
+    }
+
+    /// Returns the parts; `null` if they cannot be found.
+    fn parts_value(&self) -> Value {
+        let known = self.identity.unresolved.is_none().then(|| self.identity.closure.parts());
+        known.map(|parts| Value::from(parts.iter().map(part_value).collect::<Vec<_>>())).into()
     }
 
     fn has_spec(&self) -> bool {
@@ -147,8 +152,8 @@ impl Facts {
         let _ = writeln!(text, "size:    {}", bytesize::ByteSize(self.size).display().iec());
         push_signature(&mut text, &self.standing);
         push_list(&mut text, "parts", &closure.parts().iter().map(Part::to_string).collect::<Vec<_>>());
-        if let Some(reason) = &self.identity.unresolved {
-            let _ = writeln!(text, "parts:   unknown ({})", clean_line(reason));
+        if self.identity.unresolved.is_some() {
+            text += "parts:   unknown, so the digest is that of the file alone; a run says why\n";
         }
         push_list(&mut text, "imports", &self.info.imports);
         push_list(&mut text, "exports", &self.info.exports);
