@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::support::{TestDir, fixture, module, oracle, repository};
@@ -17,6 +18,12 @@ const CASES: (usize, usize) = (300, 50_000);
 
 /// The same for native modules, which take longer.
 const NATIVE: (usize, usize) = (60, 50_000);
+
+/// The same for another user.
+const OTHER_CASES: (usize, usize) = (150, 50_000);
+
+/// The number of that user, which has no name.
+const OTHER_USER: u32 = 64_990;
 
 /// The most rows of a table for one module.
 const MOST_ROWS: usize = 3;
@@ -52,16 +59,32 @@ pub(crate) fn faulty(table: &str) -> BTreeSet<String> {
 
 #[test]
 fn tasks_do_what_ansibles_do() {
+    components_beside_ansible(CASES, None);
+}
+
+/// Root may do what others may not, so that some faults are seen only without it.
+#[test]
+fn tasks_of_another_user_do_what_ansibles_do() {
+    // Only root can start both sides as another user.
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        components_beside_ansible(OTHER_CASES, Some(OTHER_USER));
+    }
+}
+
+fn components_beside_ansible(cases: (usize, usize), user: Option<u32>) {
     let dir = TestDir::new();
     let library = components(&dir);
     let (script, python) = ("oracle/twin_modules/run.py", &oracle::python());
-    TwinRun { script, python, cache: &dir, cases: CASES }.of_tasks("components", Some(&library));
+    // Some rows are for other users.
+    let all_rows = user.is_some();
+    TwinRun { script, python, cache: &dir, cases, user, all_rows }.of_tasks("components", Some(&library));
 }
 
 #[test]
 fn native_tasks_do_what_ansibles_do() {
     let (dir, python) = (TestDir::new(), &oracle::python());
-    TwinRun { script: "oracle/twin_modules/run.py", python, cache: &dir, cases: NATIVE }.of_tasks("native", None);
+    TwinRun { script: "oracle/twin_modules/run.py", python, cache: &dir, cases: NATIVE, user: None, all_rows: true }
+        .of_tasks("native", None);
 }
 
 #[test]

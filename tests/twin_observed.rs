@@ -18,14 +18,28 @@ const SCRIPT: &str = "oracle/twin_modules/run.py";
 
 #[test]
 fn observing_changes_nothing() {
-    TwinRun { script: SCRIPT, python: &INSTALLED.python, cache: &INSTALLED.dir, cases: OBSERVED }
-        .of_tasks("observed", None);
+    TwinRun {
+        script: SCRIPT,
+        python: &INSTALLED.python,
+        cache: &INSTALLED.dir,
+        cases: OBSERVED,
+        user: None,
+        all_rows: true,
+    }
+    .of_tasks("observed", None);
 }
 
 #[test]
 fn an_applied_preview_leaves_what_a_plain_run_leaves() {
     let dir = TestDir::new();
     let library = components(&dir);
-    TwinRun { script: SCRIPT, python: &INSTALLED.python, cache: &INSTALLED.dir, cases: PREVIEWED }
-        .of_tasks("previews", Some(&library));
+    TwinRun {
+        script: SCRIPT,
+        python: &INSTALLED.python,
+        cache: &INSTALLED.dir,
+        cases: PREVIEWED,
+        user: None,
+        all_rows: true,
+    }
+    .of_tasks("previews", Some(&library));
 }

@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 30;
 #[test]
 fn calls_of_python_do_what_native_ones_do() {
     let (script, python) = ("oracle/twin_python/run.py", &INSTALLED.python);
-    let found = TwinRun { script, python, cache: &INSTALLED.dir, cases: CASES }.run(&[]);
+    let found = TwinRun { script, python, cache: &INSTALLED.dir, cases: CASES, user: None, all_rows: true }.run(&[]);
     // A comparison in which nearly everything fails on both sides would find nothing.
     let (calls, succeeded) = (found.count("calls"), found.count("succeeded"));
     assert!(calls >= 3 * CASES.0 as u64 && succeeded * 3 > calls, "{}", found.text);

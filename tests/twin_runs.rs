@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,6 +24,10 @@ pub(crate) struct TwinRun<'a> {
     pub(crate) cache: &'a TestDir,
     /// Number of random cases of an ordinary run and of a whole one.
     pub(crate) cases: (usize, usize),
+    /// The user that runs the tasks, if not this one.
+    pub(crate) user: Option<u32>,
+    /// Whether a row that no case matches is an error in a whole run.
+    pub(crate) all_rows: bool,
 }
 
 /// What a twin test found.
@@ -42,7 +47,9 @@ impl TwinRun<'_> {
     /// Runs the test, which must find no difference, in two folders: the private `/tmp` of a guest makes a difference.
     pub(crate) fn run(&self, words: &[&OsStr]) -> Found {
         let dir = TestDir::new();
-        let below_tmp = tempfile::Builder::new().prefix("modbox-twin-").tempdir_in("/tmp").unwrap();
+        // Another user has to reach it.
+        let mode = fs::Permissions::from_mode(0o755);
+        let below_tmp = tempfile::Builder::new().prefix("modbox-twin-").permissions(mode).tempdir_in("/tmp").unwrap();
         let is_whole = sample::cases(0, 1) == 1;
         let cases = sample::cases(self.cases.0, self.cases.1);
         let ran = Modbox::of(self.python, self.cache)
@@ -53,7 +60,8 @@ impl TwinRun<'_> {
             .arg("--work")
             .args([dir.mkdir("work"), below_tmp.path().to_owned()])
             .args(["--seed", &sample::seed().to_string(), "--cases", &cases.to_string()])
-            .args(is_whole.then_some("--all-rows"))
+            .args(self.user.map(|user| format!("--user={user}")))
+            .args((is_whole && self.all_rows).then_some("--all-rows"))
             .patience(if is_whole { PATIENCE.1 } else { PATIENCE.0 })
             .run()
             .exits_with(0);

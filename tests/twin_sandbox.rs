@@ -48,7 +48,8 @@ fn place(ran: &RunOutput) -> (String, String) {
 #[test]
 fn tasks_in_the_sandbox_do_what_ansibles_do() {
     let script = "oracle/twin_modules/run.py";
-    TwinRun { script, python: &INSTALLED.python, cache: &INSTALLED.dir, cases: CASES }.of_tasks("sandbox", None);
+    TwinRun { script, python: &INSTALLED.python, cache: &INSTALLED.dir, cases: CASES, user: None, all_rows: true }
+        .of_tasks("sandbox", None);
 }
 
 #[test]

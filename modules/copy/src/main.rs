@@ -8,9 +8,10 @@
 
 #![forbid(unsafe_code)]
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use modbox_sdk::files::Planned;
+use modbox_sdk::files::{self, Planned};
 use modbox_sdk::fs::path_value;
 use modbox_sdk::{Args, Diff, Exit, Failure, Module, Value};
 
@@ -77,22 +78,41 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     }
     let dest = destination(&args)?;
     let result = |changed: bool| {
-        let size = i64::try_from(contents.len()).unwrap_or(i64::MAX);
-        let result =
-            Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest)).with("size", size);
+        let result = Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest));
         let result = result.with("md5sum", modbox_checksum::md5(&contents));
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", path_value(src)))
     };
-    let old = if modbox_sdk::fs::exists(&dest) { Some(modbox_sdk::fs::read(&dest, MAX_FILE_BYTES)?) } else { None };
-    let replaces_link = !args.follow && dest.is_symlink();
-    if old.is_some() && !args.force {
-        return Ok(result(false));
+    let exists = modbox_sdk::fs::exists(&dest);
+    if exists && !args.force {
+        let exit = Exit::unchanged().msg("file already exists").with("dest", path_value(&dest));
+        return Ok(args.src.iter().fold(exit, |exit, src| exit.with("src", path_value(src))));
     }
-    let wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
+    let old = match modbox_sdk::fs::read(&dest, MAX_FILE_BYTES) {
+        Ok(old) => Some(old),
+        // What cannot be read is replaced.
+        Err(error) if !exists || error.kind() == ErrorKind::PermissionDenied => None,
+        Err(error) => return Err(error.into()),
+    };
+    // As with Ansible's module, a link to nothing is never followed.
+    let replaces_link = dest.is_symlink() && (!args.follow || !exists);
+    let folder = dest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // As Ansible's module, check mode takes a file there for a folder.
+    if !exists && !(if module.check_mode() { folder.exists() } else { folder.is_dir() }) {
+        let message = format!("Destination directory {} does not exist", folder.display());
+        return Err(Failure::new(message).with("checksum", sum));
+    }
+    let mut wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
+    if replaces_link {
+        wanted.path.clone_from(&dest);
+    }
+    if let (Some(src), true) = (&args.src, wanted.mode == Some("preserve".into())) {
+        let found = files::stat(src, true).map_err(cannot_write(&dest))?;
+        wanted.mode = Some(format!("0{:03o}", found.mode).into());
+    }
     if old.as_ref() == Some(&contents) && !replaces_link {
         return Ok(result(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
-    if args.backup && old.is_some() {
+    if args.backup && exists {
         module.check_backup(&dest)?; // in check mode, too
     }
     // An action plugin makes the difference itself, under the name of its own source.
@@ -100,10 +120,6 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     let diff = (module.diff_wanted() && !is_of_action).then(|| diff(&args, &dest, old.as_deref(), &contents));
     let mut exit = result(true);
     if !module.check_mode() {
-        if !dest.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir()) {
-            let parent = dest.parent().unwrap_or(&dest).display();
-            return Err(Failure::new(format!("Destination directory {parent} does not exist")).with("checksum", sum));
-        }
         module.refuse_attributes(&dest, Planned::File)?;
         if args.backup
             && let Some(copy) = module.backup_local(&dest)?

@@ -50,7 +50,12 @@ pub(crate) fn symbolic(task: &mut Task<'_>) -> Result<Exit, Failure> {
         }
         place(task, Path::new(&src), modbox_sdk::fs::symlink)?;
     }
-    finish_link(task, Some(&src), changed, diff)
+    let finished = finish_link(task, Some(&src), changed, diff);
+    if finished.is_err() && changed && task.found == FileType::Nothing && !task.module.check_mode() {
+        // The first error is more useful than that of the clean-up.
+        let _ = fs::remove_file(&path);
+    }
+    finished
 }
 
 /// Refuses a link without a target, unless `force` is set.

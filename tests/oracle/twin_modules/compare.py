@@ -41,7 +41,7 @@ def differences(task, ansible, modbox, before, tree_ansible, tree_modbox, right=
     found = []
     for result in (a, m):
         result.setdefault("changed", False)  # as the controller does
-    if REFUSED_TEXT in str(m.get("msg")) and NO_TEXT.search(json.dumps(a, ensure_ascii=False)):
+    if REFUSED_TEXT in str(m.get("msg")) and NO_TEXT.search(json.dumps([a, task["arguments"]], ensure_ascii=False)):
         pass
     elif ansible["failed"] != modbox["failed"]:
         who, said = (right, a) if ansible["failed"] else ("modbox", m)
@@ -59,6 +59,9 @@ def named(task, value):
     """A value in which names that `tempfile` chose are the same, and without the size of archives and the order of folders."""
     if task["module"] == "archive" and isinstance(value, dict):
         return {key: sorted(item) if key == "archived" else item for key, item in value.items() if key != "size"}
+    if task["module"] == "copy" and isinstance(value, dict):
+        # Ansible's action shows its own source, and makes the difference.
+        return {key: item for key, item in value.items() if key not in ("src", "diff")}
     if task["module"] != "tempfile":
         return value
     ends = [re.escape(task["arguments"].get(key, default)) for key, default in (("prefix", "ansible."), ("suffix", ""))]

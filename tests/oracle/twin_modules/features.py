@@ -12,7 +12,7 @@ def named(task):
     return [path for value in values for path in (value if isinstance(value, list) else [value])]
 
 
-def of(case):
+def of(case, user=None):
     tree, task = case["tree"], case["task"]
     paths = named(task)
     links = {entry["path"]: entry["to"] for entry in tree if entry["kind"] == "link"}
@@ -34,7 +34,9 @@ def of(case):
         "old-time": any(entry.get("time", 0) < 0 for entry in tree),
         "check": task["check"],
         "backup": bool(task["arguments"].get("backup")),
+        "denied": user is not None and any(may_not_use(entry) for entry in tree),
     }
+    tests["denied-dots"] = tests["denied"] and tests["dots"]
     return {name for name, holds in tests.items() if holds}
 
 
@@ -48,6 +50,11 @@ def is_below(path, tree):
     folders = {entry["path"] for entry in tree if entry["kind"] == "folder"}
     parent = os.path.dirname(path)
     return bool(parent) and parent not in folders
+
+
+def may_not_use(entry):
+    """Whether the owner of an entry may not read, write or search it."""
+    return entry["kind"] in ("file", "folder") and ~entry.get("mode", 0o700) & (0o700 if entry["kind"] == "folder" else 0o600) != 0
 
 
 def as_number(mode):

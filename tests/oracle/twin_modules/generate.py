@@ -182,6 +182,12 @@ def of_assemble(g, tree):
         "ignore_hidden": g.maybe(True, 4), "backup": g.maybe(True, 8), **g.attributes()}
 
 
+def of_copy(g, tree):
+    source = g.pick([entry["path"] for entry in tree if entry["kind"] == "file"] or ["a"])
+    return {"src": "ROOT/" + source, "dest": g.path(tree), "force": g.maybe(False, 5), "backup": g.maybe(True, 8), "follow": g.maybe(True),
+        "checksum": g.maybe("3f786850e387550fdab836ed7e6dc881de23001b", 10), **g.attributes()}
+
+
 def of_tempfile(g, tree):
     return {"path": g.folder(tree), "state": g.maybe("directory"), "prefix": g.maybe(g.pick(["p.", "", "x/y"])), "suffix": g.maybe(".s")}
 

@@ -75,9 +75,13 @@ def kinds(options):
 def beside_ansible(name, options, work, granted, modules):
     """A pair of ansible-core's modules and those of `modbox batch`, with a granted folder and with nothing but arguments."""
     locate, place = kinds(options)[name]
-    ansible = sides.Ansible(work, modules)
+    home = os.path.join(work, "home")
+    os.makedirs(home, exist_ok=True)
+    if options.user is not None:
+        os.chown(home, options.user, options.user)
+    ansible = sides.Ansible(work, modules, options.user)
     forms = {"folder": ["--allow-write", granted], "arguments": []}
-    side = lambda words: sides.Modbox(options.modbox, locate, [*place, *words])
+    side = lambda words: sides.Modbox(options.modbox, locate, [*place, *words], options.user, home)
     return Pair(name, {form: Form(ansible, side(words), [*place, *words], form == "arguments") for form, words in forms.items()})
 
 

@@ -52,6 +52,9 @@ class Twin:
         self.root = os.path.join(self.granted, "t")
         os.makedirs(self.granted)
         sys.path.insert(0, options.collections)
+        if options.user is not None:
+            for path in (work, self.granted):
+                os.chown(path, options.user, options.user)
         self.pair = pairs.make(options.pair, options, work, self.granted, list(generate.TASKS))
         self.table = table
         self.counts = counts
@@ -66,15 +69,15 @@ class Twin:
         check = case["task"]["check"] and self.options.pair not in pairs.UNCHECKED
         self.task = {**case["task"], "check": check, "arguments": rooted_arguments(case["task"]["arguments"], self.root)}
         if before is None:
-            trees.make(self.root, case["tree"])
+            trees.make(self.root, case["tree"], self.options.user)
             before = trees.seen(self.granted, self.decode)
-        trees.make(self.root, case["tree"])  # looking changes times of access
+        trees.make(self.root, case["tree"], self.options.user)  # looking changes times of access
         found = run(self.task)
         return found, before, trees.seen(self.granted, self.decode)
 
     def differences(self, case, forms=None):
         """What no row of the table matches, by the form of grants."""
-        has, found, before, rights = features.of(case), {}, None, {}
+        has, found, before, rights = features.of(case, self.options.user), {}, None, {}
         for form in forms or self.pair.forms:
             how = self.pair.forms[form]
             if how.right not in rights:
@@ -119,13 +122,19 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="one module")
     parser.add_argument("--all-rows", action="store_true", help="a row that nothing matches is an error")
+    parser.add_argument("--user", type=int, help="the number of the user that runs the tasks, if this is root")
     parser.add_argument("--survey", action="store_true", help="print every difference in one line, and shrink nothing")
     options = parser.parse_args()
+    os.umask(0o022)
+    for name in ("modbox", "library", "collections"):
+        given = getattr(options, name)
+        setattr(options, name, given and os.path.realpath(given))
+    options.work = [os.path.realpath(work) for work in options.work]
+    if options.user is not None:
+        sides.show_homes([os.path.dirname(HERE), sys.prefix, sys.base_prefix, options.modbox, options.library, options.collections, *options.work])
     left_out = pairs.LEFT_OUT.get(options.pair, ())
     generate.TASKS = {name: make for name, make in generate.TASKS.items() if name not in left_out and options.only in (None, name)}
-    os.umask(0o022)
-    options.collections = os.path.realpath(options.collections)
-    rows, counts = table.Table(options.table or pairs.table(options.pair)), collections.Counter()
+    rows, counts = table.Table(options.table and os.path.realpath(options.table) or pairs.table(options.pair)), collections.Counter()
     twins = [Twin(options, os.path.realpath(work), rows, counts) for work in options.work]
     generator = generate.Generator(options.seed)
     failed = 0
@@ -137,7 +146,7 @@ def main():
         for form, lines in twin.differences(case).items():
             failed += 1
             if options.survey:
-                print(number, case["task"]["module"], form, sorted(features.of(case)), json.dumps(case["task"]["arguments"]), lines[:3])
+                print(number, case["task"]["module"], form, sorted(features.of(case, options.user)), json.dumps(case["task"]["arguments"]), lines[:3])
             elif failed <= SHOWN:
                 show(twin, number, case, form, lines)
     # A process of ansible-core's that was forked later has the pipes to all that were started before.

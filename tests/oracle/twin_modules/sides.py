@@ -11,6 +11,7 @@ import os
 import runpy
 import select
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -45,10 +46,12 @@ def first_object(text):
 class Ansible:
     """A process that has imported what modules import, and forks for each task."""
 
-    def __init__(self, work, modules):
-        self.work = work
+    def __init__(self, work, modules, user=None):
+        self.work, self.user = work, user
         self.tmp = os.path.join(work, "tmp")
         os.makedirs(self.tmp, exist_ok=True)
+        if user is not None:
+            os.chown(self.tmp, user, user)
         mine, theirs = (os.pipe() for _ in range(2))
         self.pid = os.fork()
         if self.pid == 0:
@@ -66,6 +69,8 @@ class Ansible:
         os.environ["ANSIBLE_MODULE_STRICT_UTF8_RESPONSE"] = "False"
         try:
             only_writable(self.work)
+            if self.user is not None:
+                become(self.user)
             for module in modules:
                 importlib.import_module(python_name(module))
         except BaseException as error:
@@ -109,13 +114,28 @@ class Ansible:
         sys.stderr.flush()
         os._exit(status if isinstance(status, int) else 1)
 
+    def transferred(self, task):
+        """The arguments of `copy` after Ansible's action has brought the file to the host."""
+        source, brought = task["arguments"]["src"], os.path.join(self.tmp, "source")
+        if not os.path.isfile(source):
+            return task["arguments"]
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(brought)
+        with open(source, "rb") as file, open(brought, "wb") as copy:
+            copy.write(file.read())
+        if self.user is not None:
+            os.chown(brought, self.user, self.user)
+        mode = {"mode": f"0{os.stat(source).st_mode & 0o7777:03o}"} if task["arguments"].get("mode") == "preserve" else {}
+        return {**task["arguments"], **mode, "src": brought, "_original_basename": os.path.basename(source)}
+
     def run(self, task):
+        arguments = self.transferred(task) if task["module"] == "copy" else task["arguments"]
         internal = {f"_ansible_{key}": value for key, value in {
             "check_mode": task["check"], "diff": task["diff"], "module_name": task["module"], "tmpdir": self.tmp,
             "remote_tmp": self.tmp}.items()}
         path = os.path.join(self.work, "arguments.json")
         with open(path, "w") as file:
-            json.dump({"ANSIBLE_MODULE_ARGS": {**task["arguments"], **internal}}, file)
+            json.dump({"ANSIBLE_MODULE_ARGS": {**arguments, **internal}}, file)
         print(json.dumps({"module": task["module"], "path": path}), file=self.requests, flush=True)
         result = json.loads(self.answers.readline())
         return {"failed": bool(result.get("failed")), "result": result}
@@ -126,14 +146,48 @@ class Ansible:
         os.waitpid(self.pid, 0)
 
 
+def show_homes(paths):
+    """Lets every user reach these paths, in a mount namespace of this process: homes that others may not search become folders
+    with nothing else in them."""
+    call("unshare", CLONE_NEWNS)
+    call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
+    kept, homes = {}, set()
+    for path in sorted(map(os.path.realpath, paths), key=len):
+        if any(path.startswith(other + "/") for other in kept):
+            continue
+        parents = [path[:at] for at, letter in enumerate(path) if letter == "/" and at]
+        closed = [parent for parent in parents if not os.stat(parent).st_mode & 0o001]
+        if closed:
+            kept[path] = os.open(path, os.O_PATH)
+            homes.add(closed[0])
+    for home in homes:
+        call("mount", b"homes", home.encode(), b"tmpfs", 0, b"mode=755")
+    for path, descriptor in kept.items():
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        os.makedirs(path if is_folder else os.path.dirname(path), exist_ok=True)
+        if not is_folder and not os.path.exists(path):
+            open(path, "w").close()
+        call("mount", f"/proc/self/fd/{descriptor}".encode(), path.encode(), None, MS_BIND | MS_REC, None)
+        os.close(descriptor)
+    os.chdir("/")
+
+
+def call(name, *arguments):
+    """Calls a function of the C library, or raises what it says."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*arguments) != 0:
+        raise OSError(ctypes.get_errno(), f"{name}{arguments}: {os.strerror(ctypes.get_errno())}")
+
+
+def become(user):
+    """Makes this process one of a user."""
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+
+
 def only_writable(work):
     """Makes all mounts but that of the work folder read-only, for this process and those that it starts."""
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def call(name, *arguments):
-        if getattr(libc, name)(*arguments) != 0:
-            raise OSError(ctypes.get_errno(), f"{name}{arguments}: {os.strerror(ctypes.get_errno())}")
-
     user, group = os.getuid(), os.getgid()
     call("unshare", CLONE_NEWNS | (0 if user == 0 else CLONE_NEWUSER))
     if user != 0:
@@ -165,15 +219,19 @@ def seen(report):
 
 
 class Modbox:
-    """A `modbox batch` with certain options. `locate` returns the file of a module."""
+    """A `modbox batch` with certain options. `locate` returns the file of a module. `home` is the folder of another user, for
+    which it runs."""
 
-    def __init__(self, program, locate, options):
+    def __init__(self, program, locate, options, user=None, home=None):
         self.command = [program, "batch", "--jobs", "1", *options]
         self.locate = locate
+        self.more = {}
+        if user is not None:
+            self.more = {"user": user, "group": user, "extra_groups": [], "env": {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "TMPDIR": home}, "cwd": home}
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **self.more)
         self.pending = b""
 
     def run(self, task):

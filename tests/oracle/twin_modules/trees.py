@@ -17,8 +17,8 @@ BACKUP = re.compile(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~")
 NEW_LINK = re.compile(r"(^|/)\.\d+\.\d+\.\d+\.tmp")
 
 
-def make(root, tree):
-    """Makes a tree anew."""
+def make(root, tree, user=None):
+    """Makes a tree anew, for a user."""
     shutil.rmtree(root, ignore_errors=True)
     os.mkdir(root)
     os.chmod(root, 0o755)
@@ -40,6 +40,12 @@ def make(root, tree):
         if entry["kind"] != "hard":
             time = entry.get("time", 1_700_000_000_250_000_000)
             os.utime(path, ns=(time, time), follow_symlinks=False)
+    if user is not None:
+        for path in [root, *(os.path.join(root, entry["path"]) for entry in tree)]:
+            os.chown(path, user, user, follow_symlinks=False)
+        for entry in reversed(tree):
+            if entry.get("mode", 0) & 0o6000:  # a new owner takes them away
+                os.chmod(os.path.join(root, entry["path"]), entry["mode"])
 
 
 def without_chance(text):
