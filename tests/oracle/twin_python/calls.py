@@ -84,6 +84,8 @@ def named(path, mode):
 
 
 def nameless(path):
+    # A file that never has a name, as Linux can make one, leaves its folder's time as it was, which `copystat` would pass on.
+    tempfile._O_TMPFILE_WORKS = False
     with tempfile.TemporaryFile("w+", dir=path) as file:
         file.write("text")
         file.seek(0)
