@@ -84,8 +84,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     };
     let exists = modbox_sdk::fs::exists(&dest);
     if exists && !args.force {
-        let exit = Exit::unchanged().msg("file already exists").with("dest", path_value(&dest));
-        return Ok(args.src.iter().fold(exit, |exit, src| exit.with("src", path_value(src))));
+        return Ok(result(false));
     }
     let old = match modbox_sdk::fs::read(&dest, MAX_FILE_BYTES) {
         Ok(old) => Some(old),

@@ -60,8 +60,9 @@ def named(task, value):
     if task["module"] == "archive" and isinstance(value, dict):
         return {key: sorted(item) if key == "archived" else item for key, item in value.items() if key != "size"}
     if task["module"] == "copy" and isinstance(value, dict):
-        # Ansible's action shows its own source, and makes the difference.
-        return {key: item for key, item in value.items() if key not in ("src", "diff")}
+        # Ansible's action shows its own source, makes the difference, and with `force: false` does not call this module.
+        of_action = {"src", "diff"} | ({"msg", "checksum", "md5sum"} if task["arguments"].get("force") is False else set())
+        return {key: item for key, item in value.items() if key not in of_action}
     if task["module"] != "tempfile":
         return value
     ends = [re.escape(task["arguments"].get(key, default)) for key, default in (("prefix", "ansible."), ("suffix", ""))]
