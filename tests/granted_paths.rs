@@ -56,7 +56,7 @@ fn a_link_that_is_changed_grants_nothing_else() {
     let args = json!({"op": "read", "path": dir.join("folder/file"), "expect": "ok"});
     let read = || {
         let run = Modbox::run_module(&dir, guest("files")).json_args(&args);
-        run.args(&["--policy", policy.to_str().unwrap(), "--designated", "none"]).run().json()
+        run.args(["--policy", policy.to_str().unwrap(), "--designated", "none"]).run().json()
     };
     assert_eq!(read()["content"], "content");
     // The target of a mapped place does not follow a link inside of what is granted either.

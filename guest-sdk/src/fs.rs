@@ -181,7 +181,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
 /// Neither the folder of the path may be changed, nor, for anything but a folder, the path itself.
 pub fn check_removal(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     match platform::may_change_folder(folder) {
         Err(_) if !is_dir(path) => platform::may_write(path),
         may => may,

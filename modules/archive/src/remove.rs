@@ -28,7 +28,7 @@ pub(crate) fn check_place(paths: &[String], dest: &str) -> Result<(), Failure> {
 pub(crate) fn check(named: &[String]) -> Result<(), Failure> {
     for path in named {
         if let Err(error) = check_removal(path) {
-            let folder = Path::new(path).parent().unwrap_or(Path::new("/")).display();
+            let folder = Path::new(path).parent().unwrap_or_else(|| Path::new("/")).display();
             let remedy = format!("`remove` needs its folder; allow it with `--allow-write {folder}`");
             return Err(refused(path, &format!("{}; {remedy}", words(&error))));
         }

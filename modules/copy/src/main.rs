@@ -94,7 +94,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     };
     // As with Ansible's module, a link to nothing is never followed.
     let replaces_link = dest.is_symlink() && (!args.follow || !exists);
-    let folder = dest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = dest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     // As Ansible's module, check mode takes a file there for a folder.
     if !exists && !(if module.check_mode() { folder.exists() } else { folder.is_dir() }) {
         let message = format!("Destination directory {} does not exist", folder.display());

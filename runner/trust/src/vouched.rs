@@ -151,7 +151,7 @@ mod tests {
         let whole = closure(&[part("ansible/__init__.py"), basic.clone(), text.clone(), own.clone()]);
         let all = [basic.clone(), text.clone()];
         let release = |statement: &Statement, cores: &[VouchedCore]| release_for(&whole, statement, cores);
-        let named = statement(&[own.clone()]);
+        let named = statement(std::slice::from_ref(&own));
         assert_eq!(release(&named, &[core("1", &all[..1]), core("2", &all)]), Ok(Some("2".to_owned())));
         assert_eq!(release(&statement(&[own.clone(), basic.clone(), text.clone()]), &[]), Ok(None));
         // Two releases together do not vouch for a mixture of both.
