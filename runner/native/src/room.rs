@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::base;
 use crate::covering::shows;
 use crate::group::find::CurrentGroup;
-use crate::runtime::{self, Link};
+use crate::runtime;
 use crate::writable;
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
@@ -62,12 +62,23 @@ pub(super) struct RefusedName {
 /// Directory that a room has of its own.
 pub(super) const TMP: &str = "/tmp";
 
+/// A link that leads to a granted path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RoomLink {
+    /// The link's own path.
+    #[serde(with = "native_path")]
+    pub(super) at: PathBuf,
+    /// What it says, which need not be UTF-8.
+    #[serde(with = "native_path")]
+    pub(super) to: PathBuf,
+}
+
 /// Room of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Room {
     pub(super) grants: Vec<PathGrant>,
     /// Links that lead to granted paths.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<RoomLink>,
     /// Directories that the way to a granted path enters and leaves again by `..`.
     pub(super) passed: Vec<PathBuf>,
     /// Single names that are granted for writing, and that this user cannot write.
@@ -95,11 +106,15 @@ pub(super) struct Room {
 impl Room {
     pub(super) fn new(confine: &RoomRequest, tmpdir: PathBuf, limits: &Limits) -> Self {
         let policy = &confine.policy;
-        let (own, mut links) = runtime::shown(&confine.readable, policy.paths());
-        links.extend(policy.waypoints().links().iter().filter_map(|path| {
-            let target = std::fs::read_link(path).ok().filter(|target| target.to_str().is_some())?;
-            Some((PathBuf::from(path), target))
-        }));
+        let (own, links) = runtime::shown(&confine.readable, policy.paths());
+        let mut links: Vec<RoomLink> = links.into_iter().map(|(at, to)| RoomLink { at, to }).collect();
+        links.extend(
+            policy
+                .waypoints()
+                .links()
+                .iter()
+                .filter_map(|path| Some(RoomLink { at: PathBuf::from(path), to: std::fs::read_link(path).ok()? })),
+        );
         // Every module has the devices, and a grant would hide them behind a mount on which no device works.
         let is_device = |grant: &PathGrant| base::is_device(&grant.host) && Path::new(&grant.guest) == grant.host;
         let granted = policy.paths().iter().filter(|grant| !is_device(grant)).cloned();
@@ -144,7 +159,7 @@ impl Room {
     /// Resolves the room's links on the way to a path.
     pub(super) fn behind_links(&self, path: PathBuf) -> PathBuf {
         let one = |path: &PathBuf| {
-            self.links.iter().find_map(|(at, to)| {
+            self.links.iter().find_map(|RoomLink { at, to }| {
                 let rest = path.strip_prefix(at).ok()?;
                 Some(normalize(&at.parent()?.join(to).join(rest)))
             })

@@ -121,7 +121,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         .collect();
     entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), source: Source::Link(to.into()) }));
     entries.extend(room.passed.iter().map(|at| Entry { at: at.clone(), source: Source::Way }));
-    entries.extend(room.links.iter().map(|(at, to)| Entry { at: at.clone(), source: Source::Link(to.clone()) }));
+    entries.extend(room.links.iter().map(|link| Entry { at: link.at.clone(), source: Source::Link(link.to.clone()) }));
     rules.add(Path::new("/"), Rights::RunDirectory);
     rules.add(Path::new(TMP), Rights::OwnDirectory);
     rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);

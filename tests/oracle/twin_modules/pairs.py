@@ -29,8 +29,9 @@ OWN = {"environment"}
 # Programs that `stat` starts, which a module in the sandbox has to be granted.
 PROGRAMS = ["--allow-run", "file *", "--allow-run", "lsattr *"]
 
-# Modules that are not run in a pair: `archive` imports, and `unarchive` starts, what the sandbox does not have.
-LEFT_OUT = {"sandbox": {"archive", "unarchive"}, "previews": {"archive", "unarchive"}}
+# Modules that are not run in a pair: `archive` imports, and `unarchive` starts, what the sandbox does not have; the module `copy`
+# gets a file that Ansible's action has brought, and only the component is both.
+LEFT_OUT = {"sandbox": {"archive", "copy", "unarchive"}, "native": {"copy"}, "previews": {"archive", "unarchive"}}
 
 # Pairs without check mode: a preview of it is not what a plain run in it is.
 UNCHECKED = {"previews"}

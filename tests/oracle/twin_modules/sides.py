@@ -116,7 +116,7 @@ class Ansible:
 
     def transferred(self, task):
         """The arguments of `copy` after Ansible's action has brought the file to the host."""
-        source, brought = task["arguments"]["src"], os.path.join(self.tmp, "source")
+        source, brought = task["arguments"].get("src", ""), os.path.join(self.tmp, "source")
         # What the user may not read cannot be brought.
         if not os.path.isfile(source) or self.user is not None and not os.stat(source).st_mode & 0o400:
             return task["arguments"]

@@ -50,7 +50,7 @@ pub struct ScriptLookup<'a> {
     pub bytes: &'a Arc<[u8]>,
 }
 
-/// Asks the source for all scripts that [`Powershell`] asks for when it prepares the module, whatever the arguments are.
+/// Asks the source for all scripts that `Powershell` asks for when it prepares the module, whatever the arguments are.
 ///
 /// # Errors
 ///
