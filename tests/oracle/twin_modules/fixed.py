@@ -64,6 +64,8 @@ CASES = [
             [folder("e", mode=0o700), {"path": "d", "kind": "link", "to": "e"}], [folder("d", mode=0o700)], [{"path": "l", "kind": "link", "to": "a"}],
             [{"path": "d", "kind": "link", "to": "d"}], [file("a", mode=0o600), file("c.txt", "newer\n")])),
     case("unarchive", [folder("d"), packed("tar")], src="ROOT/packed", dest="ROOT/gone/../d", remote_src=True),
+    # What the user may not write, for another user than root.
+    case("copy", [folder("d", mode=0o666), file("d/x")], src="ROOT/d/x", dest="ROOT/new"),
     case("slurp", [file("n\udcff")], src="ROOT/n\udcff"),
     case("find", [file("n\udcff"), folder("d\udcfe")], paths=["ROOT", "ROOT/d\udcfe"], file_type="any"),
     case("stat", [file("n\udcff"), {"path": "l", "kind": "link", "to": "n\udcff"}], path="ROOT/l", get_mime=False, get_attributes=False),

@@ -118,7 +118,9 @@ class Ansible:
         """The arguments of `copy` after Ansible's action has brought the file to the host."""
         source, brought = task["arguments"].get("src", ""), os.path.join(self.tmp, "source")
         # What the user may not read cannot be brought.
-        if not os.path.isfile(source) or self.user is not None and not os.stat(source).st_mode & 0o400:
+        with acting_as(self.user):
+            can_be_brought = os.path.isfile(source) and os.access(source, os.R_OK, effective_ids=True)
+        if not can_be_brought:
             return task["arguments"]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(brought)
@@ -185,6 +187,19 @@ def become(user):
     os.setgroups([])
     os.setgid(user)
     os.setuid(user)
+
+
+@contextlib.contextmanager
+def acting_as(user):
+    """Has the rights of a user for a while, if one is given and this is root."""
+    if user is None:
+        yield
+        return
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def only_writable(work):
