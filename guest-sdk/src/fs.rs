@@ -188,6 +188,17 @@ pub fn check_removal(path: impl AsRef<Path>) -> io::Result<()> {
     }
 }
 
+/// Finds out whether a file that is there can be written, before it is replaced by one that is made beside it: a module that
+/// writes files in place, as Ansible's do, could not change it. A path without a file is no error.
+///
+/// # Errors
+///
+/// The user of the run may not write the file, or grants do not allow it.
+pub fn check_write(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref();
+    if exists(path) { platform::may_write(path) } else { Ok(()) }
+}
+
 /// Returns a path as a value of a result: as ansible-core, with a lone surrogate for each byte that is not UTF-8.
 #[must_use]
 pub fn path_value(path: impl AsRef<Path>) -> Value {

@@ -73,10 +73,12 @@ pub(crate) fn may_change_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// As [`may_change_folder`].
-#[expect(clippy::unnecessary_wraps, reason = "with `host-files`, there is an answer")]
-pub(crate) fn may_write(_path: &Path) -> io::Result<()> {
-    Ok(())
+/// Returns whether a file may be written. Anything else is not opened, which could already change it.
+pub(crate) fn may_write(path: &Path) -> io::Result<()> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    fs::OpenOptions::new().write(true).open(path).map(drop)
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use modbox_compression::Codec;
 use modbox_sdk::files::{self, Planned};
-use modbox_sdk::fs::{OutputFile, exists, path_value, temporary};
+use modbox_sdk::fs::{OutputFile, check_write, exists, path_value, temporary};
 use modbox_sdk::text_file::cannot;
 use modbox_sdk::{Exit, Failure, Module, Value};
 
@@ -134,6 +134,8 @@ impl Job<'_> {
                 "it is a file of several names (hard links), of which only one would be the archive; remove it first";
             return Err(Failure::new(format!("failed to write `{}`: {why}", self.dest.display())));
         }
+        // The original overwrites the file, so that its permissions count.
+        check_write(&own.file).map_err(cannot("write", self.dest))?;
         module.refuse_attributes(self.dest, Planned::File)?;
         if self.args.remove {
             remove::check(self.targets)?;

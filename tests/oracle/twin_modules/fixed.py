@@ -65,6 +65,8 @@ CASES = [
             [{"path": "d", "kind": "link", "to": "d"}], [file("a", mode=0o600), file("c.txt", "newer\n")])),
     case("unarchive", [folder("d"), packed("tar")], src="ROOT/packed", dest="ROOT/gone/../d", remote_src=True),
     # What the user may not write, for another user than root.
+    *(case("archive", [file("a"), file("kept", mode=0o444)], path=["ROOT/a"], dest="ROOT/kept", **more) for more in (
+        *({"format": kind, "force_archive": packs} for kind in ("gz", "xz", "zip") for packs in (False, True)), {"format": "xz", "remove": True})),
     case("copy", [folder("d", mode=0o666), file("d/x")], src="ROOT/d/x", dest="ROOT/new"),
     case("slurp", [file("n\udcff")], src="ROOT/n\udcff"),
     case("find", [file("n\udcff"), folder("d\udcfe")], paths=["ROOT", "ROOT/d\udcfe"], file_type="any"),
