@@ -199,6 +199,35 @@ pub fn check_write(path: impl AsRef<Path>) -> io::Result<()> {
     if exists(path) { platform::may_write(path) } else { Ok(()) }
 }
 
+/// Finds out whether the user of the run may make and replace entries in the folder of a path, for check mode. Where that is
+/// not sure, as where only the path is granted and not its folder, it is no error: a real run fails with the reason. In a
+/// build for a Unix host, nothing is known before it is tried.
+///
+/// # Errors
+///
+/// The permissions of the folder do not allow it.
+pub fn check_replacement(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Err(error) = platform::may_change_folder(folder) else { return Ok(()) };
+    let Ok(found) = platform::stat(folder, true) else { return Err(error) };
+    // A folder that only the sandbox has. The host may also have refused for want of a grant of the folder, which a grant of
+    // the path does not need, so that the mode decides.
+    let is_of_host = (found.inode, found.device) != (0, 0);
+    if is_of_host && platform::user_number().is_some_and(|user| forbids_writing(found.mode, user, found.uid)) {
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Returns whether a mode lets a user write in no way: neither as the owner nor by any group or access list, whose mask are the
+/// bits of the group (acl(5)). The super-user may always write.
+fn forbids_writing(mode: u32, user: u32, owner: u32) -> bool {
+    const OF_OWNER: u32 = 0o200;
+    const OF_OTHERS: u32 = 0o022;
+    user != 0 && mode & if user == owner { OF_OWNER } else { OF_OTHERS } == 0
+}
+
 /// Returns a path as a value of a result: as ansible-core, with a lone surrogate for each byte that is not UTF-8.
 #[must_use]
 pub fn path_value(path: impl AsRef<Path>) -> Value {
@@ -334,6 +363,21 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("modbox-sdk-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    #[test]
+    fn modes_forbid_writing() {
+        for (mode, user, owner, forbids) in [
+            (0o555, 7, 7, true),
+            (0o577, 7, 7, true),
+            (0o755, 7, 7, false),
+            (0o755, 7, 8, true),
+            (0o775, 7, 8, false),
+            (0o757, 7, 8, false),
+            (0o555, 0, 8, false),
+        ] {
+            assert_eq!(forbids_writing(mode, user, owner), forbids, "{mode:o} {user} {owner}");
+        }
     }
 
     #[test]

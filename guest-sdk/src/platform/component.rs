@@ -16,8 +16,17 @@ pub(crate) const REPLACES: bool = true;
 
 /// Returns the user that runs the component. The host shows it as the owner of the arguments file.
 pub(crate) fn user() -> Option<String> {
-    let found = files::stat(std::env::args_os().nth(1)?.as_ref(), true).ok()?;
+    let found = arguments_file()?;
     Some(found.user.unwrap_or_else(|| found.uid.to_string()))
+}
+
+/// Returns the number of the user that runs the component.
+pub(crate) fn user_number() -> Option<u32> {
+    arguments_file().map(|found| found.uid)
+}
+
+fn arguments_file() -> Option<files::Attributes> {
+    files::stat(std::env::args_os().nth(1)?.as_ref(), true).ok()
 }
 
 pub(crate) fn stat(path: &Path, follow: bool) -> io::Result<Attributes> {

@@ -20,7 +20,7 @@ pub(crate) use self::attributes::Lost;
 pub use self::attributes::{Attributes, FileTime, NewTime, Special, Times};
 pub(crate) use self::here::{
     AVAILABLE, REPLACES, group_id, may_change_folder, may_write, replace, restrict_new, set_mode, set_owner, set_times,
-    stat, times, umask, user, user_id,
+    stat, times, umask, user, user_id, user_number,
 };
 pub(crate) use self::write_error::write_error;
 

@@ -52,6 +52,10 @@ pub(crate) fn user() -> Option<String> {
     None
 }
 
+pub(crate) fn user_number() -> Option<u32> {
+    None
+}
+
 pub(crate) fn user_id(_name: &str) -> Option<u32> {
     None
 }

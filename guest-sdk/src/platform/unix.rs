@@ -89,9 +89,14 @@ pub(crate) fn set_owner(path: &Path, follow: bool, uid: Option<u32>, gid: Option
     if follow { chown(path, uid, gid) } else { lchown(path, uid, gid) }
 }
 
+/// Returns the number of the user of this process.
+pub(crate) fn user_number() -> Option<u32> {
+    fs::metadata("/proc/self").ok().map(|found| found.uid())
+}
+
 /// Returns the user of this process, by name or number.
 pub(crate) fn user() -> Option<String> {
-    let uid = fs::metadata("/proc/self").ok()?.uid();
+    let uid = user_number()?;
     Some(name_in("/etc/passwd", uid).unwrap_or_else(|| uid.to_string()))
 }
 

@@ -100,6 +100,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         let message = format!("Destination directory {} does not exist", folder.display());
         return Err(Failure::new(message).with("checksum", sum));
     }
+    check_place(&dest, args.follow && exists)?;
     let mut wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
     if replaces_link {
         wanted.path.clone_from(&dest);
@@ -133,6 +134,16 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
     }
     module.set_fs_attributes_if_different(&wanted, true, None)?;
     Ok(diff.into_iter().fold(exit, Exit::diff))
+}
+
+/// Refuses a folder that the user may not write, in check mode and for equal contents, too, as Ansible's module does.
+fn check_place(dest: &Path, follows: bool) -> Result<(), Failure> {
+    let target =
+        if follows { modbox_sdk::fs::follow_links(dest).map_err(cannot_write(dest))? } else { dest.to_owned() };
+    modbox_sdk::fs::check_replacement(&target).map_err(|error| {
+        let folder = target.parent().unwrap_or(&target).display();
+        Failure::new(format!("Destination {folder} not writable: {}", modbox_sdk::fs::words(&error)))
+    })
 }
 
 fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {

@@ -67,6 +67,8 @@ CASES = [
     # What the user may not write, for another user than root.
     *(case("archive", [file("a"), file("kept", mode=0o444)], path=["ROOT/a"], dest="ROOT/kept", **more) for more in (
         *({"format": kind, "force_archive": packs} for kind in ("gz", "xz", "zip") for packs in (False, True)), {"format": "xz", "remove": True})),
+    *(case("copy", [file("a"), folder("d", mode=0o555), file("d/x", text), {"path": "l", "kind": "link", "to": "d/x"}], check, src="ROOT/a", dest=dest, follow=True)
+        for dest in ("ROOT/d/x", "ROOT/d/new", "ROOT/d", "ROOT/l") for text in ("a\n", "x\n") for check in (False, True)),
     case("copy", [folder("d", mode=0o666), file("d/x")], src="ROOT/d/x", dest="ROOT/new"),
     case("slurp", [file("n\udcff")], src="ROOT/n\udcff"),
     case("find", [file("n\udcff"), folder("d\udcfe")], paths=["ROOT", "ROOT/d\udcfe"], file_type="any"),
