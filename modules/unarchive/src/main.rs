@@ -236,6 +236,10 @@ fn judge_tar(args: &UnarchiveArgs, file: &File, dest: &Dest, start: &[u8]) -> Re
     if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         return Err(Failure::new("it is compressed by zstd, which is not supported: use gzip, bzip2 or xz"));
     }
+    // `tar`, which compares first, opens the folder.
+    std::fs::read_dir(&dest.real).map_err(|error| {
+        Failure::new(format!("{} cannot be read: {}", dest.named.display(), modbox_sdk::fs::words(&error)))
+    })?;
     let selection = Selection::new(&args.include, &args.exclude, false)?;
     let (mut members, mut different) = (Vec::new(), HashMap::new());
     tar_file::visit(file, codec, &selection, &mut |member, contents| {

@@ -70,6 +70,7 @@ CASES = [
     *(case("copy", [file("a"), folder("d", mode=0o555), file("d/x", text), {"path": "l", "kind": "link", "to": "d/x"}], check, src="ROOT/a", dest=dest, follow=True)
         for dest in ("ROOT/d/x", "ROOT/d/new", "ROOT/d", "ROOT/l") for text in ("a\n", "x\n") for check in (False, True)),
     case("copy", [folder("d", mode=0o666), file("d/x")], src="ROOT/d/x", dest="ROOT/new"),
+    *(case("unarchive", [folder("d", mode=0o333), packed(kind)], src="ROOT/packed", dest="ROOT/d", remote_src=True) for kind in ("tar", "zip")),
     case("slurp", [file("n\udcff")], src="ROOT/n\udcff"),
     case("find", [file("n\udcff"), folder("d\udcfe")], paths=["ROOT", "ROOT/d\udcfe"], file_type="any"),
     case("stat", [file("n\udcff"), {"path": "l", "kind": "link", "to": "n\udcff"}], path="ROOT/l", get_mime=False, get_attributes=False),
