@@ -76,13 +76,16 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
             .with("checksum", sum)
             .with("expected_checksum", args.checksum));
     }
-    let dest = destination(&args)?;
+    let named = destination(&args)?;
+    let exists = modbox_sdk::fs::exists(&named);
+    // As with Ansible's module, the file behind a link is then the one that is written; a link to nothing is never followed.
+    let follows = args.follow && exists && named.is_symlink();
+    let dest = if follows { modbox_sdk::fs::real_path(&named).map_err(cannot_write(&named))? } else { named };
     let result = |changed: bool| {
         let result = Exit::new(changed).with("checksum", sum.as_str()).with("dest", path_value(&dest));
         let result = result.with("md5sum", modbox_checksum::md5(&contents));
         args.src.as_deref().map_or_else(|| result.clone(), |src| result.clone().with("src", path_value(src)))
     };
-    let exists = modbox_sdk::fs::exists(&dest);
     if exists && !args.force {
         return Ok(result(false));
     }
@@ -92,15 +95,14 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         Err(error) if !exists || error.kind() == ErrorKind::PermissionDenied => None,
         Err(error) => return Err(error.into()),
     };
-    // As with Ansible's module, a link to nothing is never followed.
-    let replaces_link = dest.is_symlink() && (!args.follow || !exists);
+    let replaces_link = dest.is_symlink();
     let folder = dest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     // As Ansible's module, check mode takes a file there for a folder.
     if !exists && !(if module.check_mode() { folder.exists() } else { folder.is_dir() }) {
         let message = format!("Destination directory {} does not exist", folder.display());
         return Err(Failure::new(message).with("checksum", sum));
     }
-    check_place(&dest, args.follow && exists)?;
+    check_place(&dest)?;
     let mut wanted = module.load_file_common_arguments(Some(&dest))?.unwrap_or_default();
     if replaces_link {
         wanted.path.clone_from(&dest);
@@ -129,19 +131,16 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         if replaces_link {
             std::fs::remove_file(&dest).map_err(cannot_write(&dest))?;
         }
-        let target = modbox_sdk::fs::follow_links(&dest).map_err(cannot_write(&dest))?;
-        modbox_sdk::fs::write_atomic(&target, &contents).map_err(cannot_write(&dest))?;
+        modbox_sdk::fs::write_atomic(&dest, &contents).map_err(cannot_write(&dest))?;
     }
     module.set_fs_attributes_if_different(&wanted, true, None)?;
     Ok(diff.into_iter().fold(exit, Exit::diff))
 }
 
 /// Refuses a folder that the user may not write, in check mode and for equal contents, too, as Ansible's module does.
-fn check_place(dest: &Path, follows: bool) -> Result<(), Failure> {
-    let target =
-        if follows { modbox_sdk::fs::follow_links(dest).map_err(cannot_write(dest))? } else { dest.to_owned() };
-    modbox_sdk::fs::check_replacement(&target).map_err(|error| {
-        let folder = target.parent().unwrap_or(&target).display();
+fn check_place(dest: &Path) -> Result<(), Failure> {
+    modbox_sdk::fs::check_replacement(dest).map_err(|error| {
+        let folder = dest.parent().unwrap_or(dest).display();
         Failure::new(format!("Destination {folder} not writable: {}", modbox_sdk::fs::words(&error)))
     })
 }
