@@ -13,10 +13,10 @@
 mod edit;
 mod line;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use modbox_sdk::files::Planned;
-use modbox_sdk::fs::{create_folders, exists, path_value};
+use modbox_sdk::fs::{create_folders, exists, path_value, real_path};
 use modbox_sdk::text_file::{cannot, contents, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
@@ -107,14 +107,15 @@ enum State {
 }
 
 fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
-    let path = Path::new(&args.path);
+    let target = target(&args)?;
+    let path = target.as_path();
     let given = args.value.is_some() || args.values.as_ref().is_some_and(|values| !values.is_empty());
     if args.state == State::Present && !args.allow_no_value && !given {
         let message = "Parameter 'value(s)' must be defined if state=present and allow_no_value=False.";
         return Err(Failure::new(message));
     }
     if !exists(path) && !args.create {
-        return Err(Failure::new(format!("Destination {} does not exist!", args.path)).with("rc", 257));
+        return Err(Failure::new(format!("Destination {} does not exist!", path.display())).with("rc", 257));
     }
     if args.path.is_empty() && !module.check_mode() {
         return Err(Failure::new("failed to create the folder of ``: No such file or directory"));
@@ -156,6 +157,12 @@ fn run(args: IniArgs, module: &mut Module) -> Result<Exit, Failure> {
     let diff = contents_diff(module, &args.path, (before.as_bytes(), after.as_bytes()));
     let exit = Exit::new(changed).msg(message).with("path", path_value(&args.path)).with("diff", diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+/// Returns the file to write: with `follow`, the one behind a link, beside which the backup is, too.
+fn target(args: &IniArgs) -> Result<PathBuf, Failure> {
+    let path = Path::new(&args.path);
+    if args.follow && path.is_symlink() { real_path(path).map_err(cannot("read", path)) } else { Ok(path.to_owned()) }
 }
 
 /// Returns contents as Python reads text: without a byte order mark, with newlines as the only line ends.

@@ -49,6 +49,8 @@ CASES = [
     case("file", [folder("d"), folder("d/b")], path="ROOT/d", state="hard", src="ROOT/gone/../d/b"),
     case("blockinfile", [file("f")], path="ROOT/gone/../f", block="x", create=True),
     case("ini_file", path="", option="n", value="1"),
+    *(case("ini_file", [*tree, {"path": "l", "kind": "link", "to": "d/f"}], check, path="ROOT/l", option="n", value="1", follow=True, **more)
+        for tree in ([], [folder("d")], [folder("d"), file("d/f")]) for more in ({}, {"backup": True}, {"create": False}) for check in (False, True)),
     case("archive", [file("f"), file("g")], path=["ROOT/f"], dest="ROOT/g", format="tar"),
     case("archive", [file("f"), folder("g")], path=["ROOT/f"], dest="ROOT/g"),
     case("archive", [file("f", time=-300_000_000_500_000_000), file("g", "")], path=["ROOT/f"], dest="ROOT/g", format="bz2"),
