@@ -173,6 +173,12 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
+/// Returns the folder that a path is in: `.` for a bare name.
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
 /// Finds out whether a path can be removed, before something is done that must not be half done. In a build for a Unix host,
 /// nothing is known before it is tried.
 ///
@@ -181,7 +187,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
 /// Neither the folder of the path may be changed, nor, for anything but a folder, the path itself.
 pub fn check_removal(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let folder = folder_of(path);
     match platform::may_change_folder(folder) {
         Err(_) if !is_dir(path) => platform::may_write(path),
         may => may,
@@ -208,7 +214,7 @@ pub fn check_write(path: impl AsRef<Path>) -> io::Result<()> {
 /// The permissions of the folder do not allow it.
 pub fn check_replacement(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let Err(error) = platform::may_change_folder(folder) else { return Ok(()) };
     let Ok(found) = platform::stat(folder, true) else { return Err(error) };
     // A folder that only the sandbox has. The host may also have refused for want of a grant of the folder, which a grant of

@@ -142,8 +142,7 @@ impl Job<'_> {
         }
         let patterns = Patterns::new(self.args.exclusion_patterns.as_deref().unwrap_or_default())?;
         let items = walk::items(self.targets, &self.sources.root, &own, &patterns)?;
-        let folder =
-            own.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+        let folder = modbox_sdk::fs::folder_of(&own.file);
         let (temporary, file) = temporary(folder).map_err(cannot("write", self.dest))?;
         let made = self.fill(module, &items, &patterns, file, compress).map_err(|why| {
             let message = format!("Errors when writing archive at {}: {}", self.dest.display(), why.message());

@@ -96,7 +96,7 @@ fn run(args: CopyArgs, module: &mut Module) -> Result<Exit, Failure> {
         Err(error) => return Err(error.into()),
     };
     let replaces_link = dest.is_symlink();
-    let folder = dest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let folder = modbox_sdk::fs::folder_of(&dest);
     // As Ansible's module, check mode takes a file there for a folder.
     if !exists && !(if module.check_mode() { folder.exists() } else { folder.is_dir() }) {
         let message = format!("Destination directory {} does not exist", folder.display());
