@@ -195,7 +195,7 @@ pub fn check_removal(path: impl AsRef<Path>) -> io::Result<()> {
 }
 
 /// Finds out whether a file that is there can be written, before it is replaced by one that is made beside it: a module that
-/// writes files in place, as Ansible's do, could not change it. A path without a file is no error.
+/// writes files in place, as Ansible's do, could not change it. A path without a file passes.
 ///
 /// # Errors
 ///
@@ -206,7 +206,7 @@ pub fn check_write(path: impl AsRef<Path>) -> io::Result<()> {
 }
 
 /// Finds out whether the user of the run may make and replace entries in the folder of a path, for check mode. Where that is
-/// not sure, as where only the path is granted and not its folder, it is no error: a real run fails with the reason. In a
+/// not sure, as where only the path is granted and not its folder, the path passes: a real run fails with the reason. In a
 /// build for a Unix host, nothing is known before it is tried.
 ///
 /// # Errors
