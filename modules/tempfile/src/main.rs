@@ -66,6 +66,7 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
         match make(&path, args.state) {
             Ok(()) => {
                 private(&path, args.state)?;
+                let path = std::path::absolute(path)?;
                 let path = if matches!(args.state, State::File) { by_letters(&path) } else { path };
                 return Ok(Exit::changed().with("path", path_value(path)));
             }
