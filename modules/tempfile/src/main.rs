@@ -55,12 +55,7 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
     if [&args.prefix, &args.suffix].iter().any(|part| part.contains(['/', '\0'])) {
         return Err(Failure::new("prefix and suffix must not contain slashes"));
     }
-    let folder = match args.path.as_deref() {
-        None => module.tmpdir(),
-        // The working directory, as for Python's `mkstemp`: a component has its own `/tmp` there.
-        Some("") => PathBuf::from("/tmp"),
-        Some(path) => PathBuf::from(path),
-    };
+    let folder = args.path.as_ref().map_or_else(|| module.tmpdir(), PathBuf::from);
     for attempt in 0..ATTEMPTS {
         let path = folder.join(format!("{}{}{}", args.prefix, random(attempt), args.suffix));
         match make(&path, args.state) {
