@@ -179,6 +179,23 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
+/// Returns a path without `.` and `..`, which are taken away by their letters: links are not looked at, as in Python's
+/// `os.path.abspath`. A relative path stays relative.
+#[must_use]
+pub fn by_letters(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
 /// Finds out whether a path can be removed, before something is done that must not be half done. In a build for a Unix host,
 /// nothing is known before it is tried.
 ///

@@ -43,7 +43,7 @@ impl Secrets {
         other.texts.iter().for_each(|text| self.add(text.as_str()));
     }
 
-    /// Returns whether there is no secret.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()

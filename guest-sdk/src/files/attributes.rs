@@ -143,7 +143,13 @@ impl Module {
             return Ok(changed);
         }
         let found = match platform::stat(&wanted.path, false) {
-            Err(error) if self.check_mode() && error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            // As for Python's `os.path.exists`, a path below a file is missing, too.
+            Err(error)
+                if self.check_mode()
+                    && matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
+                return Ok(true);
+            }
             found => found.map_err(|error| {
                 failure(wanted, format!("failed to access `{}`: {}", wanted.path.display(), words(&error)))
             })?,

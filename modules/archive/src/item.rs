@@ -1,4 +1,4 @@
-//! What is packed, and what is excluded from that.
+//! The items of an archive, and the patterns that exclude some.
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
 use modbox_sdk::Failure;

@@ -4,7 +4,7 @@
 //! `tarfile` leaves it out if the path is the same by its letters; `xz` archives are written at the end. In all other cases
 //! the original packs an archive that it has just emptied, which is refused here.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use modbox_sdk::files::{self, Attributes};
 use modbox_sdk::text_file::cannot;
@@ -77,7 +77,7 @@ impl ArchivePlace {
     /// Returns whether the original leaves a path out, since it is the archive.
     pub(crate) fn is_skipped(&self, path: &str) -> bool {
         let by_tarfile = matches!(self.format, Format::Tar | Format::Gz | Format::Bz2) && !self.is_compressed_only;
-        by_tarfile && by_letters(Path::new(path)) == by_letters(&self.named)
+        by_tarfile && modbox_sdk::fs::by_letters(Path::new(path)) == modbox_sdk::fs::by_letters(&self.named)
     }
 
     /// Returns whether the archive is excluded where it is found.
@@ -97,19 +97,4 @@ impl ArchivePlace {
 
 fn identity(path: &Path) -> Option<Identity> {
     files::stat(path, true).ok().map(|found| (found.device, found.inode))
-}
-
-/// Returns a path as Python's `os.path.abspath` does.
-fn by_letters(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
 }

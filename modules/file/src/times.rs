@@ -47,7 +47,7 @@ impl Times {
     pub(crate) fn set(&self, module: &Module, path: &Path, diff: &mut AttributesDiff) -> Result<bool, Failure> {
         self.try_set(module, path, diff).map_err(|error| {
             let is_refused = matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied);
-            // A folder on the way to what is granted is there for this module alone.
+            // This module alone sees a folder that exists only as the parent of a granted path.
             let remedy = match cfg!(not(unix)) && is_refused {
                 true => format!("; if it is not granted, allow it with `--allow-write {}`", path.display()),
                 false => String::new(),

@@ -11,7 +11,7 @@
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use modbox_sdk::fs::{path_value, words};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
@@ -62,7 +62,7 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
             Ok(()) => {
                 private(&path, args.state)?;
                 let path = std::path::absolute(path)?;
-                let path = if matches!(args.state, State::File) { by_letters(&path) } else { path };
+                let path = if matches!(args.state, State::File) { modbox_sdk::fs::by_letters(&path) } else { path };
                 return Ok(Exit::changed().with("path", path_value(path)));
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -72,21 +72,6 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
         }
     }
     Err(Failure::new(format!("failed to find an unused name in `{}`", folder.display())))
-}
-
-/// Returns a path without `.` and `..`, as Python's `mkstemp` and not its `mkdtemp` does.
-fn by_letters(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
 }
 
 fn make(path: &Path, state: State) -> io::Result<()> {

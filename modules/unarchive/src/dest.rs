@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use modbox_sdk::Failure;
 use modbox_sdk::files::{self, Attributes, CurrentMode, FileAttributes};
@@ -38,7 +38,7 @@ impl Dest {
         if named.is_empty() {
             return Err(Failure::new("Destination '' is empty: name a folder"));
         }
-        let path = by_letters(&std::path::absolute(named)?);
+        let path = modbox_sdk::fs::by_letters(&std::path::absolute(named)?);
         let real = real_path(&path)?;
         if !files::stat(&real, false).is_ok_and(|found| found.directory) {
             return Err(no_folder());
@@ -89,19 +89,4 @@ impl Dest {
         let now = CurrentMode { mode: found.mode, directory: found.directory, umask: files::umask() };
         files::resolve_mode(mode, now).map_err(|_| Failure::new("mode must be in octal or symbolic form"))
     }
-}
-
-/// Returns a path as Python's `os.path.abspath` does, which the original unpacks into.
-fn by_letters(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
 }

@@ -7,7 +7,7 @@ use crate::protocol::Spec;
 /// Minimum of RLIMIT_DATA, because the limit also binds the launcher while it starts the shell.
 const MIN_DATA_LIMIT: u64 = 32 << 20;
 
-/// Memory, and processor time, from which on there is no limit: a module that is observed has those of its task.
+/// The least values of memory and processor time that mean no limit. An observed module then has the limits of its task.
 const NO_LIMITS: (u64, u64) = (1 << 50, 365 * 24 * 3_600_000_000);
 
 /// Sets the limits that children inherit. Returns the processor limit to restore.

@@ -141,7 +141,7 @@ impl Pull<'_> {
         let files: Vec<Vec<u8>> = signatures.iter().map(|signature| signature.file.clone()).collect();
         let counts: &CountsFn<'_> = self.counts.unwrap_or(&|_, _| false);
         let left_out = self.store.keep_signatures(&module.digest, &files, counts)?;
-        // What is not kept is not handed on by `save`.
+        // `save` writes kept signatures alone.
         let kept = self.store.signature_files(&module.digest);
         let is_kept = |signature: &PulledSignature| has_statement(&kept, &signature.file);
         let others = signatures.into_iter().filter(is_kept).map(|signature| (signature.manifest, None));

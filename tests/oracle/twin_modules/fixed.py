@@ -33,6 +33,7 @@ CASES = [
     case("stat", [file("f", mode=0o111)], path="ROOT/f", get_mime=False, get_attributes=False),
     case("slurp", [file("f")], src=""),
     case("tempfile", path=""),
+    case("assemble", [*FRAGMENTS, file("a")], src="ROOT/d", dest="ROOT/a/below", mode="0755", check=True),
     case("file", [file("f"), folder("d")], path="ROOT/d/l", state="link", src="../f", diff=False),
     case("lineinfile", [file("f")], path="", line="x"),
     case("lineinfile", [file("f")], path="ROOT/f", line="x", diff=False),
