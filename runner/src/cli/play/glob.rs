@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn files_are_those_of_python() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["a/1.txt", "a/2.txt", "a/.3.txt", "b/1.txt", "b/x.cfg"] {
+        for name in ["files/1.txt", "files/2.txt", "files/.3.txt", "b/1.txt", "b/x.cfg", "b/.y.cfg"] {
             let path = dir.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
@@ -95,13 +95,18 @@ mod tests {
             let found: Vec<String> = found.into_iter().map(|path| as_written(path, pattern, &root)).collect();
             assert_eq!(found, expect, "{pattern}");
         };
-        check("a/*.txt", &["a/1.txt", "a/2.txt"]);
-        check("*/1.*", &["a/1.txt", "b/1.txt"]);
-        check("a/.*", &["a/.3.txt"]);
+        check("files/*.txt", &["files/1.txt", "files/2.txt"]);
+        check("*/1.*", &["b/1.txt", "files/1.txt"]);
+        check("files/.*", &["files/.3.txt"]);
         check("[b]/?.cfg", &["b/x.cfg"]);
-        check("a/1.txt", &["a/1.txt"]);
+        check("files/1.txt", &["files/1.txt"]);
         check("b/*.txt", &["b/1.txt"]);
         check("none/*", &[]);
+        let denied = files(&tree, &format!("{}/b/.*", root.display()));
+        assert!(
+            matches!(denied, Err(FileError::Denied { .. })),
+            "a dot file beside the folders that Ansible searches: {denied:?}"
+        );
         assert!(files(&tree, "/*/x").is_err(), "a folder outside is not listed");
     }
 }
