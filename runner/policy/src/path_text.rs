@@ -1,8 +1,8 @@
 //! How a grant of a path is written: `PATH`, or `PATH::GUEST` for another path in the module.
 //!
 //! Two colons may be in the name of a file. They separate only where a slash follows, at the last such place, since a path in the
-//! module is absolute. So a name that ends in two colons cannot be written as a directory around others; the option of
-//! such a path grants the directory around that name.
+//! module is absolute. So a path below a directory whose name ends in two colons cannot be written; the option of
+//! such a path grants that directory.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ mod tests {
             assert!(guest.is_none(), "{option}");
             assert!(Path::new(path).starts_with(std::str::from_utf8(host).unwrap()), "{option}");
         }
-        assert_eq!(path_option(Access::Write, Path::new("/srv/a::/b")), "--allow-write /srv");
+        assert_eq!(path_option(Access::Write, Path::new("/srv/a::/b/c")), "--allow-write /srv/a::");
         assert_eq!(mapped_path_option(Access::Read, Path::new("/a"), "/a"), "--allow-read /a");
         assert_eq!(mapped_path_option(Access::Read, Path::new("/a::b"), "/c"), "--allow-read /a::b::/c");
     }
