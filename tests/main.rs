@@ -116,6 +116,7 @@ mod kernel_lists;
 mod native_sandbox;
 // Confined native modules: what they reach in several languages, their limits, and single files that they write: with
 // their attributes, and what is lost fails the run.
+mod attempts_of_root;
 mod native_attributes;
 mod native_folders;
 mod native_grants;
@@ -128,6 +129,7 @@ mod native_owners;
 mod native_place;
 mod native_programs;
 mod native_refused;
+mod native_root;
 mod native_uncounted;
 mod native_unseen;
 // Full names of modules, and the places in which collections are found.

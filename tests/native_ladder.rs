@@ -175,7 +175,9 @@ const REFUSED_CALLS: &str = "perl -e 'for my $call (@ARGV) { exit 1 if syscall($
 fn a_refused_call_is_named() {
     let named = ["io_uring_setup", "unshare", "bpf"];
     let numbers = [libc::SYS_io_uring_setup, libc::SYS_unshare, libc::SYS_bpf].map(|call| call.to_string()).join(" ");
-    for (user, calls, level) in [(None, &[][..], 3), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)] {
+    for (user, calls, level) in
+        [(None, &[][..], 3), (None, NO_MOUNTS, 2), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)]
+    {
         let place = Place::new(user);
         if level == 2 && rustix::process::geteuid().is_root() && place.user.is_none() {
             continue;
@@ -236,7 +238,9 @@ print(json.dumps(seen))
 /// of modbox, including the memory.
 #[test]
 fn the_processes_above_a_module_keep_their_memory_to_themselves() {
-    for (user, calls, level) in [(None, &[][..], 3), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)] {
+    for (user, calls, level) in
+        [(None, &[][..], 3), (None, NO_MOUNTS, 2), (Some(USER), &[][..], 3), (Some(USER), NO_MOUNTS, 2)]
+    {
         let place = Place::new(user);
         if user.is_some() && place.user.is_none() && rustix::process::geteuid().is_root() {
             continue;
@@ -271,26 +275,6 @@ fn a_daemon_is_gone_without_namespaces_too() {
         assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
         fs::remove_file(place.at("data/there")).unwrap();
     }
-}
-
-#[test]
-fn root_is_never_confined_by_rules_alone() {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
-    let place = Place::new(None);
-    for switches in [&[][..], &["--min-confinement", "0"]] {
-        let report = place.without(NO_MOUNTS, &format!("touch made; {DONE}"), switches);
-        assert_eq!(report["status"], "denied", "{report:#}");
-        let message = report["result"]["msg"].as_str().unwrap();
-        assert!(
-            message.contains("run modbox as another user") && message.contains("mount in a namespace"),
-            "{message}"
-        );
-        assert!(!place.at("data/made").exists());
-    }
-    let report = place.without(NO_MOUNTS, DONE, &["--allow-all"]);
-    assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(0)), "{report:#}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use crate::native_ladder::NO_MOUNTS;
-use crate::native_place::{DONE, Place, USER};
+use crate::native_place::{DONE, Place};
 use crate::support::fixture;
 
 /// Process of the user, with shared memory, semaphores and a queue.
@@ -77,11 +77,12 @@ const CONTAINED: [&str; 4] = ["shmget", "semget", "msgget", "inotify_init1"];
 
 #[test]
 fn without_namespaces_others_are_out_of_reach() {
-    let place = Place::new(Some(USER));
-    if place.is_root() {
-        return;
-    }
-    let (tried, report) = attacked(&place, NO_MOUNTS);
+    Place::all().iter().for_each(assert_out_of_reach);
+}
+
+#[track_caller]
+fn assert_out_of_reach(place: &Place) {
+    let (tried, report) = attacked(place, NO_MOUNTS);
     assert_eq!(report["confinement"]["level"], 2, "{report:#}");
     // The call sets who is signalled; the victim says whether it was.
     let allowed = [OWN.as_slice(), &["stream pair", "signal by a descriptor"]].concat();
@@ -137,10 +138,6 @@ fn in_namespaces_others_do_not_exist() {
 
 #[test]
 fn threads_and_children_set_their_own_priority() {
-    let place = Place::new(Some(USER));
-    if place.is_root() {
-        return;
-    }
     // By numbers, as programs do; the last one is that of another process.
     let code = "import os, threading\n\
                 failed = []\n\
@@ -155,10 +152,12 @@ fn threads_and_children_set_their_own_priority() {
                 assert os.waitpid(child, 0)[1] == 0\n\
                 try: os.setpriority(os.PRIO_PROCESS, os.getppid(), 9); raise SystemExit(1)\n\
                 except PermissionError: pass\n";
-    place.write("data/own.py", code);
-    let script = format!("python3 $d/data/own.py && nice -n 3 true && {DONE}");
-    let report = place.run_without(NO_MOUNTS, &script, &["--allow-read", &place.path("data")]).changed();
-    assert_eq!(report["confinement"]["level"], 2, "{report:#}");
+    for place in Place::all() {
+        place.write("data/own.py", code);
+        let script = format!("python3 $d/data/own.py && nice -n 3 true && {DONE}");
+        let report = place.run_without(NO_MOUNTS, &script, &["--allow-read", &place.path("data")]).changed();
+        assert_eq!(report["confinement"]["level"], 2, "{report:#}");
+    }
 }
 
 #[test]
@@ -173,8 +172,7 @@ fn pairs_of_sockets_reach_no_other_socket() {
         let socket = UnixDatagram::bind(&path).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
         socket.set_nonblocking(true).unwrap();
-        let levels: &[&[(i64, i32)]] = if place.is_root() { &[&[]] } else { &[&[], NO_MOUNTS] };
-        for calls in levels {
+        for calls in [&[], NO_MOUNTS] {
             let script = format!("python3 $d/data/send.py {}; {DONE}", path.display());
             let report = place.run_without(calls, &script, &["--allow-read", &place.path("data")]).changed();
             assert!(socket.recv(&mut [0; 8]).is_err(), "{report:#}");

@@ -43,6 +43,9 @@ mod oracle_fleet;
 mod oracle_become;
 // Twenty hosts on a network of their own.
 mod oracle_hosts;
+// Root in a container: attempts at what is not granted, and Ansible's modules.
+mod attempts_of_root;
+mod oracle_containers;
 // The status of jobs, from modbox and from Ansible.
 mod oracle_jobs;
 // Signatures, keys and certificates, judged by OpenSSH as well.

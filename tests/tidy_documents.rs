@@ -79,6 +79,8 @@ fn documents_use_commands_and_options_that_exist() {
     // The head of this script lists its options.
     let script = fs::read_to_string(repository().join("runner/dist/release")).unwrap();
     options.extend(option.captures_iter(&script).map(|found| found[1].to_owned()));
+    // Of container engines.
+    options.extend(["--privileged", "--rm", "--security-opt"].map(str::to_owned));
     let mut seen = 0;
     for Document { path: document, text } in documents() {
         for found in command.captures_iter(&text) {

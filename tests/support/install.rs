@@ -48,7 +48,7 @@ pub(crate) fn locked(name: &str, make: impl FnOnce(&Path) -> Result<(), String>)
 }
 
 /// Runs a command with a time limit. Returns its output.
-pub(crate) fn tool(command: &mut Command, patience: Duration) -> Result<String, String> {
+pub fn tool(command: &mut Command, patience: Duration) -> Result<String, String> {
     let shown = format!("{command:?}");
     let mut output = tempfile::tempfile().map_err(|error| error.to_string())?;
     let streams = [output.try_clone(), output.try_clone()].map(|file| file.map(Stdio::from));

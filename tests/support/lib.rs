@@ -41,6 +41,7 @@ pub use guests::{
     native_library, native_modules, printing_module, small_module,
 };
 pub use host_network::HostNetwork;
+pub use install::tool as run_tool;
 pub use languages::{LANGUAGES, language, path as tools_path, place as example};
 pub use load::stretched;
 use serde_json::Value;

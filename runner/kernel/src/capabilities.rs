@@ -19,9 +19,13 @@ const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::CHOWN);
 
+/// The same for a module without namespaces. It changes neither modes nor owners nor times by itself, and the process that does
+/// so in its place looks at the grants; see [`on_host_calls`](crate::on_host_calls).
+const FILES_ON_HOST: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
+
 /// Drops all other capabilities permanently, in the calling thread and the threads that it starts.
 pub(super) fn reduce(plan: &Plan) -> rustix::io::Result<()> {
-    let mut kept = FILES;
+    let mut kept = if plan.profile == Profile::NativeOnHost { FILES_ON_HOST } else { FILES };
     if plan.net.any() {
         kept |= CapabilitySet::NET_BIND_SERVICE;
     }

@@ -152,6 +152,7 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
         Rights::OwnDirectory => {
             access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | MakeFifo})
         }
+        Rights::OwnDirectoryApart => access(Rights::OwnDirectory) & !make_bitflags!(AccessFs::{Refer}),
         Rights::RunFile => make_bitflags!(AccessFs::{ReadFile | Execute}),
         Rights::OwnFile => access(Rights::WriteFile) | AccessFs::Execute,
         Rights::Device => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev}),

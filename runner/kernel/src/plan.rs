@@ -60,6 +60,8 @@ pub enum Rights {
     RunDirectory,
     /// A directory: the same, and change everything in it, with FIFOs and sockets.
     OwnDirectory,
+    /// A directory: the same, and no file in it is moved or linked to another directory.
+    OwnDirectoryApart,
     /// A file: read and execute.
     RunFile,
     /// A file: the same, and write and truncate.

@@ -5,8 +5,9 @@
 //! answers with the result. It opens the path by itself and asks the kernel where the opened file is, so it does not
 //! matter what the module changes meanwhile.
 //!
-//! Only the owner's calls are made, and no set-id bits are set. Setting an owner succeeds if it changes nothing.
-//! Extended attributes stay refused.
+//! Only the owner's calls are made, and no set-id bits are set. Setting an owner succeeds if it changes nothing. For root's
+//! module, whose grants give root's rights, the launcher makes these calls on files of others, too, and sets owners as far as
+//! they are granted or known; see `owners`. Extended attributes stay refused.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -15,12 +16,14 @@ use std::path::{Path, PathBuf};
 
 use modbox_kernel::ReportedCall;
 use modbox_policy::Access;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps};
+use modbox_vocabulary::Denial;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
 use rustix::io::Errno;
+use rustix::process::{Gid, Uid};
 
 use crate::call_arguments::{low, named_path, path_of};
-use crate::memory;
 use crate::room::Room;
+use crate::{memory, owner_grants};
 
 /// Bits of a mode that a module may set. The set-id bits are not among them.
 const SETTABLE: u32 = 0o1777;
@@ -31,6 +34,15 @@ const UNCHANGED: u32 = u32::MAX;
 /// The call `fchmodat2`, which has this number on every architecture. The crate `libc` lacks it for some C libraries.
 const FCHMODAT2: libc::c_long = 452;
 
+/// Whose files a module may change, among those that it may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileRights {
+    /// Those of its user.
+    Owner,
+    /// Those of all users.
+    Root,
+}
+
 /// End of a call that the launcher made, or did not make.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AttributeCall {
@@ -40,6 +52,8 @@ pub(super) enum AttributeCall {
     Failed(Errno),
     /// The module may not write the path.
     NotGranted(PathBuf),
+    /// The module may not give the file this owner.
+    OwnerNotGranted(Denial),
     /// The launcher does not make it.
     Refused,
 }
@@ -151,14 +165,17 @@ fn open_path(report: &ReportedCall, descriptor: i32) -> Option<PathBuf> {
 }
 
 /// Makes a call in the place of a module; `None` for calls that set neither a mode, nor times, nor an owner.
-pub(super) fn make(report: &ReportedCall, room: &Room) -> Option<AttributeCall> {
+pub(super) fn make(report: &ReportedCall, room: &Room, rights: FileRights) -> Option<AttributeCall> {
     let (file, setting) = decode(report)?;
     let made = file.open(report).and_then(|file| {
         let real = fs::read_link(own_link(&file)).map_err(|_| Errno::PERM)?;
         if !may_write(room, &real) {
             return Ok(AttributeCall::NotGranted(real));
         }
-        set(report, &file, setting)
+        match (setting, rights) {
+            (Setting::Owner { user, group }, FileRights::Root) => give(&file, &real, [user, group], room),
+            _ => set(report, &file, setting, rights),
+        }
     });
     Some(made.unwrap_or_else(AttributeCall::Failed))
 }
@@ -167,14 +184,48 @@ pub(super) fn make(report: &ReportedCall, room: &Room) -> Option<AttributeCall> 
 fn may_write(room: &Room, real: &Path) -> bool {
     let is_granted =
         room.grant_at(real).is_some_and(|grant| grant.access == Access::Write && Path::new(&grant.guest) == grant.host);
-    is_granted || real.starts_with(&room.tmpdir) && real != room.tmpdir
+    is_granted || is_own(room, real)
 }
 
-fn set(report: &ReportedCall, file: &OwnedFd, setting: Setting) -> Result<AttributeCall, Errno> {
+/// Returns whether a path of the machine is in the module's own directory.
+fn is_own(room: &Room, real: &Path) -> bool {
+    real.starts_with(&room.tmpdir) && real != room.tmpdir
+}
+
+/// Returns whether no file of the module's own directory gets out of it. A grant around it lets it be moved.
+fn stays_own(room: &Room, real: &Path) -> bool {
+    is_own(room, real) && room.grant_at(&room.tmpdir).is_none()
+}
+
+/// Gives a file an owner, with the rights of root.
+fn give(file: &OwnedFd, real: &Path, owner: [u64; 2], room: &Room) -> Result<AttributeCall, Errno> {
     let stat = rustix::fs::fstat(file)?;
-    let caller = fs::metadata(format!("/proc/{}", report.thread)).map_err(|_| Errno::SRCH)?.uid();
-    if stat.st_uid != caller {
-        return Err(Errno::PERM);
+    let [user, group] = owner.map(|id| Some(low(id).cast_unsigned()).filter(|id| *id != UNCHANGED));
+    let (new_user, new_group) = (user.filter(|id| *id != stat.st_uid), group.filter(|id| *id != stat.st_gid));
+    let directory = real.parent().and_then(|directory| writable_directory(directory, room));
+    if !stays_own(room, real) && !owner_grants::are_allowed(directory.as_ref(), new_user, new_group, room) {
+        return Ok(AttributeCall::OwnerNotGranted(owner_grants::denial(real, new_user, new_group)));
+    }
+    let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
+    rustix::fs::chownat(file, "", user, group, AtFlags::EMPTY_PATH)?;
+    Ok(AttributeCall::Done)
+}
+
+/// Opens a directory, if the module may write it. It may have exchanged the directory for another one or for a link.
+fn writable_directory(path: &Path, room: &Room) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    let real = fs::read_link(own_link(&opened)).ok()?;
+    may_write(room, &real).then_some(opened)
+}
+
+fn set(report: &ReportedCall, file: &OwnedFd, setting: Setting, rights: FileRights) -> Result<AttributeCall, Errno> {
+    let stat = rustix::fs::fstat(file)?;
+    if rights == FileRights::Owner {
+        let caller = fs::metadata(format!("/proc/{}", report.thread)).map_err(|_| Errno::SRCH)?.uid();
+        if stat.st_uid != caller {
+            return Err(Errno::PERM);
+        }
     }
     match setting {
         Setting::Mode(mode) => {

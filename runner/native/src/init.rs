@@ -82,8 +82,8 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
         ready.unmade = root.names.unmade;
         root.rules
     } else {
-        ready.notes = not_kept(room);
-        rules_on_host(room)
+        ready.notes = not_kept(room, spec.is_of_root());
+        rules_on_host(room, spec.is_of_root())
     };
     // 5. Join the control group, which counts and bounds the memory of all processes together.
     let joined = group::join(link).map_err(at(Step::Parent))?;
@@ -106,7 +106,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     // 7. Apply the confinement by the kernel; it cannot be undone.
     // 8. Its filter reports refused calls, and calls that name a path or an address, to the launcher.
     let counts = ReportScope { namespaces: namespaces.any, memory: joined.counts_memory, reads: room.reports_reads };
-    let plan = plan(room, counts, rules);
+    let plan = plan(room, counts, spec.is_of_root(), rules);
     let confined = modbox_kernel::confine_reporting_thread(&plan, &counts.reported());
     let (reached, listener) = confined.map_err(|error| confine_failure(room, &error))?;
     (ready.level, ready.layers, ready.missing) = (reached.level, reached.layers, reached.missing);
@@ -244,7 +244,7 @@ fn temporary(room: &Room, namespaces: Namespaces) -> &Path {
     if namespaces.any { Path::new(TMP) } else { &room.tmpdir }
 }
 
-fn plan(room: &Room, kernel: ReportScope, paths: Vec<PathRule>) -> Plan {
+fn plan(room: &Room, kernel: ReportScope, is_of_root: bool, paths: Vec<PathRule>) -> Plan {
     let limits = &room.limits;
     let net = if kernel.namespaces {
         room.net.clone()
@@ -263,15 +263,20 @@ fn plan(room: &Room, kernel: ReportScope, paths: Vec<PathRule>) -> Plan {
             cpu_time: Some(limits.cpu_time.saturating_add(Duration::from_secs(1))),
             descriptors: limits.max_descriptors.max(MIN_DESCRIPTORS),
             file_size: None,
-            processes: (!kernel.namespaces).then(|| limits.max_processes.saturating_add(OTHER_PROCESSES)),
+            // The kernel does not hold root to it.
+            processes: (!kernel.namespaces && !is_of_root)
+                .then(|| limits.max_processes.saturating_add(OTHER_PROCESSES)),
         }),
     }
 }
 
 /// Returns the path rules for a module in the machine's own file system.
-fn rules_on_host(room: &Room) -> Vec<PathRule> {
+fn rules_on_host(room: &Room, is_of_root: bool) -> Vec<PathRule> {
     let rule = |path: &Path, rights, links, absent| PathRule { path: path.to_owned(), rights, links, absent };
-    let mut rules = vec![rule(&room.tmpdir, Rights::OwnDirectory, Links::Follow, Absent::Error)];
+    // Root's module gives files there any owner, as in a `/tmp` of its own, and then moves none of them to where owners are
+    // granted. Its programs copy them.
+    let own = if is_of_root { Rights::OwnDirectoryApart } else { Rights::OwnDirectory };
+    let mut rules = vec![rule(&room.tmpdir, own, Links::Follow, Absent::Error)];
     for path in base::paths().map(Path::new).chain([Path::new("/proc")]) {
         let rights = if path.is_dir() { Rights::RunDirectory } else { Rights::RunFile };
         if path.exists() {
@@ -294,12 +299,19 @@ fn rules_on_host(room: &Room) -> Vec<PathRule> {
 }
 
 /// Returns notes on the restrictions that a room without namespaces does not keep, and on the features it lacks.
-fn not_kept(room: &Room) -> Vec<String> {
+fn not_kept(room: &Room, is_of_root: bool) -> Vec<String> {
     let mut notes = vec![
         "without namespaces the module can ask which files and processes there are, and its `/tmp` is not there: its own \
          directory is in TMPDIR"
             .to_owned(),
     ];
+    if is_of_root {
+        notes.push(
+            "without namespaces only rules of the kernel confine root's module, and no owners and modes of files behind \
+             them; `--min-confinement 3` refuses that"
+                .to_owned(),
+        );
+    }
     if room.temporary.is_some() {
         notes.push("without namespaces a command does not see the files in its module's `/tmp`".to_owned());
     }

@@ -15,6 +15,7 @@ use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource};
 
+use crate::attribute_calls::FileRights;
 use crate::commit::{Stage, TakenBack};
 use crate::first_process::end;
 use crate::group::Group;
@@ -170,16 +171,14 @@ fn start_confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<S
     for way in Namespaces::ways(room.net.isolated) {
         match enter(spec, room, way, input) {
             Ok(entered) => return begin(spec, room, entered, missing),
-            Err(failure) if failure.step.is_of_namespaces() => missing.push(format!("namespaces: {failure}")),
+            Err(failure) if failure.step.is_of_namespaces() => {
+                let cause = format!("namespaces: {failure}");
+                if !missing.contains(&cause) {
+                    missing.push(cause);
+                }
+            }
             Err(failure) => return Err(failure),
         }
-    }
-    if spec.user.is_none() && rustix::process::geteuid().is_root() {
-        missing.push(
-            "root is not confined by rules of the kernel alone, which know no owners and modes; run modbox as another user"
-                .to_owned(),
-        );
-        return Ok(StartResult::Short(InForce { missing, ..InForce::default() }));
     }
     let entered = enter(spec, room, Namespaces::NONE, input)?;
     begin(spec, room, entered, missing)
@@ -250,10 +249,15 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
     missing.append(&mut ready.missing);
     let level = if namespaces.any && ready.level == RULES { NAMESPACES } else { ready.level };
     let notes = std::mem::take(&mut ready.notes);
-    let in_force = InForce { level, layers, missing, notes };
-    // In the host's file system Landlock and seccomp are the only confinement.
-    let open = !namespaces.any && ready.level < RULES;
-    if level < room.least || open {
+    let mut in_force = InForce { level, layers, missing, notes };
+    // In the host's file system Landlock and seccomp are the only confinement. The kernel's limit of processes does not hold
+    // for root, and only a listener counts them before they start.
+    let is_uncounted = !namespaces.any && !ready.listens && spec.is_of_root();
+    if is_uncounted {
+        in_force.missing.push("without seccomp notifications, nothing bounds the processes of root".to_owned());
+    }
+    let is_open = !namespaces.any && ready.level < RULES;
+    if level < room.least || is_open || is_uncounted {
         end(first);
         return Ok(StartResult::Short(in_force));
     }
@@ -271,7 +275,8 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
         let observer = if ready.listens {
             let counts =
                 ReportScope { namespaces: namespaces.any, memory: ready.counts_memory, reads: room.reports_reads };
-            descriptors.next().map(|listener| Observer::new(listener, room, Path::new(&spec.directory), counts))
+            let rights = if spec.is_of_root() { FileRights::Root } else { FileRights::Owner };
+            descriptors.next().map(|listener| Observer::new(listener, room, Path::new(&spec.directory), counts, rights))
         } else {
             None
         };

@@ -45,10 +45,10 @@
 //! 11. wait for it, and exit, which ends everything in the namespace. If it was the last process in the room, report
 //!     that first, because the kernel takes long to end a namespace.
 //!
-//! Where the kernel gives no namespaces, the first process takes steps 1, 2 and 5 to 11: level 2. Only ordinary users
-//! can use level 2, because the kernel's rules (Landlock) cover neither modes nor owners; seccomp refuses changes of
-//! these, sockets with a path, and calls that reach other processes of the user. There the launcher counts processes
-//! before they start, by reports of the filter.
+//! Where the kernel gives no namespaces, the first process takes steps 1, 2 and 5 to 11: level 2. The kernel's rules
+//! (Landlock) cover neither modes nor owners; seccomp refuses changes of these, sockets with a path, and calls that reach other
+//! processes of the user. The launcher sets modes, times and owners in the module's place, as far as they are granted, and
+//! counts processes before they start, by reports of the filter. Root's module does not start without these reports.
 //!
 //! A module can also be observed ([`RoomRequest::observed`]): it runs as one without a room, under a filter that refuses
 //! nothing and reports uses of paths and addresses, so that the report can name what a room would refuse.
@@ -100,6 +100,7 @@ mod namespaces;
 mod observe;
 mod observed;
 mod own;
+mod owner_grants;
 mod owners;
 mod passed_limits;
 mod pid_limit;

@@ -26,7 +26,7 @@ use modbox_kernel::{CallListener, ReportedCall};
 use modbox_policy::{Access, Shape};
 use modbox_vocabulary::{Capability, Denial, Operation};
 
-use crate::attribute_calls::{self, AttributeCall};
+use crate::attribute_calls::{self, AttributeCall, FileRights};
 use crate::call_arguments::{low, path_of, process_of};
 use crate::reported_calls::{CallEffect, ReportScope};
 use crate::room::{Room, TMP};
@@ -51,6 +51,8 @@ pub(super) struct Observer {
     /// Directory of the caller, in which a module starts that is not confined.
     pub(super) start: PathBuf,
     pub(super) kernel: ReportScope,
+    /// Whose files the module may change, if the launcher does it in its place.
+    rights: FileRights,
     /// Directories with single-name write grants. Other files created there are found at the end.
     pub(super) stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
@@ -76,7 +78,7 @@ pub(super) struct WaitingCall {
 
 impl Observer {
     /// `start` is the directory of the caller.
-    pub(super) fn new(listener: OwnedFd, room: &Room, start: &Path, kernel: ReportScope) -> Self {
+    pub(super) fn new(listener: OwnedFd, room: &Room, start: &Path, kernel: ReportScope, rights: FileRights) -> Self {
         let own: Vec<PathBuf> = vec!["/dev".into(), "/proc".into(), room.tmpdir.clone()];
         let mut stages = BTreeSet::new();
         if kernel.namespaces {
@@ -89,6 +91,7 @@ impl Observer {
             own,
             start: start.to_owned(),
             kernel,
+            rights,
             stages,
             refused: BTreeSet::new(),
             most: if room.observed { MAX_OBSERVED } else { MAX_REFUSED },
@@ -179,13 +182,19 @@ impl Observer {
     /// Makes a call that sets a mode or times in the place of the module, and answers it. Returns `false`, without an
     /// answer, for a call that the launcher does not make.
     fn makes_attribute_call(&mut self, report: &ReportedCall) -> bool {
-        match attribute_calls::make(report, &self.room) {
+        match attribute_calls::make(report, &self.room, self.rights) {
             None | Some(AttributeCall::Refused) => return false,
             Some(AttributeCall::Done) => self.listener.succeed(report),
             Some(AttributeCall::Failed(error)) => self.listener.fail(report, error),
             Some(AttributeCall::NotGranted(path)) => {
                 if self.refused.len() < self.most {
                     self.refused.extend(self.write(report, path, Operation::Change, false));
+                }
+                self.listener.refuse(report);
+            }
+            Some(AttributeCall::OwnerNotGranted(denial)) => {
+                if self.refused.len() < self.most {
+                    self.refused.insert(denial);
                 }
                 self.listener.refuse(report);
             }

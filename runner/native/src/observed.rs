@@ -14,6 +14,7 @@ use modbox_channel::{descriptor, turn};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal};
 
+use crate::attribute_calls::FileRights;
 use crate::first_process::end;
 use crate::link::{Failure, InitMessage, Ready, at};
 use crate::namespaces::Namespaces;
@@ -44,7 +45,7 @@ pub(super) fn start(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result
         }
         let listener = descriptor::receive(&link).map_err(at(Step::Parent))?;
         turn::give(&link).map_err(at(Step::Parent))?;
-        Ok(Observer::new(listener, room, Path::new(&spec.directory), ReportScope::OBSERVED))
+        Ok(Observer::new(listener, room, Path::new(&spec.directory), ReportScope::OBSERVED, FileRights::Owner))
     };
     match begin() {
         Ok(observer) => Ok((first, RoomResources::of_observed(observer, link))),

@@ -4,18 +4,19 @@
 //! module could write that file. Programs that replace a file by a new one give it the owner of the old one. The
 //! module's own directories are its own.
 //!
-//! The launcher looks at the file before the call goes on. A module that exchanges the path meanwhile gives the file an owner
+//! In namespaces the launcher looks at the file before the call goes on. A module that exchanges the path meanwhile gives the file an owner
 //! that is in the other directory, where it could write as well; the owner itself is in a register, which nothing changes.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use modbox_kernel::ReportedCall;
-use modbox_policy::{KnownOwners, Owners};
-use modbox_vocabulary::{Capability, Denial, Operation};
+use modbox_policy::Owners;
+use modbox_vocabulary::Denial;
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
 
 use crate::attribute_calls::{self, OwnerCall};
+use crate::owner_grants;
 use crate::room::{Room, TMP};
 
 /// Returns the denial of a call that gives a file an owner without a grant; `None` for all other calls.
@@ -30,25 +31,11 @@ pub(super) fn refused(report: &ReportedCall, room: &Room) -> Option<Denial> {
     if owners.cover(user, group) || !room.observed && is_in_own_mount(&root, &file, room) {
         return None;
     }
-    let mut known = KnownOwners::default();
-    if let Some(directory) = open_in(&root, path.parent().unwrap_or(&path), true) {
-        known.add_directory(Path::new(&format!("/proc/self/fd/{}/.", directory.as_raw_fd())));
-    }
-    if known.or_granted(&owners, user, group) {
+    let directory = open_in(&root, path.parent().unwrap_or(&path), true);
+    if owner_grants::are_allowed(directory.as_ref(), user, group, room) {
         return None;
     }
-    Some(denial(&path, user, group))
-}
-
-fn denial(path: &Path, user: Option<u32>, group: Option<u32>) -> Denial {
-    let id = |id: Option<u32>| id.map(|id| id.to_string()).unwrap_or_default();
-    let group = group.map(|group| format!(":{group}")).unwrap_or_default();
-    Denial {
-        capability: Capability::Own,
-        subject: path.to_string_lossy().into_owned(),
-        operation: Operation::SetOwner,
-        allow: format!("--allow-own {}{group}", id(user)),
-    }
+    Some(owner_grants::denial(&path, user, group))
 }
 
 fn module_root(report: &ReportedCall) -> Option<OwnedFd> {

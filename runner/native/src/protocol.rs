@@ -47,6 +47,13 @@ pub(super) struct Spec {
     pub(super) user: Option<User>,
 }
 
+impl Spec {
+    /// Returns whether the module is root's. Called in the launcher, or in its child before that becomes another user.
+    pub(super) fn is_of_root(&self) -> bool {
+        self.user.as_ref().map_or_else(|| rustix::process::geteuid().is_root(), |user| user.uid == 0)
+    }
+}
+
 #[cfg(test)]
 impl Spec {
     /// Returns a spec with at least one value of each sort.

@@ -318,6 +318,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             }
             outcome.confinement.level = in_force.level;
             outcome.confinement.layers.clone_from(&in_force.layers);
+            outcome.confinement.missing.clone_from(&in_force.missing);
             outcome.notes.clone_from(&in_force.notes);
             outcome.notes.extend(KernelConfinement::from(in_force).notes());
             outcome.lost = lost;

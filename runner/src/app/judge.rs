@@ -273,7 +273,8 @@ pub(super) fn report_failed_start(mut report: Report, error: RunError) -> Report
         cause if cause.is_unverified() => Report { status: Status::Denied, ..failed },
         RunError::Unconfined(shortfall) => {
             let Shortfall { reached, denial, .. } = &**shortfall;
-            let confinement = Confinement { level: reached.level, layers: reached.layers.clone() };
+            let confinement =
+                Confinement { level: reached.level, layers: reached.layers.clone(), missing: reached.missing.clone() };
             Report { status: Status::Denied, denials: vec![denial.clone()], confinement, ..failed }
         }
         cause => match cause.changed_grant().and_then(|path| grant_in(&failed.grants, &path)) {

@@ -41,6 +41,9 @@ pub struct Confinement {
     pub level: u8,
     /// The active layers, strongest first: `"wasmtime"`, `"landlock-7"`, `"seccomp"`.
     pub layers: Vec<String>,
+    /// What the kernel does not support, each with its cause. Reports have it among their notes.
+    #[serde(skip)]
+    pub missing: Vec<String>,
 }
 
 /// How a program ended.

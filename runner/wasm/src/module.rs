@@ -134,7 +134,7 @@ impl LoadedModule {
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = end.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
-        let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()] };
+        let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()], missing: Vec::new() };
         let mut denials = ledger.denials();
         denials.extend(network.denials());
         let (exit, usage, notes) = (end.exit, end.usage, ledger.notes());

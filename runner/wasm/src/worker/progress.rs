@@ -123,7 +123,7 @@ impl RunProgress {
 /// Returns the confinement of a guest in a worker.
 fn confinement(reached: &KernelConfinement) -> Confinement {
     let layers = ["wasmtime"].into_iter().chain(reached.layers.iter().map(String::as_str));
-    Confinement { level: reached.level, layers: layers.map(str::to_owned).collect() }
+    Confinement { level: reached.level, layers: layers.map(str::to_owned).collect(), missing: reached.missing.clone() }
 }
 
 #[cfg(test)]

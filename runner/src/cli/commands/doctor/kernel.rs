@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use super::check::Check;
 use super::trial::Trial;
@@ -19,6 +20,26 @@ const SETTINGS: [(&str, &str, &str); 3] = [
         "give modbox an AppArmor profile with `userns`, or run \
          `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root",
     ),
+];
+
+/// What tells a container engine: a variable that it sets, or a file that it makes.
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    Variable(&'static str),
+    File(&'static str),
+}
+
+/// Container engines, and what gives a container namespaces there. The first that is found counts.
+const ENGINES: [(Sign, &str); 3] = [
+    (
+        Sign::Variable("KUBERNETES_SERVICE_HOST"),
+        "give the container `procMount: Unmasked` and `seccompProfile: {type: Unconfined}`",
+    ),
+    (
+        Sign::File("/.dockerenv"),
+        "start the container with `docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined`",
+    ),
+    (Sign::File("/run/.containerenv"), "start the container with `podman run --security-opt unmask=ALL`"),
 ];
 
 /// Returns the checks of the kernel.
@@ -86,14 +107,22 @@ fn namespaces(native: &Trial) -> Check {
         return Check::note(name, "not tried, since no native module ran", "see below");
     }
     let off = SETTINGS.iter().find(|(file, off, _)| setting(file).is_some_and(|value| value.trim() == *off));
-    let notes = native.notes();
+    let missing = native.missing();
     match off {
         Some((file, value, remedy)) => Check::note(name, format!("refused by `{file}`, which is {value}"), remedy),
-        None if notes.is_empty() => {
-            Check::note(name, "not available to this user", "in a container, allow it `unshare` and `mount`")
-        }
-        None => Check::note(name, notes, "in a container, allow it `unshare` and `mount`"),
+        None if missing.is_empty() => Check::note(name, "not available to this user", remedy()),
+        None => Check::note(name, missing, remedy()),
     }
+}
+
+/// Returns what gives this container namespaces.
+fn remedy() -> &'static str {
+    let is_here = |sign: Sign| match sign {
+        Sign::Variable(name) => std::env::var_os(name).is_some(),
+        Sign::File(path) => Path::new(path).exists(),
+    };
+    let engine = ENGINES.iter().find(|(sign, _)| is_here(*sign));
+    engine.map_or("in a container, allow it `unshare` and `mount`", |(_, remedy)| remedy)
 }
 
 fn control_groups() -> Check {

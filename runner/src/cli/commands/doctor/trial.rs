@@ -62,9 +62,9 @@ impl Trial {
         &self.report.confinement.layers
     }
 
-    /// Returns what the run says about confinement that is not there.
-    pub(super) fn notes(&self) -> String {
-        self.report.notes.join("; ")
+    /// Returns the confinement that is not there, with its causes.
+    pub(super) fn missing(&self) -> String {
+        self.report.confinement.missing.join("; ")
     }
 
     /// Returns why the module did not run, if it did not.
