@@ -8,6 +8,8 @@ pub(crate) use modbox_test_support as support;
 
 // The contract for guests: their input, and how their output becomes a result.
 mod wasm_contract;
+// Components for a WASI that modbox does not run.
+mod wasm_releases;
 // A guest reaches only what is granted.
 mod wasm_files;
 // Also through links of the operator's.

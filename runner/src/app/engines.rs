@@ -90,7 +90,7 @@ pub(super) fn unloadable_once<T>(module: &Module, load: impl FnOnce() -> Result<
         return Err(RunError::Shared(Arc::clone(error)));
     }
     load().map_err(|error| match error {
-        RunError::Wasm(WasmError::Compile(_) | WasmError::Link(_)) => {
+        RunError::Wasm(WasmError::Compile(_) | WasmError::NewerWasi(_) | WasmError::Link(_)) => {
             RunError::Shared(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
         }
         error => error,

@@ -4,6 +4,7 @@
 //! All of it is a claim. It is shown, compared with the policy and used to check arguments early; it grants nothing.
 
 use modbox_argument_spec::Metadata;
+use modbox_wasm::NewerWasi;
 use wasmparser::{Encoding, Parser, Payload};
 
 /// The custom section that the guest SDK writes.
@@ -31,6 +32,9 @@ pub enum MetadataError {
     /// The bytes are not wasm.
     #[error("failed to parse the module")]
     Parse(#[from] wasmparser::BinaryReaderError),
+    /// The module is for a newer WASI.
+    #[error(transparent)]
+    NewerWasi(NewerWasi),
     /// The section is too long.
     #[error("the `{SECTION}` section is longer than the limit of {MAX_METADATA} bytes")]
     TooLong,
@@ -48,8 +52,11 @@ impl WasmInfo {
     ///
     /// # Errors
     ///
-    /// Bytes that are not wasm, or a section that is too long or not text.
+    /// Bytes that are not wasm, a module for a newer WASI than modbox runs, or a section that is too long or not text.
     pub fn parse(bytes: &[u8]) -> Result<Self, MetadataError> {
+        if let Some(newer) = NewerWasi::find(bytes) {
+            return Err(MetadataError::NewerWasi(newer));
+        }
         let mut info = Self::default();
         let mut depth = 0_usize;
         for payload in Parser::new(0).parse_all(bytes) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::compile::limit::CompileLimit;
+use crate::newer_wasi::NewerWasi;
 
 /// A cause, as the engine describes it.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -16,6 +17,9 @@ pub enum WasmError {
     /// The bytes are not a valid component or core module.
     #[error("failed to compile the module")]
     Compile(#[source] Cause),
+    /// The module is for a newer WASI.
+    #[error(transparent)]
+    NewerWasi(NewerWasi),
     /// The module passed a limit on compiling.
     #[error(transparent)]
     Limit(CompileLimit),
@@ -70,7 +74,7 @@ impl WasmError {
     /// Returns whether the fault lies in modbox or in this machine, and not in the module.
     #[must_use]
     pub fn is_internal(&self) -> bool {
-        !matches!(self, Self::Compile(_) | Self::Limit(_) | Self::Crashed(_) | Self::Link(_))
+        !matches!(self, Self::Compile(_) | Self::NewerWasi(_) | Self::Limit(_) | Self::Crashed(_) | Self::Link(_))
     }
 
     /// Returns the limit that was passed, if this error is one.

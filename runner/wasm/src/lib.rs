@@ -23,6 +23,7 @@ mod loader;
 mod memory_size;
 mod module;
 mod net;
+mod newer_wasi;
 mod output;
 mod process;
 mod store;
@@ -42,6 +43,7 @@ pub use self::engine::Instances;
 pub use self::error::WasmError;
 pub use self::loader::Loader;
 pub use self::module::{GuestInput, LoadedModule, RunContext};
+pub use self::newer_wasi::NewerWasi;
 pub use self::system_log::SystemLog;
 pub use self::worker::{
     AttendError, AttendedRun, ConfinementOrder, GRACE, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory,

@@ -66,6 +66,7 @@ impl Compiler {
                 let panicked = |_| WasmError::Crashed("it panicked".to_owned());
                 let code = compiled.map_err(panicked)?.map_err(|refusal| match refusal {
                     Refusal::Invalid(text) => WasmError::Compile(text.into()),
+                    Refusal::NewerWasi(newer) => WasmError::NewerWasi(newer),
                     Refusal::Memory => WasmError::Limit(CompileLimit::Memory(limits.compile_memory)),
                 })?;
                 let hand_over = |source| WasmError::Compiler { verb: "pass code to", source };

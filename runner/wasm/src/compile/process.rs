@@ -20,6 +20,7 @@ use crate::compile::code::{Compiled, MAX_CODE, Source, memory_file, seal};
 use crate::compile::limit::CompileLimit;
 use crate::compile::worker;
 use crate::error::WasmError;
+use crate::newer_wasi::NewerWasi;
 
 /// The longest text kept from the worker. The engine's errors have a few hundred bytes.
 const MAX_TEXT: usize = 4 << 10;
@@ -102,6 +103,7 @@ fn judge(status: ExitStatus, text: &str, code: File, limits: &Limits) -> Result<
             Ok(Compiled { code, note })
         }
         (Some(worker::INVALID), _) => Err(WasmError::Compile(text.into())),
+        (Some(worker::NEWER_WASI), _) => Err(NewerWasi::of_worker(text).map_or_else(crashed, WasmError::NewerWasi)),
         (Some(worker::NO_MEMORY), _) => Err(memory()),
         (Some(worker::NOT_STARTED), _) => {
             Err(WasmError::Compiler { verb: "confine", source: io::Error::other(text.to_owned()) })
@@ -213,6 +215,8 @@ mod tests {
         check(exited(worker::DONE), "", "None");
         check(exited(worker::DONE), "no Landlock", "not fully confined: no Landlock");
         check(exited(worker::INVALID), "unexpected end", "failed to compile the module: unexpected end");
+        check(exited(worker::NEWER_WASI), "wasi:cli/run@0.3.0", "the module is for WASI 0.3 (`wasi:cli/run@0.3.0`)");
+        check(exited(worker::NEWER_WASI), "reinstall your system", "the compiler crashed");
         check(exited(worker::NO_MEMORY), "", "--compile-memory");
         check(exited(worker::NOT_STARTED), "rlimit", "rlimit");
         check(exited(101), "thread panicked", "exit status: 101: thread panicked");

@@ -4,6 +4,7 @@ use std::io;
 
 use modbox_vocabulary::WasmFormat;
 
+use crate::newer_wasi::NewerWasi;
 use crate::{adapter, engine};
 
 /// Why a module cannot be compiled.
@@ -11,6 +12,8 @@ use crate::{adapter, engine};
 pub(super) enum Refusal {
     /// The module is not valid.
     Invalid(String),
+    /// The module is for a newer WASI than modbox runs.
+    NewerWasi(NewerWasi),
     /// The memory limit was too low.
     Memory,
 }
@@ -28,6 +31,9 @@ impl Refusal {
 
 /// Compiles a module. Only this function passes a module to the adapter and to the engine's compiler.
 pub(super) fn machine_code(bytes: &[u8], format: WasmFormat, parallel: bool) -> Result<Vec<u8>, Refusal> {
+    if let Some(newer) = NewerWasi::find(bytes) {
+        return Err(Refusal::NewerWasi(newer));
+    }
     let engine = engine::new_engine(engine::Role::Compile { parallel }).map_err(Refusal::of)?;
     match format {
         WasmFormat::Component => engine.precompile_component(bytes).map_err(Refusal::of),

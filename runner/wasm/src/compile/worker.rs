@@ -28,6 +28,9 @@ pub(super) const NO_MEMORY: i32 = 2;
 /// Exit status: the worker could not do its work; standard error says why.
 pub(super) const NOT_STARTED: i32 = 3;
 
+/// Exit status: the module is for a newer WASI; standard error has the interface that says so, and nothing else.
+pub(super) const NEWER_WASI: i32 = 4;
+
 /// Size of one read from standard input.
 const CHUNK: usize = 64 << 10;
 
@@ -62,6 +65,7 @@ fn work(args: &[OsString]) -> (i32, String) {
             Err(error) => (NOT_STARTED, format!("failed to return the machine code: {error}")),
         },
         Err(Refusal::Invalid(text)) => (INVALID, text),
+        Err(Refusal::NewerWasi(newer)) => (NEWER_WASI, newer.interface().to_owned()),
         Err(Refusal::Memory) => (NO_MEMORY, String::new()),
     }
 }
