@@ -1,21 +1,22 @@
 //! Landlock: a ruleset from the paths and ports of a plan.
 //!
-//! The ruleset handles every right that this kernel's Landlock knows, so a right without a rule is refused. Nothing is
-//! skipped silently: a path that cannot be opened is an error, and a ruleset that the kernel enforces only in part does
-//! not count.
+//! The ruleset handles every right that this kernel's Landlock knows and the tests cover, so a right without a rule is
+//! refused. Nothing is skipped silently: a path that cannot be opened is an error, and a ruleset that the kernel enforces
+//! only in part does not count.
 
 use std::io;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
+    AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, make_bitflags,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::KernelError;
-use crate::plan::{Absent, Links, PathRule, Plan, Ports, Rights};
+use crate::landlock_rights::{TESTED, file_rights, port_rights, scopes};
+use crate::plan::{Absent, DNS, Links, NetPlan, PathRule, Plan, Ports, Rights};
 use crate::profiles::Profile;
 use crate::{resolver, system};
 
@@ -27,9 +28,6 @@ const PORTS: u32 = 4;
 
 /// The first version that restricts signals and abstract Unix sockets to the processes of the ruleset.
 const SCOPES: u32 = 6;
-
-/// The newest version that the tests cover. On a newer kernel, only this version is used.
-const TESTED: u32 = 7;
 
 /// A ruleset that is ready to be enforced.
 pub(super) struct PreparedRuleset {
@@ -108,16 +106,13 @@ fn enforced(plan: &Plan, abi: u32) -> EnforcedRuleset {
 }
 
 fn build(plan: &Plan, abi: u32, opened: Vec<(OwnedFd, Rights)>) -> Result<RulesetCreated, RulesetError> {
-    let version = ABI::from(i32::try_from(abi).unwrap_or_default());
-    let known = AccessFs::from_all(version);
+    let known = file_rights(abi);
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(known)?;
-    let ports = [(AccessNet::ConnectTcp, &plan.net.connect), (AccessNet::BindTcp, &plan.net.bind)];
-    for (access, ports) in ports {
-        if abi >= PORTS && *ports != Ports::All {
-            ruleset = ruleset.handle_access(access)?;
-        }
+    let ports = restricted_ports(&plan.net, abi);
+    for (access, _) in &ports {
+        ruleset = ruleset.handle_access(*access)?;
     }
-    let scopes = Scope::from_all(version);
+    let scopes = scopes(abi);
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
     }
@@ -126,18 +121,39 @@ fn build(plan: &Plan, abi: u32, opened: Vec<(OwnedFd, Rights)>) -> Result<Rulese
         created = created.add_rule(PathBeneath::new(descriptor, access(rights) & known))?;
     }
     for (access, ports) in ports {
-        if let Ports::Some(list) = ports
-            && abi >= PORTS
-        {
-            for port in list {
-                created = created.add_rule(NetPort::new(*port, access))?;
-            }
+        for port in ports {
+            created = created.add_rule(NetPort::new(port, access))?;
         }
     }
     Ok(created)
 }
 
-/// Converts rights. None of them allows creating devices.
+/// Returns the rights for ports that a version of Landlock restricts, each with the ports that are allowed.
+fn restricted_ports(net: &NetPlan, abi: u32) -> Vec<(AccessNet, Vec<u16>)> {
+    // A plan says of datagrams only whether they are allowed. Without them, name lookup still sends some.
+    let udp = |port| match (net.udp, net.any()) {
+        (true, _) => Ports::All,
+        (false, true) => Ports::Some(vec![port]),
+        (false, false) => Ports::None,
+    };
+    let all = [
+        (AccessNet::ConnectTcp, net.connect.clone()),
+        (AccessNet::BindTcp, net.bind.clone()),
+        (AccessNet::ConnectSendUdp, udp(DNS)),
+        (AccessNet::BindUdp, udp(0)),
+    ];
+    let known = port_rights(abi);
+    let restricted = all.into_iter().filter(|(access, _)| known.contains(*access));
+    restricted
+        .filter_map(|(access, ports)| match ports {
+            Ports::All => None,
+            Ports::Some(list) => Some((access, list)),
+            Ports::None => Some((access, Vec::new())),
+        })
+        .collect()
+}
+
+/// Converts rights. None of them allows creating devices. Connecting to a socket in a file system is writing to it.
 fn access(rights: Rights) -> BitFlags<AccessFs> {
     match rights {
         Rights::ReadDirectory => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
@@ -145,12 +161,12 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
             ReadFile | ReadDir | WriteFile | Truncate | MakeReg | MakeDir | MakeSym | RemoveFile | RemoveDir | Refer
         }),
         Rights::ReadFile => AccessFs::ReadFile.into(),
-        Rights::WriteFile => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}),
+        Rights::WriteFile => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | ResolveUnix}),
         Rights::Names => access(Rights::WriteDirectory) & !make_bitflags!(AccessFs::{MakeSym}),
         Rights::RemoveDirectories => AccessFs::RemoveDir.into(),
         Rights::RunDirectory => access(Rights::ReadDirectory) | AccessFs::Execute,
         Rights::OwnDirectory => {
-            access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | MakeFifo})
+            access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | MakeFifo | ResolveUnix})
         }
         Rights::OwnDirectoryApart => access(Rights::OwnDirectory) & !make_bitflags!(AccessFs::{Refer}),
         Rights::RunFile => make_bitflags!(AccessFs::{ReadFile | Execute}),
@@ -191,7 +207,42 @@ fn open(rule: &PathRule) -> Result<Option<OwnedFd>, KernelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::NetPlan;
+
+    #[test]
+    fn ports_are_restricted_as_far_as_a_version_can() {
+        let names = |net: &NetPlan, abi| restricted_ports(net, abi);
+        let none = NetPlan::default();
+        assert_eq!(names(&none, 3), []);
+        let tcp = |connect: &[u16], bind: &[u16]| {
+            vec![(AccessNet::ConnectTcp, connect.to_vec()), (AccessNet::BindTcp, bind.to_vec())]
+        };
+        for abi in 4..10 {
+            assert_eq!(names(&none, abi), tcp(&[], &[]), "{abi}");
+        }
+        let udp = |send: &[u16], bind: &[u16]| {
+            [(AccessNet::ConnectSendUdp, send.to_vec()), (AccessNet::BindUdp, bind.to_vec())]
+        };
+        assert_eq!(names(&none, 10), [tcp(&[], &[]).as_slice(), &udp(&[], &[])].concat());
+        let web = NetPlan { connect: Ports::Some(vec![443, DNS]), bind: Ports::Some(vec![0]), ..NetPlan::default() };
+        assert_eq!(names(&web, 10), [tcp(&[443, DNS], &[0]).as_slice(), &udp(&[DNS], &[0])].concat());
+        assert_eq!(names(&NetPlan { udp: true, ..web.clone() }, 10), tcp(&[443, DNS], &[0]));
+        let all = NetPlan { connect: Ports::All, bind: Ports::All, udp: true, ..NetPlan::default() };
+        assert_eq!(names(&all, 10), []);
+    }
+
+    #[test]
+    fn sockets_in_a_file_system_are_for_owners_and_for_granted_files() {
+        let can_connect = |rights| access(rights).contains(AccessFs::ResolveUnix);
+        for rights in [Rights::OwnDirectory, Rights::OwnFile, Rights::WriteFile] {
+            assert!(can_connect(rights), "{rights:?}");
+        }
+        // A directory that is granted for writing may have sockets of others in it.
+        for rights in [Rights::WriteDirectory, Rights::Names, Rights::ReadFile, Rights::RunDirectory, Rights::Device] {
+            assert!(!can_connect(rights), "{rights:?}");
+        }
+        // Until the tests have run on such a kernel, no rule has the right.
+        assert!(!(access(Rights::OwnDirectory) & file_rights(TESTED)).contains(AccessFs::ResolveUnix));
+    }
 
     #[test]
     fn what_an_older_version_lacks_is_said() {

@@ -18,6 +18,7 @@ mod error;
 mod guest_calls;
 mod identity;
 mod landlock;
+pub mod landlock_rights;
 mod level;
 mod listener;
 mod mount_attributes;

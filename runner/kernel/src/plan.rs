@@ -189,8 +189,8 @@ impl Ports {
 /// The most ports that get rules of their own. With more, all ports are allowed.
 const MAX_PORTS: usize = 256;
 
-/// The resolver's TCP port, for answers that are too long for a datagram.
-const DNS: u16 = 53;
+/// The resolver's port; that of TCP is for answers that are too long for a datagram.
+pub(super) const DNS: u16 = 53;
 
 impl Plan {
     /// Returns the plan for a guest. `directory` is the worker's own: that of the run, or of all its runs. `hub` has a place

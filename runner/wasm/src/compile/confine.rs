@@ -13,17 +13,15 @@
 
 use std::io;
 
-use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope};
+use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus};
 use modbox_kernel::Profile;
+use modbox_kernel::landlock_rights::{TESTED, file_rights, port_rights, scopes};
 use rustix::process::{Resource, Rlimit};
 
 use crate::compile::bounds::Bounds;
 
 /// Descriptors that it may have open: three, and the one that Landlock is set up with.
 const MAX_DESCRIPTORS: u64 = 8;
-
-/// What the newest tested kernel can take away. Older ones take what they know.
-const LANDLOCK: ABI = ABI::V7;
 
 /// A step that has to succeed.
 #[derive(Debug, thiserror::Error)]
@@ -87,9 +85,9 @@ fn confine_thread() -> Vec<String> {
 fn landlock() -> Result<RulesetStatus, landlock::RulesetError> {
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(LANDLOCK))?
-        .handle_access(AccessNet::from_all(LANDLOCK))?
-        .scope(Scope::from_all(LANDLOCK))?
+        .handle_access(file_rights(TESTED))?
+        .handle_access(port_rights(TESTED))?
+        .scope(scopes(TESTED))?
         .create()?;
     Ok(rules.restrict_self()?.ruleset)
 }
