@@ -4,11 +4,12 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::oracle_collection::{RELEASES, ansible, build, install, play};
-use crate::support::{Modbox, TestDir, modbox, oracle, sample};
+use crate::support::{Modbox, TestDir, modbox, oracle, prefixed, sample};
 
 /// The option that names modbox on the host.
 fn executable() -> String {
@@ -219,6 +220,53 @@ fn check_role(version: &str) {
     assert!(is_done && text.contains("changed=0"), "{text}");
     let (is_done, text) = run(&json!({}), &["--check"]);
     assert!(is_done && text.contains("changed=0"), "{text}");
+}
+
+/// Runs a command in a room of its own, where AppArmor keeps namespaces from programs without a profile, and a parser notes how it is
+/// told. What the command makes in `/etc` and `/usr/local/bin` is then in the folder `$0`.
+const UBUNTU: &str = r#"
+    set -eu
+    mount -t tmpfs none "$0"
+    for folder in etc usr/local/bin; do
+        name=$(basename $folder)
+        mkdir -p "$0/$name" "$0/work-$name"
+        mount -t overlay -o "lowerdir=/$folder,upperdir=$0/$name,workdir=$0/work-$name" none /$folder
+    done
+    mkdir -p /etc/apparmor.d/abi "$0/kernel"
+    touch /etc/apparmor.d/abi/4.0 "$0/kernel/apparmor_restrict_unprivileged_userns"
+    mount --bind "$0/kernel" /proc/sys/kernel
+    printf '#!/bin/sh\necho "$*" >> %s/bin/told\n' "$0" > /usr/local/bin/apparmor_parser
+    chmod +x /usr/local/bin/apparmor_parser
+    for run in first second; do "$@"; done
+    cat "$0/bin/told"
+    cmp "$0/bin/modbox" "$MODBOX"
+    cat "$0/etc/apparmor.d/modbox"
+"#;
+
+#[test]
+fn the_role_installs_a_profile_where_programs_need_one_for_namespaces() {
+    let (dir, version) = (TestDir::new(), oracle::VERSION);
+    install(version, &dir, &[build(&dir, "out", &[])]);
+    let variables = json!({
+        "modbox_runner_dir": runner_folder(&dir),
+        "modbox_install_python_link": "",
+        "modbox_install_interpreter": oracle::python_of(version),
+    });
+    let role = json!([{"ansible.builtin.import_role": {"name": "modbox.modbox.install"}}]);
+    let book = json!([{"hosts": "localhost", "gather_facts": false, "tasks": role}]);
+    let book = dir.write("book.yml", book.to_string());
+    let mut command = ansible(version, &dir, "playbook");
+    command.args(["-i", "localhost,", "-c", "local", "-e", &variables.to_string()]).arg(&book);
+    command.env("MODBOX", modbox());
+    let mut room = Command::new("unshare");
+    room.args(["--map-root-user", "--mount", "sh", "-c", UBUNTU]).arg(dir.mkdir("room"));
+    let ran = prefixed(room, &command).output().unwrap();
+    let (out, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}{errors}");
+    let profile = include_str!("../runner/collection/data/roles/install/files/apparmor");
+    // Told once: the second run changes nothing.
+    let end = format!("\n--replace --write-cache /etc/apparmor.d/modbox\n{profile}");
+    assert!(out.ends_with(&end) && out.matches("changed=0").count() == 1, "{out}{errors}");
 }
 
 #[test]

@@ -14,6 +14,49 @@ use crate::support::{Modbox, TestDir, debian, modbox, module, repository};
 const ARCH: &str = std::env::consts::ARCH;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Runs the scripts of a package in a room of its own: folders of the machine are covered by empty ones, and a program notes how
+/// AppArmor would be told. `$1` is the unpacked package, `$2` its scripts.
+const ROOM: &str = r#"
+    set -eu
+    for folder in /etc /usr/share /proc/sys/kernel; do mount -t tmpfs none "$folder"; done
+    mkdir -p /usr/share/modbox /etc/parser
+    cp "$1/usr/share/modbox/apparmor" /usr/share/modbox
+    printf '#!/bin/sh\necho "$*" >> /etc/told\nexit 1\n' > /etc/parser/apparmor_parser
+    chmod +x /etc/parser/apparmor_parser
+    PATH=/etc/parser:$PATH
+    profile=/etc/apparmor.d/modbox
+    told() { cat /etc/told 2>/dev/null || true; rm -f /etc/told; }
+    has() { [ -e "$profile" ] && echo "profile" || echo "no profile"; }
+
+    "$2/postinst" configure; echo "no AppArmor: $(has) $(told)"
+    mkdir -p /etc/apparmor.d/abi; touch /proc/sys/kernel/apparmor_restrict_unprivileged_userns /etc/apparmor.d/abi/3.0
+    "$2/postinst" configure; echo "AppArmor 3: $(has) $(told)"
+    touch /etc/apparmor.d/abi/4.0; rm /proc/sys/kernel/apparmor_restrict_unprivileged_userns
+    "$2/postinst" configure; echo "no restriction: $(has) $(told)"
+    touch /proc/sys/kernel/apparmor_restrict_unprivileged_userns
+    "$2/postinst" abort-upgrade; echo "another word: $(has) $(told)"
+    "$2/postinst" configure; echo "Ubuntu: $(has) $(told)"
+    cmp "$profile" /usr/share/modbox/apparmor
+    "$2/postinst" configure 0.0.1; echo "upgraded: $(has) $(told)"
+    "$2/postrm" upgrade; echo "in an upgrade: $(has) $(told)"
+    "$2/postrm" remove; echo "removed: $(has) $(told)"
+    "$2/postrm" purge; echo "purged: $(has) $(told)"
+    echo "profile other {}" > "$profile"
+    "$2/postinst" configure; "$2/postrm" remove; echo "another profile: $(cat "$profile") $(told)"
+    rm "$profile" /etc/parser/apparmor_parser
+    "$2/postinst" configure; echo "without a parser: $(has)"
+    "$2/postrm" remove; echo "without a parser: $(has)"
+    mount -o remount,ro /etc; rm /usr/share/modbox/apparmor
+    "$2/postinst" configure; "$2/postrm" purge; echo "read-only: $?"
+"#;
+
+/// What the scripts do in the room. The parser always fails.
+const IN_ROOM: &str = "no AppArmor: no profile \nAppArmor 3: no profile \nno restriction: no profile \n\
+    another word: no profile \nUbuntu: profile --replace --write-cache /etc/apparmor.d/modbox\n\
+    upgraded: profile --replace --write-cache /etc/apparmor.d/modbox\nin an upgrade: profile \n\
+    removed: no profile --remove /etc/apparmor.d/modbox\npurged: no profile \nanother profile: profile other {} \n\
+    without a parser: profile\nwithout a parser: no profile\nread-only: 0\n";
+
 /// Time limit for packing the program several times on busy processors.
 const PACKING: Duration = Duration::from_secs(600);
 
@@ -102,8 +145,23 @@ fn a_release_is_the_same_each_time_and_works_where_it_is_unpacked() {
     assert_eq!(fs::read(runner).unwrap(), fs::read(modbox()).unwrap());
     let fields = Command::new("dpkg-deb").arg("--info").args([&named(deb_arch)]).arg("conffiles").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&fields.stdout), "/etc/modbox/policy.yaml\n");
+    check_profile(&dir, &named(deb_arch), &root);
     let page = Command::new("gzip").arg("-dc").arg(root.join("usr/share/man/man1/modbox.1.gz")).output().unwrap();
     assert!(String::from_utf8_lossy(&page.stdout).contains(".TH modbox"), "{}", String::from_utf8_lossy(&page.stdout));
+}
+
+/// Installs and removes the package's AppArmor profile on machines of all sorts.
+#[track_caller]
+fn check_profile(dir: &TestDir, package: &Path, root: &Path) {
+    let scripts = dir.mkdir("control");
+    let unpacked = Command::new("dpkg-deb").arg("--control").args([package, &scripts]).status().unwrap();
+    assert!(unpacked.success(), "{}", package.display());
+    let mut room = Command::new("unshare");
+    room.args(["--map-root-user", "--mount", "sh", "-c", ROOM, "sh"]).args([root, &scripts]);
+    let ran = room.output().unwrap();
+    let (out, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}{errors}");
+    assert_eq!(out, IN_ROOM, "{errors}");
 }
 
 #[test]

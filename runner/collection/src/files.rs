@@ -13,7 +13,7 @@ use crate::runner::{self, Runner};
 
 /// What only modbox's own collection has: the action plugin that runs components with its parts, the callback that collects
 /// audit lines, and the role that installs modbox.
-const OWN: [(&str, &str); 10] = [
+const OWN: [(&str, &str); 12] = [
     ("plugins/action/component.py", include_str!("../data/plugins/action/component.py")),
     ("plugins/callback/audit.py", include_str!("../data/plugins/callback/audit.py")),
     ("plugins/lookup/runner.py", include_str!("../data/plugins/lookup/runner.py")),
@@ -21,6 +21,8 @@ const OWN: [(&str, &str); 10] = [
     ("plugins/plugin_utils/runners.py", include_str!("../data/plugins/plugin_utils/runners.py")),
     ("plugins/plugin_utils/target.py", include_str!("../data/plugins/plugin_utils/target.py")),
     ("roles/install/defaults/main.yml", include_str!("../data/roles/install/defaults/main.yml")),
+    ("roles/install/files/apparmor", include_str!("../data/roles/install/files/apparmor")),
+    ("roles/install/handlers/main.yml", include_str!("../data/roles/install/handlers/main.yml")),
     ("roles/install/meta/argument_specs.yml", include_str!("../data/roles/install/meta/argument_specs.yml")),
     ("roles/install/meta/main.yml", include_str!("../data/roles/install/meta/main.yml")),
     ("roles/install/tasks/main.yml", include_str!("../data/roles/install/tasks/main.yml")),
