@@ -22,6 +22,8 @@ mod oracle_modes;
 mod oracle_options;
 // What ansible-core registers for an output, key by key.
 mod oracle_results;
+// What ansible-core 2.22 shows in place of secrets.
+mod oracle_redaction;
 // The contracts of three releases: reserved arguments, files made from modules, and registered results.
 mod oracle_releases;
 // The same module files, run by the real ansible-core and by modbox.

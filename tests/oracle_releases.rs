@@ -1,4 +1,4 @@
-//! Compares the contracts of 2.9, 2.14 and 2.19 with these releases: the reserved arguments, the files that are made
+//! Compares the contracts of all releases that modbox knows with these releases: the reserved arguments, the files that are made
 //! from modules, and the result registered for an output.
 
 use std::sync::Arc;
@@ -125,6 +125,11 @@ fn prepare(
     modbox_kinds::prepare(kind, &request)
 }
 
+/// Returns the releases that this machine has a Python for.
+fn testable() -> impl Iterator<Item = Release> {
+    Release::ALL.into_iter().filter(|release| oracle::is_testable(release.version()))
+}
+
 #[test]
 fn what_is_made_of_a_module_agrees_with_every_release() {
     let mut random = Random::new(0x7e91ace5);
@@ -138,7 +143,7 @@ fn what_is_made_of_a_module_agrees_with_every_release() {
             Value::Dict(question)
         })
         .collect();
-    for release in Release::ALL {
+    for release in testable() {
         let answers = ask_with(&oracle::python_of(release.version()), "replacer.py", &asked);
         let mut replaced = 0;
         for ((module, args, vars), answer) in cases.iter().zip(answers) {
@@ -174,7 +179,7 @@ fn reserved_arguments_agree_with_every_release() {
         r#"{"selinux_special_fs": []}"#,
     ];
     let vars = r#"{"ansible_syslog_facility": "LOG_LOCAL0", "ansible_socket": "/run/s"}"#;
-    for release in Release::ALL {
+    for release in testable() {
         let mut asked = Vec::new();
         let mut expected = Vec::new();
         for setting in settings {
@@ -187,7 +192,7 @@ fn reserved_arguments_agree_with_every_release() {
                     choices.syslog_facility = Some("LOG_LOCAL0".to_owned());
                     choices.socket = Some("/run/s".to_owned());
                 }
-                if release == Release::V2_19 {
+                if release >= Release::V2_19 {
                     internal.insert("ignore_unknown_opts".to_owned(), check.into());
                     choices.ignore_unknown_opts = check;
                 }

@@ -162,7 +162,7 @@ impl Hunt<'_> {
         self.check(&started);
         let id = started.json()["ansible_job_id"].as_str().unwrap().to_owned();
         let status = || self.modbox(&["status", "--async-dir", "jobs", &id]).run();
-        assert!(wait_for(PATIENCE, || status().json()["finished"] != 0));
+        assert!(wait_for(PATIENCE, || status().json()["finished"] == true));
         self.check(&status());
         self.check(&self.modbox(&["jobs", "--async-dir", "jobs", "--json"]).run());
     }
@@ -191,7 +191,8 @@ impl Hunt<'_> {
     fn plays(&self, end: &str) {
         let name = self.teller.module.file_stem().unwrap().to_str().unwrap();
         let mut task = json!({"name": "a task", name: self.arguments(end), "register": "told", "ignore_errors": true});
-        let mut second = json!({"debug": {"var": "told.changed"}});
+        let mut second =
+            json!({"debug": {"msg": "{{ told.changed }} {{ told.msg | default('') }} {{ told.keys() | list }}"}});
         if self.teller.no_log {
             task["no_log"] = true.into();
             second["no_log"] = true.into();
@@ -225,6 +226,9 @@ impl Hunt<'_> {
 
     /// Looks into the commands that show what runs have left.
     fn lists(&self) {
+        let audit = fs::read_to_string(self.dir.join("audit")).unwrap();
+        let told: Vec<&str> = audit.lines().filter(|line| line.contains(&self.plain)).collect();
+        assert!(told.is_empty(), "the secret `{}` is in the audit log: {told:#?}", self.secret);
         for words in [
             &["audit", "-v", "audit"][..],
             &["audit", "--html", "audit"],

@@ -110,9 +110,110 @@ fn secrets_that_a_result_lists_are_masked() {
     let ran = run.report().run().exits_with(0);
     assert!(!ran.stdout_text().contains("Q7x9") && !ran.stderr_text().contains("Q7x9"), "{ran}");
     let report = ran.json();
-    assert_eq!(report["result"], json!({"msg": "M ********", "changed": true, "failed": false}));
+    assert_eq!(report["result"], json!({"msg": "M $REDACTED$", "changed": true, "failed": false}));
     assert_eq!(report["stderr"], "E ********\n");
     assert!(!fs::read_to_string(dir.join("audit")).unwrap().contains("Q7x9"));
+}
+
+/// A native module that tells its secret in all ways, and lists it, as modules of ansible-core 2.22 do.
+const LISTING: &str = r#"#!/usr/bin/python3
+# WANT_JSON
+import json, os, sys
+args = json.load(open(sys.argv[1]))
+token, tree = args["token"], args["d"]
+open(tree + "/f", "a").write("a %s b\n" % token)
+try:
+    os.symlink(token, tree + "/l-" + token)
+    os.mkdir(tree + "/d-" + token)
+except FileExistsError:
+    pass
+sys.stderr.write("E: %s\n" % token)
+told = {"changed": True, "msg": "M " + token, "failed": args["end"] == "fail", "k-" + token: [token, {token: 1}],
+        "stdout": "a\n%s\nb" % token, "_ansible_x": token, "warnings": ["W " + token], "_ansible_new_secrets": [token]}
+print("junk %s" % token)
+print(json.dumps(told) + ("\n}" if args["end"] == "junk" else ""))
+"#;
+
+#[test]
+fn secrets_that_a_module_lists_are_told_nowhere() {
+    let dir = TestDir::new();
+    let module = dir.write_executable("modules/teller", LISTING);
+    let (switches, variables) = (Vec::new(), Vec::new());
+    let ends = &["ok", "fail", "junk"];
+    hunt(&Teller { module, arguments: native_arguments, ends, switches, variables, no_log: false }, 0x5ec6);
+}
+
+/// Variables of a play keep the values, as in ansible-core 2.22, also those of jobs; nothing that is shown has them.
+#[test]
+fn tasks_use_the_secrets_that_a_module_lists() {
+    let dir = TestDir::new();
+    dir.write_executable("library/teller", LISTING);
+    dir.write("tree/f", "");
+    let tree = dir.join("tree");
+    let args = format!("{{token: Q7x9, end: ok, d: {}}}", tree.display());
+    let tasks = format!(
+        "
+    - teller: {args}
+      register: told
+    - assert:
+        that:
+        - told.msg == 'M Q7' ~ 'x9'
+        - told['k-Q7x9'][1]['Q7' ~ 'x9'] == 1
+        - told.stdout_lines == ['a', 'Q7' ~ 'x9', 'b']
+        - told.keys() | select('match', '_ansible') | list == []
+    - debug: {{msg: 'it is {{{{ told.msg }}}}'}}
+    - teller: {args}
+      async: 60
+      poll: 0
+      register: job
+    - async_status: {{jid: '{{{{ job.ansible_job_id }}}}'}}
+      register: ended
+      until: ended is finished
+      retries: 60
+      delay: 1
+    - assert: {{that: ended.msg == told.msg}}
+    - debug: {{var: ended}}
+    - fail: {{msg: '{{{{ ended.msg }}}} and {{{{ told.stdout }}}}'}}
+      ignore_errors: true
+"
+    );
+    dir.write("play.yml", format!("- hosts: all\n  gather_facts: false\n  tasks:{tasks}"));
+    for output in ["human", "jsonl", "html"] {
+        let play =
+            Modbox::new(&dir).args(["play", "-vvv", "--output", output, "--allow-write"]).arg(&tree).arg("play.yml");
+        let ran = play.run().exits_with(0);
+        let text = ran.stdout_text() + &ran.stderr_text();
+        // The page has the text of the play in it, which has the secret.
+        assert!(!text.contains("M Q7x9") && !text.contains("k-Q7x9") && !text.contains("W Q7x9"), "{output}: {ran}");
+        assert!(text.contains("it is M $REDACTED$"), "{output}: {ran}");
+    }
+    let folder = dir.join("home/.ansible_async");
+    let id = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().file_name();
+    let status = Modbox::new(&dir).arg("status").arg(&id).run().exits_with(0);
+    assert!(!status.stdout_text().contains("Q7x9") && status.json()["msg"] == "M $REDACTED$", "{status}");
+}
+
+/// The forms that Ansible calls give a controller of ansible-core 2.22 the values and the secrets, by which it masks what it
+/// shows; earlier controllers get the masked result.
+#[test]
+fn a_controller_that_masks_gets_the_secrets() {
+    let dir = TestDir::new();
+    let options = json!({"ops": {"type": "raw"}, "token": {"no_log": true}});
+    let metadata = json!({"name": "drive", "version": "1", "argument_spec": options});
+    let module = with_metadata(&dir, "drive", &metadata);
+    for (version, expect) in [
+        ("2.19.14", json!([null, "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"])),
+        ("2.21.5", json!([null, "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"])),
+        ("2.22.0rc1", json!([["Q7x9"], "Q7x9"])),
+        ("2.30.0", json!([["Q7x9"], "Q7x9"])),
+    ] {
+        let ops = json!([["write", "/tmp/a", "Q7x9"], ["read", "/tmp/a"]]);
+        let args = json!({"ops": ops, "token": "Q7x9", "_ansible_version": version});
+        dir.write("args", args.to_string());
+        let ran = Modbox::new(&dir).arg(&module).arg("args").run();
+        let result = ran.json();
+        assert_eq!(json!([result["_ansible_new_secrets"], result["seen"][1]]), expect, "{ran}");
+    }
 }
 
 /// The result of a job is data: a later task can use it, and no listing shows it.

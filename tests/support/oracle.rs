@@ -41,6 +41,9 @@ const OLDER: [(&str, &str); 5] = [
 /// The newest release, and the package. It needs Python 3.12.
 const NEWEST: (&str, &str) = ("2.21.5", "ansible-core==2.21.5");
 
+/// The release that comes next, and the package: its secrets are compared with it. It needs Python 3.13.
+const NEXT: (&str, &str) = ("2.22.0rc1", "ansible-core==2.22.0rc1");
+
 /// A release that is still widely used.
 pub const EARLIER: &str = "2.14.18";
 
@@ -131,7 +134,7 @@ pub fn python_of(version: &str) -> PathBuf {
         return python();
     }
     let (_, package) =
-        OLDER.iter().chain([&NEWEST]).find(|(older, _)| *older == version).expect("the release is known");
+        OLDER.iter().chain([&NEWEST, &NEXT]).find(|(older, _)| *older == version).expect("the release is known");
     let remedy = "ansible-core before 2.15 runs on Python 3.11 and not on newer ones: have a `python3.11` in PATH";
     let make = |dir: &Path| install(dir, &[package], "import ansible").map_err(|error| format!("{error}\n{remedy}"));
     let dir = once(&format!("oracle-{version}"), make);
@@ -140,11 +143,26 @@ pub fn python_of(version: &str) -> PathBuf {
 
 /// Returns the newest release; `None` on machines without a Python for it, with a message.
 pub fn newest() -> Option<&'static str> {
-    let found = system_python(&[NEWEST.1]);
+    with_python(NEWEST)
+}
+
+/// Returns the release that comes next; `None` on machines without a Python for it, with a message.
+pub fn next() -> Option<&'static str> {
+    with_python(NEXT)
+}
+
+/// Returns whether a release can be tested here; if not, a message says why.
+pub fn is_testable(version: &str) -> bool {
+    let special = [NEWEST, NEXT].into_iter().find(|(special, _)| *special == version);
+    special.is_none_or(|special| with_python(special).is_some())
+}
+
+fn with_python((version, package): (&'static str, &str)) -> Option<&'static str> {
+    let found = system_python(&[package]);
     if let Err(why) = &found {
-        let _ = writeln!(std::io::stderr(), "ansible-core {} is not tested: {why}", NEWEST.0);
+        let _ = writeln!(std::io::stderr(), "ansible-core {version} is not tested: {why}");
     }
-    found.is_ok().then_some(NEWEST.0)
+    found.is_ok().then_some(version)
 }
 
 /// Returns the folder that holds `ansible_collections`, with the collections whose modules are compared.
@@ -246,7 +264,11 @@ fn pyenv() -> Vec<PathBuf> {
 fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
     let mut tried = Vec::new();
     let newest = if OLDER.iter().any(|(_, older)| packages == [*older]) { "(3, 12)" } else { "(4,)" };
-    let oldest = if packages == [NEWEST.1] { "(3, 12)" } else { "(3, 11)" };
+    let oldest = match packages {
+        [package] if *package == NEXT.1 => "(3, 13)",
+        [package] if *package == NEWEST.1 => "(3, 12)",
+        _ => "(3, 11)",
+    };
     for name in PYTHONS.iter().map(PathBuf::from).chain(pyenv()) {
         let mut command = Command::new(name);
         let check = format!(

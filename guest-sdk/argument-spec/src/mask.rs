@@ -55,10 +55,15 @@ impl Secrets {
         self.texts.len()
     }
 
+    /// Returns the secrets, the longest first.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+
     /// Returns the secrets that are in some bytes.
     pub fn found_in(&self, bytes: &[u8]) -> impl Iterator<Item = &str> {
         let is_in = |secret: &&str| bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
-        self.texts.iter().map(String::as_str).filter(is_in)
+        self.iter().filter(is_in)
     }
 
     /// Returns the secrets also as JSON, Python, Rust and shells write them in quotes, for text that no parser has read.

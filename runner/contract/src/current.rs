@@ -7,7 +7,8 @@ use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_res
 use crate::missing::missing_interpreter;
 use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
-use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys, take_secrets};
+use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys};
+use crate::secrets::{NewSecrets, ShownStreams};
 use crate::stdout::{StreamText, json_lines};
 use crate::typed::{self, NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
@@ -16,12 +17,17 @@ use crate::warnings::Warnings;
 pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines) -> ParsedOutput {
     let (mut warnings, mut secrets) = (Warnings::default(), None);
     let outcome = read(raw.stdout, lines, &mut warnings).and_then(|mut dict| {
-        secrets = take_secrets(&mut dict);
+        secrets = NewSecrets::take(&mut dict);
         accept(dict, &mut warnings)
     });
     let (dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
-        Err(refusal) => (failure(&message(&refusal, raw), raw), false),
+        Err(refusal) => {
+            let streams = ShownStreams::of(raw.stdout, raw.stderr);
+            let dict = failure(&message(&refusal, raw), raw.rc, &streams);
+            secrets = secrets.or(streams.secrets);
+            (dict, false)
+        }
     };
     ParsedOutput { dict: warnings.add_to(dict), parsed, secrets }
 }

@@ -2,7 +2,7 @@
 
 use modbox_python_json::{Dict, Value};
 
-use crate::raw_output::RawOutput;
+use crate::secrets::ShownStreams;
 use crate::stdout::split_lines;
 use crate::typed::{NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
@@ -73,13 +73,13 @@ fn is_zero(rc: &Value) -> bool {
 }
 
 /// Makes the failed result for a module that returned no valid one.
-pub(crate) fn failure(msg: &str, raw: &RawOutput<'_>) -> Dict {
+pub(crate) fn failure(msg: &str, rc: i64, streams: &ShownStreams) -> Dict {
     let fields: [(&str, Value); 7] = [
         ("failed", true.into()),
         ("msg", msg.into()),
-        ("module_stdout", String::from_utf8_lossy(raw.stdout).into()),
-        ("module_stderr", String::from_utf8_lossy(raw.stderr).into()),
-        ("rc", raw.rc.into()),
+        ("module_stdout", streams.stdout.as_str().into()),
+        ("module_stderr", streams.stderr.as_str().into()),
+        ("rc", rc.into()),
         ("changed", false.into()),
         ("exception", NO_TRACEBACK.into()),
     ];

@@ -1,6 +1,6 @@
 //! The reserved `_ansible_*` arguments: a closed, typed list that only the runner fills.
 //!
-//! Keys, types and order are those of the chosen release: 17 keys in ansible-core 2.19, 15 in 2.9 and 2.14
+//! Keys, types and order are those of the chosen release: 18 keys in ansible-core 2.21, 17 in 2.19, 15 in 2.9 and 2.14
 //! (`ActionBase._update_module_args`). A module must not depend on the order. We keep it so that argument files can be
 //! compared with `diff`.
 
@@ -60,6 +60,8 @@ pub struct InternalArgs {
     pub target_log_info: Option<String>,
     /// The events for which Python modules add a traceback: `error`, `warning`, `deprecated`, `deprecated_value`.
     pub tracebacks_for: Vec<String>,
+    /// Repeat the arguments in the result, as `invocation`. Since ansible-core 2.21; modules of earlier releases always do.
+    pub inject_invocation: bool,
 }
 
 impl InternalArgs {
@@ -85,6 +87,7 @@ impl InternalArgs {
             ignore_unknown_opts: false,
             target_log_info: None,
             tracebacks_for: Vec::new(),
+            inject_invocation: false,
         }
     }
 
@@ -110,6 +113,7 @@ impl InternalArgs {
             ignore_unknown_opts: newest.then_some(self.ignore_unknown_opts),
             target_log_info: newest.then_some(self.target_log_info.as_deref()),
             tracebacks_for: newest.then_some(&*self.tracebacks_for),
+            inject_invocation: (self.release >= Release::V2_21).then_some(self.inject_invocation),
         }
     }
 
@@ -163,6 +167,16 @@ mod tests {
                 r#""_ansible_tracebacks_for": []}"#,
             )
         );
+    }
+
+    #[test]
+    fn newer_releases_say_whether_results_repeat_the_arguments() {
+        for release in [Release::V2_21, Release::V2_22] {
+            let keys = InternalArgs { release, ..InternalArgs::new("hello") }.to_dict();
+            assert_eq!((keys.len(), keys.last().unwrap().0.as_str()), (18, "_ansible_inject_invocation"));
+            assert_eq!(keys["_ansible_inject_invocation"], false.into());
+            assert_eq!(keys["_ansible_version"], release.version().into());
+        }
     }
 
     #[test]

@@ -44,4 +44,6 @@ pub(crate) struct InternalKeys<'a> {
     pub(crate) target_log_info: Option<Option<&'a str>>,
     #[serde(rename = "_ansible_tracebacks_for", skip_serializing_if = "Option::is_none")]
     pub(crate) tracebacks_for: Option<&'a [String]>,
+    #[serde(rename = "_ansible_inject_invocation", skip_serializing_if = "Option::is_none")]
+    pub(crate) inject_invocation: Option<bool>,
 }

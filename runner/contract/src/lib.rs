@@ -17,6 +17,8 @@
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
 //! | `reserved` | the keys of a result that only Ansible may use |
+//! | `secrets` | the secrets that a module tells with its result |
+//! | `redactor` | the masking of ansible-core 2.22 |
 //! | `raw_output` | a module's output before validation |
 //! | `document` | the decoding of one JSON document in the output |
 //! | `fields` | rules for the fields of a result that all releases share |
@@ -49,9 +51,11 @@ mod missing;
 mod older;
 mod parsed_output;
 mod raw_output;
+mod redactor;
 pub mod release;
 mod reserved;
 pub mod result;
+mod secrets;
 pub mod stdout;
 mod task_file;
 mod typed;
@@ -62,5 +66,7 @@ pub use caller::CallerChoices;
 pub use internal_args::InternalArgs;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
 pub use raw_output::{RawOutput, ResultLines};
+pub use redactor::{REDACTED, Redactor};
 pub use release::Release;
 pub use result::ModuleResult;
+pub use secrets::{NEW_SECRETS, NewSecrets};

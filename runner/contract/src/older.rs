@@ -13,7 +13,8 @@ use crate::missing::missing_interpreter;
 use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
 use crate::release::Release;
-use crate::reserved::{remove_internal_keys, strip_internal_keys, take_secrets};
+use crate::reserved::{remove_internal_keys, strip_internal_keys};
+use crate::secrets::{NewSecrets, ShownStreams};
 use crate::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
 use crate::typed::Refusal;
 use crate::warnings::Warnings;
@@ -25,19 +26,15 @@ const HINT: &str = "See stdout/stderr for the exact error";
 pub(super) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> ParsedOutput {
     let (mut warnings, mut secrets) = (Warnings::default(), None);
     let outcome = read(raw.stdout, lines, release, &mut warnings).and_then(|mut dict| {
-        secrets = take_secrets(&mut dict);
+        secrets = NewSecrets::take(&mut dict);
         accept(dict, &mut warnings)
     });
     let (mut dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
-        Err(Refusal::Deserialization(_)) => (module_failure(raw), false),
-        Err(Refusal::Task(reason)) => {
-            let msg = match release {
-                Release::V2_9 => "Unexpected failure during module execution.".to_owned(),
-                _ => format!("Unexpected failure during module execution: {reason}"),
-            };
-            let mut dict = failure(&msg, raw);
-            dict.shift_remove("exception");
+        Err(refusal) => {
+            let streams = ShownStreams::of(raw.stdout, raw.stderr);
+            let dict = refused(&refusal, raw, &streams, release);
+            secrets = secrets.or(streams.secrets);
             (dict, false)
         }
     };
@@ -94,15 +91,30 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     Ok(dict)
 }
 
-fn module_failure(raw: &RawOutput<'_>) -> Dict {
+fn refused(refusal: &Refusal, raw: &RawOutput<'_>, streams: &ShownStreams, release: Release) -> Dict {
+    let reason = match refusal {
+        Refusal::Deserialization(_) => return module_failure(raw, streams),
+        Refusal::Task(reason) => reason,
+    };
+    let msg = match release {
+        Release::V2_9 => "Unexpected failure during module execution.".to_owned(),
+        _ => format!("Unexpected failure during module execution: {reason}"),
+    };
+    let mut dict = failure(&msg, raw.rc, streams);
+    dict.shift_remove("exception");
+    dict
+}
+
+fn module_failure(raw: &RawOutput<'_>, streams: &ShownStreams) -> Dict {
     let reason = match missing_interpreter(raw) {
         Some(_) => "The module failed to execute correctly, you probably need to set the interpreter.",
         None => "MODULE FAILURE",
     };
-    let mut dict = failure(&format!("{reason}\n{HINT}"), raw);
+    let mut dict = failure(&format!("{reason}\n{HINT}"), raw.rc, streams);
     dict.shift_remove("exception");
-    if let Some(traceback) = [raw.stderr, raw.stdout].into_iter().find(|stream| stream.starts_with(b"Traceback")) {
-        dict.insert("exception".to_owned(), String::from_utf8_lossy(traceback).into());
+    let shown = [&streams.stderr, &streams.stdout];
+    if let Some(traceback) = shown.into_iter().find(|stream| stream.starts_with("Traceback")) {
+        dict.insert("exception".to_owned(), traceback.as_str().into());
     }
     dict
 }

@@ -2,12 +2,14 @@
 
 use modbox_python_json::Dict;
 
-/// A result that was made of an output.
+use crate::secrets::NewSecrets;
+
+/// A result that was made of an output. Like its secrets, it has no `Debug`.
 pub(crate) struct ParsedOutput {
     /// The result.
     pub(crate) dict: Dict,
     /// Whether it is the module's own.
     pub(crate) parsed: bool,
     /// The secrets that the module told; `None` if it does not tell any.
-    pub(crate) secrets: Option<Vec<String>>,
+    pub(crate) secrets: Option<NewSecrets>,
 }

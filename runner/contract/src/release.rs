@@ -2,8 +2,9 @@
 //!
 //! The differences between the releases are in the code that they affect: the reserved arguments (`internal_args`), the
 //! conversion of output (`older`), the line that old releases add to scripts (`kinds::shebang`), job files
-//! (`crate::jobs`). modbox presents the newest release to modules by default. The older ones are for modules that look
-//! at `_ansible_version`, and for callers that compare results with those of an older Ansible.
+//! (`crate::jobs`). modbox presents 2.19 to modules by default. The others are for modules that look at
+//! `_ansible_version`, for callers that compare results with those of another Ansible, and for controllers that start
+//! modules through modbox.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,20 +21,26 @@ pub enum Release {
     /// ansible-core 2.14: the last release without typed objects in results that runs on Python 3.9.
     #[serde(rename = "2.14")]
     V2_14,
-    /// ansible-core 2.19.
+    /// ansible-core 2.19 and 2.20.
     #[default]
     #[serde(rename = "2.19")]
     V2_19,
+    /// ansible-core 2.21: results have one form for modules and actions, and values of reserved keys are not shown.
+    #[serde(rename = "2.21")]
+    V2_21,
+    /// ansible-core 2.22: modules leave their secrets in their results, and tell them.
+    #[serde(rename = "2.22")]
+    V2_22,
 }
 
 /// An unknown release.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown contract `{0}`; expected one of 2.9, 2.14, 2.19")]
+#[error("unknown contract `{0}`; expected one of 2.9, 2.14, 2.19, 2.21, 2.22")]
 pub struct UnknownRelease(String);
 
 impl Release {
     /// All releases, the oldest first.
-    pub const ALL: [Self; 3] = [Self::V2_9, Self::V2_14, Self::V2_19];
+    pub const ALL: [Self; 5] = [Self::V2_9, Self::V2_14, Self::V2_19, Self::V2_21, Self::V2_22];
 
     /// Returns the word that selects the release.
     #[must_use]
@@ -42,6 +49,8 @@ impl Release {
             Self::V2_9 => "2.9",
             Self::V2_14 => "2.14",
             Self::V2_19 => "2.19",
+            Self::V2_21 => "2.21",
+            Self::V2_22 => "2.22",
         }
     }
 
@@ -53,6 +62,8 @@ impl Release {
             Self::V2_9 => "2.9.27",
             Self::V2_14 => "2.14.18",
             Self::V2_19 => "2.19.14",
+            Self::V2_21 => "2.21.5",
+            Self::V2_22 => "2.22.0rc1",
         }
     }
 
@@ -64,7 +75,9 @@ impl Release {
         match version {
             (Some(2), Some(..14)) | (Some(..2), _) => Self::V2_9,
             (Some(2), Some(14..19)) => Self::V2_14,
-            _ => Self::V2_19,
+            (Some(2), Some(19 | 20)) | (None, _) | (Some(2), None) => Self::V2_19,
+            (Some(2), Some(21)) => Self::V2_21,
+            _ => Self::V2_22,
         }
     }
 }
@@ -94,9 +107,18 @@ mod tests {
             assert_eq!(Release::of_version(release.version()), release);
         }
         assert!("2.15".parse::<Release>().is_err());
-        for (version, release) in
-            [("2.4.0", "2.9"), ("1.9", "2.9"), ("2.18.1", "2.14"), ("2.20.0b1", "2.19"), ("3.0", "2.19"), ("?", "2.19")]
-        {
+        for (version, release) in [
+            ("2.4.0", "2.9"),
+            ("1.9", "2.9"),
+            ("2.18.1", "2.14"),
+            ("2.20.0b1", "2.19"),
+            ("2.21.0rc2", "2.21"),
+            ("2.22.0rc1", "2.22"),
+            ("2.23.1", "2.22"),
+            ("3.0", "2.22"),
+            ("?", "2.19"),
+            ("2", "2.19"),
+        ] {
             assert_eq!(Release::of_version(version).as_str(), release, "{version}");
         }
     }

@@ -16,16 +16,6 @@ pub(super) fn is_special_key(key: &str) -> bool {
     key.starts_with(INTERNAL_PREFIX) || INVENTORY_KEYS.contains(&key) || special.contains(&key)
 }
 
-/// Key with the secrets that a module of ansible-core 2.22 has found. Its results have them in the clear.
-const NEW_SECRETS: &str = "_ansible_new_secrets";
-
-/// Takes the secrets that a module tells, if it tells any. Texts of other types are left out.
-pub(super) fn take_secrets(dict: &mut Dict) -> Option<Vec<String>> {
-    let told = dict.shift_remove(NEW_SECRETS)?;
-    let texts = told.as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-    Some(texts.map(str::to_owned).collect())
-}
-
 /// Removes the keys that only Ansible may send, with a warning for each.
 pub(super) fn remove_internal_keys(dict: &mut Dict, warnings: &mut Warnings) {
     // Ansible has set this key itself by now, so it removes the module's value without a warning.

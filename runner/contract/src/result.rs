@@ -20,15 +20,22 @@ use crate::fields::failure;
 use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
 use crate::release::Release;
+use crate::secrets::{NewSecrets, ShownStreams};
 use crate::{current, older};
 
 /// Key of `invocation` with what the runner tells of a run.
 const TOLD: &str = "modbox";
 
+/// Key of the warnings, which modbox adds to.
+const WARNINGS: &str = "warnings";
+
 /// A module's result: one JSON object with `failed` and `changed`, without reserved keys.
 ///
 /// The object is well-formed. Whether it is true is up to the module.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+///
+/// Beside the object that is shown, the result of a module that told its secrets has the object with the secrets in it, for
+/// a controller or a play that masks by itself. Neither `Debug` nor `Serialize` show that one.
+#[derive(Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct ModuleResult {
     dict: Dict,
@@ -36,7 +43,16 @@ pub struct ModuleResult {
     parsed: bool,
     /// Secrets that the module told with it.
     #[serde(skip)]
-    secrets: Option<Vec<String>>,
+    secrets: Option<NewSecrets>,
+    /// The object with its secrets.
+    #[serde(skip)]
+    clear: Option<Dict>,
+}
+
+impl std::fmt::Debug for ModuleResult {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ModuleResult").field("dict", &self.dict).field("parsed", &self.parsed).finish_non_exhaustive()
+    }
 }
 
 impl ModuleResult {
@@ -51,33 +67,36 @@ impl ModuleResult {
     pub fn parse_as(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> Self {
         let ParsedOutput { dict, parsed, secrets } = match release {
             Release::V2_9 | Release::V2_14 => older::parse(raw, lines, release),
-            Release::V2_19 => current::parse(raw, lines),
+            Release::V2_19 | Release::V2_21 | Release::V2_22 => current::parse(raw, lines),
         };
-        Self { dict, parsed, secrets }
+        let clear = (parsed && (secrets.is_some() || release >= Release::V2_22)).then(|| dict.clone());
+        Self { dict, parsed, secrets, clear }
     }
 
     /// Makes the result of a run that the runner itself ended or could not start.
     #[must_use]
     pub fn runner_failure(msg: &str, raw: Option<&RawOutput<'_>>) -> Self {
         let none = RawOutput { stdout: b"", stderr: b"", rc: 0, shebang: None };
-        let mut dict = failure(msg, raw.unwrap_or(&none));
+        let RawOutput { stdout, stderr, rc, .. } = raw.unwrap_or(&none);
+        let streams = ShownStreams::of(stdout, stderr);
+        let mut dict = failure(msg, *rc, &streams);
         if raw.is_none() {
             dict.retain(|key, _| !["module_stdout", "module_stderr", "rc"].contains(&key.as_str()));
         }
         dict.shift_remove("exception");
-        Self { dict, parsed: false, secrets: None }
+        Self { dict, parsed: false, secrets: streams.secrets, clear: None }
     }
 
     /// Makes the result of output that follows another convention, whose rules have accepted it.
     #[must_use]
     pub fn accepted(dict: Dict) -> Self {
-        Self { dict, parsed: true, secrets: None }
+        Self { dict, parsed: true, secrets: None, clear: None }
     }
 
     /// Returns an empty placeholder for a result that will follow.
     #[must_use]
     pub fn pending() -> Self {
-        Self { dict: Dict::new(), parsed: false, secrets: None }
+        Self { dict: Dict::new(), parsed: false, secrets: None, clear: None }
     }
 
     /// Returns whether the result is the module's output, and not a failure made instead.
@@ -89,8 +108,20 @@ impl ModuleResult {
     /// Returns the secrets that the module told in its result, as modules of ansible-core 2.22 do, which do not mask their
     /// results; `None` if it does not tell any.
     #[must_use]
-    pub fn secrets(&self) -> Option<&[String]> {
-        self.secrets.as_deref()
+    pub fn secrets(&self) -> Option<&NewSecrets> {
+        self.secrets.as_ref()
+    }
+
+    /// Returns the object with its secrets, for what masks by itself: a controller of ansible-core 2.22, or a variable of a
+    /// play. Warnings are as they are shown, since those of modbox have words for a shell. `None` if the module did not tell
+    /// its secrets and is not of ansible-core 2.22, or returned no result.
+    #[must_use]
+    pub fn to_clear(&self) -> Option<Dict> {
+        let mut clear = self.clear.clone()?;
+        if let Some(warnings) = self.dict.get(WARNINGS) {
+            clear.insert(WARNINGS.to_owned(), warnings.clone());
+        }
+        Some(clear)
     }
 
     /// Returns whether the module failed.
@@ -131,37 +162,41 @@ impl ModuleResult {
 
     /// Sets where a module crashed, in Ansible's key for tracebacks.
     pub fn set_exception(&mut self, traceback: &str) {
-        self.dict.insert("exception".to_owned(), traceback.into());
+        self.each(|dict| drop(dict.insert("exception".to_owned(), traceback.into())));
     }
 
     /// Replaces what the module says of its changes by what was observed: whether there are any, and the differences in the
     /// form of Ansible's `diff`.
-    pub fn set_observed(&mut self, changed: bool, diff: Vec<Value>) {
-        self.dict.insert("changed".to_owned(), changed.into());
-        self.dict.shift_remove("diff");
-        if !diff.is_empty() {
-            self.dict.insert("diff".to_owned(), Value::List(diff));
-        }
+    pub fn set_observed(&mut self, changed: bool, diff: &[Value]) {
+        self.each(|dict| {
+            dict.insert("changed".to_owned(), changed.into());
+            dict.shift_remove("diff");
+            if !diff.is_empty() {
+                dict.insert("diff".to_owned(), Value::List(diff.to_vec()));
+            }
+        });
     }
 
     /// Sets what the runner tells of the run: the key `modbox` of `invocation`, which Ansible neither registers nor prints
     /// without `-vvv`. `None` removes what the module put there.
-    pub fn set_told(&mut self, told: Option<Value>) {
-        match (self.dict.get_mut("invocation"), told) {
+    pub fn set_told(&mut self, told: Option<&Value>) {
+        self.each(|dict| match (dict.get_mut("invocation"), told.cloned()) {
             (Some(Value::Dict(invocation)), Some(told)) => drop(invocation.insert(TOLD.to_owned(), told)),
             (Some(Value::Dict(invocation)), None) => drop(invocation.shift_remove(TOLD)),
-            (_, Some(told)) => drop(self.dict.insert("invocation".to_owned(), [(TOLD, told)].into())),
+            (_, Some(told)) => drop(dict.insert("invocation".to_owned(), [(TOLD, told)].into())),
             (_, None) => {}
-        }
+        });
     }
 
     /// Makes the result a failed one, for a reason of the runner. The module's own message stays beside it.
     pub fn fail(&mut self, msg: &str) {
-        if let Some(said) = self.dict.insert("msg".to_owned(), msg.into()) {
-            self.dict.insert("module_msg".to_owned(), said);
-        }
-        self.dict.insert("failed".to_owned(), true.into());
-        self.dict.insert("changed".to_owned(), false.into());
+        self.each(|dict| {
+            if let Some(said) = dict.insert("msg".to_owned(), msg.into()) {
+                dict.insert("module_msg".to_owned(), said);
+            }
+            dict.insert("failed".to_owned(), true.into());
+            dict.insert("changed".to_owned(), false.into());
+        });
     }
 
     /// Returns the part of a secret result that may be shown: `changed`, `failed`, `skipped`, and the reason for the
@@ -172,10 +207,21 @@ impl ModuleResult {
         for key in ["changed", "failed", "skipped"] {
             dict.extend(self.dict.get(key).map(|value| (key.to_owned(), value.clone())));
         }
-        Self { dict, parsed: self.parsed, secrets: None }
+        Self { dict, parsed: self.parsed, secrets: None, clear: None }
     }
 
-    /// Replaces each value by what a function makes of it and its key.
+    /// Changes the object, and the one with its secrets.
+    fn each(&mut self, change: impl Fn(&mut Dict)) {
+        change(&mut self.dict);
+        self.clear.iter_mut().for_each(change);
+    }
+
+    /// Replaces what is shown by what a function makes of it.
+    pub fn show(&mut self, change: impl FnOnce(Dict) -> Dict) {
+        self.dict = change(std::mem::take(&mut self.dict));
+    }
+
+    /// Replaces each value that is shown by what a function makes of it and its key.
     pub fn map(&mut self, change: impl Fn(&str, Value) -> Value) {
         for (key, value) in &mut self.dict {
             *value = change(key, std::mem::take(value));
@@ -184,7 +230,7 @@ impl ModuleResult {
 
     /// Adds a warning of the runner.
     pub fn warn(&mut self, warning: &str) {
-        let warnings = self.dict.entry("warnings".to_owned()).or_insert_with(|| Value::List(Vec::new()));
+        let warnings = self.dict.entry(WARNINGS.to_owned()).or_insert_with(|| Value::List(Vec::new()));
         // `warnings` is a list: other types were converted when the result was accepted.
         if let Value::List(warnings) = warnings {
             warnings.push(warning.into());

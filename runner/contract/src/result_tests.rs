@@ -121,12 +121,19 @@ fn removes_reserved_keys() {
 fn secrets_that_a_module_tells_are_apart() {
     let raw = |stdout| RawOutput { stdout, stderr: b"", rc: 0, shebang: None };
     let output = br#"{"msg": "Q7", "_ansible_new_secrets": ["Q7", 5]}"#;
-    for release in [Release::V2_9, Release::V2_14, Release::V2_19] {
-        let result = ModuleResult::parse_as(&raw(output), ResultLines::Ansible, release);
+    for release in Release::ALL {
+        let mut result = ModuleResult::parse_as(&raw(output), ResultLines::Ansible, release);
         assert_eq!(result.to_json(), r#"{"msg": "Q7", "failed": false, "changed": false}"#);
-        assert_eq!(result.secrets(), Some(&["Q7".to_owned()][..]));
+        assert_eq!(result.secrets().unwrap().iter().collect::<Vec<_>>(), ["Q7", "5"]);
+        result.show(|_| Dict::new());
+        assert!(!format!("{result:?}").contains("Q7"), "{result:?}");
+        assert_eq!(encode(&Value::Dict(result.to_clear().unwrap())).matches("Q7").count(), 1);
     }
-    assert_eq!(ModuleResult::parse(&raw(b"{}")).secrets(), None);
+    assert!(ModuleResult::parse(&raw(b"{}")).secrets().is_none());
+    assert!(ModuleResult::parse(&raw(b"{}")).to_clear().is_none());
+    let failed = ModuleResult::runner_failure("too slow", Some(&raw(output)));
+    assert_eq!(failed.as_dict()["module_stdout"].as_str().unwrap().matches("$REDACTED$").count(), 3);
+    assert_eq!(failed.secrets().unwrap().iter().collect::<Vec<_>>(), ["Q7", "5"]);
 }
 
 #[test]
@@ -174,7 +181,7 @@ fn makes_results_for_failures_of_the_runner() {
 fn what_the_runner_tells_replaces_what_a_module_put_in_its_place() {
     let told = |text: &str, told: Option<&str>| {
         let mut result = ModuleResult::parse(&RawOutput { stdout: text.as_bytes(), stderr: b"", rc: 0, shebang: None });
-        result.set_told(told.map(Value::from));
+        result.set_told(told.map(Value::from).as_ref());
         result.as_dict().get("invocation").map(encode)
     };
     let forged = r#"{"invocation": {"modbox": "forged", "module_args": {}}}"#;

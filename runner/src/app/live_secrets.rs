@@ -1,11 +1,13 @@
 //! The secrets of the runs of this process, for what any part of it logs or prints of an error.
 //!
 //! Reports, audit lines and lists of changes are masked by the secrets of their run. Events of a log have no run, so they
-//! are masked by all that are known.
+//! are masked by all that are known. Tasks of a play use results with their secrets in them, so what a play shows is masked
+//! by all secrets that modules have told it.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use modbox_argument_spec::Secrets;
+use modbox_contract::{NewSecrets, Redactor};
 
 /// Maximum number of secrets that are remembered. A process with many runs forgets those of earlier ones.
 const MAX_SECRETS: usize = 4096;
@@ -30,6 +32,28 @@ pub fn remember_hidden(hidden: &[String]) {
     let mut secrets = Secrets::default();
     hidden.iter().for_each(|secret| secrets.add(secret.as_str()));
     remember(&secrets);
+}
+
+/// Secrets of results that tasks of a play use, and what masks them, made once for each number of secrets.
+static TOLD: Mutex<Option<(Secrets, Option<Arc<Redactor>>)>> = Mutex::new(None);
+
+/// Remembers the secrets of a result that tasks of a play use.
+pub fn remember_told(told: &NewSecrets) {
+    let mut known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (secrets, redactor) = known.get_or_insert_default();
+    let before = secrets.len();
+    told.iter().for_each(|secret| secrets.add(secret));
+    if secrets.len() > before {
+        *redactor = None;
+    }
+}
+
+/// Returns what masks the secrets that results have told a play; `None` if there are none.
+#[must_use]
+pub fn told_redactor() -> Option<Arc<Redactor>> {
+    let mut known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (secrets, redactor) = known.as_mut().filter(|(secrets, _)| !secrets.is_empty())?;
+    Some(Arc::clone(redactor.get_or_insert_with(|| Arc::new(Redactor::new(secrets.iter())))))
 }
 
 /// Returns a text without the secrets of the runs of this process.

@@ -1,10 +1,12 @@
 //! Removes secrets from reports: every text of a report that a module, an argument or a path can be in.
 //!
 //! A report is masked where it is made, so that nothing that is printed, saved, sent or audited of it needs to be. Words,
-//! numbers, digests and the path of the module stay. Keys of a result stay, too, as Ansible keeps them.
+//! numbers, digests and the path of the module stay. A result is masked as Ansible would show it: before 2.22 by the rules of
+//! its modules, which keep the keys, and that of a module of 2.22 by the rules of its callbacks. The result with its secrets
+//! stays beside what is shown, for a controller of 2.22 and for variables of plays.
 
 use modbox_argument_spec::Secrets;
-use modbox_contract::ModuleResult;
+use modbox_contract::{ModuleResult, Redactor};
 
 use crate::app::layered::effect_report::EffectReport;
 use crate::app::report::Report;
@@ -31,7 +33,10 @@ impl Report {
         }
         let raw = declared.with_escapes();
         let one = |text: &mut String| *text = raw.mask_text(text);
-        mask_result(&mut self.result, declared, &raw);
+        match self.secrets.redactor() {
+            Some(redactor) => redact(&mut self.result, &redactor, &raw),
+            None => mask_result(&mut self.result, declared, &raw),
+        }
         one(&mut self.stderr);
         for grant in &mut self.grants {
             [&mut grant.subject, &mut grant.source].into_iter().for_each(one);
@@ -62,6 +67,19 @@ fn mask_result(result: &mut ModuleResult, secrets: &Secrets, raw: &Secrets) {
         true => raw.mask(value),
         false => secrets.mask(value),
     });
+}
+
+/// Masks the result of a module of ansible-core 2.22.
+fn redact(result: &mut ModuleResult, redactor: &Redactor, raw: &Secrets) {
+    result.show(|dict| redactor.mask_result(dict));
+    // Warnings and failures of modbox have words for a shell.
+    mask_made(result, raw);
+}
+
+/// Masks what modbox has written of a result.
+fn mask_made(result: &mut ModuleResult, raw: &Secrets) {
+    let is_made = !result.parsed();
+    result.map(|key, value| if is_made || key == WARNINGS { raw.mask(value) } else { value });
 }
 
 /// Masks the remarks on layers. The changes were masked when they were listed.

@@ -83,7 +83,7 @@ pub use self::layered::{
     LayeredError, LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange,
     ShownEntry, WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, withhold_outside,
 };
-pub use self::live_secrets::{mask as mask_live_secrets, remember_hidden};
+pub use self::live_secrets::{mask as mask_live_secrets, remember_hidden, remember_told, told_redactor};
 pub use self::locate::ModuleFile;
 pub use self::metadata::{MetadataError, WasmInfo};
 pub use self::module::Module;

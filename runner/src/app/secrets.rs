@@ -13,7 +13,7 @@ use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Environment, PLACEHOLDER, Secrets};
 use modbox_contract::args::RESERVED_PREFIX;
-use modbox_contract::{Dict, ModuleResult, Value};
+use modbox_contract::{Dict, ModuleResult, Redactor, Release, Value};
 use modbox_policy::EnvGrant;
 
 use crate::app::declared_options::DeclaredOptions;
@@ -41,6 +41,8 @@ pub struct TaskSecrets {
     knowledge: Knowledge,
     /// Whether there are more secrets than can be searched for.
     is_cut: bool,
+    /// Whether the result is that of a module of ansible-core 2.22, which does not mask it.
+    redacts: bool,
 }
 
 /// Whether the secrets of a module are known.
@@ -64,8 +66,9 @@ impl TaskSecrets {
             Arguments::Task { internal, .. } => internal.no_log,
             Arguments::Complete(args) => args.get(NO_LOG_KEY).is_some_and(Value::is_truthy),
         };
+        let redacts = request.release() >= Release::V2_22;
         if given.is_empty() {
-            return Self { hides_all, ..Self::default() };
+            return Self { hides_all, redacts, ..Self::default() };
         }
         let (mut declared, others, knowledge) = match module.declared_options() {
             DeclaredOptions::Known(spec) => (
@@ -84,19 +87,20 @@ impl TaskSecrets {
         let mut suspected = declared.clone();
         suspected.extend(&others);
         live_secrets::remember(&suspected);
-        Self { declared, suspected, hides_all, knowledge, is_cut: false }.bounded()
+        Self { declared, suspected, hides_all, knowledge, is_cut: false, redacts }.bounded()
     }
 
     /// Adds the secrets that a result tells: those that the module lists, as of ansible-core 2.22, and the values that it
     /// replaced in the arguments that its result repeats, as of earlier ones.
     pub fn learn(&mut self, result: &ModuleResult, arguments: &Arguments) {
-        if !result.parsed() {
-            return;
-        }
         let mut learned = Secrets::default();
-        result.secrets().unwrap_or_default().iter().for_each(|secret| learned.add(secret.as_str()));
+        if let Some(told) = result.secrets() {
+            told.iter().for_each(|secret| learned.add(secret));
+            self.redacts = true;
+        }
         let invocation = result.as_dict().get("invocation").and_then(Value::as_dict);
-        if let Some(Value::Dict(shown)) = invocation.and_then(|invocation| invocation.get("module_args")) {
+        let shown = invocation.and_then(|invocation| invocation.get("module_args"));
+        if let Some(Value::Dict(shown)) = shown.filter(|_| result.parsed()) {
             for (name, value) in own_arguments(arguments.given()).iter() {
                 shown.get(name).into_iter().for_each(|shown| add_replaced(value, shown, &mut learned));
             }
@@ -136,6 +140,13 @@ impl TaskSecrets {
         self.suspected.is_empty()
     }
 
+    /// Returns what masks the result in place of Ansible's callbacks, for a module that leaves its secrets in it: those of
+    /// ansible-core 2.22 do. `None` for others, whose results are masked as they would mask them.
+    #[must_use]
+    pub fn redactor(&self) -> Option<Redactor> {
+        self.redacts.then(|| Redactor::new(self.declared.iter()))
+    }
+
     /// Returns the values that the module declares as secrets.
     #[must_use]
     pub fn declared(&self) -> &Secrets {
@@ -159,6 +170,7 @@ impl TaskSecrets {
         self.declared.extend(&other.declared);
         self.suspected.extend(&other.suspected);
         self.hides_all |= other.hides_all;
+        self.redacts |= other.redacts;
         if (self.knowledge, other.knowledge) == (Knowledge::Open, Knowledge::Learned) {
             self.knowledge = Knowledge::Learned;
         }

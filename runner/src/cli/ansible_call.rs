@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use modbox_contract::{Dict, ModuleResult};
+use modbox_contract::{Dict, ModuleResult, NEW_SECRETS, Release, Value};
+use modbox_python_json::encode_dict;
 use modbox_vocabulary::Limits;
 
 use crate::app::audit::{AuditedRun, ToldRecord};
@@ -38,8 +39,33 @@ pub(crate) struct AnsibleCall<'a> {
     pub(crate) audit: bool,
 }
 
-/// The report of a run, and the error if the audit line could not be written.
-pub(crate) type AnsweredRun = (Report, Result<(), Failure>);
+/// A run that has ended.
+#[derive(Debug)]
+pub(crate) struct AnsweredRun {
+    /// Its report.
+    pub(crate) report: Report,
+    /// The error if the audit line could not be written.
+    pub(crate) audited: Result<(), Failure>,
+    /// The release of the controller.
+    release: Release,
+}
+
+impl AnsweredRun {
+    /// Returns the result for the controller. One of ansible-core 2.22 masks what it shows by the secrets that come with a
+    /// result, so it gets them and the values; registered variables of its plays have these. Others get the masked result.
+    pub(crate) fn result(&self) -> Dict {
+        let report = &self.report;
+        if self.release < Release::V2_22 {
+            return report.result.as_dict().clone();
+        }
+        let mut result = report.result.to_clear().unwrap_or_else(|| report.result.as_dict().clone());
+        let secrets = report.secrets.declared();
+        if !secrets.is_empty() {
+            result.insert(NEW_SECRETS.to_owned(), Value::List(secrets.iter().map(Value::from).collect()));
+        }
+        result
+    }
+}
 
 /// Runs the module that `open` returns.
 ///
@@ -81,6 +107,7 @@ pub(crate) fn run(
     };
     let pending = audit.start(context, &module, &request)?;
     let is_told = is_asked || effective.audit_in_results;
+    let release = request.release();
     let told = is_told.then(|| ToldRecord::new(&AuditedRun::of(&module, &request)));
     let mut report = runner.run(&module, &request);
     drop(runner);
@@ -89,9 +116,9 @@ pub(crate) fn run(
     let audited = pending.finish(&report);
     if let Some(told) = told {
         let told = told.finish(&report, ExitStatus::from(&report) as u8);
-        report.result.set_told(Some(told));
+        report.result.set_told(Some(&told));
     }
-    Ok((report, audited))
+    Ok(AnsweredRun { report, audited, release })
 }
 
 /// Prints the result of a run, or why there was none, as one line of JSON.
@@ -101,15 +128,16 @@ pub(crate) fn run(
 /// Standard output cannot be written.
 pub(crate) fn answer(context: &Context, ran: Result<AnsweredRun, Failure>) -> Result<ExitStatus, Failure> {
     let (line, status) = match ran {
-        Ok((report, audited)) => {
-            let status = audited.map_or_else(
+        Ok(run) => {
+            let line = encode_dict(&run.result());
+            let status = run.audited.map_or_else(
                 |failure| {
                     output::print_error(&failure.error);
                     failure.status
                 },
-                |()| ExitStatus::from(&report),
+                |()| ExitStatus::from(&run.report),
             );
-            (report.result.to_json(), status)
+            (line, status)
         }
         Err(failure) => {
             let result = ModuleResult::runner_failure(&error_words(&failure.error), None);

@@ -1,8 +1,10 @@
 //! What the file of a job says of its run.
 
-use modbox_contract::ModuleResult;
+use modbox_contract::{ModuleResult, NEW_SECRETS};
+use modbox_python_json::encode_dict;
 
 use crate::app::Report;
+use crate::cli::ansible_call::AnsweredRun;
 use crate::cli::exit::Failure;
 use crate::jobs::RunSummary;
 
@@ -20,6 +22,25 @@ pub(crate) fn of_report(mut report: Report, is_hidden: bool) -> RunSummary {
         command: report.module.path,
         kept_files: report.kept_files,
         is_secret: false,
+    }
+}
+
+/// Returns the summary of a run that a controller asked for, whose result is that for the controller.
+pub(crate) fn of_answered(run: AnsweredRun) -> RunSummary {
+    let result = encode_dict(&run.result());
+    RunSummary { result, ..of_audited(run.report, false, run.audited) }
+}
+
+/// Returns the summary of a run for a task of a play, whose result has its secrets in it: other tasks may use it.
+pub(crate) fn of_task(report: Report) -> RunSummary {
+    let clear = report.result.secrets().and_then(|told| Some((told.to_value(), report.result.to_clear()?)));
+    let summary = of_report(report, false);
+    match clear {
+        None => summary,
+        Some((told, mut clear)) => {
+            clear.insert(NEW_SECRETS.to_owned(), told);
+            RunSummary { result: encode_dict(&clear), ..summary }
+        }
     }
 }
 

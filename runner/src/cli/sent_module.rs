@@ -49,6 +49,6 @@ pub(crate) fn run(
 pub(crate) fn perform(context: &Context, task: &str, limit: Duration) -> Result<RunSummary, Failure> {
     let task = Envelope::parse(task.as_bytes()).or_internal()?;
     let bytes = kept(context, task.module)?.context("the module of the job is not kept any more; run the task again");
-    let (report, audited) = run(context, task, bytes.or_unavailable()?, Some(limit))?;
-    Ok(job_summary::of_audited(report, false, audited))
+    let run = run(context, task, bytes.or_unavailable()?, Some(limit))?;
+    Ok(job_summary::of_answered(run))
 }

@@ -1,6 +1,6 @@
 //! The content of a job's file: writes it, and derives a job's state from it.
 
-use modbox_contract::Release;
+use modbox_contract::{NewSecrets, Redactor, Release};
 use modbox_python_json::{Dict, Value, decode};
 use modbox_vocabulary::LimitKind;
 
@@ -101,9 +101,13 @@ impl JobFile {
     }
 }
 
-/// Returns the part of a status that may be shown: all of it, unless the result is a secret. `why` is said in its place.
+/// Returns the part of a status that may be shown: all of it without the secrets that come with it, unless the result is a
+/// secret. `why` is said in its place.
 #[must_use]
-pub fn shown(status: Dict, why: &str) -> Dict {
+pub fn shown(mut status: Dict, why: &str) -> Dict {
+    if let Some(secrets) = NewSecrets::take(&mut status) {
+        status = Redactor::new(secrets.iter()).mask_result(status);
+    }
     if !status.get(SECRET).is_some_and(Value::is_truthy) {
         return status;
     }
@@ -223,6 +227,16 @@ mod tests {
             };
             assert_eq!(file(id, content).state(asked), expect, "{id} {content}");
         }
+    }
+
+    #[test]
+    fn secrets_that_come_with_a_result_are_not_shown() {
+        let text = r#"{"msg": "a Q7x9", "changed": true, "_ansible_new_secrets": ["Q7x9"]}"#;
+        let status = file("j1", text).to_status(State::Succeeded, "/j");
+        assert_eq!(
+            encode(&Value::Dict(shown(status, "why"))),
+            r#"{"msg": "a $REDACTED$", "changed": true, "finished": true, "ansible_job_id": "j1"}"#
+        );
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) fn apply(report: &mut Report, effect: EffectReport) {
             false if is_skipped => Status::Skipped,
             false => Status::Ok,
         };
-        report.result.set_observed(effect.changed, ansible_diff::of(&effect.changes));
+        report.result.set_observed(effect.changed, &ansible_diff::of(&effect.changes));
         warnings(&effect).iter().for_each(|warning| report.result.warn(&format!("{ADVICE_PREFIX}{warning}")));
     }
     if effect.commit.state.is_failure() {

@@ -10,7 +10,7 @@ use modbox_contract::{CallerChoices, Release};
 #[command(next_help_heading = "Internal arguments")]
 pub(crate) struct InternalKeyArgs {
     /// Use the contract of this release of Ansible [default: 2.19].
-    #[arg(long, value_name = "2.9|2.14|2.19", value_parser = str::parse::<Release>)]
+    #[arg(long, value_name = "2.9|2.14|2.19|2.21|2.22", value_parser = str::parse::<Release>)]
     pub(crate) contract: Option<Release>,
     /// Name of the module in the call [default: the module's].
     #[arg(long, value_name = "NAME")]

@@ -25,6 +25,7 @@ pub(crate) mod inventory;
 mod jsonl;
 mod lookup_host;
 mod machine;
+mod masked_event;
 mod modules;
 mod named_file;
 mod names;

@@ -11,13 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use modbox_cleanup::UndoGuard;
-use modbox_contract::{Dict, Release, decode};
+use modbox_contract::{Dict, NewSecrets, Release, decode};
 use modbox_policy::{Access, Policy, normalize};
 use modbox_tasks::run::host::{HostError, HostErrorKind, JobQuestion, JobState, JobWish};
 use modbox_vocabulary::{error_chain, quoting::quote};
 use modbox_worker::THIS_PROGRAM;
 use rustix::process::{Pid, Signal};
 
+use crate::app::remember_told;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_folder::job_folder;
@@ -160,7 +161,8 @@ fn state(path: &Path, id: &str) -> Result<JobState, HostError> {
     };
     let state = job.state(folder::is_alive);
     let file = shown(path, id);
-    let result = job.to_status(state, &file);
+    let mut result = job.to_status(state, &file);
+    NewSecrets::take(&mut result).iter().for_each(remember_told);
     Ok(JobState { is_known: true, result, file, is_finished: state != State::Running, ..JobState::default() })
 }
 

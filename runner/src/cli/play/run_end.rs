@@ -1,10 +1,10 @@
 //! What a task gets of the report of a run.
 
-use modbox_contract::Value;
+use modbox_contract::{Dict, Value};
 use modbox_tasks::run::host::{HostError, HostErrorKind, ModuleOptions, ModuleRun, ResourceRun};
 use modbox_vocabulary::LimitKind;
 
-use crate::app::{Managed, Report, Status};
+use crate::app::{Managed, Report, Status, remember_told};
 
 /// Returns whether the time that a task gave a run, in seconds, is what ended it.
 fn is_timed_out(report: &Report, timeout: Option<u64>) -> bool {
@@ -26,11 +26,24 @@ pub(crate) fn failure(report: &Report, timeout: Option<u64>) -> Option<HostError
     }
 }
 
+/// Returns the result as tasks use it: with the secrets that the module has left in it, which are then known for all that the
+/// play shows (ansible-core 2.22: registered variables keep the values).
+fn used_result(report: &Report) -> Dict {
+    let told = report.result.secrets().zip(report.result.to_clear());
+    told.map_or_else(
+        || report.result.as_dict().clone(),
+        |(told, clear)| {
+            remember_told(told);
+            clear
+        },
+    )
+}
+
 /// Returns what a task gets of a run. A run that did not start is an error of the host. The report of a secret task has no
 /// result.
 pub(crate) fn module_run(mut report: Report, options: &ModuleOptions) -> Result<ModuleRun, HostError> {
     let kind = failure(&report, options.timeout);
-    let result = report.result.as_dict().clone();
+    let result = used_result(&report);
     if options.no_log {
         report.censor();
     }

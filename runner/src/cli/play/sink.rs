@@ -1,12 +1,14 @@
-//! Where the events of a play go: text, JSON lines, or a page.
+//! Where the events of a play go: text, JSON lines, or a page. None of them gets the secrets that results have told.
 
 use std::io;
 
 use modbox_tasks::report::events::{Event, Events};
 
+use crate::app::told_redactor;
 use crate::cli::args::PlayFormat;
 use crate::cli::play::human::Human;
 use crate::cli::play::jsonl::JsonLines;
+use crate::cli::play::masked_event;
 use crate::cli::play::needs::Need;
 use crate::cli::play::page::PlayPage;
 
@@ -46,6 +48,15 @@ impl Sink {
 
 impl Events for Sink {
     fn event(&mut self, event: Event<'_>) {
+        match told_redactor() {
+            Some(redactor) => masked_event::send(&redactor, &event, |event| self.write(event)),
+            None => self.write(event),
+        }
+    }
+}
+
+impl Sink {
+    fn write(&mut self, event: Event<'_>) {
         match self {
             Self::Human(events) => events.event(event),
             Self::Jsonl(lines) => lines.event(event),

@@ -155,7 +155,7 @@ impl TaskJob {
         let failure = run_end::failure(&report, None);
         let end = TaskJobEnd { report: Some(encode(&report.to_value())), failure };
         // Another task may read the result.
-        let mut summary = RunSummary { is_secret: self.no_log, ..job_summary::of_report(report, false) };
+        let mut summary = RunSummary { is_secret: self.no_log, ..job_summary::of_task(report) };
         if let Err(failure) = audited {
             summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
         }

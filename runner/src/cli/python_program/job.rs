@@ -150,8 +150,8 @@ fn begin(context: &Context, words: &JobWords) -> Result<(String, PathBuf), Failu
 /// The module is damaged, or as [`ansible_call::run`].
 pub(crate) fn perform(context: &Context, program: &str, limit: Duration) -> Result<RunSummary, Failure> {
     let received = program::parse(program.as_bytes()).or_usage()?;
-    let (report, audited) = received_module::run(context, received, Some(limit))?;
-    Ok(job_summary::of_audited(report, false, audited))
+    let run = received_module::run(context, received, Some(limit))?;
+    Ok(job_summary::of_answered(run))
 }
 
 #[cfg(test)]
