@@ -143,6 +143,27 @@ fn secrets_that_a_module_lists_are_told_nowhere() {
     hunt(&Teller { module, arguments: native_arguments, ends, switches, variables, no_log: false }, 0x5ec6);
 }
 
+/// Neither the reserved keys of this release nor those of another one are shown, wherever they are.
+#[test]
+fn values_of_reserved_keys_are_not_shown() {
+    let dir = TestDir::new();
+    let text = "#!/bin/sh\n# WANT_JSON\n\
+                echo '{\"_ansible_next\": \"Q7x9\", \"add_host\": {\"n\": \"Q7x9\"}, \"deep\": [{\"_ansible_next\": \"Q7x9\"}]}'\n";
+    let module = dir.write_executable("library/teller", text);
+    for contract in ["2.9", "2.14", "2.19", "2.21", "2.22"] {
+        let run = Modbox::run_module(&dir, &module).args(["--audit", "audit", "-vvv", "--log", "trace"]);
+        let ran = run.args(["--contract", contract]).report().run().exits_with(0);
+        let audit = fs::read_to_string(dir.join("audit")).unwrap();
+        let told = [ran.stdout_text(), ran.stderr_text(), audit].concat();
+        assert!(!told.contains("Q7x9"), "{contract}: {ran}");
+        assert!(ran.stdout_text().contains("_ansible_next"), "{contract}: {ran}");
+    }
+    dir.write("play.yml", "- hosts: all\n  gather_facts: false\n  tasks: [teller: ]\n");
+    let ran = Modbox::new(&dir).args(["play", "-vvv", "play.yml"]).run().exits_with(0);
+    let told = ran.stdout_text() + &ran.stderr_text();
+    assert!(!told.contains("Q7x9") && told.contains("_ansible_next"), "{ran}");
+}
+
 /// Variables of a play keep the values, as in ansible-core 2.22, also those of jobs; nothing that is shown has them.
 #[test]
 fn tasks_use_the_secrets_that_a_module_lists() {

@@ -46,12 +46,12 @@ fn rename_results(data: &mut Dict, warnings: &mut Vec<Message>) {
     }
 }
 
+/// Removes the keys that only Ansible may send, with warnings that do not show the values, as ansible-core since 2.21.
 fn remove_internal(data: &mut Dict, warnings: &mut Vec<Message>) {
-    data.retain(|key, value| {
+    data.retain(|key, _| {
         let internal = key.starts_with("_ansible_") && key != "_ansible_parsed";
         if internal || matches!(key.as_str(), "add_host" | "add_group") {
-            let value = modbox_python_json::str(value);
-            warnings.push(Message::new(format!("Removed unexpected internal key in module return: {key} = {value}")));
+            warnings.push(Message::new(format!("Removed unexpected internal key in module return: {key}")));
             return false;
         }
         true
