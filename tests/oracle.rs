@@ -24,6 +24,8 @@ mod oracle_options;
 mod oracle_results;
 // What ansible-core 2.22 shows in place of secrets.
 mod oracle_redaction;
+// Secrets that its controllers and modules tell each other.
+mod oracle_python_secrets;
 // The contracts of three releases: reserved arguments, files made from modules, and registered results.
 mod oracle_releases;
 // The same module files, run by the real ansible-core and by modbox.

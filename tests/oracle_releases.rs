@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use modbox_contract::{
-    CallerChoices, Dict, ModuleArgs, ModuleResult, RawOutput, Release, ResultLines, Value, decode, encode,
+    CallerChoices, Dict, GivenSecrets, ModuleArgs, ModuleResult, RawOutput, Release, ResultLines, Value, decode, encode,
 };
 use modbox_kinds::detect::detect;
 use modbox_kinds::powershell::NoPowershell;
@@ -121,6 +121,7 @@ fn prepare(
         release,
         pipelining: false,
         powershell: &NoPowershell,
+        secrets: &GivenSecrets::default(),
     };
     modbox_kinds::prepare(kind, &request)
 }

@@ -15,7 +15,9 @@ The start file is a JSON object:
     directory    the working directory. Optional
     path         further folders to import from. Optional
 
-Its path is the program's second argument, or the value of `MODBOX_PYTHON_START`. The first argument is the path of the
+A file `secrets.json` beside the module's arguments is a list of the secrets that are in them, for ansible-core 2.22.
+
+The path of the start file is the program's second argument, or the value of `MODBOX_PYTHON_START`. The first argument is the path of the
 module's arguments, as Ansible writes them. Without a start file, the interpreter says what it has, and runs nothing.
 
 If the module called functions that the sandbox does not have, the last line of standard error names the first of them:
@@ -66,6 +68,7 @@ def run(store, about):
         start = json.load(file)
     with open(sys.argv[1], "rb") as file:
         params = _wrapped(file.read())
+    secrets = _secrets(os.path.dirname(sys.argv[1]))
     whole_writes.renew_streams()
     system.renew(start.get("host", {}))
     commands.renew()
@@ -76,7 +79,7 @@ def run(store, about):
         return _pack(store, start)
     name = start["module"]
     sys.argv[:] = [store.get_filename(name)]
-    status = _status(lambda: _call(name, sys.argv[0], params, start.get("profile", "legacy")))
+    status = _status(lambda: _call(name, sys.argv[0], params, secrets, start.get("profile", "legacy")))
     said = [_NEEDS + name for name in unsupported.raised()] + [_FAILED + reason for reason in commands.failures()]
     for line in said[:1]:
         sys.stderr.write(line + "\n")
@@ -87,6 +90,20 @@ def run(store, about):
 def _wrapped(text):
     """Returns the arguments in the form that `basic` expects."""
     return text if text.startswith(b'{"ANSIBLE_MODULE_ARGS"') else b'{"ANSIBLE_MODULE_ARGS": ' + text + b"}"
+
+
+def _secrets(folder):
+    """Returns the secrets that are in the arguments, from the file beside them, if there is one."""
+    try:
+        with open(os.path.join(folder, "secrets.json"), encoding="ascii") as file:
+            return frozenset(json.load(file))
+    except FileNotFoundError:
+        return frozenset()
+
+
+def _takes(function, name):
+    code = function.__code__
+    return name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def _enter(directory):
@@ -118,11 +135,13 @@ def _pack(store, start):
     return 0
 
 
-def _call(name, path, params, profile):
+def _call(name, path, params, secrets, profile):
     """Starts the module as the main program."""
     loader = sys.modules.get(preload.LOADER)
     if loader is not None:
-        loader.run_module(json_params=params, profile=profile, module_fqn=name, modlib_path=path, extensions={})
+        # Since ansible-core 2.22 the loader gets the secrets that are in the arguments.
+        more = {"secrets": secrets} if _takes(loader.run_module, "secrets") else {}
+        loader.run_module(json_params=params, profile=profile, module_fqn=name, modlib_path=path, extensions={}, **more)
         return
     sys.modules["ansible.module_utils.basic"]._ANSIBLE_ARGS = params
     known = {"_module_fqn": name, "_modlib_path": path}

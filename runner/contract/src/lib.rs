@@ -69,4 +69,4 @@ pub use raw_output::{RawOutput, ResultLines};
 pub use redactor::{REDACTED, Redactor};
 pub use release::Release;
 pub use result::ModuleResult;
-pub use secrets::{NEW_SECRETS, NewSecrets};
+pub use secrets::{GivenSecrets, NEW_SECRETS, NewSecrets};

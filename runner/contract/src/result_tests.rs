@@ -118,6 +118,14 @@ fn removes_reserved_keys() {
 }
 
 #[test]
+fn warnings_of_2_22_are_accepted() {
+    check(
+        br#"{"warnings": [{"__ansible_type": "WarningSummary", "event": {"__ansible_type": "Event", "msg": "m", "redact_source_context": false}}]}"#,
+        r#"{"failed": false, "changed": false, "warnings": ["m"]}"#,
+    );
+}
+
+#[test]
 fn secrets_that_a_module_tells_are_apart() {
     let raw = |stdout| RawOutput { stdout, stderr: b"", rc: 0, shebang: None };
     let output = br#"{"msg": "Q7", "_ansible_new_secrets": ["Q7", 5]}"#;

@@ -1,11 +1,13 @@
-//! The secrets that a module tells with its result, as modules of ansible-core 2.22 do.
+//! The secrets that a module tells with its result, as modules of ansible-core 2.22 do, and those that it gets with its arguments.
 //!
 //! Such a module leaves its secrets in the result and lists them in `_ansible_new_secrets`. Its controller takes the list
 //! before all else (`UnifiedTaskResult._from_result_dict`), and masks what it shows. So does modbox. An output that is no
 //! result has the list in its text, which is shown in `module_stdout`; it is masked by the list, or not shown at all.
 //! How texts are masked is in `redactor`.
 
-use modbox_python_json::{Dict, Value, decode, str as python_str};
+use std::fmt;
+
+use modbox_python_json::{Dict, Value, decode, encode, str as python_str};
 
 use crate::redactor::Redactor;
 
@@ -62,6 +64,42 @@ impl NewSecrets {
             secrets.add(decode(list_in(rest)?).ok()?);
         }
         Some(secrets)
+    }
+}
+
+/// Secrets that came with the arguments of a module, as ansible-core 2.22 sends those that it knows to be in them. They are for
+/// the module and for masking, and no part of what is shown or kept. Not `Serialize`; `Debug` tells their number.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct GivenSecrets(Vec<String>);
+
+impl GivenSecrets {
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the secrets.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Returns the secrets as a list in JSON: one line, ASCII only.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        encode(&Value::List(self.iter().map(Value::from).collect()))
+    }
+}
+
+impl FromIterator<String> for GivenSecrets {
+    fn from_iter<I: IntoIterator<Item = String>>(secrets: I) -> Self {
+        Self(secrets.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for GivenSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GivenSecrets({})", self.0.len())
     }
 }
 
@@ -141,7 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_is_no_result_is_masked_by_its_list() {
+    fn given_secrets_are_counted_and_not_shown() {
+        let secrets: GivenSecrets = ["Q7x9".to_owned(), "\u{e9}\n".to_owned()].into_iter().collect();
+        assert_eq!(format!("{secrets:?}"), "GivenSecrets(2)");
+        assert_eq!(secrets.to_json(), r#"["Q7x9", "\u00e9\n"]"#);
+    }
+
+    #[test]
+    fn an_output_that_is_not_a_result_is_masked_by_its_list() {
         for (stdout, expect) in [
             ("no secrets\n", "no secrets\n"),
             (

@@ -63,6 +63,8 @@ const CLASSES: &[(&str, &[FieldRule])] = &[
             ("help_text", false, Field::OptionalStr),
             ("chain", false, Field::OptionalObject("EventChain")),
             ("events", false, Field::Null),
+            // Since ansible-core 2.22. Modules of that release send it whatever the contract is.
+            ("redact_source_context", false, Field::Bool),
         ],
     ),
     (

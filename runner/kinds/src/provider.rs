@@ -75,7 +75,7 @@ fn guest(
 mod tests {
     use std::collections::BTreeMap;
 
-    use modbox_contract::{Dict, ModuleArgs, Release, Value};
+    use modbox_contract::{Dict, GivenSecrets, ModuleArgs, Release, Value};
 
     use super::*;
     use crate::powershell::NoPowershell;
@@ -106,6 +106,7 @@ mod tests {
             release: Release::V2_19,
             pipelining: true,
             powershell: &NoPowershell,
+            secrets: &GivenSecrets::default(),
         };
         Ok(provider.prepare(&request)?.invocation)
     }

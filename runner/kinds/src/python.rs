@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use modbox_contract::args::encode_file;
-use modbox_contract::{Dict, ModuleArgs, Release, Value};
+use modbox_contract::{Dict, GivenSecrets, ModuleArgs, Release, Value};
 use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program, WasmFormat, WasmProgram, quoting};
 
 use crate::ansiballz::with_params;
@@ -39,6 +39,9 @@ const START_NAME: &str = "start.json";
 /// The path of the code for the interpreter in the sandbox; its start file names it.
 pub const GUEST_CODE_PATH: &str = "/args/code.bin";
 const CODE_NAME: &str = "code.bin";
+
+/// The name of the file with the secrets that are in the arguments.
+const SECRETS_NAME: &str = "secrets.json";
 
 #[derive(Debug)]
 pub(super) struct Python;
@@ -80,6 +83,7 @@ impl PythonSource {
                 release: Release::default(),
                 pipelining: false,
                 powershell: &NoPowershell,
+                secrets: &GivenSecrets::default(),
             },
         )?;
         let mut words = line.words;
@@ -134,27 +138,35 @@ impl ModuleKind for Python {
         let invocation = match &start.form {
             // `exec` replaces the shell, so that no shell waits for the module.
             PythonForm::LaidOut { script } => {
-                piped(format!("exec {}", quoting::join(words.chain([script.as_str()]))), params)
+                let secrets =
+                    if request.secrets.is_empty() { String::new() } else { format!("\n{}", request.secrets.to_json()) };
+                let stdin = [params, secrets.into_bytes()].concat();
+                piped(format!("exec {}", quoting::join(words.chain([script.as_str()]))), stdin)
             }
             PythonForm::Portable { text, on_disk: false } => {
-                piped(format!("exec {}", quoting::join(words)), with_params(text, &params))
+                piped(format!("exec {}", quoting::join(words)), with_params(text, &params, request.secrets))
             }
             PythonForm::Guest { start, code } => {
                 let argv = [request.module_name, ARGS_PATH, START_PATH].map(str::to_owned).into();
                 let file = |name: &str, contents: Arc<[u8]>| InputFile { name: name.to_owned(), contents, mode: 0o444 };
+                let secrets = Some(request.secrets).filter(|secrets| !secrets.is_empty());
+                let secrets = secrets.map(|secrets| file(SECRETS_NAME, secrets.to_json().into_bytes().into()));
                 Invocation {
                     program: Program::Wasm(WasmProgram { format: WasmFormat::Component, argv }),
-                    files: vec![
+                    files: [
                         file(ARGS_NAME, params.into()),
                         file(START_NAME, Arc::clone(start)),
                         file(CODE_NAME, Arc::clone(code)),
-                    ],
+                    ]
+                    .into_iter()
+                    .chain(secrets)
+                    .collect(),
                     stdin: Vec::new(),
                     runtime_paths: Vec::new(),
                 }
             }
             PythonForm::Portable { text, on_disk: true } => {
-                let file = with_params(text, &params);
+                let file = with_params(text, &params, request.secrets);
                 native::prepare(request, file.into(), None, Some(&shebang)).invocation
             }
         };

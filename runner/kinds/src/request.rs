@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use modbox_contract::{ModuleArgs, Release};
+use modbox_contract::{GivenSecrets, ModuleArgs, Release};
 use modbox_providers::RawCallError;
 use modbox_vocabulary::quoting::SplitError;
 use modbox_vocabulary::{Invocation, RuntimePath};
@@ -56,6 +56,8 @@ pub struct Request<'a> {
     pub pipelining: bool,
     /// The source of the scripts that PowerShell modules need.
     pub powershell: &'a dyn PowershellSource,
+    /// Secrets that are in the arguments, for a Python module of ansible-core 2.22.
+    pub secrets: &'a GivenSecrets,
 }
 
 /// A prepared module.

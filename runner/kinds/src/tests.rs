@@ -1,7 +1,7 @@
 //! The registry, and the invocation that each kind makes of a request.
 
 use modbox_contract::args::decode_file;
-use modbox_contract::{ModuleArgs, Release};
+use modbox_contract::{GivenSecrets, ModuleArgs, Release};
 use modbox_vocabulary::Program;
 
 use super::powershell::NoPowershell;
@@ -60,6 +60,7 @@ fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<PreparedInv
             release: case.release,
             pipelining: case.pipelining,
             powershell: &NoPowershell,
+            secrets: &GivenSecrets::default(),
         },
     )
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use modbox_contract::{Dict, ModuleArgs};
+use modbox_contract::{Dict, GivenSecrets, ModuleArgs};
 use modbox_kinds::powershell::PowershellSource;
 use modbox_kinds::{Kind, PreparedInvocation, PythonStart};
 use modbox_vocabulary::quoting::split;
@@ -94,6 +94,7 @@ pub(super) fn prepare(
             release: request.release(),
             pipelining: request.pipelining && !request.keep_files,
             powershell: source,
+            secrets: request.given_secrets.unwrap_or(&GivenSecrets::default()),
         },
     )?;
     if !kind.is_wasm() && kind != Kind::Python {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use modbox_contract::{Dict, InternalArgs, Release, Value};
+use modbox_contract::{Dict, GivenSecrets, InternalArgs, Release, Value};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
@@ -49,6 +49,8 @@ pub struct RunRequest<'a> {
     pub arguments: Cow<'a, Arguments>,
     /// Names of options whose values are secrets, at every depth, besides those that the module declares.
     pub secrets: &'a [String],
+    /// Secrets that came with the arguments, as ansible-core 2.22 sends them.
+    pub given_secrets: Option<&'a GivenSecrets>,
     /// Where arguments come from that are not only the caller's word.
     pub origins: &'a [ArgumentOrigin],
     /// Grants, and what arguments may designate.
@@ -80,6 +82,7 @@ impl<'a> RunRequest<'a> {
             name,
             arguments: Cow::Owned(arguments),
             secrets: &[],
+            given_secrets: None,
             origins: &[],
             policy,
             limits,

@@ -67,7 +67,7 @@ impl TaskSecrets {
             Arguments::Complete(args) => args.get(NO_LOG_KEY).is_some_and(Value::is_truthy),
         };
         let redacts = request.release() >= Release::V2_22;
-        if given.is_empty() {
+        if given.is_empty() && request.given_secrets.is_none() {
             return Self { hides_all, redacts, ..Self::default() };
         }
         let (mut declared, others, knowledge) = match module.declared_options() {
@@ -84,6 +84,7 @@ impl TaskSecrets {
             DeclaredOptions::None => (Secrets::default(), by_name(&given), Knowledge::Declared),
         };
         add_named(&given, |name| request.secrets.iter().any(|secret| secret == name), &mut declared);
+        request.given_secrets.iter().flat_map(|given| given.iter()).for_each(|secret| declared.add(secret));
         let mut suspected = declared.clone();
         suspected.extend(&others);
         live_secrets::remember(&suspected);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use modbox_contract::{Dict, ModuleResult, NEW_SECRETS, Release, Value};
+use modbox_contract::{Dict, GivenSecrets, ModuleResult, NEW_SECRETS, Release, Value};
 use modbox_python_json::encode_dict;
 use modbox_vocabulary::Limits;
 
@@ -29,6 +29,8 @@ pub(crate) struct AnsibleCall<'a> {
     pub(crate) name: &'a str,
     /// Arguments with their reserved keys.
     pub(crate) args: Dict,
+    /// Secrets that came with the arguments.
+    pub(crate) secrets: GivenSecrets,
     /// Time limit, instead of the default one. A policy may set a shorter one.
     pub(crate) limit: Option<Duration>,
     /// Text of the policy that came with the task.
@@ -77,7 +79,7 @@ pub(crate) fn run(
     call: AnsibleCall<'_>,
     open: impl FnOnce() -> Result<Module, Failure>,
 ) -> Result<AnsweredRun, Failure> {
-    let AnsibleCall { path, name, args, limit, policy, signature, audit: is_asked } = call;
+    let AnsibleCall { path, name, args, secrets, limit, policy, signature, audit: is_asked } = call;
     let mut settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
@@ -102,6 +104,7 @@ pub(crate) fn run(
     }
     let request = RunRequest {
         interpreters: &interpreters,
+        given_secrets: Some(&secrets),
         scrutiny,
         ..RunRequest::new(name, Arguments::Complete(args), &effective.policy, &effective.limits)
     };

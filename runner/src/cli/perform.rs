@@ -66,6 +66,7 @@ pub(crate) fn perform_by(
             internal: Box::new(internal_args(args, &internal, &task_name)),
         }),
         secrets: &args.secret,
+        given_secrets: None,
         origins: &[],
         policy: &effective.policy,
         limits: &effective.limits,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use modbox_contract::{Dict, Value};
+use modbox_contract::{Dict, GivenSecrets, Value};
 use modbox_fleet::envelope::Envelope;
 use modbox_fleet::module_digest::ModuleDigest;
 
@@ -41,7 +41,8 @@ pub(crate) fn run(
     let path = Path::new(&name);
     let file = ModuleFile { path: path.to_owned(), bytes: bytes.into() };
     let (policy, signature) = (policy.as_deref(), signature.as_deref());
-    let call = AnsibleCall { path, name: &name, args, limit, policy, signature, audit };
+    let call =
+        AnsibleCall { path, name: &name, args, secrets: GivenSecrets::default(), limit, policy, signature, audit };
     ansible_call::run(context, call, || Ok(Module::new(file, None)))
 }
 

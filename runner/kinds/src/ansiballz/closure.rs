@@ -14,6 +14,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use crate::ansiballz::imports::{self, SourceError};
+use crate::ansiballz::loader::NewerCore;
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::routing::{Route, Routing};
 
@@ -108,6 +109,9 @@ pub enum ClosureError<E: Error + 'static> {
         /// The target.
         target: String,
     },
+    /// An ansible-core that asks for what modbox does not know.
+    #[error(transparent)]
+    Newer(#[from] NewerCore),
     /// A source that is not valid Python.
     #[error("failed to parse `{name}` as Python")]
     Source {

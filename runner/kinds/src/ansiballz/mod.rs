@@ -14,6 +14,7 @@
 //! | `closure` | all direct and indirect imports |
 //! | `payload` | the files of the closure |
 //! | `inert` | files that run nothing |
+//! | `loader` | what an ansible-core asks for to start a module |
 //! | `part` | the files that one file of a payload needs |
 //! | `wrapper` | the Python code that starts them, in both forms |
 //! | `received`, `received_files` | a payload that ansible-core has made, read and unpacked |
@@ -21,6 +22,7 @@
 mod closure;
 mod imports;
 mod inert;
+mod loader;
 mod name;
 mod needs;
 mod part;
@@ -34,6 +36,7 @@ pub use closure::{ClosureError, Found, Lookup, MAX_FILES, MAX_SOURCE};
 pub(crate) use imports::parse;
 pub use imports::{Imports, SourceError, scan};
 pub use inert::is_inert;
+pub use loader::NewerCore;
 pub use name::{DottedName, module_name};
 pub use needs::{CommandUse, Needs, needs};
 pub use part::part;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use modbox_contract::{InternalArgs, Release, Value, repr};
 
 use crate::ansiballz::closure::{self, ClosureError, Lookup};
+use crate::ansiballz::loader::{NewerCore, unknown_keyword};
 use crate::ansiballz::name::DottedName;
 
 /// The utility that starts a module since ansible-core 2.19. Earlier releases do not have it.
@@ -60,7 +61,8 @@ impl Payload {
 ///
 /// # Errors
 ///
-/// A source that is not valid Python, and an import that cannot be found.
+/// A source that is not valid Python, an import that cannot be found, and an ansible-core that asks for what modbox does not
+/// know.
 pub fn assemble<L: Lookup>(
     module: &DottedName,
     source: &Arc<[u8]>,
@@ -69,7 +71,11 @@ pub fn assemble<L: Lookup>(
 ) -> Result<Payload, ClosureError<L::Error>> {
     let utility = |name: &str| DottedName::parse(&format!("ansible.module_utils.{name}"));
     let loader = utility(LOADER);
-    let has_loader = lookup.core(&loader.parts()[2..]).map_err(ClosureError::Lookup)?.is_some();
+    let found = lookup.core(&loader.parts()[2..]).map_err(ClosureError::Lookup)?;
+    let has_loader = found.is_some();
+    if let Some(unknown) = found.and_then(|found| unknown_keyword(&found.source)) {
+        return Err(NewerCore::installed(&core.version, unknown).into());
+    }
     let mut always = vec![utility("basic")];
     if has_loader {
         always.push(loader);

@@ -9,17 +9,21 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use modbox_contract::args::{ArgsError, decode_file};
-use modbox_contract::{Dict, Value};
+use modbox_contract::{Dict, GivenSecrets, Value};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAssign, StmtFunctionDef};
 
 use crate::ansiballz::imports::{SourceError, parse};
+use crate::ansiballz::loader::{NewerCore, unknown_keyword};
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::payload::{LOADER, Payload};
 use crate::ansiballz::received_files::{FilesError, unpack};
 
 /// Maximum length of a payload in bytes. The largest one of the `ansible` package has 4 MB.
 pub const MAX_PAYLOAD: usize = 32 << 20;
+
+/// Maximum number of secrets that come with arguments.
+const MAX_SECRETS: usize = 10_000;
 
 /// The name by which ansible-core marks its payloads.
 const MARK: &str = "_ANSIBALLZ_WRAPPER";
@@ -40,6 +44,9 @@ pub struct ReceivedPayload {
     pub payload: Payload,
     /// The arguments, with those that begin with `_ansible_`.
     pub args: Dict,
+    /// Secrets that are in the arguments, as ansible-core 2.22 knows them. They are not in the payload, whose digest names
+    /// folders.
+    pub secrets: GivenSecrets,
 }
 
 /// Reason why a program cannot be read as a payload.
@@ -55,14 +62,14 @@ pub enum NotReceived {
     #[error("the packed module is not valid Python")]
     Source(#[source] SourceError),
     /// A literal that is missing, occurs twice or is another expression.
-    #[error("the packed module has no literal `{0}`, or has more than one; ansible-core 2.14 to 2.19 are known")]
+    #[error("the packed module has no literal `{0}`, or has more than one; ansible-core 2.14 to 2.22 are known")]
     Literal(&'static str),
     /// Arguments that are not JSON.
     #[error("the arguments in the packed module are not a JSON object")]
     Args(#[source] ArgsError),
-    /// Arguments in another form than those of modules.
-    #[error("the packed module asks for {0}, which modbox does not know")]
-    Unknown(String),
+    /// Something that only a newer release asks for.
+    #[error(transparent)]
+    Newer(#[from] NewerCore),
     /// Files that cannot be unpacked.
     #[error("failed to unpack the packed module")]
     Files(#[from] FilesError),
@@ -77,6 +84,7 @@ struct Literals {
     zip: Vec<String>,
     params: Vec<String>,
     module: Vec<String>,
+    secrets: GivenSecrets,
     unknown: Option<String>,
 }
 
@@ -106,7 +114,8 @@ impl ReceivedPayload {
         let parsed = parse(text).map_err(NotReceived::Source)?;
         let literals = Literals::find(parsed.suite())?;
         if let Some(unknown) = literals.unknown {
-            return Err(NotReceived::Unknown(unknown));
+            let args = literals.params.first().and_then(|params| arguments(params).ok());
+            return Err(NewerCore::sent(args.as_ref(), unknown).into());
         }
         let [zip] = &literals.zip[..] else { return Err(NotReceived::Literal("zip_data")) };
         let [params] = &literals.params[..] else { return Err(NotReceived::Literal("params")) };
@@ -119,8 +128,12 @@ impl ReceivedPayload {
             return Err(NotReceived::NoModule(module.file(false)));
         }
         let loader = DottedName::parse(&format!("ansible.module_utils.{LOADER}"));
-        let has_loader = files.contains_key(&loader.file(false));
-        Ok(Self { payload: Payload { module, has_loader, files }, args })
+        let source = files.get(&loader.file(false));
+        if let Some(unknown) = source.and_then(|source| unknown_keyword(source)) {
+            return Err(NewerCore::sent(Some(&args), unknown).into());
+        }
+        let has_loader = source.is_some();
+        Ok(Self { payload: Payload { module, has_loader, files }, args, secrets: literals.secrets })
     }
 
     /// Returns the source of the module itself.
@@ -156,11 +169,14 @@ impl Literals {
         }
     }
 
-    /// Finds the literals of ansible-core 2.19.
+    /// Finds the literals of ansible-core since 2.19.
     fn of_call(call: &ExprCall) -> Self {
         let mut literals = Self::default();
         for keyword in &call.arguments.keywords {
-            let Some(name) = &keyword.arg else { continue };
+            let Some(name) = &keyword.arg else {
+                literals.unknown = Some("**".to_owned());
+                continue;
+            };
             match (name.as_str(), &keyword.value) {
                 ("zip_data", value) => literals.zip.extend(text(value)),
                 ("params", value) => literals.params.extend(text(value)),
@@ -169,7 +185,11 @@ impl Literals {
                 ("extensions", Expr::Dict(dict)) if dict.items.is_empty() => {}
                 // modbox sets limits of its own.
                 ("ansible_module" | "date_time" | "rlimit_nofile", _) => {}
-                (other, _) => literals.unknown = Some(format!("`{other}`")),
+                ("secrets", value) => match secret_texts(value) {
+                    Some(secrets) => literals.secrets = secrets,
+                    None => literals.unknown = Some("secrets".to_owned()),
+                },
+                (other, _) => literals.unknown = Some(other.to_owned()),
             }
         }
         literals
@@ -244,6 +264,19 @@ fn is_name(expr: &Expr, wanted: &str) -> bool {
     matches!(expr, Expr::Name(name) if name.id.as_str() == wanted)
 }
 
+/// Reads the secrets of ansible-core 2.22, which writes them in one of two forms: `frozenset()` and `frozenset({'...', ...})`.
+fn secret_texts(expr: &Expr) -> Option<GivenSecrets> {
+    let Expr::Call(call) = expr else { return None };
+    if !is_name(&call.func, "frozenset") || !call.arguments.keywords.is_empty() {
+        return None;
+    }
+    match &*call.arguments.args {
+        [] => Some(GivenSecrets::default()),
+        [Expr::Set(set)] if set.elts.len() <= MAX_SECRETS => set.elts.iter().map(text).collect(),
+        _ => None,
+    }
+}
+
 fn text(expr: &Expr) -> Option<String> {
     match expr {
         Expr::StringLiteral(literal) => Some(literal.value.to_str().to_owned()),
@@ -310,7 +343,55 @@ mod tests {
             assert_eq!(received.payload, payload());
             assert_eq!(received.args.get("data"), Some(&Value::from("it's \"é\"")));
             assert_eq!(&received.source()[..], b"print('pong')\n");
+            assert!(received.secrets.is_empty());
         }
+    }
+
+    #[test]
+    fn secrets_are_read_in_the_two_forms_of_ansible() {
+        let read = |text: &str| {
+            let received = ReceivedPayload::read(call(&[("secrets", text)]).as_bytes()).unwrap();
+            assert_eq!(received.payload, payload(), "secrets are not in the payload");
+            received.secrets.iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(read("frozenset()"), [""; 0]);
+        assert_eq!(read("frozenset({'a', \"b'\", '\\u00e9\\n'})"), ["a", "b'", "\u{e9}\n"]);
+        let many = |count| format!("frozenset({{{}}})", (0..count).map(|n| format!("'{n}',")).collect::<String>());
+        assert_eq!(read(&many(MAX_SECRETS)).len(), MAX_SECRETS);
+        for other in [
+            &many(MAX_SECRETS + 1),
+            "{'a'}",
+            "set()",
+            "frozenset(['a'])",
+            "frozenset({'a', 1})",
+            "frozenset({'a', b'b'})",
+            "frozenset({f'{1}'})",
+            "frozenset({*x})",
+            "frozenset({'a'}, {'b'})",
+            "frozenset(x={'a'})",
+            "frozenset(open('/etc/passwd'))",
+            "x.frozenset({'a'})",
+            "None",
+        ] {
+            let error = refused(&call(&[("secrets", other)]));
+            assert!(error.contains("asks for `secrets`") && !error.contains("'a'"), "{other}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_only_a_newer_release_asks_for_is_named() {
+        let params = r#"'{"ANSIBLE_MODULE_ARGS": {"_ansible_version": "2.23.0"}}'"#;
+        assert_eq!(
+            refused(&call(&[("params", params), ("new", "1")])),
+            "the module was packed by ansible-core 2.23.0 and asks for `new`, which this modbox does not know (it knows 2.14 to \
+             2.22); update modbox, or set `ansible_python_interpreter` to a Python for this task"
+        );
+        let loader =
+            "def run_module(*, json_params, profile, module_fqn, modlib_path, extensions, vaults, x=1):\n    pass\n";
+        let mut newer = payload();
+        newer.files.insert("ansible/module_utils/_internal/_ansiballz/_loader.py".to_owned(), loader.as_bytes().into());
+        let zip = repr(&Value::from(zip_text(&newer).unwrap()));
+        assert!(refused(&call(&[("params", params), ("zip_data", &zip)])).contains("asks for `vaults`"));
     }
 
     #[test]
@@ -328,6 +409,7 @@ mod tests {
             (call(&[("profile", "'tagless'")]), "asks for `profile`"),
             (call(&[("extensions", "{'coverage': {}}")]), "asks for `extensions`"),
             (call(&[("new", "1")]), "asks for `new`"),
+            (call(&[]).replace("extensions={}", "**{}"), "asks for `**`"),
             (function("    ZIPDATA = 'x'\n"), "more than one"),
             (function("    runpy.run_module(mod_name='os')\n"), "more than one"),
             (call(&[]) + "_ansiballz_main()\n", "no literal `_ansiballz_main`"),

@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use modbox_contract::{Value, repr};
+use modbox_contract::{GivenSecrets, Value, repr};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -31,11 +31,11 @@ pub const COMPILE_SCRIPT: &str = include_str!("python/compile.py");
 pub const START_MODULE: (&str, &str) = ("_modbox_start", START);
 
 /// The last line of every portable form.
-const PORTABLE_END: &str = "    portable(zip_data, name, module_fqn, has_loader, params)\n";
+const PORTABLE_END: &str = "    portable(zip_data, name, module_fqn, has_loader, params, secrets)\n";
 
-/// The line that the arguments replace. It is after the payload and close to the end, so a search from the end finds it
-/// fast.
-const PARAMS: &str = "params = None\n";
+/// The lines that the arguments replace, and the secrets in them. They are after the payload and close to the end, so a search from the
+/// end finds them fast.
+const PARAMS: &str = "params = None\nsecrets = []\n";
 
 /// Returns the zip of a payload as base64. The same payload always gives the same bytes.
 ///
@@ -70,12 +70,13 @@ pub fn portable(interpreter: &str, payload: &Payload, zip: &str) -> String {
     )
 }
 
-/// Inserts the arguments into a portable form. They are ASCII: JSON in the contract's encoding.
+/// Inserts the arguments into a portable form, with the secrets that are in them. They are ASCII: JSON in the contract's encoding.
 #[must_use]
-pub fn with_params(portable: &str, params: &[u8]) -> Vec<u8> {
+pub fn with_params(portable: &str, params: &[u8], secrets: &GivenSecrets) -> Vec<u8> {
     let Some(at) = portable.rfind(PARAMS) else { return portable.as_bytes().to_vec() };
     let literal = repr(&Value::from(String::from_utf8_lossy(params).as_ref()));
-    let params = format!("params = b{literal}\n");
+    // A list of texts is the same in JSON and in Python.
+    let params = format!("params = b{literal}\nsecrets = {}\n", secrets.to_json());
     [&portable[..at], &params, &portable[at + PARAMS.len()..]].concat().into_bytes()
 }
 

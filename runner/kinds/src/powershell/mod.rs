@@ -13,7 +13,7 @@ mod requires;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use modbox_contract::{Dict, ModuleArgs, Release};
+use modbox_contract::{Dict, GivenSecrets, ModuleArgs, Release};
 use modbox_vocabulary::quoting::split;
 
 use crate::kind::Kind;
@@ -70,6 +70,7 @@ pub fn find_scripts(lookup: &ScriptLookup<'_>) -> Result<(), PowershellError> {
         release: Release::default(),
         pipelining: false,
         powershell: lookup.source,
+        secrets: &GivenSecrets::default(),
     };
     lookup.source.script(BOOTSTRAP)?;
     manifest::assemble(&request, &with_old_token_replaced(lookup.bytes)).map(drop)

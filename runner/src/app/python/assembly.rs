@@ -11,6 +11,7 @@ use modbox_vocabulary::User;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::app::module_digest::digest;
 use crate::app::python::ask::{ScriptAccess, ask};
 use crate::app::python::cache::{Cache, INDEX, PAYLOAD};
 use crate::app::python::config::PythonConfig;
@@ -149,7 +150,9 @@ impl<'a> Assembly<'a> {
     pub(super) fn tree(&mut self, interpreter: &Interpreter) -> Result<Option<Tree>, TreeError> {
         let Some(cache) = self.cache() else { return Ok(None) };
         let index_entry = self.index_entry()?;
-        let name = format!("{}-{}", index_entry.closure.digest(), &interpreter.identity[..16]);
+        // Another modbox starts a module in another way.
+        let start = digest(START_MODULE.1.as_bytes());
+        let name = format!("{}-{}-{}", index_entry.closure.digest(), &interpreter.identity[..16], &start[..8]);
         cache.tree(&name, |staging, path| {
             tracing::debug!(module = %self.module, "laying out the module");
             lay_out(self.payload()?, staging, path).map_err(StoreError::io("lay out the module in", staging))?;

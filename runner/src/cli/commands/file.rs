@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::CommandFactory;
-use modbox_contract::{Dict, Value, args};
+use modbox_contract::{Dict, GivenSecrets, Value, args};
 
 use crate::app::Module;
 use crate::cli::ansible_call::{self, AnsibleCall, AnsweredRun};
@@ -72,6 +72,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<AnsweredRun, F
         path: &invocation.file,
         name: &name,
         args,
+        secrets: GivenSecrets::default(),
         limit: None,
         policy: None,
         signature: None,

@@ -22,9 +22,10 @@ pub(super) fn run(
 ) -> Result<AnsweredRun, Failure> {
     let module = Module::received(&received);
     let own_name = received.payload.module.to_string();
-    let ReceivedPayload { args, .. } = received;
+    let ReceivedPayload { args, secrets, .. } = received;
     let name = args.get("_ansible_module_name").and_then(Value::as_str).map_or(own_name, str::to_owned);
     let path = module.path().to_owned();
-    let call = AnsibleCall { path: &path, name: &name, args, limit, policy: None, signature: None, audit: false };
+    let call =
+        AnsibleCall { path: &path, name: &name, args, secrets, limit, policy: None, signature: None, audit: false };
     ansible_call::run(context, call, || Ok(module))
 }

@@ -31,7 +31,7 @@ def read_arguments():
     return json.dumps(params).encode('ascii')
 
 
-def portable(zip_data, name, module_fqn, has_loader, params):
+def portable(zip_data, name, module_fqn, has_loader, params, secrets):
     import base64
     import os
     import shutil
@@ -52,6 +52,6 @@ def portable(zip_data, name, module_fqn, has_loader, params):
         with open(path, 'wb') as payload:
             payload.write(base64.b64decode(zip_data))
         sys.path.insert(0, path)
-        start(params, module_fqn, path, has_loader)
+        start(params, module_fqn, path, has_loader, secrets)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -34,11 +34,18 @@ def import_first(has_loader):
     return first
 
 
-def start(params, module_fqn, modlib_path, has_loader):
+def takes(function, name):
+    code = function.__code__
+    return name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+
+
+def start(params, module_fqn, modlib_path, has_loader, secrets=()):
     first = import_first(has_loader)
     if has_loader:
+        # Since ansible-core 2.22 the loader gets the secrets that are in the arguments.
+        more = {'secrets': frozenset(secrets)} if takes(first.run_module, 'secrets') else {}
         first.run_module(
-            json_params=params, profile='legacy', module_fqn=module_fqn, modlib_path=modlib_path, extensions={})
+            json_params=params, profile='legacy', module_fqn=module_fqn, modlib_path=modlib_path, extensions={}, **more)
         return
     import runpy
     first._ANSIBLE_ARGS = params
@@ -50,5 +57,9 @@ def start(params, module_fqn, modlib_path, has_loader):
 
 def laid_out(folder, module_fqn, has_loader):
     enter_some_folder()
-    params = sys.stdin.buffer.read()
-    start(params, module_fqn, folder, has_loader)
+    # Arguments are one line. Secrets that are in them are a list in a second one.
+    params, _, secrets = sys.stdin.buffer.read().partition(b'\n')
+    if secrets:
+        import json
+        secrets = json.loads(secrets.decode('ascii'))
+    start(params, module_fqn, folder, has_loader, secrets)
