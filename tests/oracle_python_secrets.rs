@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::oracle_python_places::NEXT;
 use crate::support::{Modbox, TestDir, modbox, oracle};
 
 /// A secret that an option declares, and one that the controller knows: `register_secret` makes it one.
@@ -70,11 +71,11 @@ fn play() -> String {
 }
 
 /// Returns the output of the play, with each secret that is in it replaced by a word.
-fn output(dir: &TestDir, version: &str, python: &Path) -> String {
+fn output(dir: &TestDir, version: &str, python: &Path, cache: &Path) -> String {
     dir.write("vars.json", json!({"token": DECLARED, "known": KNOWN}).to_string());
     let file = dir.write("play.yml", play());
     let mut playbook = oracle::ansible_of(version, dir, "playbook");
-    playbook.env("XDG_CACHE_HOME", dir.mkdir("cache")).args(["-vvv", "-e", "@vars.json", "-e"]);
+    playbook.env("XDG_CACHE_HOME", cache).args(["-vvv", "-e", "@vars.json", "-e"]);
     playbook.arg(format!("ansible_python_interpreter={}", python.display())).arg(file);
     let text = printed(&mut playbook);
     let tasks = text.split_once("\nTASK").map_or("", |(_, tasks)| tasks);
@@ -89,16 +90,24 @@ fn a_play_of_2_22_has_the_same_output_and_variables() {
     write_module(&dir);
     let link = dir.mkdir("bin").join("modbox-python");
     symlink(modbox(), &link).unwrap();
-    dir.write("home/.config/modbox/policy.yaml", json!({"audit": dir.join("audit")}).to_string());
-    let theirs = output(&dir, version, &oracle::python_of(version));
-    let ours = output(&dir, version, &link);
-    assert_eq!(ours, theirs);
-    assert!(ours.contains("$REDACTED$") && !ours.contains("Dq7x9") && !ours.contains("Kz3w8"), "{ours}");
-    let audit = fs::read_to_string(dir.join("audit")).unwrap();
-    assert_eq!(audit.lines().count(), 3, "{audit}");
-    hunt(&dir.join("audit"));
-    hunt(&dir.join("cache"));
-    hunt(&dir.join("home"));
+    let cache = dir.mkdir("cache");
+    let theirs = output(&dir, version, &oracle::python_of(version), &cache);
+    let sandbox = NEXT.as_ref().map(|installed| installed.dir.join("home/.cache")).unwrap();
+    for (place, cache) in [("native", cache), ("wasm", sandbox)] {
+        let policy = json!({"audit": dir.join("audit"), "python": place});
+        dir.write("home/.config/modbox/policy.yaml", policy.to_string());
+        let _ = fs::remove_file(dir.join("audit"));
+        let ours = output(&dir, version, &link, &cache);
+        assert_eq!(ours, theirs, "{place}");
+        assert!(ours.contains("$REDACTED$") && !ours.contains("Dq7x9") && !ours.contains("Kz3w8"), "{place}: {ours}");
+        let audit = fs::read_to_string(dir.join("audit")).unwrap();
+        assert_eq!(audit.lines().count(), 3, "{place}: {audit}");
+        let level = if place == "wasm" { "wasmtime" } else { "namespace" };
+        assert!(audit.contains(level), "{place}: {audit}");
+        hunt(&dir.join("audit"));
+        hunt(&cache);
+        hunt(&dir.join("home"));
+    }
 }
 
 /// Fails if a file below a path has one of the secrets in it.

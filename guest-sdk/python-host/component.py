@@ -23,6 +23,7 @@ commands.install()
 threads.install()
 _store = store.Store()
 _missing = preload.standard_library(_store)
+system.install_for_modules()
 store.install(_store)
 _missing.update(preload.module_utils(_store, modbox_layout))
 _about = {

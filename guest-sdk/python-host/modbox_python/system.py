@@ -26,6 +26,7 @@ _PATHS = {
     "truncate": changes.truncate, "uname": identity.uname,
 }
 
+
 _NEW = {
     "chmod": moving.chmod, "fchmod": changes.fchmod, "chown": moving.chown, "lchown": changes.lchown,
     "fchown": changes.fchown, "umask": identity.umask, "getuid": identity.getuid, "getgid": identity.getgid,
@@ -131,6 +132,19 @@ def install():
     socket.gethostname = switch(socket.gethostname, identity.gethostname, "gethostname")
     # Modules ask for the machine's system, and the commands that they start run on Linux.
     sys.platform = "linux"
+
+
+def _register_at_fork(*, before=None, after_in_child=None, after_in_parent=None):
+    """Takes functions to call when the process forks, which it never does."""
+
+
+def install_for_modules():
+    """Adds what modules of Ansible want while they are imported, and the standard library must not find.
+
+    Locks of ansible-core 2.22 register what they do at a fork (`ForkSafeLock`). Modules of the standard library do so where
+    they can, with methods of locks that WASI's do not have. So they have to be imported by now.
+    """
+    os.register_at_fork = _register_at_fork
 
 
 def renew(facts):

@@ -21,6 +21,14 @@ preopens.GRANTED[:] = [root]
 facts = {"uid": 0, "gid": 0, "groups": [], "node": "n", "system": "Linux", "release": "1", "version": "2"}
 system.renew({**facts, "machine": "m"})
 assert os.uname().nodename == "n" and sys.platform == "linux"
+called = []
+system.install_for_modules()
+assert os.register_at_fork(before=lambda: called.append("before"), after_in_parent=lambda: called.append("after")) is None
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+assert called == [], "nothing forks in the sandbox, so nothing is called"
 os.makedirs(root + "/d/e", mode=0o700)
 with open(root + "/d/e/f", "w") as file:
     file.write("x")
