@@ -120,6 +120,32 @@ fn modules_of_earlier_releases_do_the_same() {
     }
 }
 
+#[test]
+fn modules_of_the_newest_release_do_the_same() {
+    let Some(version) = oracle::newest() else { return };
+    check(version, &[]);
+}
+
+#[test]
+fn a_job_of_another_kind_is_refused_by_its_name() {
+    for version in [Some(oracle::VERSION), oracle::newest()].into_iter().flatten() {
+        let dir = TestDir::new();
+        let link = link(&dir).display().to_string();
+        dir.write("library/touch", "#!/bin/sh\n# WANT_JSON\ntouch \"$HOME/touched\"\necho '{\"changed\": true}'\n");
+        let task = json!({
+            "touch": {"x": 1}, "async": 60, "poll": 1, "ignore_errors": true,
+            "vars": {"ansible_python_interpreter": link},
+        });
+        let mut play = oracle::ansible_of(version, &dir, "playbook");
+        play.env("ANSIBLE_LIBRARY", dir.join("library"));
+        let text = oracle::play_by(play, &dir, &[task], &[]);
+        let result = serde_json::from_str::<Value>(&text).unwrap()[0].clone();
+        let message = result["msg"].as_str().unwrap_or_default();
+        assert!(message.contains("AnsiballZ_touch` of the job is not in Python"), "{version}: {result}");
+        assert!(!dir.join("home/touched").exists(), "{version}");
+    }
+}
+
 /// Gives a program to `modbox-python` on standard input.
 fn given(link: &PathBuf, words: &[&str], program: &[u8]) -> (Option<i32>, String) {
     use std::io::Write as _;

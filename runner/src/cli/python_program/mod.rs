@@ -7,13 +7,14 @@
 //! Every other use of an interpreter is refused.
 
 pub(crate) mod job;
+mod job_words;
 mod program;
 mod received_module;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use self::job::JobWords;
+use self::job_words::JobWords;
 use crate::cli::ansible_call;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
