@@ -95,6 +95,7 @@ mod oracle_names;
 
 // New-style Python modules are assembled as by ansible-core.
 mod python_closure;
+mod python_embeds;
 // Ansible's own modules give the same results and leave the same files.
 mod python_modules;
 // What their failed runs advise works when it is followed.

@@ -21,7 +21,7 @@ const MADE: (usize, usize) = (16, 200);
 const OWN_WORDS: [&str; 2] = ["ansible/__init__.py", "ansible/module_utils/__init__.py"];
 
 /// A question to the oracle.
-struct Case {
+pub(crate) struct Case {
     name: String,
     path: PathBuf,
     /// The files that modbox packed; `None` if it refused the module.
@@ -29,7 +29,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(dir: &TestDir, path: &Path, python: &Path, options: &[&str]) -> Self {
+    pub(crate) fn new(dir: &TestDir, path: &Path, python: &Path, options: &[&str]) -> Self {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let assembled = dir.join(&format!("assembled-{name}"));
         let ran = Modbox::new(dir).args(["assemble", "--interpreter"]).arg(python).args(options);
@@ -42,7 +42,7 @@ impl Case {
 
 /// Packs the same modules with ansible-core, and compares. Returns the number of modules that both packed.
 #[track_caller]
-fn compare(dir: &TestDir, python: &Path, before: Option<&Path>, cases: &[Case]) -> usize {
+pub(crate) fn compare(dir: &TestDir, python: &Path, before: Option<&Path>, cases: &[Case]) -> usize {
     let mut filter = Command::new(python)
         .arg(fixture("oracle/payload.py"))
         .args(before)
@@ -123,7 +123,7 @@ pub(crate) fn package(python: &Path) -> PathBuf {
     packages.find(|package| package.is_dir()).unwrap_or_else(|| panic!("there is no ansible in {}", lib.display()))
 }
 
-fn check_all(python: &Path) {
+pub(crate) fn check_all(python: &Path) {
     let dir = TestDir::new();
     let paths = modules(&package(python).join("modules"));
     assert!(paths.len() > 60, "only {} modules", paths.len());

@@ -1,6 +1,6 @@
-//! The closure of a module: all its direct and indirect imports.
+//! The closure of a module: all its direct and indirect imports, and the files that these sources embed.
 //!
-//! The rules follow ansible-core 2.19, `recursive_finder` with its two locators:
+//! The rules follow ansible-core 2.21, `recursive_finder` with its two locators:
 //!
 //! - Names are processed in sorted order, so that the result is always the same.
 //! - For `from X import Y`, the search tries `X.Y` first, then `X`.
@@ -8,11 +8,14 @@
 //!   takes precedence.
 //! - The packages above each file are included. Those above a collection's utilities are empty.
 //! - An optional import may be missing.
+//! - Embedded files are looked up last. They count only where the ansible-core has the utility `embed` (since 2.21): before, a
+//!   utility of that name is like any other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 
+use crate::ansiballz::embeds::{Embed, EmbedFault, Embeds};
 use crate::ansiballz::imports::{self, SourceError};
 use crate::ansiballz::loader::NewerCore;
 use crate::ansiballz::name::DottedName;
@@ -27,6 +30,9 @@ pub const MAX_FILES: usize = 2000;
 
 const CORE: [&str; 2] = ["ansible", "module_utils"];
 
+/// The utility by which sources embed files, since ansible-core 2.21.
+const MANAGER_FILE: &str = "embed.py";
+
 /// Number of parts before a utility's name: in `ansible.module_utils`, and in the longer prefix of collections.
 const CORE_PREFIX: usize = 2;
 const COLLECTION_PREFIX: usize = 5;
@@ -38,6 +44,17 @@ pub struct Found {
     pub source: Arc<[u8]>,
     /// Whether it is a package's `__init__`.
     pub is_package: bool,
+}
+
+/// The answer for a file that a source embeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbeddedFile {
+    /// There is no such package.
+    NoPackage,
+    /// The package has no regular file of this name.
+    NoFile,
+    /// The file's bytes.
+    Found(Arc<[u8]>),
 }
 
 /// The lookup of sources.
@@ -66,6 +83,13 @@ pub trait Lookup {
     ///
     /// An unreadable list.
     fn routing(&mut self, collection: &[String; 2]) -> Result<Option<Arc<Routing>>, Self::Error>;
+
+    /// Returns a file of a package below `ansible` itself or below a collection.
+    ///
+    /// # Errors
+    ///
+    /// An unreadable file.
+    fn embedded(&mut self, package: &DottedName, name: &str) -> Result<EmbeddedFile, Self::Error>;
 
     /// Returns the folders in which a name is searched, for messages.
     fn searched(&self, name: &DottedName) -> Vec<String>;
@@ -121,6 +145,16 @@ pub enum ClosureError<E: Error + 'static> {
         #[source]
         source: SourceError,
     },
+    /// A file that cannot be embedded.
+    #[error("failed to pack `{name}`, line {line}: {fault}")]
+    Embed {
+        /// The source that embeds it.
+        name: DottedName,
+        /// The line of the source.
+        line: usize,
+        /// The reason.
+        fault: EmbedFault,
+    },
     /// A source that is too long.
     #[error("failed to read `{0}`: it is longer than the limit of {MAX_SOURCE} bytes for a Python source")]
     TooLong(DottedName),
@@ -160,16 +194,24 @@ struct ResolvedImport {
 /// Sources by name, each with whether it is a package.
 pub(super) type Closure = BTreeMap<DottedName, (Arc<[u8]>, bool)>;
 
-/// Computes the closure of a module, without the module itself. It includes the names in `always` even if they are not
-/// imported.
+/// The files that sources embed, by their paths.
+pub(super) type EmbeddedFiles = BTreeMap<String, Arc<[u8]>>;
+
+/// Computes the closure of a module, without the module itself, and the files that are embedded. It includes the names in
+/// `always` even if they are not imported.
 pub(super) fn find<L: Lookup>(
     module: (&DottedName, &[u8]),
     always: &[DottedName],
     lookup: &mut L,
-) -> Result<Closure, ClosureError<L::Error>> {
-    let root = DottedName::of(&[]);
-    let mut finder =
-        Finder { lookup, found: Closure::new(), pending: BTreeSet::new(), importer: "the module".to_owned(), root };
+) -> Result<(Closure, EmbeddedFiles), ClosureError<L::Error>> {
+    let mut finder = Finder {
+        lookup,
+        found: Closure::new(),
+        pending: BTreeSet::new(),
+        importer: "the module".to_owned(),
+        root: DottedName::of(&[]),
+        embeds: Vec::new(),
+    };
     let (name, source) = module;
     finder.enqueue_imports(name, source, false)?;
     for name in always {
@@ -178,7 +220,8 @@ pub(super) fn find<L: Lookup>(
     while let Some(pending) = finder.pending.pop_first() {
         finder.take(pending)?;
     }
-    Ok(finder.found)
+    let embedded = finder.embedded()?;
+    Ok((finder.found, embedded))
 }
 
 struct Finder<'a, L> {
@@ -187,6 +230,8 @@ struct Finder<'a, L> {
     pending: BTreeSet<PendingImport>,
     importer: String,
     root: DottedName,
+    /// Embedded files, each with the source that embeds it.
+    embeds: Vec<(DottedName, Embed)>,
 }
 
 impl<L: Lookup> Finder<'_, L> {
@@ -213,12 +258,47 @@ impl<L: Lookup> Finder<'_, L> {
         if source.len() as u64 > MAX_SOURCE {
             return Err(ClosureError::TooLong(name.clone()));
         }
-        let imports = imports::scan(source, name, is_package)
+        let scan = imports::scan(source, name, is_package)
             .map_err(|source| ClosureError::Source { name: name.clone(), source })?;
-        for (name, optional) in imports {
+        for (name, optional) in scan.imports {
             self.enqueue(PendingImport { ambiguous: true, ..self.pending(&name, optional) });
         }
+        self.take_embeds(name, scan.embeds)
+    }
+
+    /// Notes what a source embeds.
+    fn take_embeds(&mut self, name: &DottedName, embeds: Embeds) -> Result<(), ClosureError<L::Error>> {
+        let Some(embeds) = embeds else { return Ok(()) };
+        let utilities = DottedName::of(&CORE.map(str::to_owned));
+        let manager = self.lookup.embedded(&utilities, MANAGER_FILE).map_err(ClosureError::Lookup)?;
+        if !matches!(manager, EmbeddedFile::Found(_)) {
+            return Ok(());
+        }
+        let embeds = embeds.map_err(|(line, fault)| ClosureError::Embed { name: name.clone(), line, fault })?;
+        self.embeds.extend(embeds.into_iter().map(|embed| (name.clone(), embed)));
         Ok(())
+    }
+
+    /// Looks up the embedded files.
+    fn embedded(&mut self) -> Result<EmbeddedFiles, ClosureError<L::Error>> {
+        let mut files = EmbeddedFiles::new();
+        for (name, embed) in std::mem::take(&mut self.embeds) {
+            let (path, line) = (embed.file(), embed.line);
+            let fault = match self.lookup.embedded(&embed.package, &embed.resource).map_err(ClosureError::Lookup)? {
+                EmbeddedFile::Found(bytes) if bytes.len() as u64 > MAX_SOURCE => EmbedFault::TooLong(path),
+                EmbeddedFile::Found(bytes) => {
+                    files.insert(path, bytes);
+                    if self.found.len() + files.len() > MAX_FILES {
+                        return Err(ClosureError::TooMany);
+                    }
+                    continue;
+                }
+                EmbeddedFile::NoPackage => EmbedFault::NoPackage(embed.package),
+                EmbeddedFile::NoFile => EmbedFault::NoFile(embed.resource),
+            };
+            return Err(ClosureError::Embed { name, line, fault });
+        }
+        Ok(files)
     }
 
     fn take(&mut self, pending: PendingImport) -> Result<(), ClosureError<L::Error>> {

@@ -10,6 +10,7 @@ use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
 use ruff_python_ast::{ModModule, Stmt, StmtImport, StmtImportFrom};
 use ruff_python_parser::{Parsed, parse_module};
 
+use crate::ansiballz::embeds::{self, Embeds};
 use crate::ansiballz::name::DottedName;
 
 // Maximum nesting of brackets, and maximum number of consecutive signs.
@@ -19,6 +20,15 @@ const MAX_SIGNS: usize = 5000;
 /// The imported names, each with whether the import is optional. A name alone does not show whether its last part is a
 /// module or a name inside one.
 pub type Imports = BTreeMap<DottedName, bool>;
+
+/// What a source takes into its payload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// What it imports.
+    pub imports: Imports,
+    /// What it embeds.
+    pub embeds: Embeds,
+}
 
 /// A source that is not valid Python.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +40,7 @@ pub struct SourceError {
     pub reason: String,
 }
 
-/// Finds the imports of a source. `name` is the source's own name, from which relative imports start; for a package it
+/// Finds the imports of a source, and the files that it embeds. `name` is the source's own name, from which relative imports start; for a package it
 /// is the name of its `__init__`.
 ///
 /// Encodings other than UTF-8 do not matter: the names in an import are ASCII in all of them.
@@ -38,14 +48,14 @@ pub struct SourceError {
 /// # Errors
 ///
 /// A source that is not valid Python 3.
-pub fn scan(source: &[u8], name: &DottedName, is_package: bool) -> Result<Imports, SourceError> {
+pub fn scan(source: &[u8], name: &DottedName, is_package: bool) -> Result<Scan, SourceError> {
     let text = String::from_utf8_lossy(source);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let parsed = parse(text)?;
     let mut finder = Finder { name, is_package, depth: 0, imports: Imports::new() };
     finder.visit_body(parsed.suite());
-    let imports = std::mem::take(&mut finder.imports);
-    Ok(imports)
+    let embeds = embeds::find(text, parsed.suite(), name, |import| finder.absolute(import));
+    Ok(Scan { imports: std::mem::take(&mut finder.imports), embeds })
 }
 
 /// Parses a source. The parser and the tree that it returns are recursive, with bounds.
@@ -155,7 +165,7 @@ mod tests {
 
     #[track_caller]
     fn check(source: &str, name: &str, is_package: bool, expect: &[&str]) {
-        let imports = scan(source.as_bytes(), &DottedName::parse(name), is_package).unwrap();
+        let imports = scan(source.as_bytes(), &DottedName::parse(name), is_package).unwrap().imports;
         let shown: Vec<String> =
             imports.iter().map(|(name, optional)| format!("{name}{}", if *optional { "?" } else { "" })).collect();
         assert_eq!(shown, expect, "{source}");
@@ -257,13 +267,14 @@ mod tests {
             assert!(error.reason.contains("too many levels"), "{unit}: {error}");
         }
         let ruled = format!("# {}\nx = {}1{}\n", "-".repeat(4000), "(".repeat(150), ")".repeat(150));
-        assert!(scan(ruled.as_bytes(), &name, false).unwrap().is_empty());
+        assert!(scan(ruled.as_bytes(), &name, false).unwrap().imports.is_empty());
     }
 
     #[test]
     fn invalid_python_is_reported_with_its_line() {
         let error = scan(b"import os\n\nprint 'x'\n", &DottedName::parse("x"), false).unwrap_err();
         assert_eq!(error.line, 3, "{error}");
-        assert!(scan(b"# \xe9\nimport ansible.module_utils.a", &DottedName::parse("x"), false).unwrap().len() == 1);
+        let imports = scan(b"# \xe9\nimport ansible.module_utils.a", &DottedName::parse("x"), false).unwrap().imports;
+        assert_eq!(imports.len(), 1);
     }
 }

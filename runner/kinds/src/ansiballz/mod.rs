@@ -2,13 +2,14 @@
 //! runs.
 //!
 //! The rules follow ansible-core's Ansiballz: the same files under the same names, found by the same rules, started in
-//! the same way. They are the rules of ansible-core 2.19, which also fit the layouts since 2.9. The Python around a
+//! the same way. They are the rules of ansible-core 2.21, which also fit the layouts since 2.9. The Python around a
 //! module is modbox's own. This layer is pure: an implementation of [`Lookup`] finds the files.
 //!
 //! | file | content |
 //! |---|---|
 //! | `name` | dotted names, and the name that a module runs under |
 //! | `imports` | the imports of a source, found by a Python parser |
+//! | `embeds` | the files that a source embeds |
 //! | `needs` | what a source needs of its interpreter and of the machine |
 //! | `routing` | the redirects of a `runtime.yml` |
 //! | `closure` | all direct and indirect imports |
@@ -20,6 +21,7 @@
 //! | `received`, `received_files` | a payload that ansible-core has made, read and unpacked |
 
 mod closure;
+mod embeds;
 mod imports;
 mod inert;
 mod loader;
@@ -32,9 +34,10 @@ mod received_files;
 mod routing;
 mod wrapper;
 
-pub use closure::{ClosureError, Found, Lookup, MAX_FILES, MAX_SOURCE};
+pub use closure::{ClosureError, EmbeddedFile, Found, Lookup, MAX_FILES, MAX_SOURCE};
+pub use embeds::{Embed, EmbedFault, Embeds};
 pub(crate) use imports::parse;
-pub use imports::{Imports, SourceError, scan};
+pub use imports::{Imports, Scan, SourceError, scan};
 pub use inert::is_inert;
 pub use loader::NewerCore;
 pub use name::{DottedName, module_name};

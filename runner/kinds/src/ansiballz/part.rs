@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use crate::ansiballz::closure::{self, ClosureError, Found, Lookup};
+use crate::ansiballz::closure::{self, ClosureError, EmbeddedFile, Found, Lookup};
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::payload::Payload;
 use crate::ansiballz::routing::Routing;
@@ -17,8 +17,9 @@ use crate::ansiballz::routing::Routing;
 pub fn part(payload: &Payload, utility: &str) -> Result<BTreeSet<String>, ClosureError<Infallible>> {
     let name = DottedName::parse(&format!("ansible.module_utils.{utility}"));
     let importer = DottedName::parse("ansible.modules.importer");
-    let closure = closure::find((&importer, b""), &[name], &mut InPayload(payload))?;
-    Ok(closure.into_iter().map(|(name, (_, is_package))| name.file(is_package)).collect())
+    let (closure, embedded) = closure::find((&importer, b""), &[name], &mut InPayload(payload))?;
+    let sources = closure.into_iter().map(|(name, (_, is_package))| name.file(is_package));
+    Ok(sources.chain(embedded.into_keys()).collect())
 }
 
 struct InPayload<'a>(&'a Payload);
@@ -48,6 +49,11 @@ impl Lookup for InPayload<'_> {
     /// Files that stand for redirects are in the payload.
     fn routing(&mut self, _: &[String; 2]) -> Result<Option<Arc<Routing>>, Infallible> {
         Ok(None)
+    }
+
+    fn embedded(&mut self, package: &DottedName, name: &str) -> Result<EmbeddedFile, Infallible> {
+        let file = self.0.files.get(&format!("{}/{name}", package.parts().join("/")));
+        Ok(file.map_or(EmbeddedFile::NoFile, |bytes| EmbeddedFile::Found(Arc::clone(bytes))))
     }
 
     fn searched(&self, _: &DottedName) -> Vec<String> {

@@ -1,11 +1,11 @@
-//! The files of a payload: a module, its closure, and the packages around them.
+//! The files of a payload: a module, its closure with embedded files, and the packages around them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use modbox_contract::{InternalArgs, Release, Value, repr};
 
-use crate::ansiballz::closure::{self, ClosureError, Lookup};
+use crate::ansiballz::closure::{self, ClosureError, EmbeddedFiles, Lookup};
 use crate::ansiballz::loader::{NewerCore, unknown_keyword};
 use crate::ansiballz::name::DottedName;
 
@@ -81,7 +81,7 @@ pub fn assemble<L: Lookup>(
         always.push(loader);
         always.extend(PROFILES.map(utility));
     }
-    let closure = closure::find((module, source), &always, lookup)?;
+    let (closure, embedded) = closure::find((module, source), &always, lookup)?;
     let mut files: BTreeMap<String, Arc<[u8]>> =
         closure.into_iter().map(|(name, (source, is_package))| (name.file(is_package), source)).collect();
     // Other installed parts of `ansible` stay importable, as in modules that Ansible runs.
@@ -94,6 +94,19 @@ pub fn assemble<L: Lookup>(
     for count in 1..module.parts().len() {
         files.entry(module.first(count).file(true)).or_default();
     }
+    add_embedded(embedded, &mut files);
     files.insert(module.file(false), Arc::clone(source));
     Ok(Payload { module: module.clone(), has_loader, files })
+}
+
+/// Adds embedded files, and makes the folders around them packages.
+fn add_embedded(embedded: EmbeddedFiles, files: &mut BTreeMap<String, Arc<[u8]>>) {
+    for (path, bytes) in embedded {
+        let mut folder = path.as_str();
+        while let Some((above, _)) = folder.rsplit_once('/') {
+            files.entry(format!("{above}/__init__.py")).or_default();
+            folder = above;
+        }
+        files.insert(path, bytes);
+    }
 }

@@ -1,7 +1,7 @@
 //! Unpacks the files of a received payload, within bounds.
 //!
-//! A zip from outside can name paths outside of a folder, name a path twice, or hold more than it seems to. The files stay in
-//! memory: this file writes nothing.
+//! A zip from outside can name paths outside of a folder, name a path twice, or hold more than it seems to. Besides sources it has
+//! the files that modules embed, since ansible-core 2.21. The files stay in memory: this file writes nothing.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -10,9 +10,13 @@ use std::sync::Arc;
 use zip::ZipArchive;
 
 use crate::ansiballz::closure::{MAX_FILES, MAX_SOURCE};
+use crate::ansiballz::embeds::{is_identifier, is_packed};
 
 /// Maximum number of bytes of all files together.
 const MAX_BYTES: u64 = 64 << 20;
+
+/// Maximum length of a path.
+const MAX_PATH: usize = 400;
 
 /// Why files cannot be unpacked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,12 +30,12 @@ pub enum FilesError {
     /// A file that is too long, or too many bytes.
     #[error("`{0}` is longer than {MAX_SOURCE} bytes, or all files are longer than {MAX_BYTES} bytes")]
     TooLong(String),
-    /// A name that is not that of a Python source below a folder, or occurs twice.
-    #[error("`{0}` is not a name of a Python source in a packed module, or occurs twice")]
+    /// A name that is neither that of a Python source below a folder nor that of an embedded file, or occurs twice.
+    #[error("`{0}` is not a name of a Python source or of an embedded file in a packed module, or occurs twice")]
     Name(String),
 }
 
-/// Unpacks a zip of Python sources. Returns them by their paths.
+/// Unpacks a zip of Python sources and embedded files. Returns them by their paths.
 pub(super) fn unpack(zip: &[u8]) -> Result<BTreeMap<String, Arc<[u8]>>, FilesError> {
     let mut archive = ZipArchive::new(Cursor::new(zip)).map_err(|_| FilesError::NotZip)?;
     if archive.len() > MAX_FILES {
@@ -41,7 +45,7 @@ pub(super) fn unpack(zip: &[u8]) -> Result<BTreeMap<String, Arc<[u8]>>, FilesErr
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|_| FilesError::NotZip)?;
         let path = entry.name().map_err(|_| FilesError::NotZip)?.into_owned();
-        if !is_source(&path) || entry.is_symlink() {
+        if !(is_source(&path) || path.len() <= MAX_PATH && is_packed(&path)) || entry.is_symlink() {
             return Err(FilesError::Name(shown(&path)));
         }
         let bound = MAX_SOURCE.min(left);
@@ -62,12 +66,7 @@ pub(super) fn unpack(zip: &[u8]) -> Result<BTreeMap<String, Arc<[u8]>>, FilesErr
 /// Says whether a path is that of a Python source in packages: names with letters, digits and `_`, and `.py` at the end.
 fn is_source(path: &str) -> bool {
     let Some(stem) = path.strip_suffix(".py") else { return false };
-    let is_name = |part: &str| {
-        let mut letters = part.chars();
-        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-    };
-    path.len() <= 400 && stem.split('/').all(is_name)
+    path.len() <= MAX_PATH && stem.split('/').all(is_identifier)
 }
 
 fn shown(path: &str) -> String {
@@ -97,6 +96,42 @@ mod tests {
         let files = unpack(&zip(&[("ansible/__init__.py", 0), ("ansible/modules/ping.py", 9)])).unwrap();
         assert_eq!(files.keys().collect::<Vec<_>>(), ["ansible/__init__.py", "ansible/modules/ping.py"]);
         assert_eq!(&*files["ansible/modules/ping.py"], b"#########");
+    }
+
+    #[test]
+    fn embedded_files_are_unpacked() {
+        let long = format!("ansible/{}", "x".repeat(200));
+        for name in [
+            "ansible/module_utils/_embed/a.txt",
+            "ansible_collections/a/b/plugins/x/_A-1.tar.gz",
+            "ansible/1",
+            long.as_str(),
+        ] {
+            assert_eq!(unpack(&zip(&[(name, 1)])).unwrap().len(), 1, "{name}");
+        }
+        for name in [
+            "a.txt",
+            "other/a.txt",
+            "ansible",
+            "ansible/",
+            "ansible/.a",
+            "ansible/..",
+            "ansible/../a.txt",
+            "ansible//a.txt",
+            "/ansible/a.txt",
+            "ansible/a b",
+            "ansible/a\u{e9}",
+            "ansible/a\\b.txt",
+            "ansible/a.b/c.txt",
+            "ansible/module_utils/basic.cpython-311-x86_64-linux-gnu.so",
+            "ansible/module_utils/basic.pyc",
+            "ansible/module_utils/__pycache__/basic.cpython-311.txt",
+            "ansible_collectionsx/a.txt",
+            &format!("{long}x"),
+        ] {
+            assert!(matches!(unpack(&zip(&[(name, 1)])), Err(FilesError::Name(_))), "{name}");
+        }
+        assert_eq!(unpack(&zip(&[("ansible/a.txt", 5 << 20)])), Err(FilesError::TooLong("ansible/a.txt".to_owned())));
     }
 
     #[test]

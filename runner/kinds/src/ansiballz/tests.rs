@@ -52,6 +52,26 @@ impl Lookup for Files {
         Ok(self.routing.get(&collection.join(".")).cloned())
     }
 
+    fn embedded(&mut self, package: &DottedName, name: &str) -> Result<EmbeddedFile, Infallible> {
+        let folder = match &package.parts()[..] {
+            [ansible, utils, rest @ ..] if [ansible, utils] == ["ansible", "module_utils"] => {
+                ["core"].into_iter().chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join("/")
+            }
+            [_, namespace, collection, _, _, rest @ ..] => {
+                let root = format!("{namespace}.{collection}");
+                [root.as_str()].into_iter().chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join("/")
+            }
+            _ => return Ok(EmbeddedFile::NoPackage),
+        };
+        let bytes = self.sources.get(&format!("{folder}/{name}")).map(|text| text.as_bytes().into());
+        let has_package = self.sources.keys().any(|path| path.starts_with(&format!("{folder}/")));
+        Ok(match bytes {
+            Some(bytes) => EmbeddedFile::Found(bytes),
+            None if has_package => EmbeddedFile::NoFile,
+            None => EmbeddedFile::NoPackage,
+        })
+    }
+
     fn searched(&self, _: &DottedName) -> Vec<String> {
         vec!["core".to_owned()]
     }
@@ -198,4 +218,42 @@ fn a_source_that_is_too_long_or_no_python_is_refused() {
     assert!(matches!(error, ClosureError::TooLong(_)), "{error}");
     let error = payload("ansible.legacy.m", "print 'x'", Files::of(&[])).unwrap_err();
     assert!(matches!(error, ClosureError::Source { .. }), "{error}");
+}
+
+/// A utility that embeds a file, and the file.
+const EMBEDDING: &str =
+    "from ansible.module_utils.embed import EmbedManager\nx = EmbedManager.embed('.d', 'x-1.txt')\n";
+
+#[test]
+fn embedded_files_come_with_packages_around_them() {
+    let files = |embedding: &str| {
+        Files::of(&[("core/embed.py", "class EmbedManager: pass"), ("n.c/u.py", embedding), ("n.c/d/x-1.txt", "words")])
+    };
+    let source = "from ansible_collections.n.c.plugins.module_utils.u import x";
+    let payload = payload("ansible.legacy.m", source, files(EMBEDDING)).unwrap();
+    let folder = "ansible_collections/n/c/plugins/module_utils/d";
+    assert_eq!(&*payload.files[&format!("{folder}/x-1.txt")], b"words");
+    assert!(payload.files[&format!("{folder}/__init__.py")].is_empty());
+    let fault = |embedding: &str, expect: &str| {
+        let error = super::tests::payload("ansible.legacy.m", source, files(embedding)).unwrap_err().to_string();
+        let place = "failed to pack `ansible_collections.n.c.plugins.module_utils.u`, line";
+        assert!(error.starts_with(place) && error.contains(expect), "{error}");
+    };
+    fault(&EMBEDDING.replace("x-1.txt", "other"), "line 2: Embed resource 'other' not found while packaging module.");
+    fault(&EMBEDDING.replace("'.d'", "'.e'"), "line 2: Embed package not found while packaging module: `ansible_coll");
+    fault(&EMBEDDING.replace("x = ", ""), "line 1: Module embedding support was imported");
+    let big = "x".repeat(usize::try_from(MAX_SOURCE).unwrap() + 1);
+    let mut long = files(EMBEDDING);
+    long.sources.insert("n.c/d/x-1.txt".to_owned(), big);
+    let error = super::tests::payload("ansible.legacy.m", source, long).unwrap_err().to_string();
+    assert!(error.contains("longer than the limit"), "{error}");
+}
+
+#[test]
+fn a_utility_of_the_managers_name_is_plain_before_2_21() {
+    // The file is beside the playbook, not in ansible-core.
+    let mut files = Files::of(&[]);
+    files.sources.insert("core/embed/__init__.py".to_owned(), "EmbedManager = 1".to_owned());
+    let payload = payload("ansible.legacy.m", "from ansible.module_utils.embed import EmbedManager\n", files).unwrap();
+    assert!(payload.files.contains_key("ansible/module_utils/embed/__init__.py"));
 }

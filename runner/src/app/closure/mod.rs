@@ -2,7 +2,7 @@
 //!
 //! | kind | parts |
 //! |---|---|
-//! | Python | its imports below `module_utils`, as they are assembled or as they arrived |
+//! | Python | its imports below `module_utils` and embedded files, as they are assembled or as they arrived |
 //! | PowerShell | the wrappers and utilities that its document has |
 //! | providers of libral | the metadata file beside it |
 //! | native kinds | the file of documentation beside it, and the fragments that it names: they say which options are paths |

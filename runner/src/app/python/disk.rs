@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use modbox_kinds::ansiballz::{DottedName, Found, Lookup, MAX_SOURCE, Routing};
+use modbox_kinds::ansiballz::{DottedName, EmbeddedFile, Found, Lookup, MAX_SOURCE, Routing};
 
 use crate::app::python::error::PythonError;
 use crate::app::python::stamp::{Stamp, Stamps, outermost_missing};
@@ -153,6 +153,30 @@ impl Lookup for Disk {
         let routing = self.read_routing(collection)?.map(Arc::new);
         self.routing.insert(collection.clone(), routing.clone());
         Ok(routing)
+    }
+
+    /// ansible-core asks its own packages: a folder that adds utilities does not count for those of `ansible`.
+    fn embedded(&mut self, package: &DottedName, name: &str) -> Result<EmbeddedFile, PythonError> {
+        let folder = match package.parts() {
+            [ansible, parts @ ..] if ansible == "ansible" => Some((self.roots.core.clone(), parts)),
+            [_, namespace, collection, parts @ ..] => {
+                let folder = self.collection_folder(&[namespace.clone(), collection.clone()]);
+                folder.map(|folder| (folder, parts))
+            }
+            _ => None,
+        };
+        let Some((root, parts)) = folder else { return Ok(EmbeddedFile::NoPackage) };
+        let folder = parts.iter().fold(root, |folder, part| folder.join(part));
+        let path = folder.join(name);
+        self.looked_at.insert(path.clone(), Stamp::of(&path));
+        if !folder.is_dir() {
+            return Ok(EmbeddedFile::NoPackage);
+        }
+        if !path.is_file() {
+            return Ok(EmbeddedFile::NoFile);
+        }
+        let bytes = self.read(&path, MAX_SOURCE + 1)?;
+        Ok(bytes.map_or(EmbeddedFile::NoFile, |bytes| EmbeddedFile::Found(bytes.into())))
     }
 
     fn searched(&self, name: &DottedName) -> Vec<String> {

@@ -26,6 +26,9 @@ const BASIC: &str = "ansible/module_utils/basic.py";
 /// The utility that starts the module again with another interpreter.
 const RESPAWN: &str = "ansible/module_utils/common/respawn.py";
 
+/// The utility by which a module embeds files, which it then reads from its payload.
+const EMBED: &str = "ansible/module_utils/embed.py";
+
 /// The utility with which modules make requests by HTTP.
 const URLS: &str = "ansible/module_utils/urls.py";
 
@@ -106,6 +109,10 @@ impl Suitability {
         let of_basic = part(payload, "basic").unwrap_or_default();
         let own = payload.module.file(false);
         let mut found = Self { identity: proven::identity(payload), ..Self::default() };
+        if payload.files.contains_key(EMBED) {
+            found.add_obstacle("embeds files, which the sandbox does not have".to_owned());
+            return found;
+        }
         for (path, source) in &payload.files {
             if GENERATED.contains(&path.as_str()) || source.is_empty() {
                 continue;
@@ -293,6 +300,13 @@ mod tests {
         contents.files.insert("ansible/module_utils/u.py".to_owned(), String::new());
         let reason = Suitability::of(&whole, &contents).unwrap().obstacle.unwrap();
         assert!(reason.contains("another `ansible/module_utils/u.py`"), "{reason}");
+    }
+
+    #[test]
+    fn embedded_files_are_an_obstacle() {
+        let data = ("ansible_collections/a/b/plugins/module_utils/data.txt", "no Python");
+        let found = suitability(&payload("import os\n", &[(EMBED, ""), data]));
+        assert_eq!(found.obstacle.unwrap(), "embeds files, which the sandbox does not have");
     }
 
     #[test]
