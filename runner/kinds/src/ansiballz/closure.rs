@@ -15,18 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 
+use crate::ansiballz::bounds::{MAX_FILES, MAX_SOURCE};
+use crate::ansiballz::closure_error::ClosureError;
 use crate::ansiballz::embeds::{Embed, EmbedFault, Embeds};
-use crate::ansiballz::imports::{self, SourceError};
-use crate::ansiballz::loader::NewerCore;
+use crate::ansiballz::imports;
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::routing::{Route, Routing};
-
-/// Maximum size of one source in bytes. The longest module of the `ansible` package has 2.8 MB. The parser's memory
-/// grows with the size.
-pub const MAX_SOURCE: u64 = 4 << 20;
-
-/// Maximum number of files in a closure. The largest closure of an ansible-core module has a hundred.
-pub const MAX_FILES: usize = 2000;
 
 const CORE: [&str; 2] = ["ansible", "module_utils"];
 
@@ -93,82 +87,6 @@ pub trait Lookup {
 
     /// Returns the folders in which a name is searched, for messages.
     fn searched(&self, name: &DottedName) -> Vec<String>;
-}
-
-/// The reason why a closure cannot be computed.
-#[derive(Debug, thiserror::Error)]
-pub enum ClosureError<E: Error + 'static> {
-    /// An import that was not found.
-    #[error(
-        "{importer} imports `{name}`, which was not found in {}; name its folder with `--module-utils`",
-        folders(.searched)
-    )]
-    Missing {
-        /// The importing module.
-        importer: String,
-        /// The imported name.
-        name: DottedName,
-        /// The folders that were searched.
-        searched: Vec<String>,
-    },
-    /// An import of a removed name.
-    #[error("{importer} imports `{name}`, which was removed{}", .reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default())]
-    Removed {
-        /// The importing module.
-        importer: String,
-        /// The imported name.
-        name: DottedName,
-        /// The reason that the collection states.
-        reason: Option<String>,
-    },
-    /// An import whose redirect has an invalid target.
-    #[error(
-        "{importer} imports `{name}`, which is redirected to `{target}`, which is not the name of a `module_utils`"
-    )]
-    Redirect {
-        /// The importing module.
-        importer: String,
-        /// The imported name.
-        name: DottedName,
-        /// The target.
-        target: String,
-    },
-    /// An ansible-core that asks for what modbox does not know.
-    #[error(transparent)]
-    Newer(#[from] NewerCore),
-    /// A source that is not valid Python.
-    #[error("failed to parse `{name}` as Python")]
-    Source {
-        /// The source's name.
-        name: DottedName,
-        /// The syntax error.
-        #[source]
-        source: SourceError,
-    },
-    /// A file that cannot be embedded.
-    #[error("failed to pack `{name}`, line {line}: {fault}")]
-    Embed {
-        /// The source that embeds it.
-        name: DottedName,
-        /// The line of the source.
-        line: usize,
-        /// The reason.
-        fault: EmbedFault,
-    },
-    /// A source that is too long.
-    #[error("failed to read `{0}`: it is longer than the limit of {MAX_SOURCE} bytes for a Python source")]
-    TooLong(DottedName),
-    /// Too many files.
-    #[error("the module imports more than {MAX_FILES} files")]
-    TooMany,
-    /// A failed lookup.
-    #[error(transparent)]
-    Lookup(E),
-}
-
-fn folders(searched: &[String]) -> String {
-    let shown: Vec<String> = searched.iter().map(|folder| format!("`{folder}`")).collect();
-    if shown.is_empty() { "no folder, since none is known".to_owned() } else { shown.join(", ") }
 }
 
 /// An import that has not been resolved yet.

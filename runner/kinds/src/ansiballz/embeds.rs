@@ -7,7 +7,7 @@
 
 use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAssign, StmtImportFrom};
 
-use crate::ansiballz::closure::MAX_SOURCE;
+use crate::ansiballz::bounds::MAX_SOURCE;
 use crate::ansiballz::name::DottedName;
 
 /// The package and the module that have the manager, and its name.

@@ -12,7 +12,8 @@
 //! | `embeds` | the files that a source embeds |
 //! | `needs` | what a source needs of its interpreter and of the machine |
 //! | `routing` | the redirects of a `runtime.yml` |
-//! | `closure` | all direct and indirect imports |
+//! | `bounds` | bounds of payloads |
+//! | `closure`, `closure_error` | all direct and indirect imports, and why they cannot be found |
 //! | `payload` | the files of the closure |
 //! | `inert` | files that run nothing |
 //! | `loader` | what an ansible-core asks for to start a module |
@@ -20,7 +21,9 @@
 //! | `wrapper` | the Python code that starts them, in both forms |
 //! | `received`, `received_files` | a payload that ansible-core has made, read and unpacked |
 
+mod bounds;
 mod closure;
+mod closure_error;
 mod embeds;
 mod imports;
 mod inert;
@@ -34,7 +37,9 @@ mod received_files;
 mod routing;
 mod wrapper;
 
-pub use closure::{ClosureError, EmbeddedFile, Found, Lookup, MAX_FILES, MAX_SOURCE};
+pub use bounds::{MAX_FILES, MAX_SOURCE};
+pub use closure::{EmbeddedFile, Found, Lookup};
+pub use closure_error::ClosureError;
 pub use embeds::{Embed, EmbedFault, Embeds};
 pub(crate) use imports::parse;
 pub use imports::{Imports, Scan, SourceError, scan};

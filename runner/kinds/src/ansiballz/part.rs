@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use crate::ansiballz::closure::{self, ClosureError, EmbeddedFile, Found, Lookup};
+use crate::ansiballz::closure::{self, EmbeddedFile, Found, Lookup};
+use crate::ansiballz::closure_error::ClosureError;
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::payload::Payload;
 use crate::ansiballz::routing::Routing;

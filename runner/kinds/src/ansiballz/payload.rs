@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use modbox_contract::{InternalArgs, Release, Value, repr};
 
-use crate::ansiballz::closure::{self, ClosureError, EmbeddedFiles, Lookup};
+use crate::ansiballz::closure::{self, EmbeddedFiles, Lookup};
+use crate::ansiballz::closure_error::ClosureError;
 use crate::ansiballz::loader::{NewerCore, unknown_keyword};
 use crate::ansiballz::name::DottedName;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use zip::ZipArchive;
 
-use crate::ansiballz::closure::{MAX_FILES, MAX_SOURCE};
+use crate::ansiballz::bounds::{MAX_FILES, MAX_SOURCE};
 use crate::ansiballz::embeds::{is_identifier, is_packed};
 
 /// Maximum number of bytes of all files together.
