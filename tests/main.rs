@@ -167,6 +167,9 @@ mod properties;
 mod secret_hunt;
 mod secrets;
 
+// Set-id bits are a grant, for native modules and components alike.
+mod set_id;
+
 // What modbox's own modules cannot do, they refuse before a change.
 mod module_refusals;
 

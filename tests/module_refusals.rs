@@ -64,8 +64,6 @@ fn set_id_bits_are_refused_before_anything_is_made() {
     let granted = ["--allow-write", folder.to_str().unwrap()];
     dir.write("parts/a", "new\n");
     for (name, args) in [
-        ("file", json!({"path": folder.join("new"), "state": "directory", "mode": "2775"})),
-        ("file", json!({"path": folder.join("new/deep/er"), "state": "directory", "mode": "g+s"})),
         ("file", json!({"path": folder.join("new"), "state": "touch", "mode": "4755"})),
         ("file", json!({"path": folder.join("new"), "state": "hard", "src": file, "mode": "4755"})),
         ("file", json!({"path": folder.join("new"), "state": "link", "src": "f", "mode": "4755"})),
@@ -77,11 +75,14 @@ fn set_id_bits_are_refused_before_anything_is_made() {
         let report = run(&dir, name, &args, &granted).json();
         let result = &report["result"];
         let said = result["details"].as_str().unwrap_or_default();
-        assert!(
-            result["failed"] == true && said.contains("set-group-id bits; leave them out of `mode`"),
-            "{name}: {report}"
-        );
+        assert!(result["failed"] == true && said.contains("+setid`, or leave them out of `mode`"), "{name}: {report}");
         assert_eq!((fs::read(&file).unwrap(), names(folder)), (b"old = 1\n".to_vec(), vec!["f".to_owned()]), "{name}");
+    }
+    // Those of directories need no grant of their own.
+    for (path, mode, expect) in [("new", "2775", 0o2775), ("deep/er", "g+s", 0o2755)] {
+        let args = json!({"path": folder.join(path), "state": "directory", "mode": mode});
+        run(&dir, "file", &args, &granted).exits_with(0);
+        assert_eq!(fs::metadata(folder.join(path)).unwrap().mode() & 0o7777, expect);
     }
     // A directory that has them already keeps them, and needs no change.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o2775)).unwrap();

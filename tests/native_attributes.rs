@@ -286,6 +286,8 @@ fn set_id_bits_go_with_new_content_and_stay_without() {
         let report = python(&place, "open(f, 'a').write('more')");
         assert_eq!(mode(&file), 0o755);
         assert!(report["notes"].to_string().contains("has lost its set-id bits"), "{report:#}");
+        let said = report["result"]["warnings"].to_string();
+        assert!(said.contains("bits were refused") && said.contains(&place.path("data/file")), "{report:#}");
     }
 }
 

@@ -95,17 +95,24 @@ pub fn restrict_new(mode: u32) -> u32 {
     host::restrict_new(mode)
 }
 
-/// Sets the permissions of a path, with the sticky bit. Links are followed.
+/// Returns the set-id bits that grants allow for files of a user and a group: 0o4000, 0o2000, both or none.
+#[must_use]
+pub fn set_id_bits(uid: u32, gid: u32) -> u32 {
+    host::set_id_bits(uid, gid)
+}
+
+/// Sets the permissions of a path, with special bits. Links are followed.
 ///
 /// # Errors
 ///
-/// The host refused; the path may not be written; the mode has set-id bits.
+/// The host refused; the path may not be written; the mode has set-id bits of a file that [`set_id_bits`] does not return for
+/// its owner.
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     at(path, |base, rest| host::set_mode(base, flags(true), rest, mode))
 }
 
 /// Moves a file to a path. If a file is there, it is replaced at once, and the new one first gets its owner, permissions,
-/// access list and extended attributes of users. Returns what could not be kept.
+/// those set-id bits that grants allow, access list and extended attributes of users. Returns what could not be kept.
 ///
 /// # Errors
 ///

@@ -38,7 +38,7 @@ def on_path(function, path):
 def set_mode(name, mode, filename=None):
     """Sets the permissions of an absolute path."""
     if mode & _SET_ID and attributes.look(name, True, filename).mode == mode & 0o7777:
-        # No run may set these bits of a file; one that has them keeps them.
+        # A file that has these bits keeps them without a grant.
         return
     base, rest = paths.place(name)
     errors.of_host(host.file_changes.set_mode, base, attributes.flags(True), rest, mode & 0o7777, filename=filename)

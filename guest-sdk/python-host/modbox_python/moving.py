@@ -1,7 +1,7 @@
 """`AnsibleModule.atomic_move`: what belongs to the place of a replaced file stays, or a warning says that it does not.
 
 Ansible gives the new file the owner and the mode of the old one and then renames it. In the sandbox only root's grants give a
-file away, and modes with set-id bits are refused; without them Ansible would go on and leave the file with the mode of a
+file away, and set-id bits; without them Ansible would go on and leave the file with the mode of a
 temporary one. Here Ansible's own function runs, and its renaming is the host's `replace`, which keeps owner, mode, access
 list and attributes of users without a grant, since the module could have written the old file, too.
 """
@@ -57,8 +57,8 @@ class _Replacement:
 
 
     def chmod(self, path, mode, **named):
-        """Gives the new file the mode of the old one as far as it may have it."""
-        if mode & _SET_ID:
+        """Gives the new file the mode of the old one as far as it may have it. `replace` gives a file its set-id bits."""
+        if mode & _SET_ID and not self.is_file:
             self.lost.add("SET_ID")
         _chmod(path, mode & ~_SET_ID, **named)
 

@@ -57,8 +57,9 @@ class Moving(Granted):
                          ["the owner", "the set-user-id and set-group-id bits"])
         self.assertIn("`%s` could not be kept" % self.dest, self.module.warnings[0])
 
-    def test_the_mode_is_given_without_set_id_bits_which_is_a_warning(self):
+    def test_the_host_gives_set_id_bits_or_says_that_it_does_not(self):
         self.write("dest", "old", 0o4751)
+        file_changes.LOST[:] = [file_changes.Lost.SET_ID]
         self.move()
         self.assertEqual(os.stat(self.dest).st_mode & 0o7777, 0o751)
         self.assertEqual(len(self.module.warnings), 1)

@@ -18,8 +18,9 @@ use crate::result::Failure;
 /// The set-user-id and set-group-id bits.
 const SET_IDS: u32 = 0o6000;
 
-/// Why a component does not set them.
-const NO_SET_IDS: &str = "a sandboxed module cannot set set-user-id and set-group-id bits; leave them out of `mode`, and set them by other means";
+/// Those of a user and of a group.
+const SET_USER_ID: u32 = 0o4000;
+const SET_GROUP_ID: u32 = 0o2000;
 
 /// Ansible's options for the attributes of files. `module! { …, file_args = true }` adds them to the module's own
 /// options.
@@ -75,30 +76,31 @@ pub enum Planned<'p> {
 }
 
 impl Module {
-    /// Refuses attributes in the arguments that no sandboxed module can set, before anything is made or written at a path.
+    /// Refuses attributes in the arguments that this module cannot set, before anything is made or written at a path.
     ///
     /// # Errors
     ///
-    /// The mode has set-id bits, or an option is not supported.
+    /// The mode has set-id bits that the grants do not allow for the owner of the file, or an option is not supported.
     pub fn refuse_attributes(&self, path: &Path, planned: Planned<'_>) -> Result<(), Failure> {
         // Links in a circle are found where they are used.
         let Ok(Some(wanted)) = self.load_file_common_arguments(Some(path)) else { return Ok(()) };
         refuse_unsupported(&wanted)?;
         let Some(option) = &wanted.mode else { return Ok(()) };
         let umask = platform::umask();
-        let now = match planned {
+        let found = match planned {
             Planned::NameOf(other) => platform::stat(other, false).ok(),
             _ => platform::stat(&wanted.path, false).ok(),
         };
-        let now = match (now, planned) {
+        let now = match (&found, planned) {
             // New contents have no set-id bits.
             (Some(found), Planned::File) => CurrentMode { mode: found.mode & !SET_IDS, directory: false, umask },
             (Some(found), _) => CurrentMode { mode: found.mode, directory: found.directory, umask },
             (None, Planned::Directory) => CurrentMode { mode: 0o777 & !umask, directory: true, umask },
             (None, _) => CurrentMode { mode: 0o666 & !umask, directory: false, umask },
         };
+        let owner = || found.as_ref().map_or_else(|| owner_of_new(&wanted.path), |found| Some((found.uid, found.gid)));
         // Ansible's modules find other faults of a mode later.
-        resolve(option, now).map_or(Ok(()), |mode| refuse_set_ids(&wanted, now.mode, mode))
+        resolve(option, now).map_or(Ok(()), |mode| refuse_set_ids(&wanted, now, mode, owner))
     }
 
     /// Returns the attributes that the arguments ask for, of `path` or, without it, of the argument `path` or `dest`.
@@ -157,7 +159,8 @@ impl Module {
         if let Some(mode) = wanted.mode.as_ref().filter(|_| found.target.is_none() && !self.check_mode()) {
             let now = CurrentMode { mode: found.mode, directory: found.directory, umask: platform::umask() };
             // Before the owner is changed.
-            resolve(mode, now).map_or(Ok(()), |mode| refuse_set_ids(wanted, found.mode, mode))?;
+            resolve(mode, now)
+                .map_or(Ok(()), |mode| refuse_set_ids(wanted, now, mode, || Some((found.uid, found.gid))))?;
         }
         changed |= self.set_owner(wanted, &found, diff.as_deref_mut())?;
         changed |= self.set_group(wanted, &found, diff.as_deref_mut())?;
@@ -172,8 +175,8 @@ impl Module {
         diff: Option<&mut AttributesDiff>,
     ) -> Result<bool, Failure> {
         let Some(owner) = &wanted.owner else { return Ok(false) };
-        let uid = owner.trim().parse().ok().or_else(|| platform::user_id(owner));
-        let uid: u32 = uid.ok_or_else(|| failure(wanted, format!("chown failed: failed to look up user {owner}")))?;
+        let uid = number(owner, platform::user_id);
+        let uid = uid.ok_or_else(|| failure(wanted, format!("chown failed: failed to look up user {owner}")))?;
         if uid == found.uid {
             return Ok(false);
         }
@@ -192,8 +195,8 @@ impl Module {
         diff: Option<&mut AttributesDiff>,
     ) -> Result<bool, Failure> {
         let Some(group) = &wanted.group else { return Ok(false) };
-        let gid = group.trim().parse().ok().or_else(|| platform::group_id(group));
-        let gid: u32 = gid.ok_or_else(|| failure(wanted, format!("chgrp failed: failed to look up group {group}")))?;
+        let gid = number(group, platform::group_id);
+        let gid = gid.ok_or_else(|| failure(wanted, format!("chgrp failed: failed to look up group {group}")))?;
         if gid == found.gid {
             return Ok(false);
         }
@@ -230,7 +233,7 @@ impl Module {
         if self.check_mode() || link {
             return Ok(self.check_mode());
         }
-        refuse_set_ids(wanted, found.mode, mode)?;
+        refuse_set_ids(wanted, now, mode, || Some((found.uid, found.gid)))?;
         let set = platform::set_mode(&wanted.path, mode);
         set.map_err(|error| failure(wanted, "chmod failed").with("details", words(&error)))?;
         Ok(true)
@@ -242,12 +245,44 @@ fn refuse_unsupported(wanted: &FileAttributes) -> Result<(), Failure> {
     Err(failure(wanted, format!("the option `{name}` is not supported: a sandboxed module cannot set it")))
 }
 
-/// Refuses a mode with set-id bits, unless the file has it.
-fn refuse_set_ids(wanted: &FileAttributes, now: u32, mode: u32) -> Result<(), Failure> {
-    if cfg!(unix) || mode & SET_IDS == 0 || mode == now {
+/// Returns the number of a user or a group that an option names.
+fn number(option: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Option<u32> {
+    option.trim().parse().ok().or_else(|| look_up(option))
+}
+
+/// Returns the user and the group that a new file gets.
+fn owner_of_new(path: &Path) -> Option<(u32, u32)> {
+    let folder = path.parent().and_then(|folder| platform::stat(folder, true).ok());
+    let inherited = folder.filter(|folder| folder.mode & SET_GROUP_ID != 0).map(|folder| folder.gid);
+    let (user, group) = platform::user_and_group()?;
+    Some((user, inherited.unwrap_or(group)))
+}
+
+/// Refuses a mode with set-id bits that the grants do not allow, unless the file has it. `owner` returns the user and the group
+/// that the file has without the options. Those of a directory are as any other bit.
+fn refuse_set_ids(
+    wanted: &FileAttributes,
+    now: CurrentMode,
+    mode: u32,
+    owner: impl FnOnce() -> Option<(u32, u32)>,
+) -> Result<(), Failure> {
+    if mode & SET_IDS == 0 || mode == now.mode || now.directory {
         return Ok(());
     }
-    Err(failure(wanted, "chmod failed").with("details", NO_SET_IDS))
+    let Some((uid, gid)) = owner() else { return Ok(()) };
+    let uid = wanted.owner.as_deref().and_then(|owner| number(owner, platform::user_id)).unwrap_or(uid);
+    let gid = wanted.group.as_deref().and_then(|group| number(group, platform::group_id)).unwrap_or(gid);
+    let refused = mode & SET_IDS & !platform::set_id_bits(uid, gid);
+    if refused == 0 {
+        return Ok(());
+    }
+    let user = if refused & SET_USER_ID != 0 { uid.to_string() } else { String::new() };
+    let group = if refused & SET_GROUP_ID != 0 { format!(":{gid}") } else { String::new() };
+    let details = format!(
+        "no grant allows set-user-id and set-group-id bits of this file; allow them with `--allow-own {user}{group}+setid`, \
+         or leave them out of `mode`"
+    );
+    Err(failure(wanted, "chmod failed").with("details", details))
 }
 
 fn failure(wanted: &FileAttributes, message: impl Into<String>) -> Failure {

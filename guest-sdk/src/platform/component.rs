@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use modbox_host::file_changes;
-pub(crate) use modbox_host::file_changes::{replace, restrict_new, set_mode};
+pub(crate) use modbox_host::file_changes::{replace, restrict_new, set_id_bits, set_mode};
 use modbox_host::files;
 pub(crate) use modbox_host::files::{group_id, set_owner, umask, user_id};
 
@@ -23,6 +23,11 @@ pub(crate) fn user() -> Option<String> {
 /// Returns the number of the user that runs the component.
 pub(crate) fn user_number() -> Option<u32> {
     arguments_file().map(|found| found.uid)
+}
+
+/// Returns the numbers of the user that runs the component, and of that user's group.
+pub(crate) fn user_and_group() -> Option<(u32, u32)> {
+    arguments_file().map(|found| (found.uid, found.gid))
 }
 
 fn arguments_file() -> Option<files::Attributes> {

@@ -48,6 +48,15 @@ pub(crate) fn set_owner(_path: &Path, _follow: bool, _uid: Option<u32>, _gid: Op
     unsupported()
 }
 
+/// No mode can be set at all.
+pub(crate) fn set_id_bits(_uid: u32, _gid: u32) -> u32 {
+    0
+}
+
+pub(crate) fn user_and_group() -> Option<(u32, u32)> {
+    None
+}
+
 pub(crate) fn user() -> Option<String> {
     None
 }

@@ -89,6 +89,16 @@ pub(crate) fn set_owner(path: &Path, follow: bool, uid: Option<u32>, gid: Option
     if follow { chown(path, uid, gid) } else { lchown(path, uid, gid) }
 }
 
+/// Every one is tried: nothing but the kernel decides here.
+pub(crate) fn set_id_bits(_uid: u32, _gid: u32) -> u32 {
+    0o6000
+}
+
+/// Returns the numbers of the user and the group of this process.
+pub(crate) fn user_and_group() -> Option<(u32, u32)> {
+    fs::metadata("/proc/self").ok().map(|found| (found.uid(), found.gid()))
+}
+
 /// Returns the number of the user of this process.
 pub(crate) fn user_number() -> Option<u32> {
     fs::metadata("/proc/self").ok().map(|found| found.uid())

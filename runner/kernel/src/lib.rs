@@ -11,6 +11,7 @@
 
 #![deny(missing_docs)]
 
+mod caller;
 mod calls;
 mod capabilities;
 mod compiler_calls;
@@ -47,6 +48,7 @@ use serde::{Deserialize, Serialize};
 
 use self::seccomp::FilterPlan;
 
+pub use self::caller::Caller;
 pub use self::calls::{CallGroup, Condition};
 pub use self::error::KernelError;
 pub use self::identity::{as_user, become_user, become_user_who_mounts, starting_as};

@@ -20,7 +20,7 @@ use seccompiler::{
 };
 use syscalls::Sysno;
 
-use crate::calls::{CREATING, Condition, SET_ID};
+use crate::calls::{CREATING, CallGroup, Condition, SET_ID};
 use crate::plan::{NetPlan, Plan, Ports};
 use crate::profiles::{self, Profile};
 use crate::reported::ReportedCalls;
@@ -77,13 +77,15 @@ pub(super) fn compile(plan: FilterPlan<'_>) -> Result<BpfProgram, String> {
 /// that are refused. Its process must have a listener; see [`install_reporting`].
 ///
 /// A refused call with the number of one that `reported` may choose fails with `EPERM` without a report: the listener
-/// could not tell it from an allowed one, which it lets go on.
+/// could not tell it from an allowed one, which it lets go on. Calls that are refused for a set-id bit alone it tells by
+/// [`sets_id`](crate::sets_id).
 pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) -> Result<BpfProgram, String> {
     let plan = FilterPlan { reports: true, ..plan };
     let mut program = compile(plan)?;
     let (list, refusals) = (preamble(plan).len(), program.len());
     program.push(load(NUMBER));
-    for number in &reported.numbers {
+    let is_told = |number: &&u32| !is_refused_for_a_mode(plan.profile, **number);
+    for number in reported.numbers.iter().filter(is_told) {
         program.extend([jump(JUMP_EQUAL, *number, 0, 1), fail(libc::EPERM)]);
     }
     program.push(REPORT);
@@ -91,6 +93,13 @@ pub(super) fn compile_reporting(plan: FilterPlan<'_>, reported: &ReportedCalls) 
     program.extend_from_slice(&reported.choice);
     lead_on(&mut program, list..refusals, choices, refusals)?;
     Ok(program)
+}
+
+/// Returns whether a call of a profile is refused for nothing but a set-id bit in its mode.
+fn is_refused_for_a_mode(profile: Profile, number: u32) -> bool {
+    let has_it = |group: &&CallGroup| group.calls.iter().any(|call| call.id().cast_unsigned() == number);
+    let group = profiles::allowed_calls(profile).find(has_it);
+    group.is_some_and(|group| matches!(group.condition, Condition::PlainMode { .. }))
 }
 
 /// Makes the end of each call in an allow list, which is the given part of a program, a jump: of allowed calls to `choices`,

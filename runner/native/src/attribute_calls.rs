@@ -5,9 +5,9 @@
 //! answers with the result. It opens the path by itself and asks the kernel where the opened file is, so it does not
 //! matter what the module changes meanwhile.
 //!
-//! Only the owner's calls are made, and no set-id bits are set. Setting an owner succeeds if it changes nothing. For root's
-//! module, whose grants give root's rights, the launcher makes these calls on files of others, too, and sets owners as far as
-//! they are granted or known; see `owners`. Extended attributes stay refused.
+//! Only the owner's calls are made; set-id bits follow the rule of `modes`. Setting an owner succeeds if it changes nothing. For
+//! root's module, whose grants give root's rights, the launcher makes these calls on files of others, too, and sets owners as far
+//! as they are granted or known; see `owner_grants`. Extended attributes stay refused.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -23,10 +23,7 @@ use rustix::process::{Gid, Uid};
 
 use crate::call_arguments::{low, named_path, path_of};
 use crate::room::Room;
-use crate::{memory, owner_grants};
-
-/// Bits of a mode that a module may set. The set-id bits are not among them.
-const SETTABLE: u32 = 0o1777;
+use crate::{memory, modes, owner_grants};
 
 /// Argument that leaves an owner or a group as it is.
 const UNCHANGED: u32 = u32::MAX;
@@ -158,6 +155,39 @@ pub(super) fn owner_call(report: &ReportedCall) -> Option<OwnerCall> {
     Some(OwnerCall { path, follow, user: id(user), group: id(group) })
 }
 
+/// A call that sets a mode.
+#[derive(Debug)]
+pub(super) struct ModeCall {
+    /// The absolute path, as the module sees it.
+    pub(super) path: PathBuf,
+    /// Whether a link at its end is followed.
+    pub(super) follow: bool,
+    /// The descriptor, if the call names the file by it alone.
+    pub(super) descriptor: Option<i32>,
+    /// The mode.
+    pub(super) mode: u32,
+}
+
+/// Reads a call that sets a mode; `None` for other calls.
+pub(super) fn mode_call(report: &ReportedCall) -> Option<ModeCall> {
+    let (file, Setting::Mode(mode)) = decode(report)? else { return None };
+    let mode = u32::try_from(mode & 0o7777).unwrap_or_default();
+    let by_descriptor = |descriptor| {
+        let path = open_path(report, descriptor)?;
+        Some(ModeCall { path, follow: false, descriptor: Some(descriptor), mode })
+    };
+    match file {
+        File::Open(descriptor) => by_descriptor(descriptor),
+        File::Path { directory, path, flags } => match named_path(report, directory, path) {
+            Some(path) => {
+                Some(ModeCall { path, follow: flags & libc::AT_SYMLINK_NOFOLLOW == 0, descriptor: None, mode })
+            }
+            // `AT_EMPTY_PATH`: the descriptor itself.
+            None => by_descriptor(low(report.arguments[directory?])),
+        },
+    }
+}
+
 /// Returns the path of an open file of a module.
 fn open_path(report: &ReportedCall, descriptor: i32) -> Option<PathBuf> {
     let path = fs::read_link(format!("/proc/{}/fd/{descriptor}", report.thread)).ok()?;
@@ -174,7 +204,7 @@ pub(super) fn make(report: &ReportedCall, room: &Room, rights: FileRights) -> Op
         }
         match (setting, rights) {
             (Setting::Owner { user, group }, FileRights::Root) => give(&file, &real, [user, group], room),
-            _ => set(report, &file, setting, rights),
+            _ => set(report, room, &file, setting, rights),
         }
     });
     Some(made.unwrap_or_else(AttributeCall::Failed))
@@ -219,7 +249,13 @@ fn writable_directory(path: &Path, room: &Room) -> Option<OwnedFd> {
     may_write(room, &real).then_some(opened)
 }
 
-fn set(report: &ReportedCall, file: &OwnedFd, setting: Setting, rights: FileRights) -> Result<AttributeCall, Errno> {
+fn set(
+    report: &ReportedCall,
+    room: &Room,
+    file: &OwnedFd,
+    setting: Setting,
+    rights: FileRights,
+) -> Result<AttributeCall, Errno> {
     let stat = rustix::fs::fstat(file)?;
     if rights == FileRights::Owner {
         let caller = fs::metadata(format!("/proc/{}", report.thread)).map_err(|_| Errno::SRCH)?.uid();
@@ -230,7 +266,7 @@ fn set(report: &ReportedCall, file: &OwnedFd, setting: Setting, rights: FileRigh
     match setting {
         Setting::Mode(mode) => {
             let mode = u32::try_from(mode & 0o7777).unwrap_or_default();
-            if mode & !SETTABLE != 0 {
+            if modes::refused(room, &stat, mode) != 0 {
                 return Ok(AttributeCall::Refused);
             }
             if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {

@@ -1,24 +1,20 @@
 //! Owner, mode, times and extended attributes of a file, between the file on the machine and the copy that a module has.
 //!
 //! The copy cannot hold all of them: the copy of an ordinary user's module belongs to that user, access lists with other
-//! users are not valid in it, and set-id bits are left out. So taking a file back applies the module's *changes*, which
+//! users are not valid in it, and set-id bits that no grant allows are left out. So taking a file back applies the module's *changes*, which
 //! are the differences between the copy at the beginning and at the end. All other attributes stay as the file has them.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
+use modbox_policy::{Owners, set_id_grant};
 use rustix::fs::{Gid, Mode, Stat, Timestamps, Uid};
 use rustix::io::Errno;
 
 use crate::clock::{self, Moment};
+use crate::modes::{MODE, SET_ID};
 use crate::xattrs::{self, ACCESS_LIST, Xattrs};
-
-/// Mode bits that a module can set; set-id bits are left out.
-pub(super) const MODE: u32 = 0o1777;
-
-/// Bits of the mode that make a program run as its owner or group.
-const SET_ID: u32 = 0o6000;
 
 const ALL_MODE: u32 = MODE | SET_ID;
 
@@ -65,20 +61,37 @@ pub(super) struct Target {
     are_times_natural: bool,
 }
 
-/// Returns the attributes for a file after a module has changed its copy to `now`. `begun` is when the module began.
-pub(super) fn target(before: Option<Before<'_>>, now: &Attributes, is_written: bool, begun: Moment) -> Target {
+/// Returns the user and the group of a file after a module has changed its copy to `now`.
+fn owner(before: Option<Before<'_>>, now: &Attributes) -> (u32, u32) {
+    let changed = |now: u32, before: u32, file: u32| if now == before { file } else { now };
+    let (uid, gid) = (now.stat.st_uid, now.stat.st_gid);
+    before.map_or((uid, gid), |Before { file, copy }| {
+        (changed(uid, copy.stat.st_uid, file.stat.st_uid), changed(gid, copy.stat.st_gid, file.stat.st_gid))
+    })
+}
+
+/// Returns the attributes for a file after a module has changed its copy to `now`. `begun` is when the module began, and `own`
+/// says whose files may have set-id bits.
+pub(super) fn target(
+    before: Option<Before<'_>>,
+    now: &Attributes,
+    is_written: bool,
+    begun: Moment,
+    own: &Owners,
+) -> Target {
+    let (uid, gid) = owner(before, now);
+    let bits = MODE | own.set_id_bits(uid, gid);
     let written = clock::modified(&now.stat);
     let times = clock::times(&now.stat);
     let are_times_natural = written >= begun && written <= clock::now();
     let Some(Before { file, copy }) = before else {
         let carried: Xattrs = now.xattrs.clone().into_iter().filter(|(name, _)| xattrs::is_carried(name)).collect();
         // A new file has the owner that its directory gives it, unless the module has chosen another.
-        let user = Uid::from_raw(now.stat.st_uid);
-        let group = Gid::from_raw(now.stat.st_gid);
+        let (user, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
         return Target {
             user: (user != rustix::process::geteuid()).then_some(user),
             group: (group != rustix::process::getegid()).then_some(group),
-            mode: now.stat.st_mode & MODE,
+            mode: now.stat.st_mode & bits,
             inherits: !carried.contains_key(ACCESS_LIST),
             carried,
             others: Xattrs::new(),
@@ -86,17 +99,16 @@ pub(super) fn target(before: Option<Before<'_>>, now: &Attributes, is_written: b
             are_times_natural,
         };
     };
-    let changed = |now: u32, before: u32, file: u32| if now == before { file } else { now };
-    let user = changed(now.stat.st_uid, copy.stat.st_uid, file.stat.st_uid);
-    let group = changed(now.stat.st_gid, copy.stat.st_gid, file.stat.st_gid);
-    // As in the kernel, a new owner and new content take set-id bits away.
-    let is_same_program = !is_written && (user, group) == (file.stat.st_uid, file.stat.st_gid);
-    let mask = if is_same_program { ALL_MODE } else { MODE };
+    // As in the kernel, a new owner and new content take set-id bits away. Those that the module could see and set are its own
+    // choice.
+    let is_same_program = !is_written && (uid, gid) == (file.stat.st_uid, file.stat.st_gid);
+    let mask = if is_same_program { ALL_MODE } else { bits };
+    let is_mode_changed = now.stat.st_mode & bits != copy.stat.st_mode & bits;
     let others = file.xattrs.iter().filter(|(name, _)| !xattrs::is_carried(name) && !xattrs::is_of_content(name));
     Target {
-        user: Some(Uid::from_raw(user)),
-        group: Some(Gid::from_raw(group)),
-        mode: changed(now.stat.st_mode & MODE, copy.stat.st_mode & MODE, file.stat.st_mode & mask),
+        user: Some(Uid::from_raw(uid)),
+        group: Some(Gid::from_raw(gid)),
+        mode: if is_mode_changed { now.stat.st_mode & bits } else { file.stat.st_mode & mask },
         carried: merged(file, copy, now),
         inherits: false,
         others: others.map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -118,15 +130,22 @@ fn merged(file: &Attributes, copy: &Attributes, now: &Attributes) -> Xattrs {
     names.filter_map(value).collect()
 }
 
-/// Refuses changes that no module may make: set-id bits, and attributes that are not carried.
+/// Refuses changes that the module may not make: set-id bits without a grant, and attributes that are not carried.
 ///
 /// # Errors
 ///
 /// Fails with the name of the change.
-pub(super) fn check(copy: Option<&Attributes>, now: &Attributes) -> io::Result<()> {
-    if now.stat.st_mode & SET_ID != 0 {
-        return Err(io::Error::other("the module has set a set-id bit, and such bits are not taken over"));
+pub(super) fn check(before: Option<Before<'_>>, now: &Attributes, own: &Owners) -> io::Result<()> {
+    let (uid, gid) = owner(before, now);
+    let refused = now.stat.st_mode & SET_ID & !own.set_id_bits(uid, gid);
+    if refused != 0 {
+        let grant = set_id_grant(refused, uid, gid);
+        return Err(io::Error::other(format!(
+            "the module has set a set-id bit, and such bits are not taken over without a grant; allow it with \
+             `--allow-own {grant}`"
+        )));
     }
+    let copy = before.map(|before| before.copy);
     let none = Xattrs::new();
     let before = copy.map_or(&none, |copy| &copy.xattrs);
     let is_new = copy.is_none_or(|copy| copy.stat.st_ino != now.stat.st_ino);
@@ -151,7 +170,8 @@ impl Target {
     /// Returns the target that leaves a file as it was.
     pub(super) fn unchanged(file: &Attributes) -> Self {
         let before = Before { file, copy: file };
-        Self { times: Some(clock::times(&file.stat)), ..target(Some(before), file, false, clock::now()) }
+        let own = Owners::Some(Vec::new());
+        Self { times: Some(clock::times(&file.stat)), ..target(Some(before), file, false, clock::now(), &own) }
     }
 
     /// Gives a file these attributes.
@@ -217,6 +237,8 @@ fn failed(action: &'static str) -> impl FnOnce(Errno) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use modbox_policy::OwnerGrant;
+
     use super::*;
 
     fn attributes(user: u32, mode: u32, xattrs: &[(&str, &str)]) -> Attributes {
@@ -227,7 +249,28 @@ mod tests {
     }
 
     fn of(file: &Attributes, copy: &Attributes, now: &Attributes, is_written: bool) -> Target {
-        target(Some(Before { file, copy }), now, is_written, clock::before_writes())
+        with(file, copy, now, is_written, &Owners::Some(Vec::new()))
+    }
+
+    fn with(file: &Attributes, copy: &Attributes, now: &Attributes, is_written: bool, own: &Owners) -> Target {
+        target(Some(Before { file, copy }), now, is_written, clock::before_writes(), own)
+    }
+
+    #[test]
+    fn granted_set_id_bits_are_those_of_the_copy() {
+        let grant = |text: &str| OwnerGrant::parse(text, "test", |_| None, |_| None).unwrap();
+        let own = Owners::Some(vec![grant("7+setid")]);
+        let file = attributes(7, 0o6755, &[]);
+        let copy = attributes(7, 0o4755, &[]);
+        let mode = |now: u32, is_written| with(&file, &copy, &attributes(7, now, &[]), is_written, &own).mode;
+        // A new file that the module has given the mode of the old one, and a write that has taken the bit away.
+        assert_eq!([mode(0o4755, true), mode(0o755, true), mode(0o4700, false)], [0o4755, 0o755, 0o4700]);
+        assert_eq!(mode(0o4755, false), 0o6755);
+        let before = Some(Before { file: &file, copy: &copy });
+        assert!(check(before, &attributes(7, 0o4755, &[]), &own).is_ok());
+        let refused = check(before, &attributes(7, 0o6755, &[]), &own).unwrap_err().to_string();
+        assert!(refused.contains("`--allow-own :7+setid`"), "{refused}");
+        assert!(check(None, &attributes(8, 0o4755, &[]), &own).is_err());
     }
 
     #[test]
@@ -268,7 +311,10 @@ mod tests {
         let copy = attributes(7, 0o755, &[("security.selinux", "1")]);
         let error = |mut now: Attributes, is_new: bool| {
             now.stat.st_ino = if is_new { copy.stat.st_ino + 1 } else { copy.stat.st_ino };
-            check(Some(&copy), &now).err().map(|error| error.to_string()).unwrap_or_default()
+            check(Some(Before { file: &copy, copy: &copy }), &now, &Owners::Some(Vec::new()))
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
         };
         assert_eq!(error(copy.clone(), false), "");
         assert!(error(attributes(7, 0o4755, &[("security.selinux", "1")]), false).contains("set-id bit"));

@@ -51,6 +51,18 @@ struct Name {
 pub(super) struct TakenBack {
     pub(super) lost: Vec<LostChange>,
     pub(super) notes: Vec<String>,
+    /// Files whose set-id bits were not kept.
+    pub(super) lost_bits: Vec<LostBits>,
+}
+
+/// A file whose set-id bits were not kept.
+#[derive(Debug)]
+pub(super) struct LostBits {
+    pub(super) path: PathBuf,
+    /// The mode that it had.
+    pub(super) mode: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
 }
 
 impl Stage {
@@ -133,7 +145,7 @@ pub(super) fn take_back(stages: &[Stage], user: Option<&User>, circumstances: Ci
 fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBack {
     let mut plans = Vec::new();
     // A backup that the module has made is lost, so the file itself must not change either.
-    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), notes: Vec::new() };
+    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), ..TakenBack::default() };
     for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
         // The module may have closed its directory.
         let _ = rustix::fs::fchmod(&stage.directory, Mode::from_raw_mode(0o755));
@@ -150,13 +162,15 @@ fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBac
             result.lose(path, &io::Error::other(reason));
             continue;
         }
-        let loses_set_id = plan.loses_set_id;
+        let lost = plan.lost_bits;
         match plan.finish() {
-            Ok(()) if loses_set_id => result.notes.push(format!(
-                "`{}` has lost its set-id bits, since the module has written it or given it to another owner",
-                path.display()
-            )),
-            Ok(()) => {}
+            Ok(()) => {
+                if let Some(Stat { st_mode: mode, st_uid: uid, st_gid: gid, .. }) = lost {
+                    let why = "since the module has written it or given it to another owner";
+                    result.notes.push(format!("`{}` has lost its set-id bits, {why}", path.display()));
+                    result.lost_bits.push(LostBits { path: path.to_owned(), mode, uid, gid });
+                }
+            }
             Err(error) => result.lose(path, &error),
         }
     }
@@ -165,7 +179,7 @@ fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBac
 
 /// Drops the changes of a trial. Returns those that could not have been taken back, whatever the machine says.
 pub(super) fn drop_changes(stages: &[Stage]) -> TakenBack {
-    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), notes: Vec::new() };
+    let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), ..TakenBack::default() };
     for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
         let copy = match stage::look(&stage.directory, &file.name) {
             Ok(Some(now)) => take_back::open_copy(&stage.directory, &file.name, now, u64::MAX).map(drop),

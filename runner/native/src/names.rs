@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::{Links, Rights};
-use modbox_policy::{Access, PathGrant, Shape};
+use modbox_policy::{Access, Owners, PathGrant, Shape};
 
 use crate::entries::{Entry, Rules, Source, tree};
 use crate::link::{Failure, StageNames, StagedName};
@@ -68,7 +68,7 @@ pub(super) fn show(
         match own {
             Some(own) if stage::fits(place, room.limits.max_disk).map_err(failed())? => {
                 let opened = open_below(private, &own).map_err(failed())?;
-                names.stage(grant, (directory, &name.to_string_lossy()), place, opened)?;
+                names.stage(room, grant, (directory, &name.to_string_lossy()), place, opened)?;
             }
             _ => names.show_in_place(grant, place, room.single_files.may_be_written_in_place(), entries, rules)?,
         }
@@ -145,9 +145,17 @@ impl Names {
     }
 
     /// Copies the file at `place`, if it exists, into one of the room's own directories.
-    fn stage(&mut self, grant: &PathGrant, at: (&Path, &str), place: &Path, opened: OwnedFd) -> Result<(), Failure> {
+    fn stage(
+        &mut self,
+        room: &Room,
+        grant: &PathGrant,
+        at: (&Path, &str),
+        place: &Path,
+        opened: OwnedFd,
+    ) -> Result<(), Failure> {
         let (directory, name) = (at.0.display().to_string(), at.1.to_owned());
-        let copied = stage::copy_in(place, &opened, &name).map_err(Failure::with(Step::Grant, &grant.host))?;
+        let own = Owners::Some(room.own.clone());
+        let copied = stage::copy_in(place, &opened, &name, &own).map_err(Failure::with(Step::Grant, &grant.host))?;
         let (was, missing) = copied.map_or((None, Vec::new()), |copied| (Some(copied.was), copied.missing));
         let unseen = |what: &String| format!("the module does not see the {what} of `{}`; it stays", grant.guest);
         self.notes.extend(missing.iter().map(unseen));

@@ -28,8 +28,10 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::attribute_calls::{self, AttributeCall, FileRights};
 use crate::call_arguments::{low, path_of, process_of};
+use crate::commit::LostBits;
 use crate::reported_calls::{CallEffect, ReportScope};
 use crate::room::{Room, TMP};
+use crate::set_id::{self, RefusedBits};
 use crate::{charges, denials, locks, owners, renames, storage_flags};
 
 /// Maximum number of denials; more are not useful in a report.
@@ -56,6 +58,7 @@ pub(super) struct Observer {
     /// Directories with single-name write grants. Other files created there are found at the end.
     pub(super) stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
+    refused_bits: RefusedBits,
     /// Maximum number of denials. When it is reached, there may be more.
     most: usize,
     /// What a module that is observed has made below `/tmp`.
@@ -94,6 +97,7 @@ impl Observer {
             rights,
             stages,
             refused: BTreeSet::new(),
+            refused_bits: RefusedBits::default(),
             most: if room.observed { MAX_OBSERVED } else { MAX_REFUSED },
             made: BTreeSet::new(),
             renamed_directory: false,
@@ -127,14 +131,18 @@ impl Observer {
             self.record_use(report, *effect);
             return self.listener.allow(report);
         }
+        if modbox_kernel::sets_id(report) {
+            return self.answer_set_id(report, *effect);
+        }
         if effect.is_none() && storage_flags::are_set(report) {
             return self.listener.succeed(report);
         }
         if effect.is_none() && !self.kernel.namespaces && self.makes_attribute_call(report) {
             return;
         }
-        if let Some(CallEffect::Rename { from, .. }) = effect {
+        if let Some(CallEffect::Rename { from, to }) = effect {
             self.renamed_directory = self.renamed_directory || renames::may_be_of_overlay(report, *from);
+            self.follow_bits(report, *from, *to);
         }
         let denied = effect.and_then(|effect| self.refusal(report, effect));
         let is_allowed = denied.is_none() && (effect.is_some() || self.is_on_itself(report));
@@ -152,9 +160,46 @@ impl Observer {
         }
     }
 
+    /// Makes a call that sets a set-id bit, or refuses it.
+    fn answer_set_id(&mut self, report: &ReportedCall, effect: Option<CallEffect>) {
+        let made = match self.kernel.namespaces {
+            true => set_id::make(report, &self.room),
+            false => attribute_calls::make(report, &self.room, self.rights),
+        };
+        match made {
+            Some(AttributeCall::Done) => return self.listener.succeed(report),
+            Some(AttributeCall::Failed(error)) => return self.listener.fail(report, error),
+            Some(AttributeCall::NotGranted(path)) => {
+                let denials = self.write(report, path, Operation::Change, false);
+                self.refused.extend(denials.into_iter().take(self.most.saturating_sub(self.refused.len())));
+                return self.listener.refuse(report);
+            }
+            // A mode has no owner.
+            None | Some(AttributeCall::Refused | AttributeCall::OwnerNotGranted(_)) => {}
+        }
+        if !self.refused_bits.record(report, effect, &self.room) && self.refused.len() < self.most {
+            self.refused.insert(modbox_kernel::refused_use(report));
+        }
+        self.listener.refuse(report);
+    }
+
+    /// Notes the new name of a file whose set-id bit was refused.
+    fn follow_bits(&mut self, report: &ReportedCall, from: (Option<usize>, usize), to: (Option<usize>, usize)) {
+        if self.refused_bits.is_empty() {
+            return;
+        }
+        if let (Some(from), Some(to)) = (path_of(report, from.0, from.1), path_of(report, to.0, to.1)) {
+            self.refused_bits.rename(&from, to);
+        }
+    }
+
     /// Records a use of a module that is observed.
     fn record_use(&mut self, report: &ReportedCall, effect: Option<CallEffect>) {
-        if self.refused.len() < self.most && (effect.is_none() || modbox_kernel::sets_id(report)) {
+        let is_refused = match modbox_kernel::sets_id(report) {
+            true => !self.refused_bits.record(report, effect, &self.room),
+            false => effect.is_none(),
+        };
+        if is_refused && self.refused.len() < self.most {
             self.refused.insert(modbox_kernel::refused_use(report));
         }
         let Some(effect) = effect else { return };
@@ -234,14 +279,20 @@ impl Observer {
         self.renamed_directory
     }
 
+    /// Records a file that has lost the set-id bits of a mode.
+    pub(super) fn lose_bits(&mut self, LostBits { path, mode, uid, gid }: &LostBits) {
+        self.refused_bits.add(path, *mode, *uid, *gid);
+    }
+
     /// Records a file that the module created and that is not kept.
     pub(super) fn stray(&mut self, path: &Path) {
         self.refused.extend(denials::write(path, Operation::CreateUnkept));
     }
 
     /// Returns the denials, and whether there may be more.
-    pub(super) fn refused(self) -> (Vec<Denial>, bool) {
+    pub(super) fn refused(mut self) -> (Vec<Denial>, bool) {
         let is_full = self.refused.len() >= self.most;
+        self.refused.extend(self.refused_bits.into_denials());
         let mut denials: Vec<Denial> = self.refused.into_iter().collect();
         if self.kernel.reads {
             // A program that opens a path has often looked at it before.

@@ -38,13 +38,13 @@ pub(super) fn refused(report: &ReportedCall, room: &Room) -> Option<Denial> {
     Some(owner_grants::denial(&path, user, group))
 }
 
-fn module_root(report: &ReportedCall) -> Option<OwnedFd> {
+pub(super) fn module_root(report: &ReportedCall) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(format!("/proc/{}/root", report.thread), flags, Mode::empty()).ok()
 }
 
 /// Opens a path as the module finds it.
-fn open_in(root: &OwnedFd, path: &Path, follow: bool) -> Option<OwnedFd> {
+pub(super) fn open_in(root: &OwnedFd, path: &Path, follow: bool) -> Option<OwnedFd> {
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follow);
     rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()

@@ -10,11 +10,12 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use modbox_policy::Owners;
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid};
 use rustix::io::Errno;
 
-use crate::attributes::MODE;
+use crate::modes::{self, MODE};
 use crate::xattrs::Xattrs;
 use crate::{clock, flags, xattrs};
 
@@ -40,8 +41,8 @@ pub(super) struct CopiedFile {
 }
 
 /// Copies a file of the machine into one of the room's own directories, with its extended attributes as far as the copy
-/// can hold them. Returns `None` if the file does not exist.
-pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Result<Option<CopiedFile>> {
+/// can hold them, and the set-id bits that `own` allows. Returns `None` if the file does not exist.
+pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str, own: &Owners) -> io::Result<Option<CopiedFile>> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = match rustix::fs::openat2(rustix::fs::CWD, host, flags, Mode::empty(), resolve) {
@@ -64,7 +65,7 @@ pub(super) fn copy_in(host: &Path, directory: &OwnedFd, name: &str) -> io::Resul
     }
     // Best effort: taking the file back does not depend on it.
     let _ = flags::keep(&copied, flags::read(&from));
-    describe(&copied, &stat)?;
+    describe(&copied, &stat, modes::shown(own, &stat))?;
     Ok(Some(CopiedFile { was: FileFingerprint::from(&stat), missing }))
 }
 
@@ -86,7 +87,7 @@ pub(super) fn copy_flat(from: &OwnedFd, private: &OwnedFd, name: &str) -> io::Re
 fn copy(from: &OwnedFd, directory: impl AsFd, name: impl rustix::path::Arg) -> io::Result<()> {
     let stat = rustix::fs::fstat(from)?;
     let copied = copy_content(from, &stat, directory, name, Mode::RUSR | Mode::WUSR)?;
-    describe(&copied, &stat)
+    describe(&copied, &stat, Mode::from_raw_mode(stat.st_mode & MODE))
 }
 
 /// Copies a file of the base, which is read-only, with the original's mode and times. There must be no umask. The owner
@@ -131,10 +132,10 @@ fn copy_content(
     }
 }
 
-/// Gives a file the owner, mode and times of another, as far as this user may.
-fn describe(file: &File, stat: &Stat) -> io::Result<()> {
+/// Gives a file the owner and times of another, and a mode, as far as this user may.
+fn describe(file: &File, stat: &Stat, mode: Mode) -> io::Result<()> {
     set_owner(file, stat);
-    rustix::fs::fchmod(file, Mode::from_raw_mode(stat.st_mode & MODE))?;
+    rustix::fs::fchmod(file, mode)?;
     Ok(rustix::fs::futimens(file, &clock::times(stat))?)
 }
 

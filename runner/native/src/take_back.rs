@@ -8,12 +8,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use modbox_policy::Owners;
 use modbox_vocabulary::error_text;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::attributes::{self, Attributes, Before, Target};
 use crate::beside::{Beside, OpenFile, Place};
 use crate::clock::Moment;
+use crate::modes::MODE;
 use crate::writable::user;
 use crate::{content, flags, xattrs};
 
@@ -33,6 +35,8 @@ pub(super) struct Circumstances<'a> {
     pub(super) begun: Moment,
     /// Maximum size of a file.
     pub(super) limit: u64,
+    /// The owners that the module may give, and whose files may have set-id bits.
+    pub(super) own: &'a Owners,
 }
 
 /// What a module has made under a name that only files are taken back from.
@@ -61,8 +65,8 @@ impl NotAFile {
 pub(super) struct Plan<'a> {
     place: &'a Place,
     way: Way<'a>,
-    /// Whether the file loses set-id bits.
-    pub(super) loses_set_id: bool,
+    /// The file, if it loses set-id bits.
+    pub(super) lost_bits: Option<Stat>,
 }
 
 #[derive(Debug)]
@@ -99,7 +103,7 @@ impl<'a> Plan<'a> {
     /// Prepares the removal of a file that the module has removed.
     pub(super) fn removal(place: &'a Place, circumstances: Circumstances<'a>) -> io::Result<Self> {
         place.check_unchanged()?;
-        Ok(Self { place, way: Way::Remove { notes: circumstances.notes }, loses_set_id: false })
+        Ok(Self { place, way: Way::Remove { notes: circumstances.notes }, lost_bits: None })
     }
 
     /// Prepares to take a copy back. `shown` has the attributes of the copy when the module began.
@@ -110,18 +114,20 @@ impl<'a> Plan<'a> {
         circumstances: Circumstances<'a>,
     ) -> io::Result<Self> {
         place.check_unchanged()?;
-        attributes::check(shown, &copy.attributes)?;
+        let Circumstances { begun, own, .. } = circumstances;
         let (Some(_), Some(shown)) = (&place.was, shown) else {
-            let target = attributes::target(None, &copy.attributes, true, circumstances.begun);
+            attributes::check(None, &copy.attributes, own)?;
+            let target = attributes::target(None, &copy.attributes, true, begun, own);
             let way = replace(place, None, copy.file, target, circumstances)?;
-            return Ok(Self { place, way, loses_set_id: false });
+            return Ok(Self { place, way, lost_bits: None });
         };
         let old = place.open(OFlags::RDONLY)?;
         let file = Attributes::read(&old.file)?;
         let before = Before { file: &file, copy: shown };
+        attributes::check(Some(before), &copy.attributes, own)?;
         let is_written = !content::is_same(&copy.file, &old.file)?;
-        let target = || attributes::target(Some(before), &copy.attributes, is_written, circumstances.begun);
-        let loses_set_id = attributes::loses_set_id(&file, &target());
+        let target = || attributes::target(Some(before), &copy.attributes, is_written, begun, own);
+        let lost_bits = attributes::loses_set_id(&file, &target()).then_some(file.stat);
         let is_linked = file.stat.st_nlink > 1 && copy.attributes.stat.st_ino == shown.stat.st_ino;
         let way = if !is_written {
             Way::Change { file: old, target: target(), before: Target::unchanged(&file) }
@@ -138,7 +144,7 @@ impl<'a> Plan<'a> {
                 }
             }
         };
-        Ok(Self { place, way, loses_set_id })
+        Ok(Self { place, way, lost_bits })
     }
 
     /// Returns whether the file is changed in its place, which fails more often than replacing it after that is
@@ -240,13 +246,13 @@ pub(super) fn open_copy(directory: &OwnedFd, name: &str, stat: Stat, limit: u64)
     let is_readable = stat.st_mode & 0o400 != 0;
     if !is_readable {
         // Its owner, who is this user, may read neither the file nor its attributes otherwise.
-        let mode = Mode::from_raw_mode(stat.st_mode & attributes::MODE | 0o400);
+        let mode = Mode::from_raw_mode(stat.st_mode & MODE | 0o400);
         rustix::fs::chmodat(directory, name, mode, rustix::fs::AtFlags::empty())?;
     }
     let file = File::from(open()?);
     let xattrs = xattrs::read(&file);
     if !is_readable {
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & attributes::MODE))?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & MODE))?;
     }
     Ok(Copy { file, attributes: Attributes { stat, xattrs: xattrs? } })
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use modbox_policy::SingleFiles;
+use modbox_policy::{Owners, SingleFiles};
 use modbox_vocabulary::{Denial, LimitKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -122,7 +122,8 @@ impl RoomResources {
     fn commit(&mut self, spec: &Spec) -> TakenBack {
         let Some(room) = &spec.room else { return TakenBack::default() };
         let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
-        let circumstances = Circumstances { notes, begun: self.begun, limit };
+        let own = &Owners::Some(room.own.clone());
+        let circumstances = Circumstances { notes, begun: self.begun, limit, own };
         let mut result = match room.single_files {
             SingleFiles::Dropped => commit::drop_changes(&self.stages),
             SingleFiles::TakenBack | SingleFiles::StandIns(_) => {
@@ -131,6 +132,7 @@ impl RoomResources {
         };
         if let Some(observer) = &mut self.observer {
             self.stages.iter().flat_map(Stage::strays).for_each(|stray| observer.stray(&stray));
+            result.lost_bits.iter().for_each(|lost| observer.lose_bits(lost));
         }
         if let Some(private) = self.private.as_ref().and_then(PrivateSpace::root) {
             let directories = self.stages.iter().map(Stage::directory);

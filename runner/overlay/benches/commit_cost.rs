@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use modbox_overlay::change::Change;
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, Granted, Settings, Start, StateDir, Strength, commit};
+use modbox_overlay::commit::{Committed, Granted, OwnerRights, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::layers::{LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
 
@@ -99,7 +99,7 @@ fn commit_changes(directory: &Path, view: BorrowedFd<'_>, changes: Vec<Change>, 
     let state = StateDir::open(&directory.join("state")).expect("the disk has room");
     let real = File::open(&path).expect("the tree exists");
     let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
-    let owners = |_, _| true;
+    let owners = |_, _| OwnerRights::ALL;
     let settings = Settings {
         owners: &owners,
         strength: Strength::Process,

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, Granted, Settings, Start, StateDir, Strength, commit};
+use modbox_overlay::commit::{Committed, Granted, OwnerRights, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::fits::View;
 use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
@@ -348,7 +348,7 @@ fn a_commit_publishes_what_was_written_and_no_mark() {
     let real = fs::File::open(at("tree")).unwrap();
     let (path, view) = (at("tree"), layer.directory());
     let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
-    let (strength, owners) = (Strength::Process, |uid, gid| (uid, gid) == (USER, USER));
+    let (strength, owners) = (Strength::Process, |uid, gid| OwnerRights::to_own((uid, gid) == (USER, USER)));
     let settings =
         Settings { owners: &owners, strength, keep_undo: false, hidden: &[], state: &state, fault: &NoFault };
     let committed = commit(&[granted], settings);

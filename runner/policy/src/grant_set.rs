@@ -202,7 +202,8 @@ impl Policy {
 
     /// Permits the module to make a user or a group the owner of files.
     pub fn allow_own(&mut self, grant: OwnerGrant) {
-        let same = |other: &OwnerGrant| (other.user, other.group) == (grant.user, grant.group);
+        let key = |grant: &OwnerGrant| (grant.user, grant.group, grant.set_id);
+        let same = |other: &OwnerGrant| key(other) == key(&grant);
         if !self.own.iter().any(same) {
             self.own.push(grant);
         }

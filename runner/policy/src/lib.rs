@@ -69,7 +69,7 @@ pub use self::missing::MissingPath;
 pub use self::module_key::ModuleKey;
 pub use self::node::{Located, Place};
 pub use self::objections::Objection;
-pub use self::own::{OwnerGrant, Owners};
+pub use self::own::{OwnerGrant, Owners, set_id_grant};
 pub use self::path_text::{granted_host, mapped_path_option, path_option, split_grant};
 pub use self::places::{RESERVED, is_own, normalize};
 pub use self::profile::Profile;

@@ -1,6 +1,15 @@
-//! Grants to change the owner of files: users and groups, by number.
+//! Grants to change the owner of files, and to set the bits by which they run as it: users and groups, by number.
 
 use serde::{Deserialize, Serialize};
+
+/// The bit of a mode by which a program runs as its owner.
+const SET_USER_ID: u32 = 0o4000;
+
+/// The bit by which it runs as its group.
+const SET_GROUP_ID: u32 = 0o2000;
+
+/// What follows an owner whose files may get these bits.
+const WITH_SET_ID: &str = "+setid";
 
 /// A user, a group or both that may become the owner of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,6 +18,8 @@ pub struct OwnerGrant {
     pub user: Option<u32>,
     /// The group.
     pub group: Option<u32>,
+    /// Whether files of the user may get the set-user-id bit, and those of the group the set-group-id bit.
+    pub set_id: bool,
     /// The text of the grant.
     pub written: String,
     /// The source of the grant.
@@ -16,7 +27,7 @@ pub struct OwnerGrant {
 }
 
 impl OwnerGrant {
-    /// Parses `USER`, `USER:GROUP` or `:GROUP` like `chown`. Numbers need no lookup.
+    /// Parses `USER`, `USER:GROUP` or `:GROUP` like `chown`, each also with `+setid` behind it. Numbers need no lookup.
     ///
     /// # Errors
     ///
@@ -27,13 +38,19 @@ impl OwnerGrant {
         user_id: impl FnOnce(&str) -> Option<u32>,
         group_id: impl FnOnce(&str) -> Option<u32>,
     ) -> Result<Self, String> {
-        let (user, group) = text.split_once(':').unwrap_or((text, ""));
+        let (owner, set_id) = text.strip_suffix(WITH_SET_ID).map_or((text, false), |owner| (owner, true));
+        let (user, group) = owner.split_once(':').unwrap_or((owner, ""));
         if user.is_empty() && group.is_empty() {
-            return Err("expected USER, USER:GROUP or :GROUP".to_owned());
+            let forms = "expected USER, USER:GROUP or :GROUP";
+            return Err(if set_id {
+                format!("`+setid` follows an owner; {forms} before it")
+            } else {
+                forms.to_owned()
+            });
         }
         let user = id(user, "user", user_id)?;
         let group = id(group, "group", group_id)?;
-        Ok(Self { user, group, written: text.to_owned(), source: source.to_owned() })
+        Ok(Self { user, group, set_id, written: text.to_owned(), source: source.to_owned() })
     }
 }
 
@@ -49,11 +66,20 @@ fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Resu
     }
 }
 
-/// Returns whether some grants permit all owners that another one does.
+/// Returns whether some grants permit all owners, and all set-id bits, that another one does.
 #[must_use]
 pub(crate) fn include(grants: &[OwnerGrant], other: &OwnerGrant) -> bool {
-    let has_user = other.user.is_none_or(|user| grants.iter().any(|grant| grant.user == Some(user)));
-    has_user && other.group.is_none_or(|group| grants.iter().any(|grant| grant.group == Some(group)))
+    let grants = || grants.iter().filter(|grant| grant.set_id || !other.set_id);
+    let has_user = other.user.is_none_or(|user| grants().any(|grant| grant.user == Some(user)));
+    has_user && other.group.is_none_or(|group| grants().any(|grant| grant.group == Some(group)))
+}
+
+/// Returns the grant, as an operator writes it, by which a file of a user and a group may have the set-id bits of a mode.
+#[must_use]
+pub fn set_id_grant(mode: u32, uid: u32, gid: u32) -> String {
+    let user = if mode & SET_USER_ID != 0 { uid.to_string() } else { String::new() };
+    let group = if mode & SET_GROUP_ID != 0 { format!(":{gid}") } else { String::new() };
+    format!("{user}{group}{WITH_SET_ID}")
 }
 
 /// The set of permitted owners.
@@ -72,6 +98,15 @@ impl Owners {
         let Self::Some(grants) = self else { return true };
         let user = uid.is_none_or(|uid| grants.iter().any(|grant| grant.user == Some(uid)));
         user && gid.is_none_or(|gid| grants.iter().any(|grant| grant.group == Some(gid)))
+    }
+
+    /// Returns the set-id bits that a file of a user and a group may have: 0o4000, 0o2000, both or none.
+    #[must_use]
+    pub fn set_id_bits(&self, uid: u32, gid: u32) -> u32 {
+        let Self::Some(grants) = self else { return SET_USER_ID | SET_GROUP_ID };
+        let has = |is_it: &dyn Fn(&OwnerGrant) -> bool| grants.iter().any(|grant| grant.set_id && is_it(grant));
+        let user = if has(&|grant| grant.user == Some(uid)) { SET_USER_ID } else { 0 };
+        user | if has(&|grant| grant.group == Some(gid)) { SET_GROUP_ID } else { 0 }
     }
 }
 
@@ -98,6 +133,9 @@ mod tests {
         for (text, expect) in [
             ("", "expected USER, USER:GROUP or :GROUP"),
             (":", "expected USER, USER:GROUP or :GROUP"),
+            ("+setid", "`+setid` follows an owner; expected USER, USER:GROUP or :GROUP before it"),
+            (":+setid", "`+setid` follows an owner; expected USER, USER:GROUP or :GROUP before it"),
+            ("www+setgid", "unknown user `www+setgid` on this machine; use a number"),
             ("missing", "unknown user `missing` on this machine; use a number"),
             ("www:missing", "unknown group `missing` on this machine; use a number"),
             ("4294967295", "user 4294967295 is not a user"),
@@ -120,5 +158,34 @@ mod tests {
             assert_eq!(owners.cover(uid, gid), expect, "{uid:?} {gid:?}");
         }
         assert!(Owners::Any.cover(Some(0), Some(0)));
+    }
+
+    #[test]
+    fn set_id_bits_need_a_grant_of_their_own() {
+        let owners = |texts: &[&str]| Owners::Some(texts.iter().map(|text| parse(text).unwrap()).collect());
+        for (grants, expect) in [
+            (&["www:adm"][..], 0),
+            (&["www+setid"], 0o4000),
+            (&[":adm+setid"], 0o2000),
+            (&["www:adm+setid"], 0o6000),
+            (&["www", ":adm+setid"], 0o2000),
+            (&["0:0+setid"], 0),
+        ] {
+            assert_eq!(owners(grants).set_id_bits(33, 4), expect, "{grants:?}");
+        }
+        assert!(owners(&["www:adm+setid"]).cover(Some(33), Some(4)));
+        assert_eq!(Owners::Any.set_id_bits(1, 2), 0o6000);
+        for mode in [0o4755, 0o2755, 0o6755] {
+            let written = set_id_grant(mode, 33, 4);
+            assert_eq!(owners(&[&written]).set_id_bits(33, 4), mode & 0o6000, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_grant_of_set_id_bits_is_more_than_one_of_an_owner() {
+        let [plain, with, user] = ["www:adm", "www:adm+setid", "www+setid"].map(|text| parse(text).unwrap());
+        let held = |grants: &[&OwnerGrant], other| include(&grants.iter().copied().cloned().collect::<Vec<_>>(), other);
+        assert!(held(&[&with], &plain) && held(&[&with], &user) && held(&[&plain], &plain));
+        assert!(!held(&[&plain], &with) && !held(&[&plain, &user], &with));
     }
 }

@@ -28,6 +28,7 @@ impl Denial {
         let attempt = match capability {
             Capability::Read => format!("reading `{subject}`"),
             Capability::Write => format!("changing `{subject}`"),
+            Capability::Own if *operation == Operation::SetId => format!("setting a set-id bit of `{subject}`"),
             Capability::Own => format!("changing the owner of `{subject}`"),
             Capability::Env => format!("the variable `{subject}`"),
             Capability::Net => format!("connecting to `{subject}`"),

@@ -103,6 +103,8 @@ pub enum Operation {
     Connect,
     /// Binding an address.
     Bind,
+    /// Setting a set-user-id or set-group-id bit. For guests, too.
+    SetId,
     /// Creating a file beside a granted one; the file was not kept.
     CreateUnkept,
     /// Making a system call that the kernel refuses.

@@ -73,6 +73,12 @@ def kinds(options):
     return {"components": (component, []), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]), "native": (python_file, native)}
 
 
+def set_id_bits(user):
+    """The grant of set-id bits of the files that the tasks' user makes. Without it they are refused, which `set_id.rs` holds."""
+    owner = f"{os.getuid()}:{os.getgid()}" if user is None else f"{user}:{user}"
+    return ["--allow-own", owner + "+setid"]
+
+
 def beside_ansible(name, options, work, granted, modules):
     """A pair of ansible-core's modules and those of `modbox batch`, with a granted folder and with nothing but arguments."""
     locate, place = kinds(options)[name]
@@ -82,8 +88,9 @@ def beside_ansible(name, options, work, granted, modules):
         os.chown(home, options.user, options.user)
     ansible = sides.Ansible(work, modules, options.user)
     forms = {"folder": ["--allow-write", granted], "arguments": []}
-    side = lambda words: sides.Modbox(options.modbox, locate, [*place, *words], options.user, home)
-    return Pair(name, {form: Form(ansible, side(words), [*place, *words], form == "arguments") for form, words in forms.items()})
+    forms = {form: [*place, *set_id_bits(options.user), *words] for form, words in forms.items()}
+    side = lambda words: sides.Modbox(options.modbox, locate, words, options.user, home)
+    return Pair(name, {form: Form(ansible, side(words), words, form == "arguments") for form, words in forms.items()})
 
 
 def beside_plain(name, options, work, granted, modules):
@@ -98,7 +105,7 @@ def beside_real(name, options, work, granted, modules):
     del modules
     forms = {}
     for kind, (locate, words) in kinds(options).items():
-        words = [*words, "--allow-write", granted]
+        words = [*words, *set_id_bits(None), "--allow-write", granted]
         forms[kind] = Form(sides.Modbox(options.modbox, locate, words), previewed.Previewed(options.modbox, locate, words, work), words, True)
     return Pair(name, forms, right="the plain run")
 

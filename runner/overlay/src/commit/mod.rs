@@ -33,7 +33,7 @@ pub use directories::{DirectoryRecord, RootRecord};
 pub use failure::{CommitError, Conflict, Why};
 pub use inode::Inode;
 pub use journal::{Below, Journal, JournalError, Mark, Operation, OperationKind};
-pub use plan::{Owners, Reason, Refusal, TEMPORARY_PREFIX};
+pub use plan::{OwnerRights, Owners, Reason, Refusal, TEMPORARY_PREFIX};
 pub use prepare::{Granted, Only};
 pub use recover::{Direction, Recovered, Recovery, decide, recover};
 pub use start::Start;

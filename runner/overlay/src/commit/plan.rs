@@ -44,8 +44,16 @@ pub enum Reason {
     #[error("it is a device, FIFO or socket; a commit does not make these")]
     Special,
     /// It has a set-id bit.
-    #[error("it has a set-id bit; set it outside the run")]
-    SetId,
+    #[error(
+        "it has a set-id bit, which the run may not set for user {uid} and group {gid}; allow this owner with `+setid`, or set \
+         it outside the run"
+    )]
+    SetId {
+        /// User.
+        uid: u32,
+        /// Group.
+        gid: u32,
+    },
     /// It has file capabilities.
     #[error("it has file capabilities; set them outside the run")]
     Capability,
@@ -89,8 +97,31 @@ pub struct Refusal {
     pub reason: Reason,
 }
 
-/// Owners that a commit may give: user and group.
-pub type Owners<'a> = dyn Fn(u32, u32) -> bool + 'a;
+/// What a commit may do for a user and a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnerRights {
+    /// Whether it may give them a file.
+    pub may_own: bool,
+    /// The set-id bits that a file of theirs may have.
+    pub set_id: u32,
+}
+
+impl OwnerRights {
+    /// All rights.
+    pub const ALL: Self = Self { may_own: true, set_id: SET_ID };
+
+    /// The right to give them a file, or none.
+    #[must_use]
+    pub fn to_own(may_own: bool) -> Self {
+        Self { may_own, set_id: 0 }
+    }
+}
+
+/// The bits of a mode by which a program runs as its owner or its group.
+const SET_ID: u32 = 0o6000;
+
+/// The rights of a commit by user and group.
+pub type Owners<'a> = dyn Fn(u32, u32) -> OwnerRights + 'a;
 
 /// Returns the steps of a list of changes, in the order in which they are published.
 pub(super) fn steps<'a>(changes: &'a [Change], owners: &Owners<'_>) -> Result<Vec<Step<'a>>, Vec<Refusal>> {
@@ -182,11 +213,12 @@ pub(super) fn refuse_entry(before: Option<&Entry>, after: &Entry, owners: &Owner
     if after.entry_type == EntryType::Special {
         return Some(Reason::Special);
     }
-    if after.entry_type == EntryType::File && after.mode & 0o6000 != 0 {
-        return Some(Reason::SetId);
+    let rights = owners(after.uid, after.gid);
+    if after.entry_type == EntryType::File && after.mode & SET_ID & !rights.set_id != 0 {
+        return Some(Reason::SetId { uid: after.uid, gid: after.gid });
     }
     let is_foreign = before.is_none_or(|before| (before.uid, before.gid) != (after.uid, after.gid));
-    if is_foreign && !owners(after.uid, after.gid) {
+    if is_foreign && !rights.may_own {
         return Some(Reason::Owner { uid: after.uid, gid: after.gid });
     }
     let is_new = |(name, value): &(&String, &Vec<u8>)| before.is_none_or(|b| b.xattrs.get(*name) != Some(value));
@@ -254,12 +286,14 @@ mod tests {
         let file = entry(EntryType::File);
         let xattr = |name: &str| Entry { xattrs: [(name.to_owned(), vec![1])].into(), ..file.clone() };
         let foreign = Entry { uid: 0, ..file.clone() };
+        let set_id = Reason::SetId { uid: 1000, gid: 1000 };
         let setgid = Entry { mode: 0o2755, ..entry(EntryType::Directory) };
         let cases = [
             (None, file.clone(), None),
             (None, entry(EntryType::Special), Some(Reason::Special)),
-            (None, Entry { mode: 0o4755, ..file.clone() }, Some(Reason::SetId)),
-            (None, Entry { mode: 0o2755, ..file.clone() }, Some(Reason::SetId)),
+            (None, Entry { mode: 0o4755, ..file.clone() }, Some(set_id.clone())),
+            (None, Entry { mode: 0o2755, ..file.clone() }, Some(set_id)),
+            (None, Entry { mode: 0o4755, uid: 1001, gid: 1000, ..file.clone() }, None),
             (None, setgid, None),
             (None, xattr("security.capability"), Some(Reason::Capability)),
             (Some(xattr("security.capability")), xattr("security.capability"), Some(Reason::Capability)),
@@ -273,7 +307,10 @@ mod tests {
             (Some(foreign.clone()), foreign, None),
         ];
         for (before, after, reason) in cases {
-            let refused = refuse_entry(before.as_ref(), &after, &|uid, gid| uid == 1000 && gid == 1000);
+            let refused = refuse_entry(before.as_ref(), &after, &|uid, gid| OwnerRights {
+                may_own: uid >= 1000 && gid == 1000,
+                set_id: if uid == 1001 { 0o4000 } else { 0 },
+            });
             assert_eq!(refused, reason, "{before:?} {after:?}");
         }
     }
@@ -283,11 +320,11 @@ mod tests {
         let cases = ["../up", "/root", "a/../b", ".modbox-tmp-1-2", "a/.modbox-tmp-1-2/b"];
         for path in cases {
             let changes = [change(path, ChangeKind::Created, None, Some(entry(EntryType::File)))];
-            let refused = steps(&changes, &|_, _| true).unwrap_err();
+            let refused = steps(&changes, &|_, _| OwnerRights::ALL).unwrap_err();
             assert_eq!(refused, [Refusal { path: path.into(), reason: Reason::Name }], "{path}");
             let from = ChangeKind::Renamed { from: path.into() };
             let file = Some(entry(EntryType::File));
-            let refused = steps(&[change("to", from, file.clone(), file)], &|_, _| true).unwrap_err();
+            let refused = steps(&[change("to", from, file.clone(), file)], &|_, _| OwnerRights::ALL).unwrap_err();
             assert_eq!(refused[0].reason, Reason::Name, "{path}");
         }
     }
@@ -308,7 +345,7 @@ mod tests {
             change("swap/in", ChangeKind::Created, None, file.clone()),
             change("file", ChangeKind::Times, file.clone(), file),
         ];
-        let planned = steps(&changes, &|_, _| true).unwrap();
+        let planned = steps(&changes, &|_, _| OwnerRights::ALL).unwrap();
         let planned: Vec<_> = planned.iter().map(|step| (step.action, step.path.to_str().unwrap())).collect();
         let wanted = [
             (Action::Remove, "old"),
@@ -333,7 +370,11 @@ mod tests {
             vec![change("a", ChangeKind::Modified, None, file)],
         ];
         for changes in cases {
-            assert_eq!(steps(&changes, &|_, _| true).unwrap_err()[0].reason, Reason::Contradiction, "{changes:?}");
+            assert_eq!(
+                steps(&changes, &|_, _| OwnerRights::ALL).unwrap_err()[0].reason,
+                Reason::Contradiction,
+                "{changes:?}"
+            );
         }
     }
 }

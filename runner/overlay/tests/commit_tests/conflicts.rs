@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, Why};
+use modbox_overlay::commit::{Committed, OwnerRights, Why};
 
 use crate::world::{World, set_mode, write};
 
@@ -99,7 +99,7 @@ fn a_replaced_root_is_a_conflict() {
         start: world.start,
     };
     let settings = modbox_overlay::commit::Settings {
-        owners: &|_, _| true,
+        owners: &|_, _| OwnerRights::ALL,
         strength: modbox_overlay::commit::Strength::Process,
         keep_undo: false,
         hidden: &[],

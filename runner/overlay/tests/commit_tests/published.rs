@@ -100,7 +100,7 @@ fn what_a_commit_does_not_make_is_refused() {
     let edits: [(&str, Edit, Reason); 7] = [
         ("fifo", |world| fifo(world, "fifo"), Reason::Special),
         ("tree/fifo", |world| fifo(world, "tree/fifo"), Reason::Special),
-        ("a/same", |world| set_mode(&world.view("a/same"), 0o4755), Reason::SetId),
+        ("a/same", |world| set_mode(&world.view("a/same"), 0o4755), set_id()),
         (".modbox-tmp-planted", |world| write(&world.view(".modbox-tmp-planted"), ""), Reason::Name),
         ("tree/.modbox-tmp-planted", |world| write(&world.view("tree/.modbox-tmp-planted"), ""), Reason::Name),
         (
@@ -133,6 +133,21 @@ fn a_list_that_hides_an_entry_does_not_bring_it_in() {
     assert!(matches!(refused, Committed::Refused(_)), "{refused:?}");
     assert_eq!(world.picture(), old);
     assert_eq!(world.records(), Vec::<String>::new());
+}
+
+/// Returns why a set-id bit of a file of this process is refused.
+pub(crate) fn set_id() -> Reason {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    Reason::SetId { uid, gid }
+}
+
+#[test]
+fn set_id_bits_that_the_run_may_set_are_committed() {
+    let world = World::new();
+    set_mode(&world.view("a/same"), 0o4755);
+    assert!(matches!(world.commit_setting(0o2000), Committed::Refused(_)));
+    assert!(matches!(world.commit_setting(0o4000), Committed::Done { .. }));
+    assert_eq!(world.real("a/same").metadata().unwrap().mode() & 0o7777, 0o4755);
 }
 
 fn fifo(world: &World, path: &str) {

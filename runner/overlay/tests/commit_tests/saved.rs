@@ -8,9 +8,10 @@ use std::path::Path;
 use modbox_overlay::change::{Change, ChangeKind};
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::saved::{SavedError, Saving, save};
-use modbox_overlay::commit::{Committed, Reason, Undone, Why, undo};
+use modbox_overlay::commit::{Committed, OwnerRights, Reason, Undone, Why, undo};
 
 use crate::child::run_as_user;
+use crate::published::set_id;
 use crate::tree_difference::read_entry;
 use crate::world::{World, set_mode, write};
 
@@ -163,7 +164,7 @@ fn flipped(whole: &[u8], at: usize) -> Vec<u8> {
 fn what_a_commit_does_not_make_is_not_saved() {
     type Edit = fn(&World);
     let edits: [(&str, Edit, Reason); 4] = [
-        ("new", |world| set_mode(&made(world, "new"), 0o4755), Reason::SetId),
+        ("new", |world| set_mode(&made(world, "new"), 0o4755), set_id()),
         ("new/.modbox-tmp-1-2", |world| drop(made(world, "new/.modbox-tmp-1-2")), Reason::Name),
         ("new", |world| std::fs::hard_link(world.view("a/same"), world.view("new")).unwrap(), Reason::Linked),
         ("new/pipe", |world| mkfifo(&world.view("new/pipe")), Reason::Special),
@@ -175,7 +176,8 @@ fn what_a_commit_does_not_make_is_not_saved() {
         let after = read_entry(&world.view(top));
         let changes = vec![Change { path: top.into(), kind: ChangeKind::Created, before: None, after }];
         let file = world.base.join("saved");
-        let saving = world.on_grants(changes, |grants| save(&file, grants, &|_, _| true, &[])).unwrap();
+        let saving =
+            world.on_grants(changes, |grants| save(&file, grants, &|_, _| OwnerRights::to_own(true), &[])).unwrap();
         assert!(matches!(&saving, Saving::Refused(list) if list[0].reason == reason), "{path}: {saving:?}");
         assert!(!file.exists(), "{path}");
     }
@@ -199,7 +201,9 @@ fn an_existing_file_stays() {
     let world = World::changed();
     let path = world.base.join(OsStr::from_bytes(b"saved"));
     write(&path, "mine");
-    let error = world.on_grants(world.changes(), |grants| save(&path, grants, &|_, _| true, &[])).unwrap_err();
+    let error = world
+        .on_grants(world.changes(), |grants| save(&path, grants, &|_, _| OwnerRights::to_own(true), &[]))
+        .unwrap_err();
     assert!(matches!(error, SavedError::Exists(_)), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
 }

@@ -14,7 +14,7 @@ use modbox_overlay::change::{Change, ChangeKind};
 use modbox_overlay::commit::fault::{Call, Fault, NoFault};
 use modbox_overlay::commit::saved::{SavedChanges, SavedError, Saving, save};
 use modbox_overlay::commit::{
-    CommitError, Committed, Granted, Only, Recovered, Settings, Start, StateDir, Strength, commit, recover,
+    CommitError, Committed, Granted, Only, OwnerRights, Recovered, Settings, Start, StateDir, Strength, commit, recover,
 };
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
@@ -151,9 +151,18 @@ impl World {
         keep_undo: bool,
     ) -> Result<Committed, CommitError> {
         let state = self.state();
-        let owners = |_, _| true;
+        let owners = |_, _| OwnerRights::to_own(true);
         let settings = Settings { owners: &owners, strength, keep_undo, hidden: &[], state: &state, fault };
         self.on_grants(changes, |grants| commit(grants, settings))
+    }
+
+    /// Commits with the right to set these set-id bits.
+    pub(crate) fn commit_setting(&self, set_id: u32) -> Committed {
+        let (state, strength) = (self.state(), Strength::Process);
+        let owners = move |_, _| OwnerRights { may_own: true, set_id };
+        let settings =
+            Settings { owners: &owners, strength, keep_undo: false, hidden: &[], state: &state, fault: &NoFault };
+        self.on_grants(self.changes(), |grants| commit(grants, settings)).unwrap()
     }
 
     /// Waits until the clock of file times is further than a tick behind the start. A change within a tick is a conflict for
@@ -175,7 +184,9 @@ impl World {
     /// Saves the changes as a new file, and returns its path.
     pub(crate) fn save(&self) -> PathBuf {
         let path = self.base.join("saved");
-        let saving = self.on_grants(self.changes(), |grants| save(&path, grants, &|_, _| true, &[])).unwrap();
+        let saving = self
+            .on_grants(self.changes(), |grants| save(&path, grants, &|_, _| OwnerRights::to_own(true), &[]))
+            .unwrap();
         assert_eq!(saving, Saving::Saved);
         path
     }
@@ -184,7 +195,7 @@ impl World {
     pub(crate) fn commit_saved(&self, path: &Path) -> Result<Committed, SavedError> {
         let (state, scratch) = (self.state(), self.base.join("scratch"));
         std::fs::create_dir_all(&scratch).unwrap();
-        let owners = |_, _| true;
+        let owners = |_, _| OwnerRights::to_own(true);
         let strength = Strength::Process;
         let settings =
             Settings { owners: &owners, strength, keep_undo: true, hidden: &[], state: &state, fault: &NoFault };

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use modbox_overlay::commit::OwnerRights;
 use modbox_overlay::commit::saved::{self, SavedChanges, SavedError, Saving};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir, ScratchRoot};
@@ -39,7 +40,7 @@ pub struct AppliedChanges {
 }
 
 /// Commits the changes of a file, after interrupted transactions are brought to an end. What owners the run was allowed
-/// to give was checked when the file was saved; whose file it is, by the caller.
+/// to give, and which set-id bits, was checked when the file was saved; whose file it is, by the caller.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ pub fn apply_saved(
 ) -> Result<AppliedChanges, RunError> {
     let notes = transaction::recover(choices).map_err(LayeredError::from)?;
     let dir = RunDir::create(scratch, DirPurpose::Run, None)?;
-    let owners = |_, _| true;
+    let owners = |_, _| OwnerRights::ALL;
     let committed: Result<_, SavedError> =
         transaction::with_settings(choices, &owners, saved.hidden(), |settings| saved.commit(dir.path(), settings));
     Ok(AppliedChanges { commit: transaction::report(committed, choices), notes })

@@ -6,8 +6,8 @@ use std::error::Error;
 
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{
-    self, CommitError, Committed, Conflict, Direction, Granted, Owners, Recovered, Recovery, Refusal, Settings,
-    StateDir,
+    self, CommitError, Committed, Conflict, Direction, Granted, OwnerRights, Owners, Recovered, Recovery, Refusal,
+    Settings, StateDir,
 };
 use modbox_policy::Policy;
 use modbox_vocabulary::error_chain;
@@ -117,13 +117,16 @@ pub(super) fn with_settings<T, E: From<CommitError>>(
     action(Settings { owners, strength, keep_undo, hidden, state: &state, fault: &NoFault })
 }
 
-/// Returns which owners a run may give: those that are granted, and those that files there had before. The sandbox has checked
-/// each change of an owner by the same rule. A new file has the user of the run, and the group that its directory gives.
-pub(super) fn owners(policy: &Policy, observed: &ObservedLayers) -> impl Fn(u32, u32) -> bool {
+/// Returns which owners a run may give: those that are granted, and those that files there had before; and which set-id bits.
+/// The sandbox has checked each change by the same rule. A new file has the user of the run, and the group that its directory gives.
+pub(super) fn owners(policy: &Policy, observed: &ObservedLayers) -> impl Fn(u32, u32) -> OwnerRights {
     let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
     let granted = policy.owners();
     let known = known_owners(observed);
-    move |uid, gid| uid == own || known.or_granted(&granted, Some(uid), Some(gid))
+    move |uid, gid| OwnerRights {
+        may_own: uid == own || known.or_granted(&granted, Some(uid), Some(gid)),
+        set_id: granted.set_id_bits(uid, gid),
+    }
 }
 
 /// Returns the parts of a commit of what was observed.

@@ -16,8 +16,9 @@ pub(crate) struct GrantArgs {
     /// Allow reading, changing, creating and removing a file or a directory. Repeatable.
     #[arg(long, value_name = "PATH[::GUEST]")]
     pub(crate) allow_write: Vec<OsString>,
-    /// Allow changing the owner of writable files to a user, a group or both, by name or number. Repeatable.
-    #[arg(long, value_name = "[USER][:GROUP]")]
+    /// Allow changing the owner of writable files to a user, a group or both, by name or number; with `+setid`, also
+    /// their set-id bits. Repeatable.
+    #[arg(long, value_name = "[USER][:GROUP][+setid]")]
     pub(crate) allow_own: Vec<String>,
     /// Allow reading an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]

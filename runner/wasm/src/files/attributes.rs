@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use modbox_policy::KnownOwners;
 use modbox_policy::accounts::Accounts;
+use modbox_policy::{KnownOwners, set_id_grant};
 use modbox_vocabulary::{Capability, Operation};
 use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -27,6 +27,7 @@ use crate::bindings::modbox::host::files::{self, Attributes};
 use crate::files::errno::failed;
 use crate::files::follow::Follow;
 use crate::files::guard::{Files, GuardView, HasGuard};
+use crate::files::keep::SET_ID;
 use crate::files::listing::descriptor_type;
 use crate::files::names::HostName;
 use crate::files::open::Refusal;
@@ -193,6 +194,8 @@ impl GuardView<'_> {
             }
             Target::Temporary(file) => {
                 if let Change::Mode(mode) = change {
+                    let stat = HostName::from(&file).stat()?;
+                    self.may_set_id(&join(&self.guard.path_of(file.dir), &file.name), &stat, mode)?;
                     // Applied when the temporary is renamed; until then only this user can read it.
                     self.guard.temporaries.set_mode(&file, mode);
                     return Ok(Some(()));
@@ -205,7 +208,11 @@ impl GuardView<'_> {
             Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
         };
         let changed = match change {
-            Change::Mode(mode) => rustix::fs::fchmod(&file, mode),
+            Change::Mode(mode) => {
+                self.may_set_id(&guest, &rustix::fs::fstat(&file).map_err(failed)?, mode)?;
+                // The monitor sets set-id bits: the kernel's confinement cannot tell a directory from a program.
+                rustix::fs::fchmod(&file, mode)
+            }
             Change::Owner { uid, gid } => {
                 // Giving a file the owner that it has changes nothing.
                 let stat = rustix::fs::fstat(&file).map_err(failed)?;
@@ -224,6 +231,17 @@ impl GuardView<'_> {
     /// Sets the mode of a path, with special bits.
     pub(super) fn set_mode_at(&mut self, fd: &Fd, flags: PathFlags, path: String, mode: Mode) -> FsResult<()> {
         self.change(fd, flags, path, Act::write(Operation::SetMode), Change::Mode(mode))
+    }
+
+    /// Refuses set-id bits of a file whose owner is not granted with them. Those of a directory are as any other bit.
+    fn may_set_id(&self, guest: &str, stat: &Stat, mode: Mode) -> FsResult<()> {
+        let refused = mode.bits() & SET_ID & !self.guard.owners.set_id_bits(stat.st_uid, stat.st_gid);
+        if refused == 0 || FileType::from_raw_mode(stat.st_mode).is_dir() {
+            return Ok(());
+        }
+        let grant = || format!("--allow-own {}", set_id_grant(refused, stat.st_uid, stat.st_gid));
+        self.guard.ledger.deny_as(Capability::Own, guest, Operation::SetId, grant);
+        Err(ErrorCode::NotPermitted.into())
     }
 
     /// Refuses an owner that neither is granted nor has files in the granted directory `around` the file.

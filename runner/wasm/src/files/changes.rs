@@ -62,7 +62,11 @@ impl file_changes::Host for GuardView<'_> {
         path: String,
         mode: u32,
     ) -> wasmtime::Result<Result<(), ErrorCode>> {
-        downcast(self.set_special_mode(&fd, flags, path, mode))
+        downcast(self.set_mode_at(&fd, flags, path, Mode::from_raw_mode(mode & 0o7777)))
+    }
+
+    fn set_id_bits(&mut self, uid: u32, gid: u32) -> wasmtime::Result<u32> {
+        Ok(self.guard.owners.set_id_bits(uid, gid))
     }
 
     fn replace(
@@ -127,15 +131,6 @@ impl GuardView<'_> {
         Ok(Some(()))
     }
 
-    /// Sets a mode. The kernel's confinement lets no set-id bits through: it cannot tell a directory from a program.
-    fn set_special_mode(&mut self, fd: &Fd, flags: PathFlags, path: String, mode: u32) -> FsResult<()> {
-        const SET_ID: u32 = 0o6000;
-        if mode & SET_ID != 0 {
-            return Err(ErrorCode::NotPermitted.into());
-        }
-        self.set_mode_at(fd, flags, path, Mode::from_raw_mode(mode & 0o7777))
-    }
-
     fn replace_file(&mut self, from: (&Fd, String), to: (&Fd, String)) -> FsResult<keep::Lost> {
         let act = Act::write(Operation::RenameAt);
         let old = self.target(from.0, from.1.clone(), act)?;
@@ -162,7 +157,13 @@ impl GuardView<'_> {
         if let Some(stat) = there.filter(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file()) {
             let new = keep::open_to_change(from, &name).map_err(failed)?;
             let old = keep::open_to_keep(to, &new_name);
-            lost = keep::keep(new.as_fd(), &stat, old.as_ref().map(AsFd::as_fd), keep::Chosen::default());
+            lost = keep::keep(
+                new.as_fd(),
+                &stat,
+                old.as_ref().map(AsFd::as_fd),
+                keep::Chosen::default(),
+                &self.guard.owners,
+            );
         }
         let renamed = rustix::fs::renameat(from, file.name_and_slash(), to, place.name_and_slash());
         renamed.map_err(|errno| self.across_devices(errno))?;

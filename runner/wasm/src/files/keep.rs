@@ -4,17 +4,18 @@
 use std::ffi::OsStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use modbox_policy::Owners;
 use rustix::fs::{Gid, Mode, OFlags, Stat, Uid, XattrFlags};
 use rustix::io::Errno;
 
 /// The most bytes of a list of names or of one value (Linux, `XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const MAX_PART: usize = 64 << 10;
 
-/// The permissions; without the set-id bits, since the guest wrote the bytes.
+/// The permissions. The set-id bits need a grant, since the guest wrote the bytes.
 const PERMISSIONS: u32 = 0o1777;
 
 /// The set-user-id and set-group-id bits.
-const SET_ID: u32 = 0o6000;
+pub(super) const SET_ID: u32 = 0o6000;
 
 /// What a file could not keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,8 +47,15 @@ pub(super) fn open_to_change(dir: BorrowedFd<'_>, name: &OsStr) -> rustix::io::R
     }
 }
 
-/// Gives a new file what the old one has. `old` is the old file, opened for reading, if this user can read it.
-pub(super) fn keep(new: BorrowedFd<'_>, stat: &Stat, old: Option<BorrowedFd<'_>>, chosen: Chosen) -> Lost {
+/// Gives a new file what the old one has. `old` is the old file, opened for reading, if this user can read it. `own` says whose
+/// files may have set-id bits.
+pub(super) fn keep(
+    new: BorrowedFd<'_>,
+    stat: &Stat,
+    old: Option<BorrowedFd<'_>>,
+    chosen: Chosen,
+    own: &Owners,
+) -> Lost {
     let mut lost = Lost::default();
     if !chosen.owner {
         let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
@@ -58,14 +66,26 @@ pub(super) fn keep(new: BorrowedFd<'_>, stat: &Stat, old: Option<BorrowedFd<'_>>
         }
     }
     // The access list holds the permissions of the group, so the mode comes first.
-    let mode = chosen.mode.unwrap_or_else(|| Mode::from_raw_mode(stat.st_mode & PERMISSIONS));
-    let _ = rustix::fs::fchmod(new, mode);
-    lost.set_id = chosen.mode.is_none() && stat.st_mode & SET_ID != 0;
+    let mode = chosen.mode.map_or(stat.st_mode & 0o7777, |mode| mode.bits());
+    lost.set_id = !set_mode(new, mode, own);
     lost.attributes = match old {
         Some(old) => copy_attributes(old, new, chosen.mode.is_some()).is_err(),
         None => true,
     };
     lost
+}
+
+/// Gives a new file a mode, with those set-id bits that its owner may have. Returns whether it has all that were wanted.
+pub(super) fn set_mode(file: BorrowedFd<'_>, mode: u32, own: &Owners) -> bool {
+    let allowed = rustix::fs::fstat(file).map_or(0, |stat| own.set_id_bits(stat.st_uid, stat.st_gid));
+    let set = |mode: u32| rustix::fs::fchmod(file, Mode::from_raw_mode(mode));
+    let wanted = mode & SET_ID;
+    // A kernel without a listener sets none.
+    if wanted & !allowed == 0 && set(mode).is_ok() {
+        return true;
+    }
+    let _ = set(mode & PERMISSIONS);
+    wanted == 0
 }
 
 fn copy_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>, is_mode_chosen: bool) -> rustix::io::Result<()> {
@@ -94,6 +114,8 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+    use modbox_policy::OwnerGrant;
+
     use super::*;
 
     #[test]
@@ -107,14 +129,30 @@ mod tests {
         let (before, after) = (open(&old), open(&new));
         let has_attributes = rustix::fs::fsetxattr(&before, "user.test", b"1", XattrFlags::empty()).is_ok();
         let stat = rustix::fs::fstat(&before).unwrap();
-        let lost = keep(after.as_fd(), &stat, Some(before.as_fd()), Chosen::default());
+        let none = Owners::Some(Vec::new());
+        let lost = keep(after.as_fd(), &stat, Some(before.as_fd()), Chosen::default(), &none);
         assert_eq!(lost, Lost { set_id: true, ..Lost::default() });
         assert_eq!(after.metadata().unwrap().mode() & 0o7777, 0o750);
         let mut value = [0; 8];
         let kept = rustix::fs::fgetxattr(&after, "user.test", &mut value[..]);
         assert_eq!(kept.is_ok(), has_attributes);
         let chosen = Chosen { mode: Some(Mode::from_raw_mode(0o600)), ..Chosen::default() };
-        assert_eq!(keep(after.as_fd(), &stat, None, chosen), Lost { attributes: true, ..Lost::default() });
+        assert_eq!(keep(after.as_fd(), &stat, None, chosen, &none), Lost { attributes: true, ..Lost::default() });
         assert_eq!(after.metadata().unwrap().mode() & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn set_id_bits_stay_as_far_as_the_owner_may_have_them() {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "x").unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let stat = rustix::fs::fstat(&file).unwrap();
+        let grant = |text: String| OwnerGrant::parse(&text, "test", |_| None, |_| None).unwrap();
+        let own = Owners::Some(vec![grant(format!("{}+setid", stat.st_uid))]);
+        let mode = || path.metadata().unwrap().mode() & 0o7777;
+        assert_eq!((set_mode(file.as_fd(), 0o4755, &own), mode()), (true, 0o4755));
+        assert_eq!((set_mode(file.as_fd(), 0o6755, &own), mode()), (false, 0o755));
+        assert_eq!((set_mode(file.as_fd(), 0o1755, &own), mode()), (true, 0o1755));
     }
 }

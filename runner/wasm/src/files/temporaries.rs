@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use modbox_cleanup::UndoGuard;
+use modbox_policy::Owners;
 use modbox_scratch::{LEFTOVER_PREFIX, RunDir};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 
 use crate::files::encoding::to_host;
-use crate::files::keep::{Chosen, Lost, keep, open_to_keep};
+use crate::files::keep::{Chosen, Lost, keep, open_to_keep, set_mode};
 use crate::files::tree::NodeId;
 
 /// The temporaries of one run.
@@ -172,7 +173,13 @@ impl Temporary {
 
     /// Renames the temporary to a granted name. It keeps what the file had that it replaces, unless the guest set
     /// something else. Returns what it could not keep.
-    pub(super) fn replace(&self, parent: &OwnedFd, name: &OsStr, replaced: Option<&Stat>) -> rustix::io::Result<Lost> {
+    pub(super) fn replace(
+        &self,
+        parent: &OwnedFd,
+        name: &OsStr,
+        replaced: Option<&Stat>,
+        own: &Owners,
+    ) -> rustix::io::Result<Lost> {
         // Owner and mode are changed through an open file: the kernel's confinement forbids changing them by path.
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let new = rustix::fs::openat(&*self.parent, self.host_name.as_str(), flags, Mode::empty())?;
@@ -180,12 +187,9 @@ impl Temporary {
             Some(stat) => {
                 let old = open_to_keep(parent.as_fd(), name);
                 let chosen = Chosen { owner: self.owned, mode: self.mode };
-                keep(new.as_fd(), stat, old.as_ref().map(AsFd::as_fd), chosen)
+                keep(new.as_fd(), stat, old.as_ref().map(AsFd::as_fd), chosen, own)
             }
-            None => {
-                let _ = rustix::fs::fchmod(&new, self.mode());
-                Lost::default()
-            }
+            None => Lost { set_id: !set_mode(new.as_fd(), self.mode().bits(), own), ..Lost::default() },
         };
         rustix::fs::renameat(&*self.parent, self.host_name.as_str(), parent, name)?;
         Ok(lost)

@@ -69,7 +69,7 @@ impl GuardView<'_> {
         }
         let host = self.host_name(index);
         let replaced = self.replaceable(&host)?;
-        let lost = file.replace(&host.parent, &host.name, replaced.as_ref()).map_err(failed)?;
+        let lost = file.replace(&host.parent, &host.name, replaced.as_ref(), &self.guard.owners).map_err(failed)?;
         self.guard.temporaries.remove(file);
         Ok(lost)
     }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use modbox_channel::{Incoming, Parcel, descriptor};
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_kernel::KernelConfinement;
+use modbox_policy::Owners;
 use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, Outcome, Timing};
 use modbox_worker::{Role, WorkerProcess, Workers};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -41,6 +42,8 @@ pub struct GuestWorker {
     refused: RefusedCalls,
     /// A refused call that is not taken yet.
     call: Option<i64>,
+    /// The owners whose files may have set-id bits.
+    own: Owners,
     /// Kills the process when a signal ends modbox, and when it is dropped.
     _undo: UndoGuard,
 }
@@ -91,7 +94,16 @@ impl GuestWorker {
         process.socket().set_nonblocking(true)?;
         let (incoming, outgoing) = (Incoming::new(REPLIES), Vec::new());
         let refused = RefusedCalls::Awaited(None);
-        Ok(Self { process, incoming, outgoing, is_closed: false, refused, call: None, _undo: undo })
+        Ok(Self {
+            process,
+            incoming,
+            outgoing,
+            is_closed: false,
+            refused,
+            call: None,
+            own: Owners::Some(Vec::new()),
+            _undo: undo,
+        })
     }
 
     /// Queues the settings of all runs; the worker confines itself. This comes before the first run.
@@ -100,6 +112,7 @@ impl GuestWorker {
     ///
     /// The message is too long.
     pub fn set_up(&mut self, setup: GuestSetup) -> io::Result<()> {
+        self.own = setup.policy.owners();
         self.push(&Request::SetUp(Box::new(setup)), &[])
     }
 
@@ -163,7 +176,7 @@ impl GuestWorker {
         let has_call = self.call.is_none() && self.refused.has_call();
         self.read_channel();
         if has_call {
-            self.call = self.refused.refuse();
+            self.call = self.refused.answer(&self.own);
         }
     }
 
@@ -206,7 +219,7 @@ impl GuestWorker {
     /// Refuses the system calls that wait at the end of a run, and returns their numbers: threads may have made them
     /// while another one ended the run.
     pub fn take_refused_calls(&mut self) -> impl Iterator<Item = i64> {
-        std::iter::from_fn(|| self.call.take().or_else(|| self.refused.refuse())).take(LAST_CALLS)
+        std::iter::from_fn(|| self.call.take().or_else(|| self.refused.answer(&self.own))).take(LAST_CALLS)
     }
 
     /// Returns the descriptor to poll for refused calls, in addition to the channel.

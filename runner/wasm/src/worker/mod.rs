@@ -17,6 +17,7 @@ mod messages;
 mod progress;
 mod refused_calls;
 mod serve;
+mod set_id;
 
 pub use self::attend::{
     AttendError, AttendedRun, GRACE, RunEnd, START_PATIENCE, StartedWorker, attend, attend_run, attend_start,

@@ -1,4 +1,5 @@
-//! The system calls that a worker's filter refuses: takes the listener of the filter, and answers the calls.
+//! The system calls that a worker's filter refuses: takes the listener of the filter, and answers the calls. Those that set the
+//! set-id bits that are allowed it makes itself.
 //!
 //! The worker sends the listener when it confines itself, before it runs a guest. So the listener is not a guest's
 //! choice. A descriptor that arrives later is closed.
@@ -6,6 +7,9 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use modbox_kernel::{CallListener, ListenerState};
+use modbox_policy::Owners;
+
+use crate::worker::set_id::{self, SetId};
 
 /// The refused calls of one worker.
 #[derive(Debug)]
@@ -60,27 +64,39 @@ impl RefusedCalls {
         }
     }
 
-    /// Refuses a call that waits, and returns its number.
-    pub(super) fn refuse(&mut self) -> Option<i64> {
+    /// Answers a call that waits, and returns its number if it is refused. `own` says whose files may have set-id bits.
+    pub(super) fn answer(&mut self, own: &Owners) -> Option<i64> {
         if !self.has_call() {
             return None;
         }
         let Self::Reported(listener) = self else { return None };
         // The caller may have ended meanwhile.
         let call = listener.receive().ok()?;
-        listener.refuse(&call);
-        Some(call.number)
+        match set_id::make(&call, own) {
+            SetId::Done => listener.succeed(&call),
+            SetId::Failed(errno) => listener.fail(&call, errno),
+            SetId::Refused => {
+                listener.refuse(&call);
+                return Some(call.number);
+            }
+        }
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::{self, Write as _};
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
     use std::sync::mpsc;
     use std::thread;
 
     use modbox_kernel::{NetPlan, Plan, Profile, ReportedCalls};
+    use modbox_policy::OwnerGrant;
     use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::fs::Mode;
     use rustix::io::Errno;
     use rustix::net::{AddressFamily, SocketType};
 
@@ -113,7 +129,8 @@ mod tests {
         refused.keep(listener.recv().unwrap());
         refused.begin();
         wait(&refused);
-        assert_eq!((refused.refuse(), refused.refuse()), (Some(libc::SYS_socket), None));
+        let none = Owners::Some(Vec::new());
+        assert_eq!((refused.answer(&none), refused.answer(&none)), (Some(libc::SYS_socket), None));
         drop(go);
         assert_eq!(thread.join().unwrap(), Errno::PERM);
         wait(&refused);
@@ -134,6 +151,41 @@ mod tests {
         let (late, mut closed) = io::pipe().unwrap();
         unconfined.keep(Some(late.into()));
         assert_eq!(closed.write(b"x").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        assert!(unconfined.refuse().is_none());
+        assert!(unconfined.answer(&Owners::Some(Vec::new())).is_none());
+    }
+
+    #[test]
+    fn set_id_bits_that_are_allowed_are_set_in_the_place_of_the_worker() {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let place = dir.path().join("file");
+        let (file, folder) = (File::create(&place).unwrap(), File::open(dir.path()).unwrap());
+        let stat = rustix::fs::fstat(&file).unwrap();
+        let grant = OwnerGrant::parse(&format!("{}+setid", stat.st_uid), "test", |_| None, |_| None).unwrap();
+        let (send, listener) = mpsc::channel();
+        let plan = Plan {
+            profile: Profile::Guest,
+            paths: Vec::new(),
+            net: NetPlan::default(),
+            counted_memory: false,
+            limits: None,
+        };
+        let thread = thread::spawn(move || {
+            let (_, listener) = modbox_kernel::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
+            send.send(listener).unwrap();
+            let set = |file: &File, mode| rustix::fs::fchmod(file, Mode::from_raw_mode(mode)).err();
+            [set(&folder, 0o3755), set(&file, 0o4755), set(&file, 0o4755), set(&file, 0o6755)]
+        });
+        let mut refused = RefusedCalls::Awaited(None);
+        refused.keep(listener.recv().unwrap());
+        refused.begin();
+        let (none, own) = (Owners::Some(Vec::new()), Owners::Some(vec![grant]));
+        let chmod = Some(libc::SYS_fchmod);
+        for (own, number) in [(&none, None), (&none, chmod), (&own, None), (&own, chmod)] {
+            wait(&refused);
+            assert_eq!(refused.answer(own), number);
+        }
+        assert_eq!(thread.join().unwrap(), [None, Some(Errno::PERM), None, Some(Errno::PERM)]);
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
+        assert_eq!((mode(dir.path()), mode(&place)), (0o3755, 0o4755));
     }
 }

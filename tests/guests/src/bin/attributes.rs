@@ -35,6 +35,10 @@ fn attempt(words: &[&str]) -> io::Result<Value> {
             })
         }),
         "mode" => files::set_mode(path, u32::from_str_radix(words[2], 8).expect("an octal number")).map(done),
+        "special" => {
+            modbox_host::file_changes::set_mode(path, u32::from_str_radix(words[2], 8).expect("an octal number")).map(done)
+        }
+        "replace" => modbox_host::file_changes::replace(path, Path::new(words[2])).map(|lost| json!(lost.set_id)),
         "owner" => files::set_owner(path, true, number(2), number(3)).map(done),
         "lowner" => files::set_owner(path, false, number(2), number(3)).map(done),
         "user_id" => Ok(json!(files::user_id(words[1]))),

@@ -60,7 +60,7 @@ def restrict_new(mode):
 
 
 def set_mode(base, path_flags, path, mode):
-    """Sets permissions; those of a file have no set-id bits."""
+    """Sets permissions; no grant allows set-id bits of a file."""
     assert _follows(path_flags)
     name = files.resolved(base, path)
     if mode & (0o4000 if os.path.isdir(name) else 0o6000):
