@@ -2,9 +2,9 @@
 //! as a component and natively; a link that changes later grants nothing else. Two colons can be in a name.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::native_ladder::NO_MOUNTS;
 use crate::native_place::Place;
@@ -116,4 +116,21 @@ fn the_option_of_a_denial_grants_that_path_also_if_it_has_colons() {
     let mapped = format!("{}::/b", dir.join("data/a/b").display());
     let ran = Modbox::run_module(&dir, guest("files")).json_args(&args).args(["--allow-read", &mapped]).run();
     assert_eq!(ran.json()["content"], "a");
+}
+
+#[test]
+fn a_way_ends_in_a_directory_that_may_not_be_searched() {
+    for place in Place::all().into_iter().filter(|place| !place.is_root()) {
+        place.write("data/file", "content");
+        fs::create_dir(place.at("data/closed")).unwrap();
+        place.give("data/closed");
+        fs::copy(guest("files"), place.at("guest.wasm")).unwrap();
+        for (mode, content) in [(0o700, json!("content")), (0o600, Value::Null)] {
+            fs::set_permissions(place.at("data/closed"), fs::Permissions::from_mode(mode)).unwrap();
+            let args = json!({"op": "read", "path": place.at("data/closed/../file"), "expect": "ok"}).to_string();
+            let ran = place.command("guest.wasm", &["--designate", "path:read", "--args", &args]).output().unwrap();
+            let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+            assert_eq!(report["result"]["content"], content, "{mode:o}: {report:#}");
+        }
+    }
 }

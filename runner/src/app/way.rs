@@ -44,6 +44,9 @@ fn walk(path: &Path, follow: bool, way: &mut Way) -> Result<End, (PathBuf, Errno
     let mut rest = reversed(path);
     while let Some(name) = rest.pop() {
         if name == ".." {
+            // The kernel looks for `..` in the directory, which needs the right to search it.
+            let above = real.join("..").symlink_metadata();
+            above.map_err(|error| (real.clone(), Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
             way.passed.push(real.clone());
             real.pop();
             continue;

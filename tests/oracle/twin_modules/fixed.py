@@ -38,6 +38,7 @@ CASES = [
     case("file", path="ROOT/f", state="touch", mode="u+s"),
     case("file", [folder("d")], path="ROOT/d", state="directory", mode="3775"),
     case("file", [folder("d"), file("d/f", mode=0o2755), folder("d/e")], path="ROOT/d", state="directory", recurse=True, mode="g+s"),
+    case("stat", [folder("d", mode=0o600), file("f")], path="ROOT/d/../f", get_mime=False, get_attributes=False),
     case("tempfile", path=""),
     case("assemble", [*FRAGMENTS, file("a")], src="ROOT/d", dest="ROOT/a/below", mode="0755", check=True),
     case("file", [file("f"), folder("d")], path="ROOT/d/l", state="link", src="../f", diff=False),
