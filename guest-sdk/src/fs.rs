@@ -222,9 +222,9 @@ pub fn check_write(path: impl AsRef<Path>) -> io::Result<()> {
     if exists(path) { platform::may_write(path) } else { Ok(()) }
 }
 
-/// Finds out whether the user of the run may make and replace entries in the folder of a path, for check mode. Where that is
-/// not sure, as where only the path is granted and not its folder, the path passes: a real run fails with the reason. In a
-/// build for a Unix host, nothing is known before it is tried.
+/// Finds out whether the user of the run may make and replace entries in the folder of a path, for check mode. Where only the path is
+/// granted, and not its folder, the host answers for the files that would be made beside it. In a build for a Unix host, nothing
+/// is known before it is tried.
 ///
 /// # Errors
 ///
@@ -234,10 +234,14 @@ pub fn check_replacement(path: impl AsRef<Path>) -> io::Result<()> {
     let folder = folder_of(path);
     let Err(error) = platform::may_change_folder(folder) else { return Ok(()) };
     let Ok(found) = platform::stat(folder, true) else { return Err(error) };
-    // A folder that only the sandbox has. The host may also have refused for want of a grant of the folder, which a grant of
-    // the path does not need, so that the mode decides.
+    // A folder that only the sandbox has.
     let is_of_host = (found.inode, found.device) != (0, 0);
-    if is_of_host && platform::user_number().is_some_and(|user| forbids_writing(found.mode, user, found.uid)) {
+    if !is_of_host {
+        return platform::may_make_beside(path);
+    }
+    // The host may also have refused for want of a grant of the folder, which a grant of the path does not need, so that the
+    // mode decides.
+    if platform::user_number().is_some_and(|user| forbids_writing(found.mode, user, found.uid)) {
         return Err(error);
     }
     Ok(())

@@ -83,6 +83,16 @@ pub(crate) fn may_change_folder(folder: &Path) -> io::Result<()> {
     file_changes::access(folder, false, true, true)
 }
 
+/// Returns whether the user of the run may make files beside a path that is granted for writing, and its folder is not.
+pub(crate) fn may_make_beside(path: &Path) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    match file_changes::access(&path.with_file_name(name), false, true, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        asked => asked,
+    }
+}
+
 /// Returns whether the user of the run may write a path, and grants allow it.
 pub(crate) fn may_write(path: &Path) -> io::Result<()> {
     file_changes::access(path, false, true, false)

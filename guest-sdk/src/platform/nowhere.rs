@@ -36,6 +36,12 @@ pub(crate) fn may_change_folder(_folder: &Path) -> io::Result<()> {
 
 /// As [`may_change_folder`].
 #[expect(clippy::unnecessary_wraps, reason = "with `host-files`, there is an answer")]
+pub(crate) fn may_make_beside(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// As [`may_change_folder`].
+#[expect(clippy::unnecessary_wraps, reason = "with `host-files`, there is an answer")]
 pub(crate) fn may_write(_path: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -73,6 +73,12 @@ pub(crate) fn may_change_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// As [`may_change_folder`].
+#[expect(clippy::unnecessary_wraps, reason = "a component's folder may not be granted")]
+pub(crate) fn may_make_beside(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Returns whether a file may be written. Anything else is not opened, which could already change it.
 pub(crate) fn may_write(path: &Path) -> io::Result<()> {
     if !fs::metadata(path)?.is_file() {

@@ -39,6 +39,8 @@ CASES = [
     case("file", [folder("d")], path="ROOT/d", state="directory", mode="3775"),
     case("file", [folder("d"), file("d/f", mode=0o2755), folder("d/e")], path="ROOT/d", state="directory", recurse=True, mode="g+s"),
     case("stat", [folder("d", mode=0o600), file("f")], path="ROOT/d/../f", get_mime=False, get_attributes=False),
+    case("copy", [folder("d", mode=0o555), file("d/f"), file("a")], src="ROOT/a", dest="ROOT/d/f", check=True),
+    case("copy", [folder("d", mode=0o555), file("d/f"), file("a")], src="ROOT/a", dest="ROOT/d/f"),
     case("tempfile", path=""),
     case("assemble", [*FRAGMENTS, file("a")], src="ROOT/d", dest="ROOT/a/below", mode="0755", check=True),
     case("file", [file("f"), folder("d")], path="ROOT/d/l", state="link", src="../f", diff=False),

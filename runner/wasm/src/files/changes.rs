@@ -122,7 +122,15 @@ impl GuardView<'_> {
             }
             Target::Temporary(_) => (Ok(()), true),
             Target::Virtual(_) | Target::Memory(_) => (Ok(()), false),
-            Target::Beside(beside) => return Err(self.guard.absent_beside(&beside, act)),
+            Target::Beside(beside) => {
+                let granted = self.guard.writable_name(beside.dir, &beside.name).filter(|_| writes);
+                let Some(index) = granted else { return Err(self.guard.absent_beside(&beside, act)) };
+                // A file made there replaces the granted name, which its directory has to allow.
+                let parent = self.host_name(index).parent;
+                rustix::fs::accessat(parent.as_fd(), c".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+                    .map_err(failed)?;
+                return Err(ErrorCode::NoEntry.into());
+            }
         };
         allowed.map_err(failed)?;
         if writes && !granted {
