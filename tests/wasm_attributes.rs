@@ -8,7 +8,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Modbox, RunOutput, TestDir, guest, repository};
+use crate::native_place::Place;
+use crate::support::{Modbox, RunOutput, TestDir, guest, module, repository};
 
 fn run(dir: &TestDir, switches: &[(&str, String)], ops: &Value) -> RunOutput {
     let mut modbox = Modbox::run_module(dir, guest("attributes")).json_args(&json!({"ops": ops}));
@@ -184,6 +185,24 @@ fn files_are_given_to_those_who_are_granted() {
     assert_eq!((metadata.uid(), metadata.gid()), (user, group));
     let (refused, _) = seen(&dir, &[grant("--allow-read", &data), ("--allow-own", format!("{user}:{group}"))], &ops);
     assert_eq!(refused, ["PermissionDenied"; 2].map(Value::from));
+}
+
+#[test]
+fn stat_tells_what_the_kernel_lets_the_user_do_with_files_of_others() {
+    for place in Place::all().into_iter().filter(|place| place.user.is_some()) {
+        fs::copy(module("stat"), place.at("stat.wasm")).unwrap();
+        let file = place.at("theirs/file");
+        fs::write(&file, "x").unwrap();
+        // The user is in none of the file's groups, so the last digit holds.
+        for (mode, readable, executable) in [(0o640, false, false), (0o604, true, false), (0o641, false, true)] {
+            set(&file, mode);
+            let args = json!({"path": file, "get_mime": false, "get_attributes": false}).to_string();
+            let ran = place.command("stat.wasm", &["--args", &args]).output().unwrap();
+            let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+            let stat = &report["result"]["stat"];
+            assert_eq!((&stat["readable"], &stat["executable"]), (&json!(readable), &json!(executable)), "{report:#}");
+        }
+    }
 }
 
 #[test]

@@ -70,6 +70,13 @@ pub fn set_owner(path: impl AsRef<Path>, follow: bool, uid: Option<u32>, gid: Op
     crate::platform::set_owner(path.as_ref(), follow, uid, gid)
 }
 
+/// Returns whether the user of the run may use a path so, as access(2) says it, and grants allow it; `None` if that is not known,
+/// as in a build for a Unix host.
+#[must_use]
+pub fn allows(path: impl AsRef<Path>, read: bool, write: bool, execute: bool) -> Option<bool> {
+    crate::platform::allows(path.as_ref(), read, write, execute)
+}
+
 /// Returns the number of a user.
 #[must_use]
 pub fn user_id(name: &str) -> Option<u32> {

@@ -93,6 +93,15 @@ pub(crate) fn may_make_beside(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Returns whether the user of the run may use a path so, and grants allow it; `None` if that is not known.
+pub(crate) fn allows(path: &Path, read: bool, write: bool, execute: bool) -> Option<bool> {
+    match file_changes::access(path, read, write, execute) {
+        Ok(()) => Some(true),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Some(false),
+        Err(_) => None,
+    }
+}
+
 /// Returns whether the user of the run may write a path, and grants allow it.
 pub(crate) fn may_write(path: &Path) -> io::Result<()> {
     file_changes::access(path, false, true, false)

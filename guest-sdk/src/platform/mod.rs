@@ -19,8 +19,8 @@ mod write_error;
 pub(crate) use self::attributes::Lost;
 pub use self::attributes::{Attributes, FileTime, NewTime, Special, Times};
 pub(crate) use self::here::{
-    AVAILABLE, REPLACES, group_id, may_change_folder, may_make_beside, may_write, replace, restrict_new, set_id_bits,
-    set_mode, set_owner, set_times, stat, times, umask, user, user_and_group, user_id, user_number,
+    AVAILABLE, REPLACES, allows, group_id, may_change_folder, may_make_beside, may_write, replace, restrict_new,
+    set_id_bits, set_mode, set_owner, set_times, stat, times, umask, user, user_and_group, user_id, user_number,
 };
 pub(crate) use self::write_error::write_error;
 

@@ -40,6 +40,11 @@ pub(crate) fn may_make_beside(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// No host answers.
+pub(crate) fn allows(_path: &Path, _read: bool, _write: bool, _execute: bool) -> Option<bool> {
+    None
+}
+
 /// As [`may_change_folder`].
 #[expect(clippy::unnecessary_wraps, reason = "with `host-files`, there is an answer")]
 pub(crate) fn may_write(_path: &Path) -> io::Result<()> {
