@@ -35,8 +35,12 @@ struct Candidate {
 /// Removes the least recently used entries until they have at most `max` bytes together. Also removes entries beyond
 /// [`MAX_ENTRIES`] or unused for [`UNUSED_FOR`], likewise notes, and the files of killed processes and of older
 /// releases. Returns the number of removed files and trees.
+///
+/// # Errors
+///
+/// The folder cannot be read, or something in it cannot be removed. All else that is to be removed is gone then.
 pub(crate) fn evict(dir: &Path, purpose: &Purpose, max: u64) -> Result<u64, StoreError> {
-    let mut removed = 0;
+    let mut removed = Removed::default();
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
     for found in contents::list(dir, purpose)? {
         let Ok(metadata) = fs::symlink_metadata(&found.path) else { continue };
@@ -47,32 +51,69 @@ pub(crate) fn evict(dir: &Path, purpose: &Purpose, max: u64) -> Result<u64, Stor
         match found.role {
             Role::Entry => entries.push(candidate(found.path)),
             Role::Note => notes.push(candidate(found.path)),
-            Role::Obsolete => removed += remove(&found.path)?,
-            Role::Unfinished if is_abandoned(&metadata) => removed += remove(&found.path)?,
+            Role::Obsolete => drop(removed.add(try_remove(&found.path))),
+            Role::Unfinished if is_abandoned(&metadata) => drop(removed.add(try_remove(&found.path))),
             Role::Unfinished | Role::Tool => {}
         }
     }
-    Ok(removed + trim(entries, max, MAX_ENTRIES)? + trim(notes, u64::MAX, MAX_NOTES)?)
+    trim(entries, max, MAX_ENTRIES, &mut removed);
+    trim(notes, u64::MAX, MAX_NOTES, &mut removed);
+    removed.end()
+}
+
+/// Removes the given files and trees. Returns how many were removed.
+///
+/// # Errors
+///
+/// One cannot be removed. All others are gone then.
+pub(crate) fn remove_all<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<u64, StoreError> {
+    let mut removed = Removed::default();
+    paths.for_each(|path| drop(removed.add(try_remove(path))));
+    removed.end()
+}
+
+/// What was removed so far. What cannot be removed keeps nothing else.
+#[derive(Debug, Default)]
+struct Removed {
+    count: u64,
+    first_error: Option<StoreError>,
+}
+
+impl Removed {
+    /// Adds the result of one removal. Returns whether the file or tree is gone.
+    fn add(&mut self, result: Result<Option<u64>, StoreError>) -> bool {
+        match result {
+            Ok(removed) => {
+                self.count += removed.unwrap_or(0);
+                removed.is_some()
+            }
+            Err(error) => {
+                self.first_error.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    fn end(self) -> Result<u64, StoreError> {
+        self.first_error.map_or(Ok(self.count), Err)
+    }
 }
 
 /// Removes the least recently used candidates, beyond the limits of bytes, number and age.
-fn trim(mut candidates: Vec<Candidate>, max_bytes: u64, max_number: usize) -> Result<u64, StoreError> {
+fn trim(mut candidates: Vec<Candidate>, max_bytes: u64, max_number: usize, removed: &mut Removed) {
     let now = SystemTime::now();
     let (mut bytes, mut number) = (candidates.iter().map(|candidate| candidate.bytes).sum::<u64>(), candidates.len());
     candidates.sort_by_key(|candidate| candidate.used);
-    let mut removed = 0;
     for candidate in candidates {
         let is_old = now.duration_since(candidate.used).is_ok_and(|age| age > UNUSED_FOR);
         if bytes <= max_bytes && number <= max_number && !is_old {
             break;
         }
-        if let Some(count) = try_remove(&candidate.path)? {
-            removed += count;
+        if removed.add(try_remove(&candidate.path)) {
             bytes -= candidate.bytes;
             number -= 1;
         }
     }
-    Ok(removed)
 }
 
 fn is_abandoned(metadata: &fs::Metadata) -> bool {
@@ -92,5 +133,27 @@ fn try_remove(path: &Path) -> Result<Option<u64>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(0)),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => tree::remove(path),
         Err(error) => Err(StoreError::io("remove", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_removed_keeps_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("entry");
+        fs::write(&path, "").unwrap();
+        // Not even root removes it.
+        let never = Path::new("/proc/self/status");
+        let error = remove_all([never, &path].into_iter()).unwrap_err();
+        assert!(error.to_string().contains("/proc/self/status"), "{error}");
+        assert!(!path.exists());
+        fs::write(&path, "").unwrap();
+        let entry = |path: &Path| Candidate { path: path.to_owned(), bytes: 1, used: SystemTime::UNIX_EPOCH };
+        let mut removed = Removed::default();
+        trim(vec![entry(never), entry(&path)], 0, 0, &mut removed);
+        assert!(!path.exists() && removed.count == 1 && removed.end().is_err());
     }
 }

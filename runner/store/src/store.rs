@@ -244,7 +244,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the folder cannot be read or a file cannot be removed.
+    /// Fails if the folder cannot be read or a file cannot be removed. All others are gone then.
     pub fn prune(&self, max_size: u64) -> Result<u64, StoreError> {
         eviction::evict(self.dir(), &self.purpose, max_size)
     }
@@ -254,9 +254,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the folder cannot be read or a file cannot be removed.
+    /// Fails if the folder cannot be read or a file cannot be removed. All others are gone then.
     pub fn clear(&self) -> Result<u64, StoreError> {
-        contents::list(self.dir(), &self.purpose)?.iter().map(|found| eviction::remove(&found.path)).sum()
+        eviction::remove_all(contents::list(self.dir(), &self.purpose)?.iter().map(|found| found.path.as_path()))
     }
 
     fn evict(&self) -> Result<(), StoreError> {

@@ -105,8 +105,8 @@ pub fn list(state: &StateDir) -> Result<Vec<Transaction>, CommitError> {
     Ok(found)
 }
 
-/// Removes a kept transaction with the files that it has replaced. It cannot be undone any more. Where all of its directories are gone
-/// or are others now, no file of it can be found, and its record alone is removed.
+/// Removes a kept transaction with the files that it has replaced. It cannot be undone any more. In a directory that is gone or is
+/// another one now, no file of it can be found.
 ///
 /// # Errors
 ///
@@ -117,10 +117,7 @@ pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), Comm
     let run = state.open_run(name)?.ok_or_else(unavailable)?;
     let (Direction::Keep, Some(journal)) = recover::read(&run)? else { return Err(unavailable()) };
     // The other roots of the grants do not matter, whatever has become of them.
-    let journal = with_used_roots(journal);
-    if journal.roots.iter().all(is_gone) {
-        return run.remove(calls);
-    }
+    let journal = with_used_roots(without_gone_roots(journal));
     let roots = open_roots(&journal)?;
     let pruned = directories(&journal, &roots).and_then(|found| {
         let publisher = Publisher { calls, directories: &found, since: journal.since };
@@ -128,6 +125,17 @@ pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), Comm
     });
     pruned.map_err(|failure| into_error(&run, failure))?;
     run.remove(calls)
+}
+
+/// Returns the journal without the operations in roots that are gone.
+fn without_gone_roots(mut journal: Journal) -> Journal {
+    let is_there: Vec<bool> = journal.roots.iter().map(|root| !is_gone(root)).collect();
+    let root_of = |operation: &Operation| journal.directories.get(operation.directory).map(|found| found.root);
+    let found = |operation: &Operation| root_of(operation).is_some_and(|root| is_there.get(root) == Some(&true));
+    let mut operations = std::mem::take(&mut journal.operations);
+    operations.retain(found);
+    journal.operations = operations;
+    journal
 }
 
 /// Returns the journal with those roots alone that its operations are in.
