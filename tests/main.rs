@@ -163,6 +163,8 @@ mod providers_shown;
 
 // Properties that hold for every input.
 mod properties;
+// The seeds of the fuzz targets.
+mod fuzz_seeds;
 // Secrets of specs and tasks are in nothing that is printed or written.
 mod secret_hunt;
 mod secrets;

@@ -76,11 +76,13 @@ fn documents_use_commands_and_options_that_exist() {
     for name in cargo_commands {
         options.extend(option.captures_iter(&help("cargo", &[name, "--help"])).map(|found| found[1].to_owned()));
     }
-    // The head of this script lists its options.
-    let script = fs::read_to_string(repository().join("runner/dist/release")).unwrap();
-    options.extend(option.captures_iter(&script).map(|found| found[1].to_owned()));
     // Of container engines.
     options.extend(["--privileged", "--rm", "--security-opt"].map(str::to_owned));
+    // The heads of these scripts list their options.
+    for script in ["runner/dist/release", "tests/fuzz/run"] {
+        let script = fs::read_to_string(repository().join(script)).unwrap();
+        options.extend(option.captures_iter(&script).map(|found| found[1].to_owned()));
+    }
     let mut seen = 0;
     for Document { path: document, text } in documents() {
         for found in command.captures_iter(&text) {
