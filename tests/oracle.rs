@@ -41,6 +41,8 @@ mod powershell;
 mod oracle_collection;
 // What the collection does on the controller beside its tasks.
 mod oracle_controller;
+// Ansible's own checks of collections.
+mod oracle_sanity;
 // Hosts that lack modbox get it from the controller.
 mod oracle_fleet;
 // Tasks that become other users, on hosts with banners and without gzip or Python.

@@ -81,6 +81,11 @@ const OF_COLLECTIONS: [&str; 8] = [
     "pycdlib==1.22.0",
 ];
 
+/// What the checks of `ansible-test sanity` import, in the versions that ansible-core 2.21 names for them. All are Python alone.
+const SANITY: [&str; 2] = ["antsibull-docs-parser==1.0.0", "voluptuous==0.16.0"];
+
+const LINT: &str = "ansible-lint==26.10.1";
+
 /// Script that extracts the integration targets from the archive of ansible-core's sources.
 const TAKE_TARGETS: &str = r"
 import pathlib, sys, tarfile
@@ -216,6 +221,24 @@ pub fn python_with_mitogen() -> PathBuf {
         |dir: &Path| install(dir, &packages, "import ansible, mitogen").map_err(|error| format!("{error}\n{REMEDY}"));
     let dir = holding("oracle-mitogen", &packages.join("\n"), make);
     dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
+}
+
+/// Returns the folder of what the checks of `ansible-test sanity` import, for the environments of all releases.
+pub fn sanity_packages() -> PathBuf {
+    let python = python();
+    let take = |dir: &Path| {
+        let mut pip = pip_of(&python);
+        pip.args(["install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--target"]).arg(dir);
+        tool(clean(pip.args(SANITY)), INSTALL).map(drop).map_err(|error| format!("{error}\n{REMEDY}"))
+    };
+    once("oracle-sanity", take).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the program ansible-lint, in an environment of its own.
+pub fn ansible_lint() -> PathBuf {
+    let make = |dir: &Path| install(dir, &[LINT], "import ansiblelint").map_err(|error| format!("{error}\n{REMEDY}"));
+    let dir = holding("oracle-lint", LINT, make);
+    dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/ansible-lint")
 }
 
 /// Returns the folder of the packages of an environment.

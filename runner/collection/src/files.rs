@@ -10,6 +10,7 @@ use crate::digest::sha256;
 use crate::manual::Manual;
 use crate::name::{CollectionName, Version, is_part};
 use crate::runner::{self, Runner};
+use crate::sanity;
 
 /// What only modbox's own collection has: the action plugin that runs components with its parts, the callback that collects
 /// audit lines, and the role that installs modbox.
@@ -123,11 +124,13 @@ impl Collection {
             }
         }
         files.insert("components/index.json".to_owned(), line(&Value::Dict(digests)));
-        files.insert("meta/runtime.yml".to_owned(), line(&self.runtime()));
+        files.insert("meta/runtime.yml".to_owned(), self.runtime().into_bytes());
         files.insert("README.md".to_owned(), self.readme().into_bytes());
         if self.name == CollectionName::own() {
             files.extend(OWN.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())));
         }
+        let lists = sanity::ignored(files.keys().map(String::as_str));
+        files.extend(lists);
         if !self.runners.is_empty() {
             files.insert(RUNNERS.to_owned(), line(&runner::list(&self.runners)));
         }
@@ -161,21 +164,17 @@ impl Collection {
         }
     }
 
-    /// Returns what leads names of modules to the action plugin. JSON is YAML, too.
-    fn runtime(&self) -> Value {
-        let plugin = format!("{}.component", CollectionName::own());
+    /// Returns what leads names of modules to the action plugin, as YAML. Names are quoted, since a module may be named `no`.
+    fn runtime(&self) -> String {
+        let own = CollectionName::own();
         let mut names: Vec<&str> = self.modules.iter().map(|module| module.name.as_str()).collect();
         names.sort_unstable();
-        let routes: Dict = names
-            .iter()
-            .map(|name| ((*name).to_owned(), Value::from([("action_plugin", Value::from(plugin.as_str()))])))
-            .collect();
-        [
-            ("requires_ansible", Value::from(REQUIRES_ANSIBLE)),
-            ("action_groups", Value::from([("all", Value::from(names))])),
-            ("plugin_routing", Value::from([("modules", Value::Dict(routes))])),
-        ]
-        .into()
+        let listed: String = names.iter().map(|name| format!("    - \"{name}\"\n")).collect();
+        let route = |name: &&str| format!("    \"{name}\":\n      action_plugin: {own}.component\n");
+        let routes: String = names.iter().map(route).collect();
+        format!(
+            "---\nrequires_ansible: \"{REQUIRES_ANSIBLE}\"\naction_groups:\n  all:\n{listed}plugin_routing:\n  modules:\n{routes}"
+        )
     }
 
     fn readme(&self) -> String {
@@ -241,9 +240,11 @@ mod tests {
             "plugins/modules/one.py",
             "plugins/modules/two.py",
         ];
-        assert_eq!(names, expect);
+        let (checks, names): (Vec<&str>, _) =
+            names.into_iter().partition(|name| name.starts_with("tests/sanity/ignore-2."));
+        assert_eq!((checks.is_empty(), names), (false, expect.to_vec()));
         let runtime = String::from_utf8(files["meta/runtime.yml"].clone()).unwrap();
-        assert!(runtime.contains(r#""two": {"action_plugin": "modbox.modbox.component"}"#), "{runtime}");
+        assert!(runtime.contains("    \"two\":\n      action_plugin: modbox.modbox.component\n"), "{runtime}");
         assert!(collection("modbox", &["one"]).files().unwrap().contains_key("plugins/action/component.py"));
     }
 

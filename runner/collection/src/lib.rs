@@ -24,3 +24,4 @@ pub mod files;
 pub mod manual;
 pub mod name;
 pub mod runner;
+mod sanity;

@@ -31,9 +31,9 @@ impl Manual {
     }
 }
 
-/// Returns a literal of Python: as lines where that says the same.
+/// Returns a literal of Python: as lines where that says the same, since checkers want a text to end with its line.
 fn literal(text: &str) -> String {
-    let is_plain = !text.contains("'''") && !text.contains(['\r', '\0', '\u{feff}']) && !text.ends_with(['\\', '\'']);
+    let is_plain = !text.contains("'''") && !text.contains(['\r', '\0', '\u{feff}']);
     match is_plain {
         true => format!("r'''\n{}\n'''", text.trim_end_matches('\n')),
         false => repr(&Value::from(text)),
@@ -51,5 +51,8 @@ mod tests {
         let text = manual.to_python();
         assert!(text.contains("\nDOCUMENTATION = r'''\nmodule: x\n'''\n"), "{text}");
         assert!(text.contains("\nEXAMPLES = \"'''\\n\"\n"), "{text}");
+        for end in ["x='y'", "x\\"] {
+            assert_eq!(literal(end), format!("r'''\n{end}\n'''"));
+        }
     }
 }

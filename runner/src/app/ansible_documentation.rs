@@ -21,6 +21,8 @@ pub fn ansible_documentation(metadata: &Metadata) -> Value {
         ("module".to_owned(), Value::from(metadata.name.as_str())),
         ("short_description".to_owned(), first_sentence(&description[0]).into()),
         ("description".to_owned(), texts(&description)),
+        // A component does not say who made it; the word is Ansible's for an author without an account.
+        ("author".to_owned(), texts(&[format!("The author of {} (!UNKNOWN)", metadata.name)])),
         ("options".to_owned(), options(&metadata.argument_spec)),
         ("attributes".to_owned(), [("check_mode", Value::from(check_mode))].into()),
     ]);
@@ -91,7 +93,7 @@ mod tests {
         )
         .unwrap();
         let expect = concat!(
-            r#"{"DOCUMENTATION": {"module": "motd", "short_description": "Writes a text", "description": ["Writes a text. Or not."], "#,
+            r#"{"DOCUMENTATION": {"module": "motd", "short_description": "Writes a text", "description": ["Writes a text. Or not."], "author": ["The author of motd (!UNKNOWN)"], "#,
             r#""options": {"path": {"description": ["The file.", "modbox grants the module write access to this path."], "#,
             r#""type": "path", "required": true}, "state": {"description": ["The option state."], "type": "str", "default": "a", "choices": ["a", "b"]}, "#,
             r#""items": {"description": ["The option items."], "type": "list", "elements": "dict", "suboptions": {"x": {"description": ["The option x."], "type": "int"}}}}, "#,

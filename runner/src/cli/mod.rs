@@ -21,6 +21,7 @@ mod environment;
 mod exit;
 mod find;
 mod fleet_folder;
+mod folded_yaml;
 mod html;
 mod identity;
 mod ignored_signals;

@@ -16,6 +16,7 @@ use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::folded_yaml::folded;
 use crate::cli::output::print_name;
 use crate::cli::settings::{read_signature, signature_path};
 use crate::cli::whole_file;
@@ -130,7 +131,9 @@ fn signature(path: &Path, component: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
 fn manual(documentation: &Value) -> anyhow::Result<Manual> {
     let keys = documentation.as_dict().context("a manual has keys")?;
     let yaml = |key: &str| match keys.get(key) {
-        Some(value) => serde_saphyr::to_string(value).context("failed to write the manual as YAML"),
+        Some(value) => {
+            serde_saphyr::to_string(value).map(|yaml| folded(&yaml)).context("failed to write the manual as YAML")
+        }
         None => Ok(String::new()),
     };
     let examples = keys.get("EXAMPLES").and_then(Value::as_str).unwrap_or_default();
