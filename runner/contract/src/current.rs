@@ -1,24 +1,31 @@
-//! Converts a module's output to a result by the rules of ansible-core 2.19.
+//! Converts a module's output to a result by the rules of ansible-core 2.19 and newer. Those of 2.21 for keys are in `unified`.
 
-use modbox_python_json::{Dict, Value, str as python_str};
+use modbox_python_json::{Dict, Value};
 
 use crate::document::{decode_json, last_object};
-use crate::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
+use crate::fields::{
+    add_lines, clean_facts, complete_failure, complete_status, failure, normalize_exception, rename_results,
+};
 use crate::missing::missing_interpreter;
 use crate::parsed_output::ParsedOutput;
 use crate::raw_output::{RawOutput, ResultLines};
+use crate::release::Release;
 use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys};
 use crate::secrets::{NewSecrets, ShownStreams};
 use crate::stdout::{StreamText, json_lines};
-use crate::typed::{self, NO_TRACEBACK, Refusal};
+use crate::typed::{self, Refusal};
+use crate::unified;
 use crate::warnings::Warnings;
 
 /// Makes a result of an output.
-pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines) -> ParsedOutput {
+pub(crate) fn parse(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> ParsedOutput {
     let (mut warnings, mut secrets) = (Warnings::default(), None);
     let outcome = read(raw.stdout, lines, &mut warnings).and_then(|mut dict| {
         secrets = NewSecrets::take(&mut dict);
-        accept(dict, &mut warnings)
+        match release >= Release::V2_21 {
+            true => unified::accept(dict, release, &mut warnings),
+            false => accept(dict, &mut warnings),
+        }
     });
     let (dict, parsed) = match outcome {
         Ok(dict) => (dict, true),
@@ -85,37 +92,6 @@ fn accept(mut dict: Dict, warnings: &mut Warnings) -> Result<Dict, Refusal> {
     strip_internal_keys(&mut dict);
     dict.values_mut().for_each(|value| *value = typed::present(std::mem::take(value)));
     Ok(dict)
-}
-
-/// Makes `exception` a typed object, or removes it. Returns whether the result has one afterwards.
-fn normalize_exception(dict: &mut Dict) -> bool {
-    let exception = dict.shift_remove("exception").filter(Value::is_truthy);
-    let failed = dict.get("failed").is_some_and(Value::is_truthy);
-    let summary = match exception {
-        None if !failed => return false,
-        Some(summary) if typed::class_of(&summary) == Some("ErrorSummary") => summary,
-        exception => {
-            let msg = dict.get("msg").map_or_else(|| "Unknown error.".to_owned(), python_str);
-            let traceback = exception.as_ref().map(python_str);
-            let event = typed::object("Event", [("msg", msg.into()), ("formatted_traceback", traceback.into())]);
-            typed::object("ErrorSummary", [("event", event)])
-        }
-    };
-    dict.insert("exception".to_owned(), summary);
-    true
-}
-
-/// Adds the keys that every failed result has: `failed: true`, an exception, a message.
-fn complete_failure(dict: &mut Dict, sent_exception: bool) {
-    dict.insert("failed".to_owned(), true.into());
-    let brief = match dict.get("exception") {
-        Some(summary) => typed::brief_message(summary),
-        None => "Unknown error.".to_owned(),
-    };
-    dict.entry("exception".to_owned()).or_insert(NO_TRACEBACK.into());
-    let origin = if sent_exception { "Module failed." } else { "Action failed." };
-    let msg = typed::join_messages(&["Task failed.", origin, &brief]);
-    dict.entry("msg".to_owned()).or_insert(msg.into());
 }
 
 /// Returns Ansible's message about refused output.

@@ -1,10 +1,10 @@
 //! Rules for the fields of a result that all releases share.
 
-use modbox_python_json::{Dict, Value};
+use modbox_python_json::{Dict, Value, str as python_str};
 
 use crate::secrets::ShownStreams;
 use crate::stdout::split_lines;
-use crate::typed::{NO_TRACEBACK, Refusal};
+use crate::typed::{self, NO_TRACEBACK, Refusal};
 use crate::warnings::Warnings;
 
 /// Renames `results` unless it is a list, because Ansible keeps the items of a loop there.
@@ -22,11 +22,16 @@ pub(crate) fn rename_results(dict: &mut Dict, warnings: &mut Warnings) {
 }
 
 /// Removes the facts about a host that only Ansible may set.
-pub(crate) fn clean_facts(dict: &mut Dict) -> Result<(), Refusal> {
+pub(crate) fn remove_discovered(facts: &mut Dict) {
     let discovered = ["discovered_interpreter_", "ansible_discovered_interpreter_"];
+    facts.retain(|key, _| !discovered.iter().any(|prefix| key.starts_with(prefix)));
+}
+
+/// Removes these facts from a result.
+pub(crate) fn clean_facts(dict: &mut Dict) -> Result<(), Refusal> {
     match dict.get_mut("ansible_facts") {
         None => {}
-        Some(Value::Dict(facts)) => facts.retain(|key, _| !discovered.iter().any(|prefix| key.starts_with(prefix))),
+        Some(Value::Dict(facts)) => remove_discovered(facts),
         Some(other) => return Err(no_attribute(other, "keys")),
     }
     Ok(())
@@ -70,6 +75,37 @@ fn is_zero(rc: &Value) -> bool {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) => !rc.is_truthy(),
         _ => false,
     }
+}
+
+/// Makes `exception` a typed object, or removes it. Returns whether the result has one afterwards.
+pub(crate) fn normalize_exception(dict: &mut Dict) -> bool {
+    let exception = dict.shift_remove("exception").filter(Value::is_truthy);
+    let failed = dict.get("failed").is_some_and(Value::is_truthy);
+    let summary = match exception {
+        None if !failed => return false,
+        Some(summary) if typed::class_of(&summary) == Some("ErrorSummary") => summary,
+        exception => {
+            let msg = dict.get("msg").map_or_else(|| "Unknown error.".to_owned(), python_str);
+            let traceback = exception.as_ref().map(python_str);
+            let event = typed::object("Event", [("msg", msg.into()), ("formatted_traceback", traceback.into())]);
+            typed::object("ErrorSummary", [("event", event)])
+        }
+    };
+    dict.insert("exception".to_owned(), summary);
+    true
+}
+
+/// Adds the keys that every failed result has: `failed: true`, an exception, a message.
+pub(crate) fn complete_failure(dict: &mut Dict, sent_exception: bool) {
+    dict.insert("failed".to_owned(), true.into());
+    let brief = match dict.get("exception") {
+        Some(summary) => typed::brief_message(summary),
+        None => "Unknown error.".to_owned(),
+    };
+    dict.entry("exception".to_owned()).or_insert(NO_TRACEBACK.into());
+    let origin = if sent_exception { "Module failed." } else { "Action failed." };
+    let msg = typed::join_messages(&["Task failed.", origin, &brief]);
+    dict.entry("msg".to_owned()).or_insert(msg.into());
 }
 
 /// Makes the failed result for a module that returned no valid one.

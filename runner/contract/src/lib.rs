@@ -23,6 +23,7 @@
 //! | `document` | the decoding of one JSON document in the output |
 //! | `fields` | rules for the fields of a result that all releases share |
 //! | `current` | from raw output to a validated result or a well-formed failure, by the rules of 2.19 |
+//! | `unified` | the rules of 2.21 and newer for the keys of a result |
 //! | `older` | the same by the rules of releases before 2.19 |
 //! | `result` | the result itself |
 //! | `log_lines` | the log lines that a module writes to standard error |
@@ -31,7 +32,7 @@
 //! known about them. [`ModuleResult`] is the validated form: one JSON object with a correct `failed` and without
 //! internal keys. Its content remains the module's claim.
 //!
-//! The rules are those of ansible-core 2.19 unless the caller chooses another [`Release`]. Tests check them against the
+//! The rules are those of ansible-core 2.19 unless the caller or the controller chooses another [`Release`]. Tests check them against the
 //! real program. A comment beside the code names each intended difference. This layer is pure: no I/O, no environment,
 //! no clock.
 
@@ -59,6 +60,7 @@ mod secrets;
 pub mod stdout;
 mod task_file;
 mod typed;
+mod unified;
 mod warnings;
 
 pub use args::ModuleArgs;

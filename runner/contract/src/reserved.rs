@@ -5,7 +5,7 @@ use modbox_python_json::{Dict, Value};
 use crate::warnings::Warnings;
 
 /// The prefix of a result's reserved keys. Only Ansible may use them.
-const INTERNAL_PREFIX: &str = "_ansible_";
+pub(super) const INTERNAL_PREFIX: &str = "_ansible_";
 
 /// The keys with which a module could change the inventory.
 const INVENTORY_KEYS: [&str; 2] = ["add_host", "add_group"];

@@ -67,7 +67,7 @@ impl ModuleResult {
     pub fn parse_as(raw: &RawOutput<'_>, lines: ResultLines, release: Release) -> Self {
         let ParsedOutput { dict, parsed, secrets } = match release {
             Release::V2_9 | Release::V2_14 => older::parse(raw, lines, release),
-            Release::V2_19 | Release::V2_21 | Release::V2_22 => current::parse(raw, lines),
+            Release::V2_19 | Release::V2_21 | Release::V2_22 => current::parse(raw, lines, release),
         };
         let clear = (parsed && (secrets.is_some() || release >= Release::V2_22)).then(|| dict.clone());
         Self { dict, parsed, secrets, clear }

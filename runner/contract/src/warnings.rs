@@ -50,6 +50,31 @@ impl Warnings {
         }
     }
 
+    /// Adds the value of the key `warnings` by the rules of ansible-core 2.21 (`_convert_warnings`).
+    pub(super) fn add_sent(&mut self, value: Value) {
+        match value {
+            Value::List(items) => items.into_iter().for_each(|item| self.add(upgrade_warning(item))),
+            nothing if !nothing.is_truthy() => {}
+            other => self.add_text(discarded("warnings", &other)),
+        }
+    }
+
+    /// Adds the value of the key `deprecations` by the rules of ansible-core 2.21 (`_convert_deprecations`).
+    ///
+    /// # Errors
+    ///
+    /// An item cannot be kept. Those before it are.
+    pub(super) fn add_sent_deprecations(&mut self, value: Value) -> Result<(), ()> {
+        match value {
+            Value::List(items) => items.into_iter().try_for_each(|item| self.add_deprecation(item)).map_err(drop),
+            nothing if !nothing.is_truthy() => Ok(()),
+            other => {
+                self.add_text(discarded("deprecations", &other));
+                Ok(())
+            }
+        }
+    }
+
     fn add_deprecation(&mut self, item: Value) -> Result<(), Refusal> {
         let invalid = |reason: &str| format!("Task result `deprecations` contained an invalid item: {reason}");
         if typed::class_of(&item) == Some("DeprecationSummary") {
@@ -92,6 +117,10 @@ impl Warnings {
 
 fn summary(class: &str, text: String) -> Value {
     typed::object(class, [("event", typed::object("Event", [("msg", text.into())]))])
+}
+
+fn discarded(key: &str, value: &Value) -> String {
+    format!("Task result `{key}` was {} instead of list and has been discarded.", value.type_name())
 }
 
 fn wrong_container(key: &str, value: &Value) -> String {
