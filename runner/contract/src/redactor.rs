@@ -52,7 +52,7 @@ pub struct Redactor(Search);
 
 enum Search {
     Nothing,
-    Forms(NFA),
+    Forms(Box<NFA>),
     /// There are more secrets than can be searched for.
     Everything,
 }
@@ -81,7 +81,7 @@ impl Redactor {
         forms.push(REDACTED.to_owned());
         forms.sort_unstable();
         forms.dedup();
-        Self(NFA::new(&forms).map_or(Search::Everything, Search::Forms))
+        Self(NFA::new(&forms).map_or(Search::Everything, |search| Search::Forms(Box::new(search))))
     }
 
     /// Returns whether nothing is masked.
