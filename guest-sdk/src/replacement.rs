@@ -29,12 +29,20 @@ pub(crate) fn privately<T>(make: impl FnOnce() -> T) -> T {
 ///
 /// The file system refused.
 pub(crate) fn replace(from: &Path, to: &Path) -> io::Result<()> {
-    let lost = platform::replace(from, to)?;
-    for what in words(lost) {
-        let warning = format!("{} of `{}` could not be kept when its contents were replaced", what, to.display());
-        WARNINGS.with_borrow_mut(|warnings| warnings.push(warning));
-    }
+    warn_of_lost(platform::replace(from, to)?, to);
     Ok(())
+}
+
+/// Adds a warning of what a file that was replaced has lost, once.
+pub(crate) fn warn_of_lost(lost: Lost, path: &Path) {
+    for what in words(lost) {
+        let warning = format!("{} of `{}` could not be kept when its contents were replaced", what, path.display());
+        WARNINGS.with_borrow_mut(|warnings| {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        });
+    }
 }
 
 /// Returns the warnings so far, and forgets them.

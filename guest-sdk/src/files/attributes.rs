@@ -156,6 +156,10 @@ impl Module {
                 failure(wanted, format!("failed to access `{}`: {}", wanted.path.display(), words(&error)))
             })?,
         };
+        // So is a link to nothing.
+        if self.check_mode() && found.target.is_some() && platform::stat(&wanted.path, true).is_err() {
+            return Ok(true);
+        }
         if let Some(mode) = wanted.mode.as_ref().filter(|_| found.target.is_none() && !self.check_mode()) {
             let now = CurrentMode { mode: found.mode, directory: found.directory, umask: platform::umask() };
             // Before the owner is changed.

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::file_error::{words, write_cause};
 use crate::files::mode::written;
 use crate::module::Module;
-use crate::platform;
-use crate::replacement::{privately, replace};
+use crate::platform::{self, Lost};
+use crate::replacement::{privately, replace, warn_of_lost};
 use crate::result::Failure;
+
+/// The set-user-id and set-group-id bits.
+const SET_IDS: u32 = 0o6000;
 
 /// The permissions of a new file, before the umask.
 const NEW: u32 = 0o666;
@@ -34,19 +37,29 @@ impl Module {
             let why = words(&error);
             Failure::new(format!("Could not replace file: {} to {}: {why}", src.display(), dest.display()))
         };
-        let there = fs::symlink_metadata(dest).is_ok();
+        let found = fs::symlink_metadata(dest);
+        let (there, is_link) = (found.is_ok(), found.is_ok_and(|found| found.is_symlink()));
         if there && keep_dest_attrs && !platform::AVAILABLE {
             return overwrite(src, dest).and_then(|()| fs::remove_file(src)).map_err(failed);
         }
-        let keeps = there && keep_dest_attrs && platform::REPLACES;
-        let old = if keep_dest_attrs && !keeps { platform::stat(dest, true).ok() } else { None };
-        let dress = |path: &Path| match (&old, there) {
+        // What replaces a link has owner and mode of the file behind it, which the host does not look at.
+        let keeps = there && !is_link && keep_dest_attrs && platform::REPLACES;
+        let behind = if keeps { None } else { platform::stat(dest, true).ok() };
+        let is_new = !keeps && behind.is_none();
+        let old = behind.filter(|_| keep_dest_attrs);
+        let dress = |path: &Path| match (&old, is_new) {
             (Some(old), _) => {
                 // Only root may change the owner; the file's owner may set the mode.
-                let _ = platform::set_owner(path, true, Some(old.uid), Some(old.gid));
-                let _ = platform::set_mode(path, old.mode);
+                let owner = platform::set_owner(path, true, Some(old.uid), Some(old.gid)).is_err();
+                let set_id = platform::set_mode(path, old.mode).is_err() && old.mode & SET_IDS != 0;
+                if set_id {
+                    let _ = platform::set_mode(path, old.mode & !SET_IDS);
+                }
+                // Another user's Ansible gives no file away either.
+                let owner = owner && platform::user_number() == Some(0);
+                warn_of_lost(Lost { owner, set_id, ..Lost::default() }, dest);
             }
-            (None, false) if platform::AVAILABLE => {
+            (None, true) if platform::AVAILABLE => {
                 let _ = platform::set_mode(path, NEW & !platform::umask());
             }
             _ => {}
@@ -96,7 +109,20 @@ impl Module {
         }
         let copy = crate::fs::backup(path).map_err(no_backup(path))?;
         if let (true, Ok(old)) = (cfg!(not(unix)), platform::stat(path, true)) {
-            platform::set_mode(&copy, old.mode & 0o777).map_err(|error| {
+            let is_given = platform::stat(&copy, true).is_ok_and(|new| (new.uid, new.gid) != (old.uid, old.gid));
+            if is_given {
+                // The bits by which a file runs as its owner go with a new one.
+                let _ = platform::set_owner(&copy, true, Some(old.uid), Some(old.gid));
+            }
+            let mode = if is_given { old.mode & !SET_IDS } else { old.mode };
+            let set = platform::set_mode(&copy, mode).or_else(|error| {
+                if mode & SET_IDS == 0 {
+                    return Err(error);
+                }
+                warn_of_lost(Lost { set_id: true, ..Lost::default() }, &copy);
+                platform::set_mode(&copy, mode & !SET_IDS)
+            });
+            set.map_err(|error| {
                 // A copy that every user can read is worse than no copy.
                 let _ = fs::remove_file(&copy);
                 Failure::new(format!(
@@ -106,7 +132,6 @@ impl Module {
                     words(&error)
                 ))
             })?;
-            let _ = platform::set_owner(&copy, true, Some(old.uid), Some(old.gid));
         }
         Ok(Some(copy))
     }

@@ -25,6 +25,9 @@ pub(crate) fn put(
     let source: &Path = &got.file;
     result.insert("src".to_owned(), path_value(source));
     let mut dest = PathBuf::from(&args.dest);
+    if args.dest.is_empty() {
+        return Err(failure("Destination  does not exist", result));
+    }
     if dest.is_dir() {
         dest.push(&got.name);
         result.insert("dest".to_owned(), path_value(&dest));
@@ -38,7 +41,7 @@ pub(crate) fn put(
         }
         old = Some(sum(&dest)?);
         result.insert("checksum_dest".to_owned(), old.clone().into());
-    } else if !parent(&dest).is_dir() {
+    } else if !has_folder(module, &dest) {
         return Err(failure(format!("Destination {} does not exist", parent(&dest).display()), result));
     }
     let differs = old.as_ref() != Some(&new);
@@ -82,6 +85,11 @@ fn replace(
     let unsafe_writes = module.parameters().get("unsafe_writes") == Some(&Value::Bool(true));
     module.atomic_move(source, dest, unsafe_writes, true).map_err(failed)?;
     Ok(backup_file)
+}
+
+/// Returns whether a new file has a folder. As Ansible's module, check mode takes a file there for one.
+fn has_folder(module: &Module, dest: &Path) -> bool {
+    if module.check_mode() { parent(dest).exists() } else { parent(dest).is_dir() }
 }
 
 fn parent(path: &Path) -> &Path {
