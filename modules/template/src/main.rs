@@ -17,8 +17,9 @@ mod render;
 
 use std::path::{Path, PathBuf};
 
+use modbox_sdk::files::Planned;
 use modbox_sdk::fs::path_value;
-use modbox_sdk::text_file::{contents, store, text};
+use modbox_sdk::text_file::{contents, text};
 use modbox_sdk::{Args, Dict, Diff, Exit, Failure, Module, Value};
 
 use crate::header::Syntax;
@@ -62,6 +63,9 @@ struct TemplateArgs {
     /// Copy the old file to a backup next to it. This needs write access to its folder.
     #[arg(default = false)]
     backup: bool,
+    /// Write to the target of a link at dest. Otherwise a file replaces the link, which needs write access to its folder.
+    #[arg(default = false)]
+    follow: bool,
     /// The line end in the file.
     #[arg(default = "\n")]
     newline_sequence: String,
@@ -93,11 +97,16 @@ struct TemplateArgs {
 
 fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
     let template = template(&args)?;
-    let dest = destination(&args)?;
+    let named = destination(&args)?;
+    let exists = modbox_sdk::fs::exists(&named);
+    // As with Ansible's, the file behind a link is then the one that is written; a link to nothing is never followed.
+    let follows = args.follow && exists && named.is_symlink();
+    let dest = if follows { modbox_sdk::fs::real_path(&named).map_err(cannot_write(&named))? } else { named };
+    let replaces_link = dest.is_symlink();
     let (syntax, template) = syntax(&args)?.with_header(&template)?;
     let folder = args.src.as_deref().and_then(|src| Path::new(src).parent()).map(Path::to_owned);
-    let after = render::render(template, &variables(&args, &dest), &syntax, folder)?.into_bytes();
-    let before = if dest.exists() { Some(contents(&dest)?) } else { None };
+    let after = render::render(template, &variables(&args), &syntax, folder)?.into_bytes();
+    let before = if exists { Some(contents(&dest)?) } else { None };
     let sum = modbox_checksum::sha1(&after);
     let exit = |changed| {
         let size = i64::try_from(after.len()).unwrap_or(i64::MAX);
@@ -108,14 +117,16 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
     if before.is_some() && !args.force {
         return Ok(exit(false));
     }
-    if before.as_ref() == Some(&after) {
+    if before.as_ref() == Some(&after) && !replaces_link {
         return Ok(exit(module.set_fs_attributes_if_different(&wanted, false, None)?));
     }
-    if !dest.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()) {
-        let folder = dest.parent().unwrap_or(&dest).display();
+    let folder = modbox_sdk::fs::folder_of(&dest);
+    // As Ansible's `copy`, check mode takes a file there for a folder.
+    if !exists && !(if module.check_mode() { folder.exists() } else { folder.is_dir() }) {
+        let folder = folder.display();
         return Err(Failure::new(format!("Destination directory {folder} does not exist")).with("checksum", sum));
     }
-    let kept = store(module, &dest, &after, args.backup)?;
+    let kept = store(&args, module, &dest, &after)?;
     module.set_fs_attributes_if_different(&wanted, true, None)?;
     let diff = Diff {
         before: text(before.as_deref().unwrap_or_default()),
@@ -124,7 +135,30 @@ fn run(args: TemplateArgs, module: &mut Module) -> Result<Exit, Failure> {
         after_header: Some(args.src.clone().unwrap_or_else(|| dest.display().to_string())),
     };
     let exit = exit(true).with("md5sum", modbox_checksum::md5(&after)).diff(diff);
-    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+    Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", path_value(&kept))))
+}
+
+/// Writes the file, which takes the place of a link there. Returns the backup. Changes nothing in check mode.
+fn store(args: &TemplateArgs, module: &Module, dest: &Path, contents: &[u8]) -> Result<Option<PathBuf>, Failure> {
+    let keeps = args.backup && modbox_sdk::fs::exists(dest);
+    if keeps {
+        module.check_backup(dest)?; // in check mode, too
+    }
+    if module.check_mode() {
+        return Ok(None);
+    }
+    module.refuse_attributes(dest, Planned::File)?;
+    let kept = if keeps { module.backup_local(dest)? } else { None };
+    if dest.is_symlink() {
+        std::fs::remove_file(dest).map_err(cannot_write(dest))?;
+    }
+    modbox_sdk::fs::write_atomic(dest, contents).map_err(cannot_write(dest))?;
+    Ok(kept)
+}
+
+fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    let shown = path.display().to_string();
+    move |error| Failure::new(format!("failed to write `{shown}`: {}", modbox_sdk::fs::words(&error)))
 }
 
 fn template(args: &TemplateArgs) -> Result<String, Failure> {
@@ -135,6 +169,9 @@ fn template(args: &TemplateArgs) -> Result<String, Failure> {
 
 /// Returns the file to write: `dest`, or if that is a folder, the file of the same name in it.
 fn destination(args: &TemplateArgs) -> Result<PathBuf, Failure> {
+    if args.dest.is_empty() {
+        return Err(Failure::new("dest is empty, which names no file"));
+    }
     let dest = Path::new(&args.dest);
     if !dest.is_dir() && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());
@@ -163,13 +200,13 @@ fn syntax(args: &TemplateArgs) -> Result<Syntax, Failure> {
 }
 
 /// Returns the caller's variables, and those that Ansible adds for the template itself.
-fn variables(args: &TemplateArgs, dest: &Path) -> Value {
+fn variables(args: &TemplateArgs) -> Value {
     let mut variables = Dict::new();
     if let Some(src) = &args.src {
         let added = [("template_path", src.as_str()), ("template_fullpath", src.as_str())];
         variables.extend(added.map(|(key, path)| (key.to_owned(), Value::from(path))));
     }
-    variables.insert("template_destpath".to_owned(), Value::from(dest.display().to_string()));
+    variables.insert("template_destpath".to_owned(), Value::from(args.dest.as_str()));
     variables.insert("ansible_managed".to_owned(), Value::from("Ansible managed"));
     variables.extend(args.variables.clone().unwrap_or_default());
     Value::Dict(variables)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value as Inner};
-use modbox_jinja::values::{self, items};
+use modbox_jinja::values::{self, entries, items};
 use modbox_jinja::{Delimiters, Host, NoHost, changeable_locals};
 use modbox_sdk::{Failure, Value};
 
@@ -14,6 +14,9 @@ use crate::header::Syntax;
 
 /// The longest template.
 pub(crate) const MAX_TEMPLATE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The most values in one that is shown.
+const MAX_LISTED: usize = 1_000_000;
 
 /// A newline in a value, while the newlines of the template are replaced.
 const VALUE_NEWLINE: char = '\u{10FFFE}';
@@ -29,6 +32,13 @@ pub(crate) fn render(
     syntax: &Syntax,
     folder: Option<PathBuf>,
 ) -> Result<String, Failure> {
+    // Ansible leaves a text alone that has nothing of a template in it, with its line ends.
+    if [&syntax.block.0, &syntax.variable.0, &syntax.comment.0]
+        .into_iter()
+        .all(|start| !template.contains(start.as_str()))
+    {
+        return Ok(template.to_owned());
+    }
     let mut environment = Environment::new();
     environment.set_syntax(syntax.config()?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -53,14 +63,12 @@ pub(crate) fn render(
     let source = changeable_locals(&source, &delimiters(syntax));
     let rendered = environment.render_named_str("template", &source, values::from_json(variables));
     let rendered = rendered.map_err(|error| failure(&error, &source))?;
-    // Ansible's rule: the file ends with at least as many newlines as the template.
+    let rendered = if plain { rendered } else { rendered.replace('\n', &syntax.newline).replace(VALUE_NEWLINE, "\n") };
+    // Ansible's rule: the file ends with at least as many newlines as the template. A `\r` ends its count of those that are
+    // there.
     let ending = |text: &str| text.len() - text.trim_end_matches('\n').len();
     let missing = ending(&source).saturating_sub(ending(&rendered));
-    let rendered = rendered + &"\n".repeat(missing);
-    if plain {
-        return Ok(rendered);
-    }
-    Ok(rendered.replace('\n', &syntax.newline).replace(VALUE_NEWLINE, "\n"))
+    Ok(rendered + &syntax.newline.repeat(missing))
 }
 
 fn delimiters(syntax: &Syntax) -> Delimiters<'_> {
@@ -75,8 +83,29 @@ fn text(value: &Inner) -> Result<String, Error> {
     Ok(match value.kind() {
         // The engine refuses undefined values earlier, so this is the value of an `if` without `else`.
         ValueKind::None | ValueKind::Undefined => String::new(),
-        _ if value.is_tuple() => values::text(&Inner::from(items(value)?))?,
-        _ => values::text(value)?,
+        _ => values::text(&listed(value, &mut { MAX_LISTED })?)?,
+    })
+}
+
+/// Returns a value with lists in the place of tuples, also of those in it, as ansible-core 2.19 shows it (`finalize_value`).
+/// `left` values may still be looked at.
+fn listed(value: &Inner, left: &mut usize) -> Result<Inner, Error> {
+    *left = left.checked_sub(1).ok_or_else(|| {
+        Error::new(ErrorKind::InvalidOperation, format!("a value has more than {MAX_LISTED} values in it"))
+    })?;
+    Ok(match value.kind() {
+        ValueKind::Seq => {
+            let items = items(value)?.iter().map(|item| listed(item, left)).collect::<Result<Vec<_>, _>>()?;
+            Inner::from(items)
+        }
+        ValueKind::Map => match entries(value) {
+            Some(entries) => {
+                let entries = entries.into_iter().map(|(key, item)| Ok((key, listed(&item, left)?)));
+                Inner::from_pairs(entries.collect::<Result<Vec<_>, Error>>()?)
+            }
+            None => value.clone(),
+        },
+        _ => value.clone(),
     })
 }
 
