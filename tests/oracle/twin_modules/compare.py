@@ -59,6 +59,16 @@ def named(task, value):
     """A value in which names that `tempfile` chose are the same, and without the size of archives and the order of folders."""
     if task["module"] == "archive" and isinstance(value, dict):
         return {key: sorted(item) if key == "archived" else item for key, item in value.items() if key != "size"}
+    if task["module"] == "command" and isinstance(value, dict):
+        return {key: item for key, item in value.items() if key not in ("start", "end", "delta", "stdout_lines", "stderr_lines")}
+    if task["module"] == "uri" and isinstance(value, dict):
+        return {key: item for key, item in value.items() if key not in ("date", "elapsed", "stdout_lines")}
+    if task["module"] == "get_url" and isinstance(value, dict):
+        return {key: item for key, item in value.items() if key not in ("src", "elapsed")}  # a temporary file
+    if task["module"] == "template" and isinstance(value, dict) and "changed" in value:
+        # The rest is what `copy` returns of a file, for the action to show.
+        of_action = {"checksum"} if task["arguments"].get("force") is False else set()
+        return {key: value[key] for key in {"changed", "checksum", "dest", "backup_file"} - of_action if key in value}
     if task["module"] == "copy" and isinstance(value, dict):
         # Ansible's action shows its own source, makes the difference, and with `force: false` does not call this module.
         of_action = {"src", "diff"} | ({"msg", "checksum", "md5sum"} if task["arguments"].get("force") is False else set())

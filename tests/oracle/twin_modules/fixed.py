@@ -3,6 +3,7 @@
 import base64
 
 from archives import ARCHIVES
+from generate import VARIABLES
 
 
 def case(module, tree=(), check=False, diff=True, **arguments):
@@ -32,6 +33,22 @@ CASES = [
     case("stat", [file("f")], path="", get_mime=False, get_attributes=False),
     case("stat", [file("f", mode=0o111)], path="ROOT/f", get_mime=False, get_attributes=False),
     case("slurp", [file("f")], src=""),
+    *(case("template", [file("t.j2", text), file("f"), {"path": "l", "kind": "link", "to": to}], src="ROOT/t.j2", dest=dest, variables=VARIABLES, **more)
+        for text, to, dest, more in (
+            ("{{ c.items() | list }}", "f", "ROOT/new", {}),
+            ("{{ [(1, [(2,)])] }} {{ {'a': (1,)} }}\n", "f", "ROOT/new", {}),
+            ("{{ a }}\n", "f", "ROOT/l", {}),
+            ("{{ a }}\n", "f", "ROOT/l", {"follow": True}),
+            ("{{ a }}\n", "gone", "ROOT/l", {"follow": True}),
+            ("x\r\ny\r\n", "f", "ROOT/new", {}),
+            ("{{ a }}\n\n\n", "f", "ROOT/new", {"newline_sequence": "\r\n"}),
+            ("{{ template_destpath }}\n", "f", "ROOT", {}))),
+    case("get_url", [file("f", mode=0o751), {"path": "l", "kind": "link", "to": "f"}], url="SERVER/text", dest="ROOT/l"),
+    case("get_url", [file("f", mode=0o4755)], url="SERVER/text", dest="ROOT/f", backup=True),
+    case("get_url", url="SERVER/text", dest=""),
+    case("uri", [file("f", mode=0o751), {"path": "l", "kind": "link", "to": "f"}], url="SERVER/text", dest="ROOT/l"),
+    case("command", argv=["pwd"], chdir="ROOT"),
+    case("assemble", [*FRAGMENTS, {"path": "l", "kind": "link", "to": "gone"}], src="ROOT/d", dest="ROOT/l", owner="no-such-user", check=True),
     case("lineinfile", [file("f", mode=0o6755)], path="ROOT/f", line="x"),
     case("copy", [file("a"), file("f", "x", mode=0o4711)], src="ROOT/a", dest="ROOT/f"),
     case("file", [file("f")], path="ROOT/f", mode="6755"),

@@ -2,6 +2,7 @@
 
 import base64
 import random
+import shlex
 
 from archives import ARCHIVES
 
@@ -15,6 +16,16 @@ TIMES = [1_600_000_000_000_000_000, 1_700_000_000_250_000_000, 1_500_000_000_123
 OLD_TIME = -300_000_000_500_000_000
 WORDS = ["a", "b", "foo=9", "x y", "", "ü", "k = 5", "two\nlines"]
 PATTERNS = ["^foo", "b", "^b$", "o=(.)", "[a-z]+", "nope", ".", "x.y", r"\bk\b", "(?m)^a$"]
+
+
+# Templates, what they may use, and what they leave open.
+TEMPLATES = ["{{ a }}\n", "{% for x in b %}\n  {{ x }},\n{% endfor %}\nend\n", "{{ b | join('-') }}", "{{ c.k | default('d') }}{{ nope | default(1) }}",
+    "{{ nope }}", "{# c #}\n{{ a | upper }}\n\n", "#jinja2: trim_blocks: False\n{% if a %}\nx\n{% endif %}\n", "{{ c | to_json }}\n", "{{ c | to_nice_yaml }}",
+    "{{ b | map('upper') | list }}", "{% set n = 3 %}{{ n * 2 }}", "{{ '%05d' % 7 }}", "{{ b[5] }}", "{% if %}", "\u00fc {{ a }}\r\nx\n",
+    "{{ template_destpath | basename }}", "  {% if true %}  y\n  {% endif %}\n", "{{ c.items() | list }}", "{% raw %}{{ x }}{% endraw %}",
+    "{{ b | sort(reverse=true) }}", "{{ a ~ 1 }} {{ none }} {{ true }} {{ 1.50 }}", "{{ '2' | int + 1 }}", "no template", "", "{{ [1, 'x', None] }}\n\n\n",
+    "{% for k, v in c | dictsort %}{{ loop.index }}:{{ k }}={{ v }}{% if not loop.last %};{% endif %}{% endfor %}"]
+VARIABLES = {"a": "x", "b": ["p", "q"], "c": {"k": 1, "l": [1, 2.5, True]}}
 
 
 class Generator:
@@ -223,6 +234,44 @@ def of_unarchive(g, tree):
     return {"src": src, "dest": g.folder(tree), "remote_src": True, "list_files": g.maybe(True), "keep_newer": g.maybe(True, 5),
         "exclude": g.maybe([g.pick(["a", "*.txt", "d/*"])], 6), "include": g.maybe([g.pick(["a", "d/x", "gone"])], 8),
         "mode": g.maybe(g.pick(["0600", "u=rwX,go="]), 5)}
+
+
+def of_command(g, tree):
+    words = g.pick([["echo", "a", "b c"], ["echo", "$NOPE", "~x", "*"], ["cat", g.path(tree)], ["cat"], ["true"], ["false"], ["ls", "-1", g.folder(tree)],
+        ["touch", g.path(tree)], ["mkdir", g.path(tree)], ["rm", "-r", g.path(tree)], ["head", "-c", "3", g.path(tree)], ["no-such-program", "x"],
+        ["sh", "-c", "echo out; echo err >&2; exit 3"], ["sh", "-c", "printf '\\n\\nx\\n\\n'"], ["pwd"], [g.path(tree)], ["wc", "-c"]])
+    way = "argv" if words == ["pwd"] else g.pick(["argv", "cmd", "_raw_params"])
+    found = {way: words if way == "argv" else shlex.join(words), "stdin": g.maybe(g.text()) if words[0] in ("cat", "wc") else None, "stdin_add_newline": g.maybe(False, 5),
+        "strip_empty_ends": g.maybe(False, 5), "expand_argument_vars": g.maybe(False, 6)}
+    found["chdir"] = g.folder(tree) if words == ["pwd"] or g.rarely(3) else None
+    found["creates"] = g.maybe(g.pick([g.path(tree), "ROOT/*", "ROOT/no*", ""]), 6)
+    return found | {"removes": g.maybe(g.pick([g.path(tree), "ROOT/*", "ROOT/no*"]), 6)}
+
+
+def of_template(g, tree):
+    name = next(name for name in ("t.j2", "t2.j2") if all(entry["path"] != name for entry in tree))
+    tree.append({"path": name, "kind": "file", "bytes": g.pick(TEMPLATES).encode().decode("latin-1")})
+    found = {"src": "ROOT/" + name if g.random.randrange(12) else g.path(tree), "dest": g.path(tree), "variables": VARIABLES,
+        "force": g.maybe(False, 8), "backup": g.maybe(True, 8), "trim_blocks": g.maybe(False, 5), "lstrip_blocks": g.maybe(True, 5),
+        "newline_sequence": g.maybe("\r\n", 8), **g.attributes()}
+    return found if found["mode"] != "preserve" else found | {"mode": None}
+
+
+def of_uri(g, tree):
+    found = {"url": "SERVER" + g.pick(["/text", "/data", "/wrong", "/echo?q=1", "/nothing", "/big", "/data/upper"]), "return_content": g.maybe(True, 2),
+        "method": g.maybe(g.pick(["GET", "POST", "PUT", "HEAD", "get", "DELETE"]), 2), "status_code": g.maybe(g.pick([[200], [404], [200, 404]]), 4),
+        "dest": g.maybe(g.path(tree), 3), "creates": g.maybe(g.path(tree), 8), "removes": g.maybe(g.path(tree), 8), "headers": g.maybe({"X-One": "1"}, 4)}
+    if g.rarely(3):
+        found |= {"body_format": g.pick(["json", "form-urlencoded", "raw"]), "body": g.pick([{"a": 1, "b": "x y"}, "a=1", "plain"])}
+    if g.rarely(8):
+        found = {**found, "src": g.path(tree), "body": None, "body_format": None}
+    return found | g.attributes()
+
+
+def of_get_url(g, tree):
+    return {"url": "SERVER" + g.pick(["/text", "/data", "/nothing", "/big"]), "dest": g.path(tree), "force": g.maybe(True), "backup": g.maybe(True, 6),
+        "checksum": g.maybe(g.pick(["sha1:f572d396fae9206628714fb2ce00f72e94f2258f", "md5:b1946ac92492d2347c6235b4d2611184", "sha256:00", "rubbish"]), 4),
+        "headers": g.maybe({"X-One": "1"}, 4), **g.attributes()}
 
 
 def of_ping(g, tree):

@@ -29,9 +29,16 @@ OWN = {"environment"}
 # Programs that `stat` starts, which a module in the sandbox has to be granted.
 PROGRAMS = ["--allow-run", "file *", "--allow-run", "lsattr *"]
 
+# Programs of the tasks of `command`.
+COMMANDS = [word for name in ("echo", "cat", "true", "false", "ls", "touch", "mkdir", "rm", "head", "sh", "pwd", "wc") for word in ("--allow-run", name + " *")]
+
 # Modules that are not run in a pair: `archive` imports, and `unarchive` starts, what the sandbox does not have; the module `copy`
 # gets a file that Ansible's action has brought, and only the component is both.
-LEFT_OUT = {"sandbox": {"archive", "copy", "unarchive"}, "native": {"copy"}, "previews": {"archive", "unarchive"}}
+LEFT_OUT = {"sandbox": {"archive", "copy", "unarchive"}, "native": {"copy"}, "previews": {"archive", "unarchive"}, "observed": set()}
+# What only components are compared in: their programs and servers are grants, and `template` is no module of Ansible's.
+OF_COMPONENTS = {"command", "get_url", "template", "uri"}
+for left_out in LEFT_OUT.values():
+    left_out |= OF_COMPONENTS
 
 # Pairs without check mode: a preview of it is not what a plain run in it is.
 UNCHECKED = {"previews"}
@@ -70,7 +77,8 @@ def kinds(options):
     """How the modules of each kind are found, and the options of modbox for them."""
     component = lambda module: os.path.join(options.library, module + ".wasm")
     native = ["--python", "native", "--interpreter", sys.executable]
-    return {"components": (component, []), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]), "native": (python_file, native)}
+    server = ["--allow-net", options.server] if options.server else []
+    return {"components": (component, [*COMMANDS, *server]), "sandbox": (python_file, ["--python", "wasm", *PROGRAMS]), "native": (python_file, native)}
 
 
 def set_id_bits(user):

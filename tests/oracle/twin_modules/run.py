@@ -31,7 +31,11 @@ import shrink
 import sides
 import table
 import trees
+import web_server
 from modules import archive as packed
+
+# The arguments whose words may be paths.
+COMMAND_LINES = {"cmd", "_raw_params"}
 
 # The failures that are shrunk and printed.
 SHOWN = 5
@@ -67,7 +71,10 @@ class Twin:
 
     def side(self, run, case, before=None):
         check = case["task"]["check"] and self.options.pair not in pairs.UNCHECKED
-        self.task = {**case["task"], "check": check, "arguments": rooted_arguments(case["task"]["arguments"], self.root)}
+        arguments = rooted_arguments(case["task"]["arguments"], self.root)
+        if "url" in arguments:
+            arguments["url"] = arguments["url"].replace("SERVER", f"http://{self.options.server}")
+        self.task = {**case["task"], "check": check, "arguments": arguments}
         if before is None:
             trees.make(self.root, case["tree"], self.options.user)
             before = trees.seen(self.granted, self.decode)
@@ -107,7 +114,10 @@ class Twin:
 
 
 def rooted_arguments(arguments, root):
-    return {key: rooted(value, root) for key, value in arguments.items()}
+    found = {key: rooted(value, root) for key, value in arguments.items()}
+    for key in COMMAND_LINES & found.keys():
+        found[key] = found[key].replace("ROOT/", root + "/").replace("ROOT", root)
+    return found
 
 
 def main():
@@ -126,6 +136,7 @@ def main():
     parser.add_argument("--survey", action="store_true", help="print every difference in one line, and shrink nothing")
     options = parser.parse_args()
     os.umask(0o022)
+    options.server = web_server.servers()[0].removeprefix("http://") if options.pair == "components" else None
     for name in ("modbox", "library", "collections"):
         given = getattr(options, name)
         setattr(options, name, given and os.path.realpath(given))

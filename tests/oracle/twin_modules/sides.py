@@ -17,6 +17,8 @@ import sys
 import tempfile
 import traceback
 
+import rendered
+
 # The time that one task may take, on a busy machine.
 PATIENCE = 60
 
@@ -72,6 +74,8 @@ class Ansible:
             if self.user is not None:
                 become(self.user)
             for module in modules:
+                if module == "template":
+                    continue  # an action, which uses `copy`
                 importlib.import_module(python_name(module))
         except BaseException as error:
             print(repr(error), file=answers, flush=True)
@@ -132,6 +136,8 @@ class Ansible:
         return {**task["arguments"], **mode, "src": brought, "_original_basename": os.path.basename(source)}
 
     def run(self, task):
+        if task["module"] == "template":
+            return self.template(task)
         arguments = self.transferred(task) if task["module"] == "copy" else task["arguments"]
         internal = {f"_ansible_{key}": value for key, value in {
             "check_mode": task["check"], "diff": task["diff"], "module_name": task["module"], "tmpdir": self.tmp,
@@ -142,6 +148,20 @@ class Ansible:
         print(json.dumps({"module": task["module"], "path": path}), file=self.requests, flush=True)
         result = json.loads(self.answers.readline())
         return {"failed": bool(result.get("failed")), "result": result}
+
+    def template(self, task):
+        """Does what Ansible's action does: renders the template, and lets `copy` bring the text."""
+        place = os.path.join(self.tmp, "rendered", os.path.basename(task["arguments"]["src"]) or "t")
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        try:
+            with acting_as(self.user):
+                text = rendered.text(task["arguments"])
+        except Exception as error:
+            return {"failed": True, "result": {"msg": str(error)}}
+        with open(place, "w", newline="") as file:
+            file.write(text)
+        arguments = {key: value for key, value in task["arguments"].items() if key not in rendered.OPTIONS}
+        return self.run({**task, "module": "copy", "arguments": {"follow": False, **arguments, "src": place}})
 
     def end(self):
         # Another side that was started later has this end of the pipe, too, so that closing it would not end the process.
