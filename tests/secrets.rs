@@ -171,6 +171,9 @@ fn values_of_reserved_keys_are_not_shown() {
 fn tasks_use_the_secrets_that_a_module_lists() {
     let dir = TestDir::new();
     dir.write_executable("library/teller", LISTING);
+    let writer = "#!/usr/bin/python3\n# WANT_JSON\nimport json, sys\nargs = json.load(open(sys.argv[1]))\n\
+                  open(args['dest'], 'w').write(args['content'])\nprint(json.dumps({'wrote': args['content']}))\n";
+    dir.write_executable("library/writer", writer);
     dir.write("tree/f", "");
     let tree = dir.join("tree");
     let args = format!("{{token: Q7x9, end: ok, d: {}}}", tree.display());
@@ -184,6 +187,9 @@ fn tasks_use_the_secrets_that_a_module_lists() {
         - told['k-Q7x9'][1]['Q7' ~ 'x9'] == 1
         - told.stdout_lines == ['a', 'Q7' ~ 'x9', 'b']
         - told.keys() | select('match', '_ansible') | list == []
+    - writer: {{content: '{{{{ told.msg }}}}', dest: '{d}/c-{{{{ told.stdout_lines[1] }}}}'}}
+      register: written
+    - assert: {{that: written.wrote == told.msg}}
     - debug: {{msg: 'it is {{{{ told.msg }}}}'}}
     - teller: {args}
       async: 60
@@ -198,18 +204,22 @@ fn tasks_use_the_secrets_that_a_module_lists() {
     - debug: {{var: ended}}
     - fail: {{msg: '{{{{ ended.msg }}}} and {{{{ told.stdout }}}}'}}
       ignore_errors: true
-"
+",
+        d = tree.display()
     );
     dir.write("play.yml", format!("- hosts: all\n  gather_facts: false\n  tasks:{tasks}"));
     for output in ["human", "jsonl", "html"] {
-        let play =
-            Modbox::new(&dir).args(["play", "-vvv", "--output", output, "--allow-write"]).arg(&tree).arg("play.yml");
-        let ran = play.run().exits_with(0);
+        let words = ["play", "-vvv", "--diff", "--audit", "audit", "--output", output, "--allow-write"];
+        let ran = Modbox::new(&dir).args(words).arg(&tree).arg("play.yml").run().exits_with(0);
         let text = ran.stdout_text() + &ran.stderr_text();
         // The page has the text of the play in it, which has the secret.
         assert!(!text.contains("M Q7x9") && !text.contains("k-Q7x9") && !text.contains("W Q7x9"), "{output}: {ran}");
         assert!(text.contains("it is M $REDACTED$"), "{output}: {ran}");
+        assert!(!text.contains("c-Q7x9"), "{output}: {ran}");
     }
+    assert!(fs::read_to_string(dir.join("tree/c-Q7x9")).unwrap().contains("M Q7x9"));
+    let audit = fs::read_to_string(dir.join("audit")).unwrap();
+    assert!(!audit.contains("M Q7x9") && !audit.contains("c-Q7x9"), "{audit}");
     let folder = dir.join("home/.ansible_async");
     let id = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().file_name();
     let status = Modbox::new(&dir).arg("status").arg(&id).run().exits_with(0);

@@ -48,6 +48,12 @@ pub fn remember_told(told: &NewSecrets) {
     }
 }
 
+/// Returns the secrets of results that tasks of a play use. They can be in the arguments of its later tasks.
+pub(super) fn told() -> Secrets {
+    let known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    known.as_ref().map(|(secrets, _)| secrets.clone()).unwrap_or_default()
+}
+
 /// Returns what masks the secrets that results have told a play; `None` if there are none.
 #[must_use]
 pub fn told_redactor() -> Option<Arc<Redactor>> {

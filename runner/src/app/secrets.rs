@@ -87,6 +87,8 @@ impl TaskSecrets {
         request.given_secrets.iter().flat_map(|given| given.iter()).for_each(|secret| declared.add(secret));
         let mut suspected = declared.clone();
         suspected.extend(&others);
+        // Results keep these for the tasks that use them; what is logged and listed does not show them.
+        suspected.extend(&live_secrets::told());
         live_secrets::remember(&suspected);
         Self { declared, suspected, hides_all, knowledge, is_cut: false, redacts }.bounded()
     }

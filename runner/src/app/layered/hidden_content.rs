@@ -13,6 +13,7 @@ use modbox_argument_spec::Secrets;
 use modbox_contract::{Dict, Value};
 use modbox_policy::{Access, Policy, Shape};
 
+use crate::app::live_secrets;
 use crate::app::secrets::TaskSecrets;
 use crate::app::shown_path;
 
@@ -56,6 +57,7 @@ impl HiddenContent {
         places: impl IntoIterator<Item = HiddenPlace>,
     ) {
         self.names.extend(secrets.declared());
+        self.names.extend(&live_secrets::told());
         self.lines.extend(secrets.suspected());
         if !secrets.hides_content() {
             return;
