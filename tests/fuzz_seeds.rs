@@ -116,3 +116,29 @@ fn fuzz_targets_have_the_crates_of_modbox() {
         );
     }
 }
+
+/// What a crate gets as a new dependency has to be in the lock file of the targets, too, since they are built by it alone.
+#[test]
+fn the_lock_file_of_the_targets_knows_all_dependencies() {
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let lock = read(&repository().join("tests/fuzz/Cargo.lock"));
+    let mut seen = 0;
+    for package in lock.split("[[package]]\nname = \"").skip(1) {
+        let (name, package) = package.split_once('"').unwrap();
+        let Some(folder) = name.strip_prefix("modbox-").filter(|name| *name != "fuzz") else { continue };
+        let folders = ["runner", "guest-sdk"].map(|above| repository().join(above).join(folder));
+        let folder = folders.iter().find(|folder| folder.is_dir()).unwrap_or_else(|| panic!("{name}: no such crate"));
+        let manifest = read(&folder.join("Cargo.toml"));
+        let dependencies = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default().split("\n[").next().unwrap();
+        for line in dependencies.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let dependency = line.split(['.', ' ', '=']).next().unwrap();
+            seen += 1;
+            assert!(
+                package.contains(&format!("\n \"{dependency}\"")) || package.contains(&format!("\n \"{dependency} ")),
+                "`{name}` has the dependency `{dependency}`, and tests/fuzz/Cargo.lock does not know it; copy Cargo.lock there \
+                 and run `cargo check` in tests/fuzz"
+            );
+        }
+    }
+    assert!(seen > 50, "only {seen} dependencies were found");
+}
