@@ -1,6 +1,6 @@
 //! Errors in a policy file.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::node::Place;
 
@@ -33,7 +33,13 @@ impl fmt::Display for PolicyFileError {
     // One line, because `modbox FILE ARGSFILE` puts the message into a result.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: Vec<String> = self.0.iter().take(SHOWN).map(PolicyFileProblem::to_string).collect();
-        f.write_str(&shown.join("; "))?;
+        // A key or a value may have any characters.
+        for character in shown.join("; ").chars() {
+            match character.is_control() {
+                true => write!(f, "{}", character.escape_default())?,
+                false => f.write_char(character)?,
+            }
+        }
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
             more => write!(f, "; and {more} more, see `modbox policy check`"),
