@@ -79,6 +79,7 @@ pub(super) fn prepare(
     let known = content.scripts.map(|scripts| KnownScripts { installed: &powershell, scripts });
     let source: &dyn PowershellSource = known.as_ref().map_or(&powershell, |known| known);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();
+    let no_secrets = GivenSecrets::default();
     let mut prepared = modbox_kinds::prepare(
         kind,
         &modbox_kinds::Request {
@@ -94,7 +95,7 @@ pub(super) fn prepare(
             release: request.release(),
             pipelining: request.pipelining && !request.keep_files,
             powershell: source,
-            secrets: request.given_secrets.unwrap_or(&GivenSecrets::default()),
+            secrets: request.given_secrets.unwrap_or(&no_secrets),
         },
     )?;
     if !kind.is_wasm() && kind != Kind::Python {

@@ -51,8 +51,8 @@ pub(crate) fn evict(dir: &Path, purpose: &Purpose, max: u64) -> Result<u64, Stor
         match found.role {
             Role::Entry => entries.push(candidate(found.path)),
             Role::Note => notes.push(candidate(found.path)),
-            Role::Obsolete => drop(removed.add(try_remove(&found.path))),
-            Role::Unfinished if is_abandoned(&metadata) => drop(removed.add(try_remove(&found.path))),
+            Role::Obsolete => _ = removed.add(try_remove(&found.path)),
+            Role::Unfinished if is_abandoned(&metadata) => _ = removed.add(try_remove(&found.path)),
             Role::Unfinished | Role::Tool => {}
         }
     }
@@ -68,7 +68,9 @@ pub(crate) fn evict(dir: &Path, purpose: &Purpose, max: u64) -> Result<u64, Stor
 /// One cannot be removed. All others are gone then.
 pub(crate) fn remove_all<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<u64, StoreError> {
     let mut removed = Removed::default();
-    paths.for_each(|path| drop(removed.add(try_remove(path))));
+    for path in paths {
+        removed.add(try_remove(path));
+    }
     removed.end()
 }
 

@@ -53,7 +53,7 @@ impl Lookup for Files {
     }
 
     fn embedded(&mut self, package: &DottedName, name: &str) -> Result<EmbeddedFile, Infallible> {
-        let folder = match &package.parts()[..] {
+        let folder = match package.parts() {
             [ansible, utils, rest @ ..] if [ansible, utils] == ["ansible", "module_utils"] => {
                 ["core"].into_iter().chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join("/")
             }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::check::Check;
 use super::trial::Trial;
+use crate::cli::environment::Environment;
 
 /// Bytes of a file of the kernel that are read; each is one line.
 const MAX_SETTING: u64 = 4096;
@@ -43,9 +44,9 @@ const ENGINES: [(Sign, &str); 3] = [
 ];
 
 /// Returns the checks of the kernel.
-pub(super) fn checks(native: &Trial) -> Vec<Check> {
+pub(super) fn checks(environment: &Environment, native: &Trial) -> Vec<Check> {
     let probe = modbox_kernel::probe();
-    vec![kernel(), landlock(&probe), seccomp(&probe), notification(), namespaces(native), control_groups()]
+    vec![kernel(), landlock(&probe), seccomp(&probe), notification(), namespaces(environment, native), control_groups()]
 }
 
 fn kernel() -> Check {
@@ -97,7 +98,7 @@ fn notification() -> Check {
     }
 }
 
-fn namespaces(native: &Trial) -> Check {
+fn namespaces(environment: &Environment, native: &Trial) -> Check {
     let name = "user namespaces";
     let mut layers = native.layers().iter();
     if layers.any(|layer| layer.starts_with("namespace")) {
@@ -110,15 +111,15 @@ fn namespaces(native: &Trial) -> Check {
     let missing = native.missing();
     match off {
         Some((file, value, remedy)) => Check::note(name, format!("refused by `{file}`, which is {value}"), remedy),
-        None if missing.is_empty() => Check::note(name, "not available to this user", remedy()),
-        None => Check::note(name, missing, remedy()),
+        None if missing.is_empty() => Check::note(name, "not available to this user", remedy(environment)),
+        None => Check::note(name, missing, remedy(environment)),
     }
 }
 
 /// Returns what gives this container namespaces.
-fn remedy() -> &'static str {
+fn remedy(environment: &Environment) -> &'static str {
     let is_here = |sign: Sign| match sign {
-        Sign::Variable(name) => std::env::var_os(name).is_some(),
+        Sign::Variable(name) => environment.variable(name).is_some(),
         Sign::File(path) => Path::new(path).exists(),
     };
     let engine = ENGINES.iter().find(|(sign, _)| is_here(*sign));

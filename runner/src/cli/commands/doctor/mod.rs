@@ -31,7 +31,7 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitStatus, Fa
     let (policy, least) = places::policy(&context.environment);
     let native = Trial::of_native(context);
     let checks: Vec<Check> = [
-        kernel::checks(&native),
+        kernel::checks(&context.environment, &native),
         trial::checks(&native, &Trial::of_guest(context), least),
         places::checks(&context.environment),
         policy,
