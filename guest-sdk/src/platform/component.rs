@@ -85,9 +85,8 @@ pub(crate) fn may_change_folder(folder: &Path) -> io::Result<()> {
 
 /// Returns whether the user of the run may make files beside a path that is granted for writing, and its folder is not.
 pub(crate) fn may_make_beside(path: &Path) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    match file_changes::access(&path.with_file_name(name), false, true, false) {
+    // Any name does. One made of the path's own could be too long.
+    match file_changes::access(&path.with_file_name(".new"), false, true, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         asked => asked,
     }
