@@ -150,7 +150,7 @@ fn a_link_named_ansible_playbook_is_modbox() {
         (output.status.code(), text)
     };
     let (status, version) = run(&["--version"], &[]);
-    assert!(status == Some(0) && version.starts_with("ansible-playbook [core 2.19."), "{version}");
+    assert!(status == Some(0) && version.starts_with("ansible-playbook [core 2.21."), "{version}");
     // A failed task has the status of Ansible, and grants come from the policy that the variable names.
     let (status, text) = run(&["-i", "hosts", "-f", "5", "play.yml"], &[]);
     assert!(status == Some(2) && text.contains("--allow-read"), "{text}");

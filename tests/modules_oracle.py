@@ -246,7 +246,11 @@ BOOLEANS = re.compile(r"(?<=Valid booleans include: ).*", re.S)
 # Bytes that are no UTF-8: Python's lone surrogates, and what a Rust text has instead.
 NO_TEXT = re.compile("[\udc80-\udcff]")
 # What ansible-core's action plugin says in its own words; modbox's module says what its argument spec says.
-ACTION_MESSAGES = {"src and content are mutually exclusive": "parameters are mutually exclusive: content|src"}
+ACTION_MESSAGES = {
+    # Before ansible-core 2.21.
+    "non-zero return code": "The command exited with a non-zero return code.",
+    "src and content are mutually exclusive": "parameters are mutually exclusive: content|src",
+}
 
 
 def at_servers(arguments, root):

@@ -173,7 +173,7 @@ fn result(args: &CommandArgs, done: CommandResult, cmd: Value, [start, end]: &[M
     if done.rc == 0 {
         return Ok(entries.into_iter().fold(Exit::changed().msg(""), |exit, (key, value)| exit.with(key, value)));
     }
-    let failure = Failure::new("non-zero return code").with("changed", true);
+    let failure = Failure::new("The command exited with a non-zero return code.").with("changed", true);
     Err(entries.into_iter().fold(failure, |failure, (key, value)| failure.with(key, value)))
 }
 

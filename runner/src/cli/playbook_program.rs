@@ -16,7 +16,7 @@ const NAME: &str = "ansible-playbook";
 pub(crate) const POLICY: &str = "MODBOX_POLICY";
 
 /// The release of ansible-core that modbox follows.
-pub(crate) const CORE: &str = "2.19.14";
+pub(crate) const CORE: &str = "2.21.5";
 
 /// Says whether the program was started by the name.
 pub(crate) fn is_named(argv: &[OsString]) -> bool {

@@ -49,6 +49,12 @@ impl Source {
         Self::new(Node::Text(text.into()), Position::start_of("<modbox>"))
     }
 
+    /// Makes the template of an expression. Text from elsewhere may be in it only as a literal.
+    #[must_use]
+    pub fn template_of(expression: &str, position: Position) -> Self {
+        Self::new(Node::Text(format!("{{{{ {expression} }}}}").into()), position)
+    }
+
     /// Returns a part of a text by bytes, at the position of the whole; `None` if this is not text or has no such part.
     #[must_use]
     pub fn text_of(&self, range: Range<usize>) -> Option<Self> {

@@ -71,7 +71,7 @@ class Place:
     def modbox_run(self, play, options, prefer, output):
         command = [self.modbox, "play", "--output", output, "--prefer", prefer, "--allow-write", self.folder, *RUN, *play.grants, "--interpreter", f"python={sys.executable}", *self.options(play, options)]
         kept = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "MODBOX_LIBRARY", "RUSTUP_HOME", "CARGO_HOME") if name in os.environ}
-        environment = {**ENVIRONMENT, **kept, "HOME": self.home, "TMPDIR": os.path.join(self.work, "tmp")}
+        environment = {**ENVIRONMENT, **kept, "HOME": self.home, "TMPDIR": os.path.join(self.work, "modbox-tmp")}
         os.makedirs(environment["TMPDIR"], exist_ok=True)
         ran = subprocess.run(command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=900)
         # The folder of the user's runs stays, empty.

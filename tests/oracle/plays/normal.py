@@ -32,6 +32,8 @@ PLACE = re.compile(r" at '[^']*:\d+:\d+'(?=\. Conditionals)|: \[Errno \d+\] [^\"
 LINE_OF_FILE = re.compile(r"^(Origin: \S+\.j2):\d+\n\n(?:\d+ .*\n)+", re.M)
 # Ansible shows the error of a task whose result it hides.
 HIDDEN = re.compile(r"^\[ERROR\]: [^\n]*\n(?:(?!\[ERROR\]: |TASK )[^\n]*\n)*?(?=fatal: [^\n]*\"censored\": )", re.M)
+# Ansible does not know where the task that checks a play is written; modbox says where the play is.
+OF_CHECK = re.compile(r"^(\[ERROR\]: [^\n]*Validation of arguments failed:\n(?:(?!Origin: )[^\n]*\n)+)Origin: (?:(?!fatal: )[^\n]*\n)+", re.M)
 ESCAPED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 # Some of Ansible's modules return empty differences where none are asked for.
@@ -130,6 +132,9 @@ def events(found):
             shown["stats"]["failed"] = shown["stats"].pop("failures")
         if "result" in event:
             shown["result"] = without_status(value(event["result"]))
+            if kind == "retry":
+                # Modbox tells the item when its attempts have ended.
+                shown["result"] = {name: inner for name, inner in shown["result"].items() if name not in ("item", "ansible_loop_var")}
             if "censored" in shown["result"]:
                 shown["result"]["censored"] = "hidden"
         kept.append(shown)
@@ -143,6 +148,7 @@ def output(found):
     for pattern in (HIDDEN, EMPTY_DIFF, ATTRIBUTES, CONNECTION):
         found = pattern.sub("", found)
     found = LINE_OF_FILE.sub(r"\1\n", found)
+    found = OF_CHECK.sub(r"\1", found)
     # Without the comma at the end, since the last entry may be one that is left out.
     lines = (line.rstrip().removesuffix(",") for line in text(HEADER.sub(r"\1", found)).splitlines())
     return [OF_RESULT.sub(r"\1: …", line) for line in lines if not LINE_LEFT_OUT.match(line)]

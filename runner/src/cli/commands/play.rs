@@ -11,6 +11,7 @@ use modbox_tasks::error::{LoadError, LoadErrors};
 use modbox_tasks::inventory::sources::GivenInventory;
 use modbox_tasks::load::context::{LoadSettings, Loader};
 use modbox_tasks::load::findings::BadTemplate;
+use modbox_tasks::load::play_metadata::candidates;
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::play::Playbook;
 use modbox_tasks::report::message::Excerpt;
@@ -90,7 +91,11 @@ fn run_plays<'a>(
     let sources = inventory::sources(environment, &args.inventory);
     let mut tree = PlayTree::open(&folders(&files), environment.home().as_deref(), policy);
     tree.add_sources(searched(&load));
-    files.iter().for_each(|file| tree.add_file(file));
+    for file in &files {
+        tree.add_file(file);
+        let metadata = candidates(&file.to_string_lossy()).into_iter().map(PathBuf::from);
+        metadata.filter(|metadata| metadata.is_file()).for_each(|metadata| tree.add_file(&metadata));
+    }
     inventory::open(&mut tree, &sources);
     if args.strict {
         tree.refuse_new_sources();

@@ -22,6 +22,7 @@ use crate::run::finalize::Finalizer;
 use crate::run::item_scopes;
 use crate::run::looping;
 use crate::run::prepare;
+use crate::run::projections::{self, Projection};
 use crate::run::session::Session;
 use crate::run::tags;
 use crate::run::task;
@@ -73,10 +74,10 @@ pub(super) fn explain(session: &mut Session<'_>, task: &Arc<Task>) -> (TaskExpla
         Ok(tags) => explanation.tags = tags.into_iter().collect(),
         Err(error) => explanation.notes.push(format!("tags: {error}")),
     }
-    let run = TaskRun { task, info: &info, scope };
+    let run = TaskRun { task, info: &info, scope, earlier: None };
     let mut outcomes = Vec::new();
     for (index, scope) in scopes(&run, session, &mut explanation) {
-        let run = TaskRun { task, info: &info, scope };
+        let run = TaskRun { task, info: &info, scope, earlier: None };
         let mut explained = Explained { session, run: &run, explanation: &mut explanation };
         if let Some(mut outcome) = explained.once() {
             if let Some(index) = index {
@@ -134,7 +135,7 @@ fn scopes(
 
 /// Notes that what a task registers is not known.
 fn remember_result(session: &mut Session<'_>, task: &Task, explanation: &TaskExplanation) {
-    if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
+    for Projection { name, .. } in projections::of(task) {
         let origin = format!("{name}` of `{}` ({})", explanation.name, explanation.position);
         session.vars.set(&name, &Value::Null, made_of(&origin));
     }

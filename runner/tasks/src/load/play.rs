@@ -9,7 +9,7 @@ use crate::error::{LoadError, Problem};
 use crate::keywords::{Keyword, Place};
 use crate::load::context::Loader;
 use crate::load::expand::{self, Additions};
-use crate::load::{list, role, task, templates, values};
+use crate::load::{list, play_metadata, role, task, templates, values};
 use crate::model::block::Item;
 use crate::model::frame::{Frame, FrameKind};
 use crate::model::keywords::KeywordValues;
@@ -113,7 +113,10 @@ fn build(
     handlers.extend(added.handlers);
     let mut roles = of_roles.roles;
     roles.extend(added.roles);
+    let is_validated = frame.keywords.get(Keyword::ValidateArgspec).is_some_and(|value| !value.is_null());
+    let specs = is_validated.then(|| loader.check(play_metadata::read(loader, &source.position().file))).flatten();
     Play {
+        specs: specs.flatten(),
         position: source.position().clone(),
         vars,
         folder: loader.folder.borrow().clone(),

@@ -9,7 +9,7 @@ use crate::keywords::{self, Keyword, Kind, Place};
 use crate::load::action::{self, ActionCall};
 use crate::load::context::Loader;
 use crate::load::draft::Draft;
-use crate::load::{templates, values};
+use crate::load::{register, templates, values};
 use crate::model::frame::Frame;
 use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, TaskKind, name_text, short_name};
@@ -101,7 +101,7 @@ fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, 
     loader.judge(place, row, key, value);
     match row.keyword {
         Keyword::LoopControl => read_loop_control(loader, task, value),
-        Keyword::Register => read_register(loader, task, value),
+        Keyword::Register => register::read(loader, task, value),
         keyword => {
             check_shape(loader, row, value);
             task.keywords.set(keyword, value.clone());
@@ -128,15 +128,6 @@ fn read_lookup(loader: &Loader<'_>, task: &mut Task, lookup: &str, key: &Source,
 fn read_loop_control(loader: &Loader<'_>, task: &mut Task, value: &Source) {
     let Some(map) = loader.check(values::map(value, "loop_control")) else { return };
     task.loop_control = read_keywords(loader, Place::LoopControl, map, &[]);
-}
-
-fn read_register(loader: &Loader<'_>, task: &mut Task, value: &Source) {
-    let name = values::scalar_text(value).unwrap_or_default();
-    if values::is_variable_name(&name) {
-        task.keywords.set(Keyword::Register, value.clone());
-    } else if !value.is_null() {
-        loader.report(LoadError::new(value.position(), Problem::VariableName { name }));
-    }
 }
 
 /// Reads the keywords of an object that is not a task. Keys that `skipped` has are left to the caller.
@@ -376,7 +367,9 @@ pub fn implicit(kind: crate::model::task::ImplicitTask, frame: &Arc<Frame>) -> T
         ImplicitTask::GatherFacts => ("ansible.builtin.gather_facts", None),
         ImplicitTask::FlushHandlers => ("meta", Some(Source::literal("flush_handlers"))),
         ImplicitTask::RoleComplete => ("meta", Some(Source::literal("role_complete"))),
-        ImplicitTask::ValidateArguments => ("ansible.builtin.validate_argument_spec", None),
+        ImplicitTask::ValidateArguments | ImplicitTask::ValidatePlay => {
+            ("ansible.builtin.validate_argument_spec", None)
+        }
     };
     Task {
         action: Source::literal(action),

@@ -6,7 +6,7 @@
 //! only says so, and `--syntax-check` lists it.
 
 use modbox_template::{Finding, Kind as TextKind, Problem as TextProblem};
-use modbox_yaml::Source;
+use modbox_yaml::{Map, Source};
 
 use crate::error::{LoadError, Problem};
 use crate::keywords::{self, Evaluation, Keyword, Kind, Place};
@@ -30,6 +30,10 @@ pub fn check_task(loader: &Loader<'_>, task: &Task, vars: Option<&Source>) {
         _ => false,
     });
     check_keywords(loader, &task.loop_control, |_| false);
+    for (_, entry) in task.keywords.get(Keyword::Register).and_then(Source::as_map).into_iter().flat_map(Map::iter) {
+        let kind = if entry.value.as_text().is_some() { TextKind::Expression } else { TextKind::Template };
+        check(loader, &entry.value, kind, reached);
+    }
     if let Some((_, terms)) = &task.lookup {
         check(loader, terms, TextKind::Template, reached);
     }
@@ -91,7 +95,7 @@ fn check_args(loader: &Loader<'_>, task: &Task, reached: bool) {
 
 /// Checks the keywords that an include gives to its tasks.
 fn check_apply(loader: &Loader<'_>, source: &Source) {
-    for (key, entry) in source.as_map().into_iter().flat_map(modbox_yaml::Map::iter) {
+    for (key, entry) in source.as_map().into_iter().flat_map(Map::iter) {
         if let Some(row) = keywords::find(Place::Block, &values::key_text(key)) {
             check_value(loader, row, &entry.value, false);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use modbox_template::Layer;
 use modbox_yaml::{Position, Source};
 
+use crate::load::play_metadata::PlaybookSpecs;
 use crate::model::block::Item;
 use crate::model::frame::Frame;
 use crate::model::role::Role;
@@ -40,6 +41,8 @@ pub struct Play {
     pub handlers: Vec<Vec<Arc<Task>>>,
     /// Roles of `roles` and of imports, which can export variables.
     pub roles: Vec<Arc<Role>>,
+    /// The specs of its variables, if the playbook has some and the play asks for one.
+    pub specs: Option<PlaybookSpecs>,
     /// Where the play is written.
     pub position: Position,
     /// Conditions of the statements that imported the playbook, for the gathering of facts.

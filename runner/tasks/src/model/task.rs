@@ -55,6 +55,8 @@ pub enum ImplicitTask {
     RoleComplete,
     /// Checks the arguments of a role.
     ValidateArguments,
+    /// Checks the variables of a play.
+    ValidatePlay,
 }
 
 /// Arguments of an action.

@@ -25,6 +25,12 @@ pub enum Status {
     Unreachable,
 }
 
+/// Key of the outcome of an include with its file. Results do not have it (ansible-core 2.21).
+pub const INCLUDED_FILE: &str = "_ansible_include_file";
+
+/// Key of the outcome of an include with its arguments.
+pub const INCLUDED_ARGS: &str = "_ansible_include_args";
+
 /// The outcome of a task or of an item.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
@@ -46,6 +52,10 @@ pub struct Outcome {
     pub items: Vec<Outcome>,
     /// Whether the task repeats for items.
     pub is_loop: bool,
+    /// Whether it failed by running out of attempts alone, for which there is no error.
+    pub is_out_of_attempts: bool,
+    /// Whether an expression of `register` failed, so that the task has.
+    pub is_failed_by_register: bool,
     /// The variable of an item and the text of the play that the item is, if that has conditions in it.
     pub item: Option<(String, Source)>,
 }
@@ -82,6 +92,9 @@ impl Outcome {
     /// Says whether the task failed. What `failed_when` found counts for more than the action.
     #[must_use]
     pub fn is_failed(&self) -> bool {
+        if self.is_failed_by_register {
+            return true;
+        }
         let decided = |outcome: &Self| outcome.data.contains_key("failed_when_result");
         if decided(self) || self.items.iter().any(decided) {
             return self.flag("failed_when_result");
@@ -121,7 +134,7 @@ impl Outcome {
     #[must_use]
     pub fn registered(&self) -> Dict {
         let mut data = self.with_items();
-        data.shift_remove("invocation");
+        remove_invocation(&mut data);
         strip_internal(&mut data);
         data
     }
@@ -146,6 +159,18 @@ impl Outcome {
             data.insert("exception".to_owned(), Value::from("(traceback unavailable)"));
         }
         data
+    }
+}
+
+/// Removes the invocation of a result and of those of items: modules tell it only where they are asked to (ansible-core 2.21,
+/// `_ansible_inject_invocation`).
+fn remove_invocation(data: &mut Dict) {
+    data.shift_remove("invocation");
+    let Some(Value::List(items)) = data.get_mut("results") else { return };
+    for item in items.iter_mut() {
+        if let Value::Dict(item) = item {
+            item.shift_remove("invocation");
+        }
     }
 }
 

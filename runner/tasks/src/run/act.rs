@@ -3,16 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use modbox_jinja::values as convert;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Layer, Origin, Scope, Slot, TemplateError};
+use modbox_template::{Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::actions::context::{ActionContext, Findings};
 use crate::actions::error::ActionError;
 use crate::files::FileError;
 use crate::keywords::Keyword;
-use crate::load::values;
 use crate::model::task::is_builtin;
 use crate::report::events::Event;
 use crate::report::message::Message;
@@ -23,6 +21,7 @@ use crate::run::facts;
 use crate::run::host::{HostError, HostErrorKind};
 use crate::run::job::{self, Pace};
 use crate::run::prepare::Prepared;
+use crate::run::projections;
 use crate::run::result;
 use crate::run::session::Session;
 use crate::run::task_fields::TaskFields;
@@ -49,12 +48,10 @@ pub fn run(
         None => 4,
     };
     for attempt in 1..=attempts {
-        let Acted { mut outcome, included, is_skip } = act(run, session, fields, prepared)?;
+        let Acted { mut outcome, included } = act(run, session, fields, prepared)?;
         facts::apply_inventory(session, &mut outcome.data);
         result::set_defaults(&mut outcome.data);
-        if is_skip {
-            outcome.data.shift_remove("failed");
-        }
+        result::add_lines(&mut outcome.data);
         if attempts > 1 {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempt));
         }
@@ -70,22 +67,31 @@ pub fn run(
             !outcome.data.get("failed").is_some_and(Value::is_truthy)
         } else {
             let found = conditions::first_false(session.engine, &scope, &until);
-            found.map_err(|error| errors::of_template(session, &error))?.is_none()
+            found.map_err(|error| until_failed(session, &error))?.is_none()
         };
         if done {
             return Ok((outcome, included));
         }
         if attempt == attempts || session.host.is_interrupted() {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempts - 1));
+            outcome.is_out_of_attempts = !outcome.data.get("failed").is_some_and(Value::is_truthy);
             outcome.data.insert("failed".to_owned(), Value::Bool(true));
             return Ok((outcome, included));
         }
         outcome.data.insert("_ansible_retry".to_owned(), Value::Bool(true));
         outcome.data.insert("retries".to_owned(), Value::Int(attempts));
+        outcome.data.insert("attempts".to_owned(), Value::Int(attempt + 1));
         session.events.event(Event::Retry { task: run.info, outcome: &outcome });
         session.host.sleep(Duration::try_from_secs_f64(fields.delay).unwrap_or_default());
     }
     Err(Message::new("the task has no attempts"))
+}
+
+/// Returns the failure of a task whose `until` cannot be evaluated.
+fn until_failed(session: &Session<'_>, error: &TemplateError) -> Message {
+    let message = errors::of_template(session, error);
+    let place = message.excerpt.clone();
+    message.causing("An 'until' expression failed.", place)
 }
 
 /// What ansible-core 2.19's task executor warns of: facts, which a module returns, can be in such a template.
@@ -96,8 +102,6 @@ const TEMPLATED_ARGS: &str = "Using a template for task args is unsafe in some s
 struct Acted {
     outcome: Outcome,
     included: IncludedVars,
-    /// Whether the action did not run. Ansible does not say of it that it did not fail.
-    is_skip: bool,
 }
 
 /// Runs the action once.
@@ -108,8 +112,7 @@ fn act(
     prepared: &Prepared,
 ) -> Result<Acted, Message> {
     if let Err(error) = unsupported(fields, prepared) {
-        let is_skip = matches!(error, ActionError::Skipped(_));
-        return Ok(Acted { outcome: action_failed(session, error)?, included: Vec::new(), is_skip });
+        return Ok(Acted { outcome: action_failed(session, error)?, included: Vec::new() });
     }
     let mut context = ActionContext {
         task: run.task,
@@ -130,7 +133,6 @@ fn act(
         false => Ok(started),
     });
     let findings = std::mem::take(&mut context.findings);
-    let is_skip = matches!(result, Err(ActionError::Skipped(_)));
     let mut outcome = match result {
         Ok(data) => Outcome::of(data),
         Err(ActionError::Host(error)) if error.kind == HostErrorKind::TimedOut => {
@@ -150,7 +152,7 @@ fn act(
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));
     outcome.deprecations = findings.deprecations;
     outcome.deprecations.extend(result::take_deprecations(&mut outcome.data));
-    Ok(Acted { outcome, included: findings.included, is_skip })
+    Ok(Acted { outcome, included: findings.included })
 }
 
 /// Returns the outcome of an action that could not do its work, or the failure of the task.
@@ -210,11 +212,8 @@ fn after(run: &TaskRun<'_>, session: &Session<'_>, outcome: &Outcome) -> Scope {
     if let Some(facts) = facts::as_variables(session, run.task, outcome) {
         scope.push(Arc::new(facts));
     }
-    if let Some(name) = run.task.keyword(Keyword::Register).and_then(values::scalar_text) {
-        let value = convert::from_json(&Value::Dict(outcome.with_items()));
-        let mut layer = Layer::default();
-        layer.insert(name.as_str(), Slot::value(value, Origin::Result(name.as_str().into())));
-        scope.push(Arc::new(layer));
+    if projections::is_read(run.task) {
+        scope.push(Arc::new(projections::after(run.task, outcome, run.earlier.as_deref())));
     }
     scope
 }
@@ -228,8 +227,11 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     let changed = conditions(Keyword::ChangedWhen);
     if !changed.is_empty() {
         match holds(scope, &changed) {
-            Ok(changed) => drop(outcome.data.insert("changed".to_owned(), Value::Bool(changed))),
-            Err(error) => return undecided(outcome, "changed_when_result", &error),
+            Ok(changed) => {
+                outcome.data.insert("changed_when_result".to_owned(), Value::Bool(changed));
+                outcome.data.insert("changed".to_owned(), Value::Bool(changed));
+            }
+            Err(error) => return undecided(session, outcome, Keyword::ChangedWhen, &error),
         }
     }
     let failed = conditions(Keyword::FailedWhen);
@@ -240,12 +242,16 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
         Ok(failed) => {
             outcome.data.insert("failed_when_result".to_owned(), Value::Bool(failed));
             outcome.data.insert("failed".to_owned(), Value::Bool(failed));
-            if !failed && outcome.error.take().is_some() {
+            if outcome.error.take().is_some() {
                 let text = Value::from("(traceback unavailable)");
                 outcome.data.insert("failed_when_suppressed_exception".to_owned(), text);
             }
+            if failed {
+                let message = Message::new("A 'failed_when' expression evaluated to 'True'.");
+                outcome.error = Some(message.causing("Action failed.", None));
+            }
         }
-        Err(error) => undecided(outcome, "failed_when_result", &error),
+        Err(error) => undecided(session, outcome, Keyword::FailedWhen, &error),
     }
 }
 
@@ -262,7 +268,23 @@ fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionErr
 }
 
 /// Fails a result whose status cannot be decided.
-fn undecided(outcome: &mut Outcome, key: &str, error: &TemplateError) {
+fn undecided(session: &Session<'_>, outcome: &mut Outcome, keyword: Keyword, error: &TemplateError) {
+    let name = keyword.text();
     outcome.data.insert("failed".to_owned(), Value::Bool(true));
-    outcome.data.insert(key.to_owned(), Value::from(error.message()));
+    outcome.data.insert(format!("{name}_result"), Value::from(error.message()));
+    let message = errors::of_template(session, error);
+    let place = message.excerpt.clone();
+    let message = message.causing(format!("A '{name}' expression failed."), place);
+    let suppressed = outcome.error.take();
+    if suppressed.is_some() {
+        let text = Value::from("(traceback unavailable)");
+        outcome.data.insert(format!("{name}_suppressed_exception"), text);
+        // A message that was made of the error says nothing any more.
+        let said = outcome.data.get("msg").and_then(Value::as_str);
+        if said.is_some_and(|said| said.starts_with("Task failed: ")) {
+            outcome.data.shift_remove("msg");
+        }
+    }
+    let context = suppressed.map_or_else(|| "Action failed.".to_owned(), |error| error.text);
+    outcome.error = Some(message.causing(context, None));
 }

@@ -56,7 +56,7 @@ fn run_inner(
     let run = match delegate.as_deref().filter(|name| session.is_here(name)) {
         Some(name) => {
             let scope = run.scope.with(Arc::new(refresh::delegated(session, name)));
-            delegated = TaskRun { task: run.task, info: run.info, scope };
+            delegated = TaskRun { task: run.task, info: run.info, scope, earlier: run.earlier.clone() };
             &delegated
         }
         None => run,
@@ -109,12 +109,17 @@ fn condition(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Outcome>
         Ok(Some(condition)) => {
             let mut data = Dict::new();
             data.insert("changed".to_owned(), Value::Bool(false));
+            data.insert("failed".to_owned(), Value::Bool(false));
             data.insert("skipped".to_owned(), Value::Bool(true));
             data.insert("skip_reason".to_owned(), Value::from("Conditional result was False"));
             data.insert("false_condition".to_owned(), conditions::shown(condition));
             Ok(Some(Outcome::of(data)))
         }
-        Err(error) => Err(errors::of_template(session, &error)),
+        Err(error) => {
+            let message = errors::of_template(session, &error);
+            let place = message.excerpt.clone();
+            Err(message.causing("A 'when' expression failed.", place))
+        }
     }
 }
 
@@ -122,9 +127,12 @@ fn condition(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Outcome>
 fn finish(run: &TaskRun<'_>, session: &Session<'_>, end: &mut AttemptEnd) {
     let outcome = &mut end.outcome;
     let place = |session: &Session<'_>| session.excerpt(&run.task.position);
-    if outcome.data.get("failed").is_some_and(Value::is_truthy) {
+    if outcome.is_out_of_attempts {
+        outcome.error = None;
+    } else if outcome.data.get("failed").is_some_and(Value::is_truthy) {
         let error = outcome.error.take().unwrap_or_else(|| {
-            let text = outcome.data.get("msg").map_or_else(|| "Unknown error.".to_owned(), modbox_python_json::str);
+            let text = outcome.data.get("msg").filter(|text| text.is_truthy());
+            let text = text.map_or_else(|| "Unknown error.".to_owned(), modbox_python_json::str);
             Message::new(text).causing("Action failed.", None)
         });
         if error.text != "Task failed." {
@@ -132,7 +140,7 @@ fn finish(run: &TaskRun<'_>, session: &Session<'_>, end: &mut AttemptEnd) {
         } else {
             outcome.error = Some(error);
         }
-        if !outcome.data.contains_key("msg") {
+        if !outcome.data.get("msg").is_some_and(Value::is_truthy) {
             let text = outcome.error.as_ref().map(Message::brief).unwrap_or_default();
             outcome.data.insert("msg".to_owned(), Value::from(text));
         }

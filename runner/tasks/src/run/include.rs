@@ -19,7 +19,7 @@ use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, is_builtin};
 use crate::paths;
 use crate::report::events::{Event, TaskInfo};
-use crate::report::outcome::Outcome;
+use crate::report::outcome::{INCLUDED_ARGS, INCLUDED_FILE, Outcome};
 use crate::run::fields;
 use crate::run::refresh;
 use crate::run::session::Session;
@@ -56,7 +56,7 @@ pub fn read(session: &mut Session<'_>, task: &Task, outcome: &Outcome) -> Result
         let text = format!("includes nest more than {MAX_DEPTH} levels deep; look for one that includes itself");
         return Err(IncludeError::Missing(text));
     }
-    let args = outcome.data.get("include_args").and_then(Value::as_dict).cloned().unwrap_or_default();
+    let args = outcome.data.get(INCLUDED_ARGS).and_then(Value::as_dict).cloned().unwrap_or_default();
     let vars = Arc::new(vars(task, outcome));
     if is_builtin(task.action_text(), "include_role") {
         role(session, task, &args, vars)
@@ -119,7 +119,7 @@ fn tasks(
     outcome: &Outcome,
     vars: Arc<Layer>,
 ) -> Result<Included, IncludeError> {
-    let name = outcome.data.get("include").map(modbox_python_json::str).unwrap_or_default();
+    let name = outcome.data.get(INCLUDED_FILE).map(modbox_python_json::str).unwrap_or_default();
     let loader = loader(session);
     let search = IncludeSearch {
         files: loader.files,

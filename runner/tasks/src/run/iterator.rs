@@ -131,7 +131,7 @@ impl PlayIterator {
     }
 
     /// Drops the tasks that come next, as long as a function says so.
-    pub fn skip_while(&mut self, mut skip: impl FnMut(&Task) -> bool) {
+    pub fn skip_while(&mut self, mut skip: impl FnMut(&Arc<Task>) -> bool) {
         while let Some(task) = self.next_task() {
             if !skip(&task) {
                 self.insert(vec![Item::Task(task)]);

@@ -9,9 +9,8 @@ use modbox_template::{Layer, Origin, Provenance, Scope, Slot, Value};
 use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
-use crate::load::values;
 use crate::lookups::first_found::ACTION_VARIABLE;
-use crate::model::task::{Task, is_builtin};
+use crate::model::task::is_builtin;
 use crate::report::events::Event;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
@@ -22,6 +21,7 @@ use crate::run::facts;
 use crate::run::fields::{Fields, float, truth};
 use crate::run::finalize;
 use crate::run::host::HostErrorKind;
+use crate::run::projections::{self, LoopSoFar};
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
 use crate::vars::layer;
@@ -154,12 +154,23 @@ fn provenance(mut read: Provenance, source: &Source) -> Arc<Provenance> {
     Arc::new(read)
 }
 
-/// Runs a task for each item. Returns the ends of all items, and the result of the whole.
+/// How a loop ended.
+#[derive(Debug)]
+pub struct LoopEnd {
+    /// How its items ended.
+    pub parts: Vec<AttemptEnd>,
+    /// The result of them all.
+    pub whole: Outcome,
+    /// The variables of the last item.
+    pub scope: Scope,
+}
+
+/// Runs a task for each item.
 ///
 /// # Errors
 ///
 /// `loop_control` cannot be evaluated.
-pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Result<(Vec<AttemptEnd>, Outcome), Message> {
+pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Result<LoopEnd, Message> {
     let control = control(run, session)?;
     if run.scope.get(&control.variable).is_some() {
         let help = "You should set the `loop_var` value in the `loop_control` option for the task to something else to \
@@ -169,6 +180,8 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
     }
     let mut ends: Vec<AttemptEnd> = Vec::new();
     let mut registered: Option<Arc<Layer>> = None;
+    let mut so_far = Arc::new(LoopSoFar::default());
+    let mut last = run.scope.clone();
     let mut set = Dict::new();
     // Where the facts of items come from.
     let mut made = Outcome::default();
@@ -180,30 +193,50 @@ pub fn run(run: &TaskRun<'_>, session: &mut Session<'_>, items: &Items) -> Resul
         facts::of_items(session, run.task, &made, &set).into_iter().for_each(|layer| scope.push(Arc::new(layer)));
         registered.take().into_iter().for_each(|layer| scope.push(layer));
         scope.push(Arc::new(item_layer(&control, items, index)));
-        let item_run = TaskRun { task: run.task, info: run.info, scope };
+        let item_run = TaskRun { task: run.task, info: run.info, scope, earlier: Some(Arc::clone(&so_far)) };
         let mut end = attempt::run(&item_run, session, None);
-        registered = register_layer(run.task, &end.outcome);
         let found = end.outcome.data.get("ansible_facts").and_then(Json::as_dict);
         set.extend(found.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
         made.provenance.extend(end.outcome.provenance.iter().cloned());
-        let mut scope = item_run.scope.clone();
-        registered.iter().for_each(|layer| scope.push(Arc::clone(layer)));
         complete(&control, items, index, &mut end.outcome);
+        let after = Arc::new(projections::after(run.task, &end.outcome, Some(&so_far)));
+        let scope = item_run.scope.with(Arc::clone(&after));
+        drop(item_run);
+        registered = Some(after);
+        let is_last = breaks(session, &control, &scope, &mut end.outcome);
         label(run, session, &control, &scope, &mut end.outcome);
         session.events.event(Event::Item { task: run.info, outcome: &end.outcome });
+        Arc::make_mut(&mut so_far).add(&end.outcome);
+        last = scope;
         ends.push(end);
-        if session.host.is_interrupted() {
+        if is_last || session.host.is_interrupted() {
             break;
-        }
-        if !control.break_when.is_empty() {
-            let found = conditions::first_false(session.engine, &scope, &control.break_when);
-            if found.map_err(|error| errors::of_template(session, &error))?.is_none() {
-                break;
-            }
         }
     }
     let whole = whole(&mut ends);
-    Ok((ends, whole))
+    Ok(LoopEnd { parts: ends, whole, scope: last })
+}
+
+/// Evaluates `break_when` after an item. Returns whether the loop ends, and notes that in the item's result. A condition that
+/// fails ends the loop, and fails the item (ansible-core 2.21, `set_break_when_result`).
+fn breaks(session: &Session<'_>, control: &Control, scope: &Scope, outcome: &mut Outcome) -> bool {
+    if control.break_when.is_empty() {
+        return false;
+    }
+    let found = conditions::first_false(session.engine, scope, &control.break_when);
+    let (ends, shown) = match found {
+        Ok(first_false) => (first_false.is_none(), Json::Bool(first_false.is_none())),
+        Err(error) => {
+            let message = errors::of_template(session, &error);
+            let place = message.excerpt.clone();
+            let shown = Json::from(message.brief());
+            outcome.data.insert("failed".to_owned(), Json::Bool(true));
+            outcome.error = Some(message.causing("A 'break_when' expression failed.", place));
+            (true, shown)
+        }
+    };
+    outcome.data.insert("break_when_result".to_owned(), shown);
+    ends
 }
 
 /// Evaluates `loop_control`.
@@ -287,15 +320,6 @@ fn extended(control: &Control, items: &Items, index: usize) -> Value {
     Value::from_pairs(entries)
 }
 
-/// Returns the variable that the next items see as the result of the task.
-fn register_layer(task: &Task, outcome: &Outcome) -> Option<Arc<Layer>> {
-    let name = task.keyword(Keyword::Register).and_then(values::scalar_text)?;
-    let value = convert::from_json(&Json::Dict(outcome.with_items()));
-    let mut layer = Layer::default();
-    layer.insert(name.as_str(), Slot::value(value, Origin::Result(name.as_str().into())));
-    Some(Arc::new(layer))
-}
-
 /// Adds to the outcome of an item what it was for.
 pub(super) fn complete(control: &Control, items: &Items, index: usize, outcome: &mut Outcome) {
     if let Some(Some(source)) = items.sources.get(index).filter(|_| items.are_conditions) {
@@ -340,8 +364,11 @@ fn whole(ends: &mut [AttemptEnd]) -> Outcome {
     let holds = |outcome: &Outcome, key: &str| outcome.data.get(key).is_some_and(Json::is_truthy);
     let any = |ends: &[AttemptEnd], key| ends.iter().any(|end| holds(&end.outcome, key));
     let skipped = ends.iter().all(|end| holds(&end.outcome, "skipped"));
-    data.insert("skipped".to_owned(), Json::Bool(skipped));
-    for key in ["_ansible_no_log", "changed", "failed", "unreachable"] {
+    data.insert("failed".to_owned(), Json::Bool(any(ends, "failed")));
+    if skipped {
+        data.insert("skipped".to_owned(), Json::Bool(true));
+    }
+    for key in ["_ansible_no_log", "changed", "unreachable"] {
         if any(ends, key) {
             data.insert(key.to_owned(), Json::Bool(true));
         }

@@ -125,6 +125,7 @@ fn skip(session: &mut Session<'_>, info: &TaskInfo, meta: &str) {
     session.event(Event::Meta { text: &reason });
     let mut data = Dict::new();
     data.insert("msg".to_owned(), Value::from(meta));
+    data.insert("changed".to_owned(), Value::Bool(false));
     data.insert("skipped".to_owned(), Value::Bool(true));
     data.insert("skip_reason".to_owned(), Value::from(reason));
     let outcome = Outcome::of(data);

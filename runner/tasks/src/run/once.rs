@@ -41,7 +41,7 @@ pub fn share(session: &mut Session<'_>, task: &Task, end: &TaskEnd) {
         if !end.outcome.is_failed() {
             end.parts.iter().for_each(|part| facts::apply(session, task, &part.outcome));
         }
-        settle::register(session, task, &end.outcome);
+        settle::register(session, task, end);
     }
     session.enter(&own);
 }

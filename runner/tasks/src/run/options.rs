@@ -88,7 +88,7 @@ impl Default for RunOptions {
             user: UserInfo { name: "root".to_owned(), is_root: true },
             extra_vars: layer::empty(),
             limit: None,
-            ansible_version: "2.19.14".to_owned(),
+            ansible_version: "2.21.5".to_owned(),
             python: "/usr/bin/python3".to_owned(),
         }
     }

@@ -23,6 +23,7 @@ use crate::run::late_handlers;
 use crate::run::names;
 use crate::run::once;
 use crate::run::play_files;
+use crate::run::play_spec;
 use crate::run::prompt;
 use crate::run::refresh;
 use crate::run::refusals;
@@ -116,7 +117,7 @@ fn run_on_host(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunErr
     let items = items(session, play)?;
     refusals::check(session, &items)?;
     let mut iterator = PlayIterator::new(chosen(session, &items)?);
-    start_at(session, &mut iterator, play);
+    start_at(session, &mut iterator);
     run_tasks(session, &mut iterator)?;
     if iterator.is_failed() {
         return Ok(PlayEnd::Failed);
@@ -200,6 +201,7 @@ fn items(session: &Session<'_>, play: &Play) -> Result<Vec<Item>, Message> {
     if flag(session, Keyword::GatherFacts, !session.options.gather_explicitly)? {
         items.push(Item::Task(Arc::new(gather_facts(play))));
     }
+    items.extend(play_spec::task(session, play)?.map(|task| Item::Task(Arc::new(task))));
     let tasks: Vec<Item> = play.role_tasks.iter().chain(&play.tasks).cloned().collect();
     let force = flag(session, Keyword::ForceHandlers, session.options.force_handlers)?;
     for section in [&play.pre_tasks, &tasks, &play.post_tasks] {
@@ -243,13 +245,13 @@ fn chosen(session: &Session<'_>, items: &[Item]) -> Result<Vec<Item>, Message> {
 }
 
 /// Goes to the first task to run, if the operator named one.
-fn start_at(session: &mut Session<'_>, iterator: &mut PlayIterator, play: &Play) {
+fn start_at(session: &mut Session<'_>, iterator: &mut PlayIterator) {
     let Some(wanted) = session.start_at.clone() else { return };
-    let mut gather = None;
+    let mut first = Vec::new();
     let mut found = false;
     iterator.skip_while(|task| {
-        if let TaskKind::Implicit(ImplicitTask::GatherFacts) = task.kind {
-            gather = Some(());
+        if let TaskKind::Implicit(ImplicitTask::GatherFacts | ImplicitTask::ValidatePlay) = task.kind {
+            first.push(Item::Task(Arc::clone(task)));
         }
         let scope = session.scope(Some(task));
         let short = names::short(session.engine, &scope, task);
@@ -259,9 +261,7 @@ fn start_at(session: &mut Session<'_>, iterator: &mut PlayIterator, play: &Play)
     });
     if found {
         session.start_at = None;
-        if gather.is_some() {
-            iterator.insert(vec![Item::Task(Arc::new(gather_facts(play)))]);
-        }
+        iterator.insert(first);
     }
 }
 

@@ -441,6 +441,11 @@ mod tests {
         let two = "  - debug:\n    whn: true\n  - nope_module:\n  - fake:\n    connection: ssh\n";
         check(two, &["play.yml:5:5: unknown", "play.yml:6:5: failed to find the action", "play.yml:8:17"]);
         check("  - debug:\n    register: a-b\n", &["Invalid variable name 'a-b'"]);
+        check(
+            "  - debug:\n    register: [a]\n",
+            &["expected the name of a variable, or a mapping of names and expressions"],
+        );
+        check("  - debug:\n    register: {a: _task.result, b-c: 1}\n", &["Invalid variable name 'b-c'"]);
         check("  - block: []\n    rescue: [{debug: {}}]\n    foo: 1\n", &["unknown keyword `foo` of a block"]);
         check("  - import_role: {name: ../../etc}\n", &["failed to find the role `../../etc`"]);
         check("  - {when: true}\n", &["names no module"]);
@@ -525,13 +530,48 @@ mod tests {
     }
 
     #[test]
+    fn an_expression_of_register_that_fails_fails_the_task() {
+        let tasks = "  - fake: {result: {rc: 0}}\n    register: {code: _task.result.rc, absent: _task.loop_result}\n    \
+                     ignore_errors: true\n  - fake: {a: '{{ code }}', b: '{{ absent | default(1) }}'}\n  - debug: {msg: '{{ absent }}'}\n";
+        let run = run_with(&play(tasks), &[], &RunOptions::default());
+        let why = "The _task.loop_result property is unavailable: The current task is not a loop.";
+        let failed = "Task failed due to errors in 1 out of 2 register projections.";
+        assert!(run.text.contains(failed) && run.text.contains(why), "{}", run.text);
+        assert_eq!(run.calls[1].args.get("a"), Some(&Value::Int(0)));
+        assert_eq!(run.calls[1].args.get("b"), Some(&Value::Int(1)));
+        let undefined = "The variable 'absent' is undefined because its register expression failed: ";
+        assert!(run.text.contains(&format!("{undefined}{why}")), "{}", run.text);
+    }
+
+    #[test]
+    fn a_play_without_the_spec_that_it_asks_for_is_refused() {
+        let wrong = |name: &str, value: &str, files: &[(&str, &str)], expect: &str| {
+            let play =
+                format!("- hosts: localhost\n  gather_facts: false\n{name}  validate_argspec: {value}\n  tasks: []\n");
+            let run = run_with(&play, files, &RunOptions::default());
+            assert!(run.text.contains(expect), "{expect}: {}", run.text);
+        };
+        let named = "  name: n\n";
+        wrong(named, "true", &[], "A playbook meta file is required. Considered:\n  - /p/play.meta.yml");
+        wrong("", "true", &[], "A play name is required when validate_argspec is True.");
+        let other = [("play.meta.yml", "argument_specs: {other: {options: {}}}\n")];
+        wrong(named, "true", &other, "No argument spec named 'n' in /p/play.meta.yml.");
+        wrong(named, "absent", &other, "No argument spec named 'absent' in");
+        for (value, expect) in [("false", false), ("''", false), ("other", true)] {
+            let play = format!("- hosts: localhost\n  gather_facts: false\n  validate_argspec: {value}\n  tasks: []\n");
+            let run = run_with(&play, &other, &RunOptions::default());
+            assert_eq!(run.text.contains("arg spec other"), expect, "{value}: {}", run.text);
+        }
+    }
+
+    #[test]
     fn attempts_and_pauses_wait() {
         let tasks = "  - fake: {result: {rc: 1}}\n    retries: 2\n    delay: 3\n    ignore_errors: true\n    register: r\n  \
                      - fake: {a: '{{ r.attempts }}'}\n";
         let run = run_with(&play(tasks), &[], &RunOptions::default());
         assert_eq!(run.calls.len(), 4);
         assert_eq!(run.calls[3].args.get("a"), Some(&Value::Int(2)));
-        assert!(run.text.contains("FAILED - RETRYING: [localhost]: fake (2 retries left)."), "{}", run.text);
+        assert!(run.text.contains("FAILED - RETRYING: [localhost]: fake (1 retries left)."), "{}", run.text);
         assert_eq!(Dict::len(&run.calls[0].args), 1);
     }
 }

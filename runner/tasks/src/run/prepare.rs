@@ -8,7 +8,7 @@ use modbox_yaml::{Position, Source};
 use crate::actions::table::{self, Action};
 use crate::model::task::{Args, Argument, ImplicitTask, TaskKind, short_name};
 use crate::report::message::Message;
-use crate::report::outcome::Outcome;
+use crate::report::outcome::{INCLUDED_ARGS, INCLUDED_FILE, Outcome};
 use crate::run::defaults;
 use crate::run::errors;
 use crate::run::finalize::{FinalArgs, FinalizeError, Finalizer};
@@ -109,15 +109,17 @@ pub fn include(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Outcome, Mess
         errors::of_arguments(session, run.task, &name, error)
     })?;
     let mut data = modbox_python_json::Dict::new();
+    data.insert("changed".to_owned(), Value::Bool(false));
+    data.insert("failed".to_owned(), Value::Bool(false));
     let mut include_args = args.args;
     if let Some(file) = include_args.shift_remove("_raw_params") {
-        data.insert("include".to_owned(), file);
+        data.insert(INCLUDED_FILE.to_owned(), file);
     }
     // What it says of the included tasks is shown as it is written.
     if let Some(apply) = run.task.args.named.get("apply") {
         include_args.insert("apply".to_owned(), apply.value.to_data().unwrap_or_default());
     }
-    data.insert("include_args".to_owned(), Value::Dict(include_args));
+    data.insert(INCLUDED_ARGS.to_owned(), Value::Dict(include_args));
     Ok(Outcome::of(data))
 }
 

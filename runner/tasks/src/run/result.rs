@@ -59,7 +59,7 @@ fn remove_internal(data: &mut Dict, warnings: &mut Vec<Message>) {
 }
 
 /// Adds `stdout_lines` and `stderr_lines`.
-fn add_lines(data: &mut Dict) {
+pub fn add_lines(data: &mut Dict) {
     for key in ["stdout", "stderr"] {
         let lines = format!("{key}_lines");
         if data.contains_key(&lines) {

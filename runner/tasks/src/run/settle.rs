@@ -16,6 +16,7 @@ use crate::run::facts;
 use crate::run::handlers;
 use crate::run::host::HostErrorKind;
 use crate::run::iterator::PlayIterator;
+use crate::run::projections;
 use crate::run::session::Session;
 use crate::run::task::TaskEnd;
 
@@ -42,7 +43,7 @@ pub fn settle(
     }
     let ignored = status == Status::Failed && end.ignore_errors;
     session.event(Event::Result { task: info, outcome, ignored });
-    register(session, task, outcome);
+    register(session, task, end);
     if !matches!(status, Status::Skipped | Status::Unreachable)
         && let Some(role) = task.frame.role()
     {
@@ -93,8 +94,10 @@ fn succeed(session: &mut Session<'_>, iterator: &PlayIterator, task: &Task, end:
     Ok(())
 }
 
-/// Registers the result of a task.
-pub fn register(session: &mut Session<'_>, task: &Task, outcome: &Outcome) {
+/// Registers the result of a task, or what its expressions made of it.
+pub fn register(session: &mut Session<'_>, task: &Task, end: &TaskEnd) {
+    projections::register(session, task, &end.registered);
+    let outcome = &end.outcome;
     if let Some(name) = task.keyword(Keyword::Register).and_then(values::scalar_text) {
         let origin = Origin::Result(name.as_str().into());
         let data = Value::Dict(outcome.registered());
@@ -161,7 +164,6 @@ pub fn fail_include(
 ) {
     session.event(Event::Error(&Message::new(reason)));
     outcome.data.insert("failed".to_owned(), Value::Bool(true));
-    outcome.data.shift_remove("include_args");
     outcome.data.insert("reason".to_owned(), Value::from(reason));
     session.counters.failed += 1;
     session.note_failure(HostErrorKind::NotFound);

@@ -51,8 +51,8 @@ impl TagChoice {
 pub fn of_task(engine: &Engine, scope: &Scope, task: &Task) -> Result<BTreeSet<String>, FieldError> {
     let mut tags = BTreeSet::new();
     match task.kind {
-        TaskKind::Implicit(ImplicitTask::GatherFacts) => {
-            // Facts are gathered for any choice of tags, unless the play itself has tags.
+        TaskKind::Implicit(ImplicitTask::GatherFacts | ImplicitTask::ValidatePlay) => {
+            // A play begins with these for any choice of tags, unless it has tags itself.
             if task.frame.collected(Keyword::Tags).is_empty() {
                 tags.insert("always".to_owned());
             }

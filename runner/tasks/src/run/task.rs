@@ -1,6 +1,9 @@
 //! Running a task: once, or for each item of its loop.
 
+use std::sync::Arc;
+
 use modbox_python_json::{Dict, Value};
+use modbox_template::Scope;
 
 use crate::keywords::Keyword;
 use crate::model::task::Task;
@@ -10,13 +13,14 @@ use crate::report::outcome::Outcome;
 use crate::run::attempt::{self, AttemptEnd};
 use crate::run::errors;
 use crate::run::fields::Fields;
-use crate::run::looping::{self, LoopError};
+use crate::run::looping::{self, LoopEnd, LoopError};
 use crate::run::names;
+use crate::run::projections::{self, Registered};
 use crate::run::session::Session;
 use crate::run::task_run::TaskRun;
 
 /// How a task ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TaskEnd {
     /// The outcome.
     pub outcome: Outcome,
@@ -26,6 +30,8 @@ pub struct TaskEnd {
     pub any_errors_fatal: bool,
     /// How its items ended; one for a task without a loop.
     pub parts: Vec<AttemptEnd>,
+    /// The variables of a mapping of `register`.
+    pub registered: Vec<(String, Registered)>,
 }
 
 /// Returns what events say about a task.
@@ -61,21 +67,41 @@ pub fn info(session: &mut Session<'_>, task: &Task) -> TaskInfo {
 
 /// Runs a task.
 pub fn run(session: &mut Session<'_>, task: &Task, info: &TaskInfo) -> TaskEnd {
-    let scope = session.scope(Some(task));
-    let run = TaskRun { task, info, scope };
-    match looping::items(&run, session) {
+    let mut scope = session.scope(Some(task));
+    scope.push(Arc::new(projections::before()));
+    let run = TaskRun { task, info, scope, earlier: None };
+    let mut last = run.scope.clone();
+    let mut end = match looping::items(&run, session) {
         Ok(None) => single(attempt::run(&run, session, None)),
         Ok(Some(items)) if items.is_empty() => {
             let mut outcome = Outcome::of(no_items());
             outcome.is_loop = true;
-            TaskEnd { outcome, ignore_errors: false, any_errors_fatal: false, parts: Vec::new() }
+            TaskEnd { outcome, ..TaskEnd::default() }
         }
         Ok(Some(items)) => match looping::run(&run, session, &items) {
-            Ok((parts, outcome)) => all(parts, outcome),
+            Ok(LoopEnd { parts, whole, scope }) => {
+                last = scope;
+                all(parts, whole)
+            }
             Err(message) => failed(&run, session, message),
         },
         Err(LoopError::Undefined(message)) => single(attempt::run(&run, session, Some(message))),
         Err(LoopError::Wrong(message)) => failed(&run, session, message),
+    };
+    register(&run, session, &last, &mut end);
+    end
+}
+
+/// Evaluates the expressions of `register`. One that fails is a failure of the task.
+fn register(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, end: &mut TaskEnd) {
+    let is_loop = !end.outcome.items.is_empty();
+    let last = end.parts.last().filter(|_| is_loop).map_or(&end.outcome, |part| &part.outcome);
+    let found = projections::finish(session, run.task, scope, last, Some(&end.outcome).filter(|_| is_loop));
+    end.registered = found.variables;
+    if let Some(failure) = found.failure {
+        let ignored = run.field(session, |fields, task| fields.flag(task, Keyword::IgnoreErrors, false));
+        end.ignore_errors = ignored.unwrap_or(true);
+        projections::fail(&mut end.outcome, failure);
     }
 }
 
@@ -86,6 +112,7 @@ fn single(mut end: AttemptEnd) -> TaskEnd {
         ignore_errors: end.ignore_errors,
         any_errors_fatal: end.any_errors_fatal,
         parts: vec![end],
+        registered: Vec::new(),
     }
 }
 
@@ -94,13 +121,12 @@ fn all(parts: Vec<AttemptEnd>, outcome: Outcome) -> TaskEnd {
     let failed = || parts.iter().filter(|part| part.outcome.is_failed());
     let ignore_errors = failed().next().is_some() && failed().all(|part| part.ignore_errors);
     let any_errors_fatal = parts.iter().any(|part| part.any_errors_fatal);
-    TaskEnd { outcome, ignore_errors, any_errors_fatal, parts }
+    TaskEnd { outcome, ignore_errors, any_errors_fatal, parts, registered: Vec::new() }
 }
 
 /// Returns the end of a task whose loop is wrong.
 fn failed(run: &TaskRun<'_>, session: &Session<'_>, message: Message) -> TaskEnd {
     let mut outcome = errors::outcome(session, run.task, message.clone());
-    outcome.data.shift_remove("changed");
     outcome.data.insert("msg".to_owned(), Value::from(message.brief()));
     outcome.error = Some(message);
     let flag = |keyword| run.field(session, |fields, task| fields.flag(task, keyword, false)).unwrap_or(false);
@@ -108,7 +134,7 @@ fn failed(run: &TaskRun<'_>, session: &Session<'_>, message: Message) -> TaskEnd
         outcome,
         ignore_errors: flag(Keyword::IgnoreErrors),
         any_errors_fatal: flag(Keyword::AnyErrorsFatal),
-        parts: Vec::new(),
+        ..TaskEnd::default()
     }
 }
 
@@ -116,7 +142,10 @@ fn failed(run: &TaskRun<'_>, session: &Session<'_>, message: Message) -> TaskEnd
 fn no_items() -> Dict {
     let entries = [
         ("changed", Value::Bool(false)),
+        ("failed", Value::Bool(false)),
         ("skipped", Value::Bool(true)),
+        ("skip_reason", Value::from("No items in the list")),
+        // Until ansible-core 2.24.
         ("skipped_reason", Value::from("No items in the list")),
     ];
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -1,5 +1,7 @@
 //! A task that runs, or an item of its loop: the task, what events say about it, and its variables.
 
+use std::sync::Arc;
+
 use modbox_template::Scope;
 
 use crate::model::task::Task;
@@ -7,6 +9,7 @@ use crate::report::events::TaskInfo;
 use crate::report::message::Message;
 use crate::run::errors;
 use crate::run::fields::{FieldError, Fields};
+use crate::run::projections::LoopSoFar;
 use crate::run::session::Session;
 
 /// A task that runs, or an item of its loop.
@@ -18,6 +21,8 @@ pub struct TaskRun<'a> {
     pub info: &'a TaskInfo,
     /// The variables, with those of the loop.
     pub scope: Scope,
+    /// The results of the items before, if the task repeats.
+    pub earlier: Option<Arc<LoopSoFar>>,
 }
 
 impl TaskRun<'_> {
