@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::oracle_collection::{RELEASES, ansible};
+use crate::oracle_collection::{ansible, releases};
 use crate::oracle_fleet::{controller, with};
 use crate::support::{PASSWORD, SshHost, TestDir, oracle, sample};
 
@@ -111,7 +111,7 @@ fn check_users(version: &str) {
 
 #[test]
 fn tasks_become_other_users() {
-    for version in sample::sample(RELEASES.to_vec(), 1) {
+    for version in sample::sample(releases(), 1) {
         check_users(version);
     }
 }
@@ -132,13 +132,13 @@ fn hosts_lack_programs_or_print_banners() {
         let Some(host) = SshHost::start(&dir) else { return };
         host.shell(change);
         let mut variables = host.variables();
-        variables["modbox_runner_dir"] = json!(controller(oracle::VERSION, &dir));
+        variables["modbox_runner_dir"] = json!(controller(oracle::version(), &dir));
         let task = with(line("modbox.modbox.lineinfile", "/srv/root/file"), &json!({"vars": {"ansible_user": "root"}}));
         let app = login("root", "sudo", "app", None);
         // `su` needs a file with the arguments.
         let other = login("op", "su", "app", Some(PASSWORD));
         let [app, other] = [app, other].map(|keys| with(line("modbox.modbox.lineinfile", "/srv/app/file"), &keys));
-        let ran = run(oracle::VERSION, &dir, variables, &[task.clone(), task, app, other]);
+        let ran = run(oracle::version(), &dir, variables, &[task.clone(), task, app, other]);
         let changed: Vec<&Value> = ran[..3].iter().map(|result| &result["changed"]).collect();
         assert_eq!(changed, [true, false, true], "{change}: {ran:?}");
         match change.contains("setfacl") {
@@ -191,7 +191,7 @@ fn check_python(version: &str) {
 
 #[test]
 fn confined_modules_of_python_become_other_users() {
-    for version in sample::sample(RELEASES.to_vec(), 1) {
+    for version in sample::sample(releases(), 1) {
         check_python(version);
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::oracle_collection::{RELEASES, ansible, build, install, play};
+use crate::oracle_collection::{ansible, build, install, play, releases};
 use crate::support::{Modbox, TestDir, modbox, oracle, prefixed, sample};
 
 /// The option that names modbox on the host.
@@ -45,7 +45,9 @@ fn check_callback(version: &str) {
     command.env("ANSIBLE_CALLBACKS_ENABLED", "modbox.modbox.audit").env("MODBOX_AUDIT_FILE", &log);
     let ran = oracle::play_by(command, &dir, &tasks, &["-e", &executable()]);
     let ran: Vec<Value> = serde_json::from_str(&ran).unwrap();
-    assert!(ran.iter().all(|result| result.get("invocation").is_none()), "{ran:?}");
+    // Since 2.21, ansible-core registers an invocation that a module tells unasked.
+    let registers = oracle::newest() == Some(version);
+    assert!(registers || ran.iter().all(|result| result.get("invocation").is_none()), "{ran:?}");
     let told = lines(&fs::read_to_string(&log).expect("the callback writes"));
     let seen: Vec<[&str; 3]> = told
         .iter()
@@ -73,7 +75,7 @@ fn check_callback(version: &str) {
 
 #[test]
 fn the_callback_collects_the_lines_of_all_modules() {
-    for version in sample::sample(RELEASES.to_vec(), 1) {
+    for version in sample::sample(releases(), 1) {
         check_callback(version);
     }
 }
@@ -81,10 +83,10 @@ fn the_callback_collects_the_lines_of_all_modules() {
 #[test]
 fn a_callback_that_cannot_write_warns_once_and_stops_no_task() {
     let dir = TestDir::new();
-    install(oracle::VERSION, &dir, &[build(&dir, "out", &[])]);
+    install(oracle::version(), &dir, &[build(&dir, "out", &[])]);
     let ping = json!({"modbox.modbox.ping": {}});
     let book = json!([{"hosts": "localhost", "gather_facts": false, "tasks": [ping.clone(), ping]}]);
-    let mut command = ansible(oracle::VERSION, &dir, "playbook");
+    let mut command = ansible(oracle::version(), &dir, "playbook");
     command.env("ANSIBLE_CALLBACKS_ENABLED", "modbox.modbox.audit").env("MODBOX_AUDIT_FILE", dir.join("no/such/file"));
     let ran = command.args(["-e", &executable()]).arg(dir.write("book.yml", book.to_string())).output().unwrap();
     let text = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
@@ -95,7 +97,7 @@ fn a_callback_that_cannot_write_warns_once_and_stops_no_task() {
 #[test]
 fn a_policy_comes_with_a_task() {
     let dir = TestDir::new();
-    install(oracle::VERSION, &dir, &[build(&dir, "out", &[])]);
+    install(oracle::version(), &dir, &[build(&dir, "out", &[])]);
     let file = dir.write("file", "one\n");
     dir.write("files/read.yaml", "designated: read\n");
     let line = |policy: Value| json!({"modbox.modbox.lineinfile": {"path": file, "line": "two"}, "vars": {"modbox_policy": policy}});
@@ -112,7 +114,7 @@ fn a_policy_comes_with_a_task() {
         line(json!(["x"])),
         line(json!({"limits": {"timeout": "30s"}})),
     ];
-    let ran = play(oracle::VERSION, &dir, &tasks, &["-e", &executable()]);
+    let ran = play(oracle::version(), &dir, &tasks, &["-e", &executable()]);
     for (number, expect) in [
         (0, "--allow-write"),
         (1, "--allow-write"),
@@ -142,8 +144,8 @@ fn only_known_runners_are_sent() {
     let folder = runner_folder(&dir);
     let known = build(&dir, "known", &["--runner", modbox().to_str().unwrap()]);
     let play_with = |archive: PathBuf| {
-        install(oracle::VERSION, &dir, &[archive]);
-        let mut command = ansible(oracle::VERSION, &dir, "playbook");
+        install(oracle::version(), &dir, &[archive]);
+        let mut command = ansible(oracle::version(), &dir, "playbook");
         command.env("PATH", "/usr/bin:/bin").args(["-e", &json!({"modbox_runner_dir": folder}).to_string()]);
         let ran = oracle::play_by(command, &dir, &[json!({"modbox.modbox.ping": {}})], &[]);
         serde_json::from_str::<Value>(&ran).unwrap()[0].clone()
@@ -245,7 +247,7 @@ const UBUNTU: &str = r#"
 
 #[test]
 fn the_role_installs_a_profile_where_programs_need_one_for_namespaces() {
-    let (dir, version) = (TestDir::new(), oracle::VERSION);
+    let (dir, version) = (TestDir::new(), oracle::version());
     install(version, &dir, &[build(&dir, "out", &[])]);
     let variables = json!({
         "modbox_runner_dir": runner_folder(&dir),
@@ -271,7 +273,7 @@ fn the_role_installs_a_profile_where_programs_need_one_for_namespaces() {
 
 #[test]
 fn the_role_installs_modbox_and_a_checked_policy() {
-    for version in sample::sample(RELEASES.to_vec(), 1) {
+    for version in sample::sample(releases(), 1) {
         check_role(version);
     }
 }

@@ -72,6 +72,8 @@ const WRONG: &[&str] = &[
 #[test]
 #[expect(clippy::print_stdout, reason = "how many were read and refused is the result")]
 fn every_refusal_of_a_target_has_a_known_reason() {
+    // The refusals are known for the files of this release.
+    let _settled = oracle::Settled::hold();
     let dir = TestDir::new();
     let targets = targets(&dir);
     let mut all = Vec::new();
@@ -114,7 +116,7 @@ fn targets(dir: &TestDir) -> PathBuf {
     let mut tar = Command::new("tar");
     tar.arg("xzf").arg(oracle::sources()).arg("-C").arg(dir.path());
     assert!(tar.arg("--wildcards").arg("*/test/integration/targets/*").status().expect("tar starts").success());
-    dir.join(&format!("ansible_core-{}/test/integration/targets", oracle::VERSION))
+    dir.join(&format!("ansible_core-{}/test/integration/targets", oracle::version()))
 }
 
 /// Adds the playbooks and lists of tasks in a folder.

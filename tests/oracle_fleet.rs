@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use crate::oracle_collection::{RELEASES, ansible, build, install, play};
+use crate::oracle_collection::{ansible, build, install, play, releases};
 use crate::support::{SshHost, TestDir, modbox, oracle, sample};
 
 const ARCH: &str = std::env::consts::ARCH;
@@ -24,7 +24,7 @@ pub(crate) fn controller(version: &str, dir: &TestDir) -> PathBuf {
 /// Runs tasks without modbox in `PATH`; `variables` are extra variables.
 #[track_caller]
 fn play_with(dir: &TestDir, variables: &Value, tasks: &[Value]) -> Vec<Value> {
-    let mut command = ansible(oracle::VERSION, dir, "playbook");
+    let mut command = ansible(oracle::version(), dir, "playbook");
     command.env("PATH", "/usr/bin:/bin").args(["-e", &variables.to_string()]);
     let text = oracle::play_by(command, dir, tasks, &[]);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -41,7 +41,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn modbox_is_sent_once_to_a_host_that_lacks_it() {
     let dir = TestDir::new();
-    let variables = json!({"modbox_runner_dir": controller(oracle::VERSION, &dir)});
+    let variables = json!({"modbox_runner_dir": controller(oracle::version(), &dir)});
     let kept = dir.mkdir("home/.cache/modbox/runners");
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o700)).unwrap();
     // What shipments left that were cut off, one of them long ago, and copies of three older versions.
@@ -84,12 +84,12 @@ fn modbox_is_sent_once_to_a_host_that_lacks_it() {
 #[test]
 fn two_processes_ship_at_once() {
     let dir = TestDir::new();
-    let folder = controller(oracle::VERSION, &dir);
+    let folder = controller(oracle::version(), &dir);
     let hosts: String = ["a", "b", "c"].map(|name| format!("{name} ansible_connection=local\n")).concat();
     let inventory = dir.write("inventory", hosts);
     let task = json!({"modbox.modbox.ping": {"data": "{{ inventory_hostname }}"}});
     let book = dir.write("book.yml", json!([{"hosts": "all", "gather_facts": false, "tasks": [task]}]).to_string());
-    let mut command = ansible(oracle::VERSION, &dir, "playbook");
+    let mut command = ansible(oracle::version(), &dir, "playbook");
     command.env("PATH", "/usr/bin:/bin").args(["-e", &json!({"modbox_runner_dir": folder}).to_string(), "-i"]);
     let ran = command.arg(inventory).arg(book).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
@@ -101,7 +101,7 @@ fn two_processes_ship_at_once() {
 #[test]
 fn what_cannot_be_sent_or_kept_is_named_with_a_remedy() {
     let dir = TestDir::new();
-    let folder = controller(oracle::VERSION, &dir);
+    let folder = controller(oracle::version(), &dir);
     // It has the header of a program for this machine, and is none.
     let mut header = fs::read(modbox()).unwrap();
     header.truncate(64);
@@ -185,7 +185,7 @@ fn check_ssh(version: &str) {
 #[test]
 fn a_host_over_ssh_gets_modbox() {
     // An ordinary run takes the newest release: the copy is sent by the same words in all of them.
-    for version in sample::sample(RELEASES[..2].to_vec(), 1) {
+    for version in sample::sample(releases()[..2].to_vec(), 1) {
         check_ssh(version);
     }
 }

@@ -94,6 +94,8 @@ pub(crate) const OUTPUTS: &[(&[u8], &[u8], i64)] = &[
 
 #[test]
 fn results_agree_with_ansible() {
+    // Results have the contract of 2.19.
+    let _settled = oracle::Settled::hold();
     for ((stdout, stderr, rc), answer) in OUTPUTS.iter().zip(ask("registered.py", &questions())) {
         let ours = ModuleResult::parse(&RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") });
         let registered = answer["registered"].as_str().unwrap_or_default();

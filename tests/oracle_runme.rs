@@ -81,6 +81,8 @@ const SHOWN: usize = 4000;
 
 #[test]
 fn scripts_of_integration_targets_pass() {
+    // The targets are those of this release.
+    let _settled = oracle::Settled::hold();
     let targets = sample::sample(TARGETS.to_vec(), SAMPLE);
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
@@ -101,6 +103,8 @@ fn scripts_of_integration_targets_pass() {
 
 #[test]
 fn each_miss_is_a_target_and_has_a_reason() {
+    // The targets are those of this release.
+    let _settled = oracle::Settled::hold();
     for (target, reason) in MISSES {
         assert!(oracle::targets().join(target).join("runme.sh").is_file(), "{target}");
         assert!(!TARGETS.contains(target) && !reason.is_empty(), "{target}");

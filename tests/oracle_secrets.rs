@@ -91,6 +91,8 @@ fn secrets_in_the_source_of_a_module_are_told_nowhere() {
 
 #[test]
 fn secrets_that_the_result_tells_are_told_nowhere_else() {
+    // The utilities of 2.21 leave secrets in warnings; see `_ansible_new_secrets` of 2.22.
+    let _settled = oracle::Settled::hold();
     let dir = TestDir::new();
     let (module, variables) = (module(&dir, MADE), Vec::new());
     let switches = switches(&oracle::python(), "native");

@@ -216,7 +216,7 @@ fn a_signed_collection_is_judged_by_the_rules_of_the_host() {
     let build =
         || Modbox::new(dir).args(["collection", "build", "--output", "out", "./lineinfile.wasm", "./ping.wasm"]);
     let archive = build().run().exits_with(0).stdout_text().trim_end().to_owned();
-    install(oracle::VERSION, dir, &[PathBuf::from(archive)]);
+    install(oracle::version(), dir, &[PathBuf::from(archive)]);
     let (at, line) = (dir.path().display(), format!("{NAME} {}\n", place.public("ed")));
     dir.write("signers", line);
     dir.mkdir("app");
@@ -235,7 +235,7 @@ fn a_signed_collection_is_judged_by_the_rules_of_the_host() {
         json!({"modbox.modbox.lineinfile": line("app/b"), "async": 60, "poll": 1}),
         json!({"ansible.builtin.ping": {}, "vars": by_modbox}),
     ];
-    let results = play(oracle::VERSION, dir, &tasks, &["-e", &executable]);
+    let results = play(oracle::version(), dir, &tasks, &["-e", &executable]);
     let said = |number: usize| results[number]["msg"].as_str().unwrap_or_default();
     assert_eq!((&results[0]["changed"], &results[3]["changed"]), (&true.into(), &true.into()), "{results:?}");
     assert!(said(1).contains("release@acme.example may not be given write"), "{results:?}");
@@ -254,15 +254,15 @@ fn a_signed_collection_is_judged_by_the_rules_of_the_host() {
     let signed = fs::read_to_string(dir.join("ping.py.sig")).unwrap();
     let digest = &signed.lines().nth(1).unwrap()["sha256:".len()..][..64];
     dir.write(&format!("signatures/{digest}.sig"), &signed);
-    let results = play(oracle::VERSION, dir, &tasks[4..], &["-e", &executable]);
+    let results = play(oracle::version(), dir, &tasks[4..], &["-e", &executable]);
     let message = results[0]["msg"].as_str().unwrap_or_default();
     assert!(message.contains("`modbox sign --ansible-core`"), "{results:?}");
     sign(&[&format!("--ansible-core={}", package.display())]);
-    let release = format!("ansible-core-{}.sig", oracle::VERSION);
+    let release = format!("ansible-core-{}.sig", oracle::version());
     fs::copy(dir.join(&release), dir.join("signatures").join(&release)).unwrap();
     let by_operator = format!("{trust}  ansible-core: {NAME}\n  {rules}\n");
     dir.write("home/.config/modbox/policy.yaml", by_operator);
-    let results = play(oracle::VERSION, dir, &tasks[4..], &["-e", &executable]);
+    let results = play(oracle::version(), dir, &tasks[4..], &["-e", &executable]);
     assert_eq!(results[0]["ping"], "pong", "{results:?}");
 
     // A signature of other bytes is not put into a collection.

@@ -90,6 +90,8 @@ fn documents(payload: &str) -> (Value, Value) {
 
 #[test]
 fn what_powershell_is_handed_is_what_ansible_hands_to_it() {
+    // The wrapper of 2.21 has a parameter more.
+    let _settled = oracle::Settled::hold();
     let dir = prepare();
     let mut ours = Vec::new();
     let mut asked = Vec::new();

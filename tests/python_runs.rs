@@ -191,10 +191,14 @@ fn an_interpreter_is_asked_what_it_is() {
     let answer = json!({"version": [3, 5, 2], "executable": "/x", "prefixes": [], "users_folder": null,
         "folders": [package(&python).parent()]});
     let old = dir.write_executable("old/python", format!("#!/bin/sh\necho '{answer}'\n"));
+    let oldest = if oracle::version() == oracle::SETTLED { "3.8" } else { "3.9" };
     let none = dir.write_executable("none/python", "#!/bin/sh\necho hello\n");
     let broken = dir.write_executable("broken/python", "#!/bin/sh\necho broken >&2\nexit 1\n");
     for (interpreter, expect) in [
-        (old.as_path(), "it is Python 3.5.2, and ansible-core 2.19.14 needs 3.8 or newer"),
+        (
+            old.as_path(),
+            &*format!("it is Python 3.5.2, and ansible-core {} needs {oldest} or newer", oracle::version()),
+        ),
         (&none, "it is not Python"),
         (&broken, "broken"),
         (Path::new("/nowhere/python"), "not found"),

@@ -21,6 +21,7 @@ mod load;
 pub mod markdown;
 pub mod oracle;
 mod oracle_plays;
+mod oracle_release;
 pub mod registry;
 pub mod sample;
 pub mod server;

@@ -4,23 +4,22 @@
 //! comes from Python's package index, too.
 
 use std::ffi::OsStr;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::install::{Prepared, holding, once, tool};
+use crate::install::{holding, once, tool};
 pub use crate::oracle_plays::{play, play_by, play_on, play_to_text};
+pub use crate::oracle_release::{
+    EARLIER, LEGACY, SETTLED, Settled, is_testable, newest, next, version, warn_about_next,
+};
+use crate::oracle_release::{is_known, is_oracle, package, system_python};
 use crate::{TestDir, fixture, temporary};
 
-/// The release whose behaviour modbox follows.
-pub const VERSION: &str = "2.19.14";
-
-/// Packages of its environment. Ansible's modules need the last two. What templates and YAML mean depends on Jinja and
-/// PyYAML, so these are pinned too: PyYAML 6.0.4 comes with libyaml 0.2.6, which accepts `[?]` and gives other places.
-const PACKAGES: [&str; 7] = [
-    "ansible-core==2.19.14",
+/// Packages of the oracle's environment besides ansible-core. Ansible's modules need the last two. What templates and YAML mean
+/// depends on Jinja and PyYAML, so these are pinned too: PyYAML 6.0.4 comes with libyaml 0.2.6, which accepts `[?]` and gives
+/// other places.
+const PACKAGES: [&str; 6] = [
     "PyYAML==6.0.3",
     "Jinja2==3.1.6",
     "MarkupSafe==3.0.4",
@@ -28,27 +27,6 @@ const PACKAGES: [&str; 7] = [
     "pexpect==4.9.0",
     "python-debian==1.1.1",
 ];
-
-/// Older releases: those whose contracts modbox supports, and those that run its collections. With their packages.
-const OLDER: [(&str, &str); 5] = [
-    (EARLIER, "ansible-core==2.14.18"),
-    (LEGACY, "ansible==2.9.27"),
-    ("2.16.19", "ansible-core==2.16.19"),
-    ("2.17.14", "ansible-core==2.17.14"),
-    ("2.18.19", "ansible-core==2.18.19"),
-];
-
-/// The newest release, and the package. It needs Python 3.12.
-const NEWEST: (&str, &str) = ("2.21.5", "ansible-core==2.21.5");
-
-/// The release that comes next, and the package: its secrets are compared with it. It needs Python 3.13.
-const NEXT: (&str, &str) = ("2.22.0rc1", "ansible-core==2.22.0rc1");
-
-/// A release that is still widely used.
-pub const EARLIER: &str = "2.14.18";
-
-/// The last release before collections.
-pub const LEGACY: &str = "2.9.27";
 
 /// The package with modules of collections: `ansible` is `ansible-core` and a hundred collections.
 const COLLECTIONS: &str = "ansible==12.3.0";
@@ -103,71 +81,40 @@ const INSTALL: Duration = Duration::from_secs(600);
 
 const REMEDY: &str = "\
 the tests compare modbox with ansible-core, which they install with pip into the target directory; that needs \
-python3 (3.11 or newer), pip (on Debian: `apt-get install python3-venv`, as root) and, the first time, a package index";
+python3 (3.11 or newer; 3.11 itself for releases before 2.19, as `python3.11` in PATH), pip (on Debian: `apt-get install python3-venv`, as root) and, the first time, a package index";
 
-/// Returns the interpreter of the environment. Installs the environment if needed.
+/// Returns the interpreter of the environment of the oracle. Installs the environment if needed.
 pub fn python() -> PathBuf {
-    static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
-        let dir = holding(&format!("oracle-{VERSION}"), &PACKAGES.join("\n"), |dir| {
-            install(dir, &PACKAGES, "import ansible, ziglang, pexpect, debian")
-                .map_err(|error| format!("{error}\n{REMEDY}"))
-        });
-        Ok(dir?.join("venv/bin/python"))
-    });
-    PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
+    python_of(version())
 }
 
 /// Returns the interpreter of an environment with the packages that modules of [`collections`] need.
 pub fn python_for_collections() -> PathBuf {
-    static PYTHON: LazyLock<Prepared> = LazyLock::new(|| {
-        let mut packages = [&PACKAGES[..], &OF_COLLECTIONS].concat();
-        packages.retain(|package| !package.starts_with("ziglang"));
-        let dir = holding(&format!("oracle-for-collections-{VERSION}"), &packages.join("\n"), |dir| {
-            install(dir, &packages, "import ansible, cryptography, django, lxml, paramiko, passlib, psutil, pycdlib")
-                .map_err(|error| format!("{error}\n{REMEDY}"))
-        });
-        Ok(dir?.join("venv/bin/python"))
+    let core = package(version());
+    let mut packages = [&[core.as_str()], &PACKAGES[..], &OF_COLLECTIONS].concat();
+    packages.retain(|package| !package.starts_with("ziglang"));
+    let dir = holding(&format!("oracle-for-collections-{}", version()), &packages.join("\n"), |dir| {
+        install(dir, &packages, "import ansible, cryptography, django, lxml, paramiko, passlib, psutil, pycdlib")
+            .map_err(|error| format!("{error}\n{REMEDY}"))
     });
-    PYTHON.clone().unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Returns the interpreter of an environment with an older release.
-pub fn python_of(version: &str) -> PathBuf {
-    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if version == VERSION {
-        return python();
-    }
-    let (_, package) =
-        OLDER.iter().chain([&NEWEST, &NEXT]).find(|(older, _)| *older == version).expect("the release is known");
-    let remedy = "ansible-core before 2.15 runs on Python 3.11 and not on newer ones: have a `python3.11` in PATH";
-    let make = |dir: &Path| install(dir, &[package], "import ansible").map_err(|error| format!("{error}\n{remedy}"));
-    let dir = once(&format!("oracle-{version}"), make);
     dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
 }
 
-/// Returns the newest release; `None` on machines without a Python for it, with a message.
-pub fn newest() -> Option<&'static str> {
-    with_python(NEWEST)
-}
-
-/// Returns the release that comes next; `None` on machines without a Python for it, with a message.
-pub fn next() -> Option<&'static str> {
-    with_python(NEXT)
-}
-
-/// Returns whether a release can be tested here; if not, a message says why.
-pub fn is_testable(version: &str) -> bool {
-    let special = [NEWEST, NEXT].into_iter().find(|(special, _)| *special == version);
-    special.is_none_or(|special| with_python(special).is_some())
-}
-
-fn with_python((version, package): (&'static str, &str)) -> Option<&'static str> {
-    let found = system_python(&[package]);
-    if let Err(why) = &found {
-        let _ = writeln!(std::io::stderr(), "ansible-core {version} is not tested: {why}");
-    }
-    found.is_ok().then_some(version)
+/// Returns the interpreter of an environment with a release. That of the oracle, and of the one that takes its place, also have
+/// all that modules and templates need.
+pub fn python_of(version: &str) -> PathBuf {
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    assert!(is_known(version), "no test knows ansible-core {version}");
+    let core = package(version);
+    let is_whole = is_oracle(version);
+    let besides = if is_whole { &PACKAGES[..] } else { &[] };
+    let packages = [&[core.as_str()], besides].concat();
+    let check = if is_whole { "import ansible, ziglang, pexpect, debian" } else { "import ansible" };
+    let dir = holding(&format!("oracle-{version}"), &packages.join("\n"), |dir| {
+        install(dir, &packages, check).map_err(|error| format!("{error}\n{REMEDY}"))
+    });
+    dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
 }
 
 /// Returns the folder that holds `ansible_collections`, with the collections whose modules are compared.
@@ -189,11 +136,11 @@ pub fn sources() -> PathBuf {
     let take = |dir: &Path| {
         let mut command = Command::new(&python);
         command.args(["-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps"]);
-        command.args(["--no-binary=ansible-core", PACKAGES[0], "--dest"]).arg(dir);
+        command.args(["--no-binary=ansible-core", &package(version()), "--dest"]).arg(dir);
         tool(clean(&mut command), INSTALL).map(drop).map_err(|error| format!("{error}\n{REMEDY}"))
     };
-    let dir = once(&format!("oracle-sources-{VERSION}"), take).unwrap_or_else(|error| panic!("{error}"));
-    dir.join(format!("ansible_core-{VERSION}.tar.gz"))
+    let dir = once(&format!("oracle-sources-{}", version()), take).unwrap_or_else(|error| panic!("{error}"));
+    dir.join(format!("ansible_core-{}.tar.gz", version()))
 }
 
 /// Returns the folder of ansible-core's own integration targets, each of which is a role or has a script.
@@ -205,7 +152,7 @@ pub fn targets() -> PathBuf {
             .map(drop)
             .map_err(|error| format!("{error}\n{REMEDY}"))
     };
-    let dir = once(&format!("oracle-targets-{VERSION}"), take).unwrap_or_else(|error| panic!("{error}"));
+    let dir = once(&format!("oracle-targets-{}", version()), take).unwrap_or_else(|error| panic!("{error}"));
     dir.join("targets")
 }
 
@@ -214,9 +161,10 @@ pub fn legacy() -> PathBuf {
     packages_of(&python_of(LEGACY))
 }
 
-/// Returns the interpreter of an environment with [`VERSION`] and Mitogen, which takes the place of Ansible's strategy.
+/// Returns the interpreter of an environment with [`SETTLED`] and Mitogen, which takes the place of Ansible's strategy.
 pub fn python_with_mitogen() -> PathBuf {
-    let packages: Vec<&str> = PACKAGES[..4].iter().copied().chain(["mitogen==0.3.54"]).collect();
+    let core = package(SETTLED);
+    let packages = [&[core.as_str()], &PACKAGES[..3], &["mitogen==0.3.54"]].concat();
     let make =
         |dir: &Path| install(dir, &packages, "import ansible, mitogen").map_err(|error| format!("{error}\n{REMEDY}"));
     let dir = holding("oracle-mitogen", &packages.join("\n"), make);
@@ -270,41 +218,6 @@ pub(crate) fn install(dir: &Path, packages: &[&str], check: &str) -> Result<(), 
     Err(errors.join("\n"))
 }
 
-/// Names of Python, in the order in which they are tried.
-const PYTHONS: [&str; 5] = ["python3", "/usr/bin/python3", "python3.13", "python3.12", "python3.11"];
-
-/// Returns the versions that pyenv has, newest first: it starts by name only those that were chosen.
-fn pyenv() -> Vec<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let versions = std::fs::read_dir(home.join(".pyenv/versions")).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin/python3")).collect();
-    found.sort();
-    found.reverse();
-    found
-}
-
-/// Returns the first `python3` that is new enough for a release of ansible-core, and not too new for an older one.
-fn system_python(packages: &[&str]) -> Result<PathBuf, String> {
-    let mut tried = Vec::new();
-    let newest = if OLDER.iter().any(|(_, older)| packages == [*older]) { "(3, 12)" } else { "(4,)" };
-    let oldest = match packages {
-        [package] if *package == NEXT.1 => "(3, 13)",
-        [package] if *package == NEWEST.1 => "(3, 12)",
-        _ => "(3, 11)",
-    };
-    for name in PYTHONS.iter().map(PathBuf::from).chain(pyenv()) {
-        let mut command = Command::new(name);
-        let check = format!(
-            "import sys, venv; assert {oldest} <= sys.version_info < {newest}, sys.version; print(sys.executable)"
-        );
-        match tool(clean(command.args(["-c", &check])), Duration::from_secs(30)) {
-            Ok(path) => return Ok(PathBuf::from(path.trim())),
-            Err(error) => tried.push(error),
-        }
-    }
-    Err(tried.join("\n"))
-}
-
 /// Returns the pip that is bundled with Python.
 fn own_pip(_: &Path, python: &Path, _: &[&str]) -> Result<Command, String> {
     tool(clean(Command::new(python).args(["-m", "ensurepip"])), INSTALL)?;
@@ -337,7 +250,7 @@ fn pip_of(python: &Path) -> Command {
 }
 
 /// Removes variables that would make Python use packages outside the environment.
-fn clean(command: &mut Command) -> &mut Command {
+pub(crate) fn clean(command: &mut Command) -> &mut Command {
     ["PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX", "PIP_USER"]
         .into_iter()
         .fold(command, |command, name| command.env_remove(name))
@@ -346,7 +259,7 @@ fn clean(command: &mut Command) -> &mut Command {
 /// Prepares `ansible` or `ansible-playbook` (`adhoc`, `playbook`) in a test's directory, untouched by the user's
 /// configuration.
 pub fn ansible(dir: &TestDir, command: &str) -> Command {
-    ansible_of(VERSION, dir, command)
+    ansible_of(version(), dir, command)
 }
 
 /// Prepares a program of a release like [`ansible`].

@@ -5,7 +5,7 @@ Both are in the process of ansible-playbook, or in a fork of it. The callback is
 
 from __future__ import annotations
 
-# Key of a result's `invocation` that has the line. Ansible registers no `invocation`, and prints it with `-vvv`.
+# Key of a result's `invocation` that has the line. Ansible registers no `invocation` before 2.21, and prints it with `-vvv`.
 KEY = "modbox"
 
 _wanted = False
