@@ -5,6 +5,7 @@
 //! what containers refuse.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +40,9 @@ struct Containers {
 impl Containers {
     /// Returns `None`, and says why, where no container can run.
     fn new() -> Option<Self> {
-        let say = |why: &str| println!("no container runs here: {why}; native_root.rs stands in for it");
+        let say = |why: &str| {
+            let _ = writeln!(std::io::stderr(), "no container runs here: {why}; native_root.rs stands in for it");
+        };
         if !rustix::process::geteuid().is_root() {
             say("this is not root");
             return None;
