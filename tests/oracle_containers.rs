@@ -67,7 +67,7 @@ impl Containers {
 
     /// Makes the root of the containers, with this machine's programs, and the engine's configuration.
     fn prepare(&self) {
-        for name in ["usr", "proc", "sys", "dev", "tmp", "run", "root", "var", "work"] {
+        for name in ["usr", "proc", "sys", "dev", "tmp", "run", "root", "var", "case"] {
             self.dir.mkdir(&format!("root/{name}"));
         }
         fs::set_permissions(self.dir.join("root/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
@@ -88,7 +88,7 @@ impl Containers {
                 assert!(copied.success());
             }
         }
-        copy_program(&self.dir.join("root/work/modbox"));
+        copy_program(&self.dir.join("root/case/modbox"));
         let program = |name: &str| {
             ["usr/bin", "usr/sbin"]
                 .iter()
@@ -141,7 +141,7 @@ impl Containers {
     /// Reads a file of the containers as JSON.
     #[track_caller]
     fn json(&self, name: &str) -> Value {
-        let text = fs::read_to_string(self.dir.join("root/work").join(name)).unwrap();
+        let text = fs::read_to_string(self.dir.join("root/case").join(name)).unwrap();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 }
@@ -149,24 +149,24 @@ impl Containers {
 /// Tasks of Ansible's modules on files and users, each with what the second run of it says: whether it changes something.
 fn tasks() -> Vec<(&'static str, Value, bool)> {
     vec![
-        ("file", json!({"path": "/work/d/a", "state": "directory", "mode": "0750"}), false),
-        ("file", json!({"path": "/work/d/b", "state": "directory", "mode": "1777"}), false),
-        ("file", json!({"path": "/work/d/touched", "state": "touch", "mode": "0604"}), true),
-        ("file", json!({"path": "/work/d/link", "src": "touched", "state": "link"}), false),
-        ("file", json!({"path": "/work/d/theirs", "mode": "0666"}), false),
-        ("file", json!({"path": "/work/d/mine", "state": "touch", "owner": "1234", "group": "1234"}), true),
-        ("file", json!({"path": "/work/d/c/d/e", "state": "directory"}), false),
-        ("file", json!({"path": "/work/d/c", "state": "absent"}), false),
-        ("file", json!({"path": "/work/d/gone", "state": "absent"}), false),
-        ("copy", json!({"src": "/work/d/source", "dest": "/work/d/copied", "remote_src": true, "mode": "0600"}), false),
-        ("copy", json!({"src": "/work/d/source", "dest": "/work/d/theirs", "remote_src": true}), false),
-        ("copy", json!({"src": "/work/d/source", "dest": "/work/d/a/", "remote_src": true}), false),
-        ("lineinfile", json!({"path": "/work/d/lines", "line": "one", "create": true, "mode": "0644"}), false),
-        ("lineinfile", json!({"path": "/work/d/lines", "line": "two", "insertbefore": "^one"}), false),
-        ("lineinfile", json!({"path": "/work/d/lines", "regexp": "^one", "state": "absent"}), false),
-        ("lineinfile", json!({"path": "/work/d/kept", "line": "three"}), false),
-        ("replace", json!({"path": "/work/d/lines", "regexp": "two", "replace": "2"}), false),
-        ("blockinfile", json!({"path": "/work/d/lines", "block": "a\nb"}), false),
+        ("file", json!({"path": "/case/d/a", "state": "directory", "mode": "0750"}), false),
+        ("file", json!({"path": "/case/d/b", "state": "directory", "mode": "1777"}), false),
+        ("file", json!({"path": "/case/d/touched", "state": "touch", "mode": "0604"}), true),
+        ("file", json!({"path": "/case/d/link", "src": "touched", "state": "link"}), false),
+        ("file", json!({"path": "/case/d/theirs", "mode": "0666"}), false),
+        ("file", json!({"path": "/case/d/mine", "state": "touch", "owner": "1234", "group": "1234"}), true),
+        ("file", json!({"path": "/case/d/c/d/e", "state": "directory"}), false),
+        ("file", json!({"path": "/case/d/c", "state": "absent"}), false),
+        ("file", json!({"path": "/case/d/gone", "state": "absent"}), false),
+        ("copy", json!({"src": "/case/d/source", "dest": "/case/d/copied", "remote_src": true, "mode": "0600"}), false),
+        ("copy", json!({"src": "/case/d/source", "dest": "/case/d/theirs", "remote_src": true}), false),
+        ("copy", json!({"src": "/case/d/source", "dest": "/case/d/a/", "remote_src": true}), false),
+        ("lineinfile", json!({"path": "/case/d/lines", "line": "one", "create": true, "mode": "0644"}), false),
+        ("lineinfile", json!({"path": "/case/d/lines", "line": "two", "insertbefore": "^one"}), false),
+        ("lineinfile", json!({"path": "/case/d/lines", "regexp": "^one", "state": "absent"}), false),
+        ("lineinfile", json!({"path": "/case/d/kept", "line": "three"}), false),
+        ("replace", json!({"path": "/case/d/lines", "regexp": "two", "replace": "2"}), false),
+        ("blockinfile", json!({"path": "/case/d/lines", "block": "a\nb"}), false),
         ("user", json!({"name": "deploy", "uid": 1500, "create_home": false, "shell": "/bin/sh"}), false),
         ("user", json!({"name": "deploy", "state": "absent"}), false),
     ]
@@ -176,33 +176,33 @@ fn tasks() -> Vec<(&'static str, Value, bool)> {
 fn root_in_a_container_is_confined_and_does_its_work() {
     let Some(containers) = Containers::new() else { return };
     let dir = &containers.dir;
-    dir.mkdir("root/work/out");
+    dir.mkdir("root/case/out");
     // The attempts, with what they need.
-    dir.write("root/work/root.py", fs::read_to_string(fixture("native/root.py")).unwrap());
+    dir.write("root/case/root.py", fs::read_to_string(fixture("native/root.py")).unwrap());
     dir.write_executable(
-        "root/work/attempts",
-        "#!/bin/sh\n# WANT_JSON\nexec /usr/bin/python3 /work/root.py /work/data /work/other\n",
+        "root/case/attempts",
+        "#!/bin/sh\n# WANT_JSON\nexec /usr/bin/python3 /case/root.py /case/data /case/other\n",
     );
     for name in ["data/theirs", "data/gone", "d/theirs", "d/kept", "d/gone", "d/source"] {
-        let path = dir.write(&format!("root/work/{name}"), format!("{name}\n"));
+        let path = dir.write(&format!("root/case/{name}"), format!("{name}\n"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         if !name.ends_with("source") {
             chown(&path, Some(23456), Some(23456)).unwrap();
         }
     }
-    dir.write("root/work/other/secret", "secret");
-    dir.write_executable("root/work/other/script", "#!/bin/sh\necho ran\n");
+    dir.write("root/case/other/secret", "secret");
+    dir.write_executable("root/case/other/script", "#!/bin/sh\necho ran\n");
     let python = oracle::python().display().to_string();
-    let mut script = "cd /work\nexport HOME=/root\nm='./modbox run --output report'\n\
-                      $m ./attempts --allow-write /work/data --allow-read /work/root.py > out/attempts\n\
+    let mut script = "cd /case\nexport HOME=/root\nm='./modbox run --output report'\n\
+                      $m ./attempts --allow-write /case/data --allow-read /case/root.py > out/attempts\n\
                       ./modbox doctor --json > out/doctor\n"
         .to_owned();
     let tasks = tasks();
     for (at, (module, args, _)) in tasks.iter().enumerate() {
-        dir.write(&format!("root/work/args/{at}"), args.to_string());
+        dir.write(&format!("root/case/args/{at}"), args.to_string());
         let grants = match *module {
             "user" => "--allow-write /etc --allow-own 0:42 --allow-read /var",
-            _ => "--allow-write /work/d --allow-own 1234:1234",
+            _ => "--allow-write /case/d --allow-own 1234:1234",
         };
         for run in [1, 2] {
             script += &format!(
@@ -210,13 +210,13 @@ fn root_in_a_container_is_confined_and_does_its_work() {
             );
         }
     }
-    dir.write("root/work/script", script);
-    containers.run(&[], &["/bin/sh", "/work/script"]);
+    dir.write("root/case/script", script);
+    containers.run(&[], &["/bin/sh", "/case/script"]);
 
     let report = containers.json("out/attempts");
     assert_eq!((&report["status"], &report["confinement"]["level"]), (&json!("changed"), &json!(2)), "{report:#}");
     assert_confined(&report["result"]["tried"]);
-    assert_eq!(fs::read_to_string(dir.join("root/work/other/secret")).unwrap(), "secret");
+    assert_eq!(fs::read_to_string(dir.join("root/case/other/secret")).unwrap(), "secret");
     for (at, (module, args, again)) in tasks.iter().enumerate() {
         for (run, changes) in [(1, true), (2, *again)] {
             let report = containers.json(&format!("out/{at}.{run}"));
@@ -234,7 +234,7 @@ fn root_in_a_container_is_confined_and_does_its_work() {
     assert_eq!((owner("work/d/theirs"), owner("work/d/kept")), ((0, 0, 0o600), (23456, 23456, 0o600)));
     assert_eq!(owner("work/d/mine").0, 1234);
     assert_eq!((owner("work/d/b").2, owner("etc/shadow")), (0o1777, (0, 42, 0o640)));
-    assert_eq!(fs::read_to_string(dir.join("root/work/d/lines")).unwrap().lines().next(), Some("2"));
+    assert_eq!(fs::read_to_string(dir.join("root/case/d/lines")).unwrap().lines().next(), Some("2"));
 
     let doctor = containers.json("out/doctor");
     let checks = doctor["checks"].as_array().unwrap();
@@ -244,6 +244,6 @@ fn root_in_a_container_is_confined_and_does_its_work() {
     let namespaces = check("user namespaces")["remedy"].as_str().unwrap();
     assert!(namespaces.contains("--security-opt unmask=ALL"), "{doctor:#}");
     // The one switch that it names is enough.
-    let unmasked = containers.run(&["--security-opt", "unmask=ALL"], &["/work/modbox", "doctor"]);
+    let unmasked = containers.run(&["--security-opt", "unmask=ALL"], &["/case/modbox", "doctor"]);
     assert!(unmasked.contains("confinement of native modules: level 3"), "{unmasked}");
 }
