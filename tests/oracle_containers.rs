@@ -231,9 +231,9 @@ fn root_in_a_container_is_confined_and_does_its_work() {
         (meta.uid(), meta.gid(), meta.mode() & 0o7777)
     };
     // A copy of a file on the host replaces the other file, and a new line does not.
-    assert_eq!((owner("work/d/theirs"), owner("work/d/kept")), ((0, 0, 0o600), (23456, 23456, 0o600)));
-    assert_eq!(owner("work/d/mine").0, 1234);
-    assert_eq!((owner("work/d/b").2, owner("etc/shadow")), (0o1777, (0, 42, 0o640)));
+    assert_eq!((owner("case/d/theirs"), owner("case/d/kept")), ((0, 0, 0o600), (23456, 23456, 0o600)));
+    assert_eq!(owner("case/d/mine").0, 1234);
+    assert_eq!((owner("case/d/b").2, owner("etc/shadow")), (0o1777, (0, 42, 0o640)));
     assert_eq!(fs::read_to_string(dir.join("root/case/d/lines")).unwrap().lines().next(), Some("2"));
 
     let doctor = containers.json("out/doctor");
