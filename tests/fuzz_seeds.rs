@@ -90,7 +90,7 @@ fn each_target_has_a_program_and_seeds() {
     assert!(size <= MAX_SEEDS, "the seeds have {size} bytes; at most {MAX_SEEDS} are kept");
 }
 
-/// What is fuzzed is what modbox is built of.
+/// The targets are built from the same versions of crates as modbox.
 #[test]
 fn fuzz_targets_have_the_crates_of_modbox() {
     let versions = |path: &str| -> BTreeMap<String, Vec<String>> {

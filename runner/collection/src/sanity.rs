@@ -1,7 +1,8 @@
 //! What `ansible-test sanity` is not to ask of a collection of components, in the files that it reads for that.
 //!
 //! A collection of components is clean but for two questions, which are not meant for it: modules of Ansible's own are under the GPL,
-//! and an action plugin has a module of its name. All else stands, and what is listed here without need is an error there.
+//! and an action plugin has a module of its name. Every other check applies, and `ansible-test` reports a line of this list that
+//! nothing matches.
 
 /// Releases of ansible-core, each of which reads a file of its own: from the oldest that the collection is for.
 const RELEASES: [&str; 8] = ["2.16", "2.17", "2.18", "2.19", "2.20", "2.21", "2.22", "2.23"];

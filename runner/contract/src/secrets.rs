@@ -73,7 +73,7 @@ impl NewSecrets {
 pub struct GivenSecrets(Vec<String>);
 
 impl GivenSecrets {
-    /// Returns whether there are none.
+    /// Returns whether the controller gave no secret.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -54,7 +54,7 @@ pub(super) fn told() -> Secrets {
     known.as_ref().map(|(secrets, _)| secrets.clone()).unwrap_or_default()
 }
 
-/// Returns what masks the secrets that results have told a play; `None` if there are none.
+/// Returns the redactor of the secrets that results have told a play; `None` before a result has told one.
 #[must_use]
 pub fn told_redactor() -> Option<Arc<Redactor>> {
     let mut known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,8 +3,8 @@
 use modbox_overlay::commit::{Journal, decide};
 use sha2::{Digest as _, Sha256};
 
-/// Reads a journal whose checksum is put in: no input would have the right one. A journal is written and read again as the same
-/// one, and what is not as it was written is not acted on.
+/// Reads a journal whose checksum is put in: no input would have the right one. A journal that is read equals itself after it is
+/// written and read again. Recovery acts on no other text.
 pub fn run(data: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(data) else { return false };
     assert!(decide(Some(text)).is_err() || Journal::parse(text).is_ok());

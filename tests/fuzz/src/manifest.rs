@@ -3,7 +3,7 @@
 use modbox_registry::manifest::{Index, Manifest};
 use modbox_registry::reference::Reference;
 
-/// What is read is written and read again as the same.
+/// A manifest that is read equals itself after it is written and read again.
 pub fn run(data: &[u8]) -> bool {
     let (manifest, index) = (Manifest::parse(data), Index::parse(data));
     if let Ok(manifest) = &manifest {

@@ -5,7 +5,7 @@ use modbox_trust::signature_file::SignatureFile;
 use modbox_trust::ssh_signature::SigningKey;
 use modbox_trust::statement::Statement;
 
-/// Only what is written as read is one: two texts with one meaning would be two statements.
+/// A statement that is read is written as the same text: two texts with one meaning would be two statements.
 pub fn run(data: &[u8]) -> bool {
     if let Ok(file) = SignatureFile::parse(data) {
         assert_eq!(file.to_string().as_bytes(), data);

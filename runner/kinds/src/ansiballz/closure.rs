@@ -43,7 +43,7 @@ pub struct Found {
 /// The answer for a file that a source embeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmbeddedFile {
-    /// There is no such package.
+    /// The package does not exist.
     NoPackage,
     /// The package has no regular file of this name.
     NoFile,

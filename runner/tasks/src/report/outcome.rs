@@ -52,7 +52,7 @@ pub struct Outcome {
     pub items: Vec<Outcome>,
     /// Whether the task repeats for items.
     pub is_loop: bool,
-    /// Whether it failed by running out of attempts alone, for which there is no error.
+    /// Whether the task failed only because it ran out of attempts. Its result then has no error.
     pub is_out_of_attempts: bool,
     /// Whether an expression of `register` failed, so that the task has.
     pub is_failed_by_register: bool,

@@ -22,7 +22,7 @@ use crate::vars::layer;
 /// The variable with the results of the task itself.
 const TASK: &str = "_task";
 
-/// Why there is no result yet, and none of a loop.
+/// Messages of ansible-core 2.21 for `_task` before the first result, and outside of a loop.
 const NO_RESULT: &str = "No task result has been recorded.";
 const NO_LOOP: &str = "The current task is not a loop.";
 
