@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::crates::crates_below;
 use crate::support::repository;
 use crate::support::sample::Random;
 
@@ -126,9 +127,11 @@ fn the_lock_file_of_the_targets_knows_all_dependencies() {
     for package in lock.split("[[package]]\nname = \"").skip(1) {
         let (name, package) = package.split_once('"').unwrap();
         let Some(folder) = name.strip_prefix("modbox-").filter(|name| *name != "fuzz") else { continue };
-        let folders = ["runner", "guest-sdk"].map(|above| repository().join(above).join(folder));
-        let folder = folders.iter().find(|folder| folder.is_dir()).unwrap_or_else(|| panic!("{name}: no such crate"));
-        let manifest = read(&folder.join("Cargo.toml"));
+        let crates = ["runner", "guest-sdk"].map(|above| (above, crates_below(above)));
+        let mut crates =
+            crates.iter().flat_map(|(above, crates)| crates.iter().map(move |path| Path::new(above).join(path)));
+        let path = crates.find(|path| path.ends_with(folder)).unwrap_or_else(|| panic!("{name}: no such crate"));
+        let manifest = read(&repository().join(path).join("Cargo.toml"));
         let dependencies = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default().split("\n[").next().unwrap();
         for line in dependencies.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let dependency = line.split(['.', ' ', '=']).next().unwrap();

@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ("main", &[]),
 ];
 
-/// The files of `runner/kinds` that kinds share, and so may name; the rest are kinds.
+/// The files of `runner/core/kinds` that kinds share, and so may name; the rest are kinds.
 const KINDS_SHARED: [&str; 7] = ["ansiballz", "detect", "kind", "native", "powershell_source", "request", "shebang"];
 
 /// A file of a crate, and the path of its module in the crate.
@@ -63,7 +63,7 @@ fn layers_name_only_what_lies_below() {
 #[test]
 fn a_kind_names_no_other_kind() {
     let crates = crates();
-    let modules = crates.get(Path::new("runner/kinds")).expect("kinds are a crate");
+    let modules = crates.get(Path::new("runner/core/kinds")).expect("kinds are a crate");
     let kind_of = |name: &[String]| name.first().filter(|name| !KINDS_SHARED.contains(&name.as_str())).cloned();
     let kinds: BTreeSet<String> = modules.iter().filter_map(|module| kind_of(&module.name)).collect();
     assert!(kinds.len() >= 7, "{kinds:?}");

@@ -265,7 +265,7 @@ fn the_role_installs_a_profile_where_programs_need_one_for_namespaces() {
     let ran = prefixed(room, &command).output().unwrap();
     let (out, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{out}{errors}");
-    let profile = include_str!("../runner/collection/data/roles/install/files/apparmor");
+    let profile = include_str!("../runner/ansible/collection/data/roles/install/files/apparmor");
     // Told once: the second run changes nothing.
     let end = format!("\n--replace --write-cache /etc/apparmor.d/modbox\n{profile}");
     assert!(out.ends_with(&end) && out.matches("changed=0").count() == 1, "{out}{errors}");

@@ -27,8 +27,10 @@ const WRITTEN: [&str; 1] = ["guest-sdk/host/bindings.rs"];
 const HOME_PATHS: [(&str, &str); 0] = [];
 
 /// Files outside `cli` that use a stream of this process, each with its reason.
-const STREAMS: [(&str, &str); 1] =
-    [("runner/native/src/launcher.rs", "it is a program of its own, and its standard input is how it is spoken to")];
+const STREAMS: [(&str, &str); 1] = [(
+    "runner/core/native/src/launcher.rs",
+    "it is a program of its own, and its standard input is how it is spoken to",
+)];
 
 pub(crate) struct Source {
     pub(crate) path: String,
@@ -73,7 +75,7 @@ fn only_the_wasm_sandbox_names_wasmtime() {
     // These benchmarks run a guest on bare Wasmtime, too, to measure against it.
     let measured = |path: &str| ["tests/bench/bare.rs", "tests/bench/guard.rs", "tests/bench/warm.rs"].contains(&path);
     let elsewhere = rust_files().into_iter();
-    let elsewhere = elsewhere.filter(|source| !source.path.starts_with("runner/wasm/") && !measured(&source.path));
+    let elsewhere = elsewhere.filter(|source| !source.path.starts_with("runner/core/wasm/") && !measured(&source.path));
     check(elsewhere, |source| names.is_match(&source.code()), "names Wasmtime");
 }
 
@@ -82,8 +84,9 @@ fn only_the_command_line_prints_exits_and_reads_the_environment() {
     let ambient = ascii(
         r"\b(println|eprintln|print|eprint|dbg)!|\bprocess::exit\b|\benv::(var|args|temp_dir|current_dir)|\bio::(stdin|stdout|stderr)\(",
     );
-    let is_of_runner =
-        |path: &str| path.starts_with("runner/") && path.contains("/src/") && !path.contains("/template/");
+    let is_of_runner = |path: &str| {
+        path.starts_with("runner/") && path.contains("/src/") && !path.starts_with("runner/authoring/template/")
+    };
     let other_layers = rust_files()
         .into_iter()
         .filter(|source| is_of_runner(&source.path) && !source.path.starts_with("runner/src/cli/"))

@@ -23,18 +23,21 @@ const SLEEPS: [(&str, &str); 11] = [
     ("tests/guests/src/bin/fetch.rs", "a guest that never ends"),
     ("tests/guests/src/bin/sleep.rs", "a guest that sleeps until it is ended"),
     ("tests/native_folders.rs", "how long a swapped folder stays; all orders are right"),
-    ("runner/overlay/tests/commit_tests/edits.rs", "when a thread edits; all orders are right"),
-    ("runner/cleanup/src/lib.rs", "how long undoing takes that others must wait for; a shorter time is right, too"),
+    ("runner/layers/overlay/tests/commit_tests/edits.rs", "when a thread edits; all orders are right"),
     (
-        "runner/store/src/store.rs",
+        "runner/core/cleanup/src/lib.rs",
+        "how long undoing takes that others must wait for; a shorter time is right, too",
+    ),
+    (
+        "runner/core/store/src/store.rs",
         "how long one thread fills a tree that others wait for; a shorter time is right, too",
     ),
-    ("runner/wasm/src/ticker.rs", "parts of a tick, since ticks are times; all are right"),
+    ("runner/core/wasm/src/ticker.rs", "parts of a tick, since ticks are times; all are right"),
 ];
 
 /// The same for tests of time itself.
 const TIMED: [(&str, &str); 1] =
-    [("runner/template/src/processor_time.rs", "time in which nothing is done must not count as work")];
+    [("runner/plays/template/src/processor_time.rs", "time in which nothing is done must not count as work")];
 
 /// Files with short sleeps of shells and Python, each with its reason.
 const SHORT: [(&str, &str); 7] = [

@@ -1,7 +1,7 @@
 //! Names of files as a component sees them. A name on Linux is bytes, and a path of WASI is a string.
 //!
 //! modbox shows a byte that belongs to no UTF-8 character as the character `U+10F700` + byte, and escapes characters of that
-//! block in real names byte by byte (`runner/wasm/src/files/encoding.rs`). The functions here know no file.
+//! block in real names byte by byte (`runner/core/wasm/src/files/encoding.rs`). The functions here know no file.
 
 #![cfg_attr(not(target_family = "wasm"), allow(dead_code, reason = "elsewhere, names are bytes"))]
 

@@ -3,7 +3,7 @@
 
     VENV/bin/python tests/oracle/yaml/compare.py [--seed N] [--generated N] [--damaged N] [--archive FILE]… FILTER [ARG…]
 
-FILTER is the program `runner/yaml/examples/load.rs`. The texts are those of `cases.py`, those that `generate.py` makes, all YAML files
+FILTER is the program `runner/plays/yaml/examples/load.rs`. The texts are those of `cases.py`, those that `generate.py` makes, all YAML files
 in the archives (tar or zip), and damaged copies of those files. Each difference is printed; the exit status is 1 if there is one.
 
 What is compared: the type, the value, the line and the column of each node and key, the order of keys, whether text may be a template,

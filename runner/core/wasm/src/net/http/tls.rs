@@ -62,9 +62,9 @@ mod tests {
 
     use super::*;
 
-    const AUTHORITY: &[u8] = include_bytes!("../../../../../tests/tls/authority.pem");
-    const SERVER: &[u8] = include_bytes!("../../../../../tests/tls/server.pem");
-    const KEY: &[u8] = include_bytes!("../../../../../tests/tls/server.key");
+    const AUTHORITY: &[u8] = include_bytes!("../../../../../../tests/tls/authority.pem");
+    const SERVER: &[u8] = include_bytes!("../../../../../../tests/tls/server.pem");
+    const KEY: &[u8] = include_bytes!("../../../../../../tests/tls/server.key");
 
     /// Starts a server for one handshake, with a certificate for `localhost` and `test.example`.
     async fn server() -> SocketAddr {

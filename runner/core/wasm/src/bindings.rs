@@ -4,7 +4,7 @@
 #![allow(missing_docs, clippy::error_impl_error, reason = "generated")]
 
 wasmtime::component::bindgen!({
-    path: "../../guest-sdk/host/wit",
+    path: "../../../guest-sdk/host/wit",
     world: "modbox:host/guest",
     imports: { default: trappable },
     with: { "wasi": wasmtime_wasi::p2::bindings },
@@ -14,7 +14,7 @@ wasmtime::component::bindgen!({
 /// The interface of guests that ask for space.
 pub(crate) mod file_systems_guest {
     wasmtime::component::bindgen!({
-        path: "../../guest-sdk/host/wit",
+        path: "../../../guest-sdk/host/wit",
         world: "modbox:host/file-systems-guest",
         imports: { default: trappable },
         with: { "wasi": wasmtime_wasi::p2::bindings },
@@ -25,7 +25,7 @@ pub(crate) mod file_systems_guest {
 /// The interface of guests that write to the system's log.
 pub(crate) mod system_log_guest {
     wasmtime::component::bindgen!({
-        path: "../../guest-sdk/host/wit",
+        path: "../../../guest-sdk/host/wit",
         world: "modbox:host/system-log-guest",
         imports: { default: trappable },
     });
@@ -34,7 +34,7 @@ pub(crate) mod system_log_guest {
 /// The interface of guests that bring no TLS of their own.
 pub(crate) mod tls_guest {
     wasmtime::component::bindgen!({
-        path: "../../guest-sdk/host/wit",
+        path: "../../../guest-sdk/host/wit",
         world: "modbox:host/tls-guest",
         imports: { default: trappable },
     });

@@ -113,12 +113,12 @@ mod tests {
     use super::*;
     use crate::bindings::tls_guest::modbox::host::tls::{CertificateProblem, RefusedCertificate, Trust};
 
-    const AUTHORITY: &[u8] = include_bytes!("../../../../../tests/tls/authority.pem");
-    const SERVER: &[u8] = include_bytes!("../../../../../tests/tls/server.pem");
-    const KEY: &[u8] = include_bytes!("../../../../../tests/tls/server.key");
+    const AUTHORITY: &[u8] = include_bytes!("../../../../../../tests/tls/authority.pem");
+    const SERVER: &[u8] = include_bytes!("../../../../../../tests/tls/server.pem");
+    const KEY: &[u8] = include_bytes!("../../../../../../tests/tls/server.key");
     /// A certificate for `own.example` that has signed itself.
-    const OWN: &[u8] = include_bytes!("../../../../../tests/tls/own.pem");
-    const OWN_KEY: &[u8] = include_bytes!("../../../../../tests/tls/own.key");
+    const OWN: &[u8] = include_bytes!("../../../../../../tests/tls/own.pem");
+    const OWN_KEY: &[u8] = include_bytes!("../../../../../../tests/tls/own.key");
 
     fn der(pem: &[u8]) -> Vec<u8> {
         CertificateDer::from_pem_slice(pem).unwrap().to_vec()
