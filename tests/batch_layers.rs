@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use modbox::app::{LayeredMode, LayeredRun, RealEffects};
 use modbox_policy::{Access, PathGrant, Shape};
+use modbox_run::{LayeredMode, LayeredRun, RealEffects};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 

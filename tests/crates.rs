@@ -19,12 +19,33 @@ const TASKS: [&str; 10] = [
     "yaml",
 ];
 
+/// The crates below `run`.
+const RUN: [&str; 16] = [
+    "argument-spec",
+    "cleanup",
+    "closure",
+    "contract",
+    "kernel",
+    "kinds",
+    "native",
+    "overlay",
+    "policy",
+    "providers",
+    "python-json",
+    "scratch",
+    "store",
+    "vocabulary",
+    "wasm",
+    "worker",
+];
+
 /// The crates of the runner by their folders, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 24] = [
+const CRATES: [(&str, &[&str]); 26] = [
     ("core/vocabulary", &[]),
     ("core/channel", &[]),
     ("core/cleanup", &[]),
+    ("core/closure", &[]),
     ("ansible/collection", &["python-json"]),
     ("core/contract", &["python-json", "vocabulary"]),
     ("providers", &["contract"]),
@@ -32,7 +53,7 @@ const CRATES: [(&str, &[&str]); 24] = [
     ("core/policy", &["vocabulary"]),
     ("core/scratch", &["cleanup", "vocabulary"]),
     ("core/store", &["cleanup", "vocabulary"]),
-    ("supply/trust", &["vocabulary"]),
+    ("supply/trust", &["closure", "vocabulary"]),
     ("ansible/fleet", &["cleanup", "contract", "store"]),
     ("core/kernel", &["policy", "vocabulary"]),
     ("core/worker", &["channel", "kernel"]),
@@ -45,13 +66,14 @@ const CRATES: [(&str, &[&str]); 24] = [
     ("plays/inventory", &["python-re", "yaml"]),
     ("plays/template", &["jinja", "python-json", "python-re", "yaml"]),
     ("plays/tasks", &TASKS),
+    ("run", &RUN),
     (
         "",
         &[
             "argument-spec",
             "authoring",
-            "channel",
             "cleanup",
+            "closure",
             "collection",
             "contract",
             "fleet",
@@ -65,8 +87,8 @@ const CRATES: [(&str, &[&str]); 24] = [
             "python-json",
             "python-re",
             "registry",
+            "run",
             "scratch",
-            "store",
             "tasks",
             "template",
             "trust",
@@ -79,10 +101,11 @@ const CRATES: [(&str, &[&str]); 24] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 18] = [
+const WITHOUT_ENGINE: [&str; 19] = [
     "core/vocabulary",
     "core/channel",
     "core/cleanup",
+    "core/closure",
     "ansible/collection",
     "core/contract",
     "core/kinds",

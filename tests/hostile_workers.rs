@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use modbox::app::{Arguments, LayeredRun, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
-use modbox::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
 use modbox_policy::run::RunGrant;
+use modbox_run::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
+use modbox_run::{Arguments, LayeredRun, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
 use modbox_vocabulary::{LimitKind, Limits};
 use modbox_wasm::CompileCache;
 use modbox_worker::Workers;

@@ -9,17 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::support::repository;
-use crate::tidy::{ascii, rust_files, starts_with};
+use crate::tidy::{ascii, rust_files};
 
-/// Which layers of the package `modbox` each layer may import. The first line with a matching folder counts.
-const LAYERS: [(&str, &[&str]); 6] = [
-    ("app", &["app"]),
-    ("batch", &["app", "batch"]),
-    ("jobs", &["jobs"]),
-    ("cli", &["app", "batch", "cli", "jobs"]),
-    ("lib", &[]),
-    ("main", &[]),
-];
+/// What is left out of one run: `batch` and `jobs` make many, and stand on it.
+const MANY_RUNS: [&str; 2] = ["batch", "jobs"];
 
 /// The files of `runner/core/kinds` that kinds share, and so may name; the rest are kinds.
 const KINDS_SHARED: [&str; 7] = ["ansiballz", "detect", "kind", "native", "powershell_source", "request", "shebang"];
@@ -48,16 +41,17 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn layers_name_only_what_lies_below() {
+fn one_run_knows_nothing_of_many() {
+    let crates = crates();
+    let modules = crates.get(Path::new("runner/run")).expect("runs are a crate");
     let mut wrong = Vec::new();
-    for (source, module, path) in named_paths() {
-        let (_, allowed) =
-            LAYERS.iter().find(|(layer, _)| starts_with(&module, layer)).expect("every file has a layer");
-        if !allowed.iter().any(|prefix| starts_with(&path, prefix)) {
-            wrong.push(format!("{source} names {path}"));
-        }
+    let of_many = |name: &[String]| name.first().is_some_and(|first| MANY_RUNS.contains(&first.as_str()));
+    for module in modules.iter().filter(|module| !module.name.is_empty() && !of_many(&module.name)) {
+        let up = paths(&module.name, &module.code).into_iter().filter(|path| of_many(path));
+        wrong.extend(up.map(|path| format!("{} names {}", module.path, path.join("::"))));
     }
-    assert!(wrong.is_empty(), "against the directions of layers: {wrong:#?}");
+    assert!(modules.len() > 100, "only {} files were found", modules.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -255,21 +249,6 @@ fn circles_are_found_by_way_of_others_and_of_a_parent() {
     let root = module("lib.rs", &[], "mod a;\npub struct Shared;\n");
     let child = module("a.rs", &["a"], "use crate::Shared;");
     assert_eq!(found(&[root, child]).len(), 1);
-}
-
-/// What every file of the runner names of its own crate, unit tests included: file, its module, the path without
-/// `crate::`.
-fn named_paths() -> Vec<(String, String, String)> {
-    let mut named = Vec::new();
-    for source in rust_files() {
-        let Some(module) = source.module() else { continue };
-        let name: Vec<String> = module.split("::").map(str::to_owned).collect();
-        let paths = paths(&name, &source.code()).into_iter().map(|path| path.join("::"));
-        // `super::*` in the tests of a file at the top names nothing.
-        named.extend(paths.filter(|path| !path.is_empty()).map(|path| (source.path.clone(), module.clone(), path)));
-    }
-    assert!(named.len() > 100, "only {} paths were found", named.len());
-    named
 }
 
 /// Spells out the path at the beginning of some code: `a::{b, c::d}` is `a::b` and `a::c::d`.

@@ -16,7 +16,7 @@ const BUILD: Duration = Duration::from_secs(600);
 
 #[test]
 fn what_is_built_is_what_is_found() {
-    assert_eq!(PROJECT_FILES, modbox::app::library::PROJECT_FILES);
+    assert_eq!(PROJECT_FILES, modbox_run::library::PROJECT_FILES);
 }
 
 #[test]

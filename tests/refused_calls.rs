@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, thread};
 
-use modbox::app::{Arguments, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
-use modbox::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
+use modbox_run::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
+use modbox_run::{Arguments, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
 use modbox_vocabulary::Limits;
 use modbox_wasm::CompileCache;
 use modbox_worker::Workers;

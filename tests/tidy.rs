@@ -46,12 +46,6 @@ impl Source {
         };
         self.text.lines().map(without_comment).collect::<Vec<_>>().join("\n")
     }
-
-    /// The module that a file of the runner is, such as `sandbox::wasm::cache`.
-    pub(crate) fn module(&self) -> Option<String> {
-        let name = self.path.strip_prefix("runner/src/")?.strip_suffix(".rs")?;
-        Some(name.strip_suffix("/mod").unwrap_or(name).replace('/', "::"))
-    }
 }
 
 #[test]
@@ -167,10 +161,6 @@ pub(crate) fn check(sources: impl IntoIterator<Item = Source>, wrong: impl Fn(&S
 /// A regular expression over ASCII; the crate's Unicode tables are left out.
 pub(crate) fn ascii(pattern: &str) -> Regex {
     Regex::new(&format!("(?-u){pattern}")).unwrap_or_else(|error| panic!("{error}"))
-}
-
-pub(crate) fn starts_with(path: &str, prefix: &str) -> bool {
-    path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
 /// The sources of the repository, without those that a tool has written.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use modbox_closure::{Closure, Part};
 use modbox_trust::allowed_signers::AllowedSigners;
-use modbox_trust::closure::{Closure, Part};
 use modbox_trust::revocations::Revocations;
 use modbox_trust::verification::Keyring;
 

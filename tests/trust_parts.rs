@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use modbox_trust::closure::Part;
+use modbox_closure::Part;
 use modbox_trust::core_statement::{CoreFile, CoreStatement};
 use modbox_trust::statement::Statement;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Statements with parts and packed modules that are damaged: none of them stands for another one.
 
-use modbox_trust::closure::Part;
+use modbox_closure::Part;
 use modbox_trust::core_statement::CoreStatement;
 use modbox_trust::statement::Statement;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
+use modbox_closure::Part;
 use modbox_kinds::ansiballz::{DottedName, Payload, zip_text};
-use modbox_trust::closure::Part;
 use modbox_trust::statement::Statement;
 use serde_json::Value;
 

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_contract::InternalArgs;
 use modbox_contract::args::decode_file;
 use modbox_policy::Policy;
 use modbox_policy::run::{RunGrant, exactly, switch};
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_vocabulary::Limits;
 use modbox_worker::Workers;
 use rustix::process::Signal;

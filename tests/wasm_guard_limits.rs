@@ -6,10 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use modbox::app::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::args::decode_file;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_run::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig, Status};
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Denial, LimitKind, Limits};
 use modbox_wasm::CompileCache;

@@ -5,9 +5,9 @@
 use std::env;
 use std::path::Path;
 
-use modbox::app::{Arguments, Module, RunRequest, Runner, RunnerConfig, locate};
 use modbox_contract::{Dict, InternalArgs, args};
 use modbox_policy::{Designated, Policy};
+use modbox_run::{Arguments, Module, RunRequest, Runner, RunnerConfig, locate};
 use modbox_vocabulary::Limits;
 use modbox_wasm::{CompileCache, Instances};
 

@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_contract::args::decode_file;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_test_support as support;
 use modbox_vocabulary::Limits;
 use serde_json::{Value, json};

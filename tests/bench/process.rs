@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_vocabulary::Limits;
 use support::{TestDir, guest, oracle, repository};
 

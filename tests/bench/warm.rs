@@ -9,9 +9,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use modbox::app::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_contract::{Dict, InternalArgs, ModuleArgs, Value};
 use modbox_policy::Policy;
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig, Status};
 use modbox_test_support as support;
 use modbox_vocabulary::Limits;
 use modbox_wasm::{CompileCache, Instances};

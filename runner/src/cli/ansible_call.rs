@@ -8,8 +8,6 @@ use modbox_contract::{Dict, GivenSecrets, ModuleResult, NEW_SECRETS, Release, Va
 use modbox_python_json::encode_dict;
 use modbox_vocabulary::Limits;
 
-use crate::app::audit::{AuditedRun, ToldRecord};
-use crate::app::{Arguments, Module, Report, RunRequest, Scrutiny};
 use crate::cli::args::{AnsiballzForm, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
@@ -19,6 +17,8 @@ use crate::cli::output;
 use crate::cli::python_rule;
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, ModuleIdentity, Settings};
+use modbox_run::audit::{AuditedRun, ToldRecord};
+use modbox_run::{Arguments, Module, Report, RunRequest, Scrutiny};
 
 /// What Ansible asks for.
 #[derive(Debug)]

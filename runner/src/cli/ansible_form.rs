@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::app::{WasmInfo, ansible_documentation, locate};
 use crate::cli::whole_file;
+use modbox_run::{WasmInfo, ansible_documentation, locate};
 
 /// Longest `#!` line that every kernel reads.
 const MAX_LINE: usize = 127;

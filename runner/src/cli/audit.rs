@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use modbox_policy::Policy;
 
-use crate::app::audit::{AuditError, AuditLog, AuditedCommit, AuditedRun, CommitOutcome, PendingRecord};
-use crate::app::{CommitState, Module, Report, RunRequest};
 use crate::cli::args::{AuditedArgs, GrantArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::settings::Settings;
+use modbox_run::audit::{AuditError, AuditLog, AuditedCommit, AuditedRun, CommitOutcome, PendingRecord};
+use modbox_run::{CommitState, Module, Report, RunRequest};
 
 /// The audit log of a command, if the policy names any audit file.
 #[derive(Debug)]

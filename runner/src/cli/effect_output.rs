@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::app::{Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, ShownChange, in_one_line};
 use crate::cli::clean::clean_line;
 use crate::cli::diff_lines::push_diff_lines;
+use modbox_run::{Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, ShownChange, in_one_line};
 
 /// Maximum number of changes that are printed; the report lists more.
 const MAX_PRINTED: usize = 100;

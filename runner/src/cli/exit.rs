@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use modbox_vocabulary::error_chain;
 
-use crate::app::{CommitState, Report, Status};
+use modbox_run::{CommitState, Report, Status};
 
 /// Exit status of modbox. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

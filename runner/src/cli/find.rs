@@ -10,14 +10,14 @@ use anyhow::Context as _;
 use modbox_kinds::Kind;
 use modbox_vocabulary::quoting::quote;
 
-use crate::app::library::{FoundModule, Inventory, Library, Located, LookupError};
-use crate::app::{Description, ModuleFile, PythonConfig, spelling};
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::registry::{ReferenceLookup, is_reference};
 use crate::cli::{settings, standard};
+use modbox_run::library::{FoundModule, Inventory, Library, Located, LookupError};
+use modbox_run::{Description, ModuleFile, PythonConfig, spelling};
 
 /// How the modules of a command are looked up, resolved from its switches and the environment.
 #[derive(Clone)]

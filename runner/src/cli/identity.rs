@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use modbox_closure::{Closure, Part};
 use modbox_policy::Policy;
-use modbox_trust::closure::{Closure, Part};
 use modbox_vocabulary::error_chain;
 
-use crate::app::{ClosureRequest, Module, Runner};
+use modbox_run::{ClosureRequest, Module, Runner};
 
 /// The identity of a module.
 #[derive(Debug, Clone)]

@@ -10,11 +10,6 @@ use std::time::Duration;
 use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
-use crate::app::library::FoundModule;
-use crate::app::{
-    Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
-};
-use crate::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
 use crate::cli::context::Context;
@@ -24,6 +19,11 @@ use crate::cli::find::Lookup;
 use crate::cli::identity::Identity;
 use crate::cli::layered;
 use crate::cli::settings::{ModuleIdentity, Settings};
+use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
+use modbox_run::library::FoundModule;
+use modbox_run::{
+    Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
+};
 
 /// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
 const MAX_CACHED_BYTES: usize = 256 << 20;

@@ -11,11 +11,6 @@ use modbox_policy::Policy;
 use modbox_python_json::{Value, encode, to_value};
 use modbox_scratch::ScratchRoot;
 
-use crate::app::audit::{AuditedCommit, CommitOutcome};
-use crate::app::{
-    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,
-    PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
-};
 use crate::cli::args::{PlayArgs, PlayFormat};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
@@ -23,6 +18,11 @@ use crate::cli::effect_output::push_effect;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::settings::Settings;
 use crate::cli::{layered, output};
+use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_run::{
+    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,
+    PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
+};
 
 /// A play on layers, shared with the runner of its modules.
 pub(crate) type SharedLayeredPlay<'a> = Rc<LayeredPlay<'a>>;

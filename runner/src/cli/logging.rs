@@ -12,9 +12,9 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry;
 
-use crate::app::mask_live_secrets;
 use crate::cli::args::{LogArgs, LogFormat, LogLevel};
 use crate::cli::output;
+use modbox_run::mask_live_secrets;
 
 /// Starts logging, if the command line asks for it.
 pub(crate) fn start(args: &LogArgs) {

@@ -69,7 +69,7 @@ use self::context::Context;
 use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
 use self::task_args::argument_order;
-use crate::jobs::order::JOB_WORD;
+use modbox_run::jobs::order::JOB_WORD;
 
 /// Runs the program and returns its exit status.
 #[must_use]

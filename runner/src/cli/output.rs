@@ -13,12 +13,12 @@ use modbox_python_json::{Value, encode, str as python_str};
 use modbox_vocabulary::{error_text, in_words};
 use similar::TextDiff;
 
-use crate::app::{ADVICE_PREFIX, CENSORED, Report, Status, mask_live_secrets};
 use crate::cli::args::OutputFormat;
 use crate::cli::clean::is_control;
 pub(crate) use crate::cli::clean::{clean, clean_line};
 use crate::cli::diff_lines::push_diff_lines;
 use crate::cli::effect_output::push_effect;
+use modbox_run::{ADVICE_PREFIX, CENSORED, Report, Status, mask_live_secrets};
 
 /// Number of unchanged lines shown around a change.
 const DIFF_CONTEXT: usize = 3;

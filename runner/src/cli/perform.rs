@@ -5,8 +5,6 @@ use std::borrow::Cow;
 use indicatif::ProgressBar;
 use modbox_contract::{CallerChoices, Dict, InternalArgs};
 
-use crate::app::library::FoundModule;
-use crate::app::{Arguments, Module, Report, RunRequest, Runner, Scrutiny};
 use crate::cli::args::RunArgs;
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
@@ -17,6 +15,8 @@ use crate::cli::identity::Identity;
 use crate::cli::layered;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{ModuleIdentity, Settings};
+use modbox_run::library::FoundModule;
+use modbox_run::{Arguments, Module, Report, RunRequest, Runner, Scrutiny};
 
 /// Runs a module. Returns the report, and the error if the audit line could not be written.
 pub(crate) fn perform(

@@ -8,12 +8,12 @@ use modbox_contract::{Dict, GivenSecrets, Value};
 use modbox_fleet::envelope::Envelope;
 use modbox_fleet::module_digest::ModuleDigest;
 
-use crate::app::{Module, ModuleFile};
 use crate::cli::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::{fleet_folder, job_summary};
-use crate::jobs::RunSummary;
+use modbox_run::jobs::RunSummary;
+use modbox_run::{Module, ModuleFile};
 
 /// Returns the bytes of a module, if it is kept.
 pub(crate) fn kept(context: &Context, module: ModuleDigest) -> Result<Option<Vec<u8>>, Failure> {

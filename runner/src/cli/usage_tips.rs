@@ -6,8 +6,8 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::app::spelling;
 use crate::cli::output;
+use modbox_run::spelling;
 
 /// Commands that take arguments of a module.
 const COMMANDS: [&str; 3] = ["run", "validate", "policy"];

@@ -9,8 +9,6 @@ use modbox_overlay::commit::saved::SavedChanges;
 use modbox_python_json::{Value, encode};
 use modbox_scratch::ScratchRoot;
 
-use crate::app::audit::{AuditedCommit, CommitOutcome};
-use crate::app::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
 use crate::cli::args::ApplyArgs;
 use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
@@ -18,6 +16,8 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::layered;
 use crate::cli::output;
 use crate::cli::settings::exposure;
+use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_run::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
 
 /// Commits the changes of a file.
 pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Failure> {

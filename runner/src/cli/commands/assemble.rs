@@ -4,13 +4,13 @@ use std::path::Path;
 
 use modbox_kinds::Kind;
 
-use crate::app::{Module, locate};
 use crate::cli::args::{AnsiballzForm, AssembleArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::runner::runner;
 use crate::cli::{output, whole_file};
+use modbox_run::{Module, locate};
 
 /// Permissions of the file: readable and executable by all users.
 const MODE: u32 = 0o755;

@@ -9,7 +9,6 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::fs::FileType;
 
-use crate::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Summary};
 use crate::cli::args::BatchArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -19,6 +18,7 @@ use crate::cli::output;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 use crate::cli::signals;
+use modbox_run::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Summary};
 
 /// Size of the output buffer in bytes. The buffer is flushed whenever the batch waits.
 const OUTPUT: usize = 64 << 10;

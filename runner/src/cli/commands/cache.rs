@@ -6,12 +6,12 @@ use anyhow::Context as _;
 use modbox_authoring::clear_shared_output;
 use modbox_wasm::CompileCache;
 
-use crate::app::{clear_descriptions, clear_python_cache};
 use crate::cli::args::CacheCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::runner::cache_of_user;
 use crate::cli::{fleet_folder, output};
+use modbox_run::{clear_descriptions, clear_python_cache};
 
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {

@@ -10,7 +10,6 @@ use modbox_collection::runner::Runner;
 use modbox_python_json::Value;
 use modbox_trust::signature_file::SignatureFile;
 
-use crate::app::{WasmInfo, ansible_documentation, locate, module_digest};
 use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
 use crate::cli::bounded;
 use crate::cli::context::Context;
@@ -20,6 +19,7 @@ use crate::cli::folded_yaml::folded;
 use crate::cli::output::print_name;
 use crate::cli::settings::{read_signature, signature_path};
 use crate::cli::whole_file;
+use modbox_run::{WasmInfo, ansible_documentation, locate, module_digest};
 
 /// Maximum number of files of a folder.
 const MAX_ENTRIES: usize = 10_000;

@@ -9,7 +9,6 @@ use modbox_argument_spec::ManualLine;
 use modbox_kinds::detect;
 use modbox_providers::ralsh_text;
 
-use crate::app::{PythonConfig, WasmInfo, detect_file, locate, wasm_bytes};
 use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -17,6 +16,7 @@ use crate::cli::find::Lookup;
 use crate::cli::pager::TerminalSize;
 use crate::cli::runner::runner;
 use crate::cli::{output, pager};
+use modbox_run::{PythonConfig, WasmInfo, detect_file, locate, wasm_bytes};
 
 /// The width of running text without a terminal.
 const WIDTH: usize = 80;

@@ -13,7 +13,6 @@ use anyhow::{Context as _, bail};
 use clap::CommandFactory;
 use modbox_contract::{Dict, GivenSecrets, Value, args};
 
-use crate::app::Module;
 use crate::cli::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::args::Cli;
 use crate::cli::bounded;
@@ -21,6 +20,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::runner::cache_of_user;
 use crate::cli::task_args::MAX_ARGS;
+use modbox_run::Module;
 
 /// Prefix that Ansible adds to the file name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";

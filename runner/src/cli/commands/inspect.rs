@@ -6,15 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
+use modbox_closure::Part;
 use modbox_policy::TrustStanding;
 use modbox_providers::ralsh_json::{self, ListedProvider};
 use modbox_providers::{Attribute, Metadata as ProviderMetadata, SuitableRule};
 use modbox_python_json::{Value, decode, encode, to_value};
-use modbox_trust::closure::Part;
 
-use crate::app::{
-    DescribedSpec, Module, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, wasm_bytes,
-};
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::commands::verify::push_signature;
 use crate::cli::context::Context;
@@ -24,6 +21,9 @@ use crate::cli::identity::Identity;
 use crate::cli::output::{self, clean_line};
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, Settings};
+use modbox_run::{
+    DescribedSpec, Module, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, wasm_bytes,
+};
 
 /// Prints the facts about a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {

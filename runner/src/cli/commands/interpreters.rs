@@ -13,10 +13,6 @@ use modbox_policy::Policy;
 use modbox_python_json::Value;
 use modbox_vocabulary::Limits;
 
-use crate::app::{
-    Arguments, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
-    Module, PythonConfig, PythonSurvey, RunRequest, Status, find_collection, package_version,
-};
 use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs, LookupArgs};
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
@@ -24,6 +20,10 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings;
+use modbox_run::{
+    Arguments, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
+    Module, PythonConfig, PythonSurvey, RunRequest, Status, find_collection, package_version,
+};
 
 /// Characters of a key that are shown: as many as tell interpreters apart.
 const SHOWN_KEY: usize = 12;

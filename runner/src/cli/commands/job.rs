@@ -10,7 +10,6 @@ use clap::Parser;
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_worker::THIS_PROGRAM;
 
-use crate::app::{CENSORED, locate};
 use crate::cli::args::{Cli, Command, JobFolderArgs, JobsArgs, OutputFormat, RunArgs, StatusArgs};
 use crate::cli::become_user;
 use crate::cli::context::Context;
@@ -20,8 +19,9 @@ use crate::cli::find::Lookup;
 use crate::cli::play::{TaskJob, TaskJobEnd};
 use crate::cli::settings::Settings;
 use crate::cli::{job_folder, job_summary, output, perform, python_program, sent_module};
-use crate::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
-use crate::jobs::{JobError, JobFolder, State, file, folder, monitor};
+use modbox_run::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
+use modbox_run::jobs::{JobError, JobFolder, State, file, folder, monitor};
+use modbox_run::{CENSORED, locate};
 
 /// Stands for the name of a module that is not known.
 const NO_NAME: &str = "-";

@@ -10,8 +10,6 @@ use modbox_vocabulary::error_chain;
 
 use modbox_policy::NamePattern;
 
-use crate::app::library::ListedModule;
-use crate::app::{ModuleSummary, PythonConfig, package_version, provider_files};
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
 use crate::cli::data_dirs::data_dirs;
@@ -21,6 +19,8 @@ use crate::cli::module_store::module_store;
 use crate::cli::output::{self, clean_line};
 use crate::cli::runner::runner;
 use crate::cli::standard;
+use modbox_run::library::ListedModule;
+use modbox_run::{ModuleSummary, PythonConfig, package_version, provider_files};
 
 /// Prints the modules whose names fit the pattern.
 pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Failure> {

@@ -7,7 +7,6 @@ use modbox_registry::lock_file::{LockFile, LockedModule};
 use modbox_registry::reference::Reference;
 use modbox_trust::signature_file::SignatureFile;
 
-use crate::app::locate::MAX_MODULE;
 use crate::cli::args::LoadArgs;
 use crate::cli::bounded::open_at_once;
 use crate::cli::context::Context;
@@ -16,6 +15,7 @@ use crate::cli::module_store::module_store;
 use crate::cli::output::{clean_line, print_line, print_note};
 use crate::cli::registry::{JudgedModule, ModuleJudge, say_left_out};
 use crate::cli::settings::Settings;
+use modbox_run::locate::MAX_MODULE;
 
 /// Loads the bundle, and prints the references of what is in it.
 pub(crate) fn run(context: &Context, args: &LoadArgs) -> Result<ExitStatus, Failure> {

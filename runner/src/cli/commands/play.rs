@@ -22,8 +22,6 @@ use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbooks};
 use modbox_template::Engine;
 
-use crate::app::usual_python;
-use crate::batch::{PoolConfig, Sequence};
 use crate::cli::args::{PlayArgs, PlayFormat};
 use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
@@ -40,6 +38,8 @@ use crate::cli::play::{
 };
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
+use modbox_run::batch::{PoolConfig, Sequence};
+use modbox_run::usual_python;
 
 /// How many errors of a play are shown with their lines.
 const EXCERPTS: usize = 3;

@@ -11,7 +11,6 @@ use modbox_registry::reference::Reference;
 use modbox_trust::signature_file::SignatureFile;
 use serde_json::json;
 
-use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::PushArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -20,6 +19,7 @@ use crate::cli::module_store::module_store;
 use crate::cli::output::{print_name, print_note};
 use crate::cli::registry::{RegistryAccess, is_reference};
 use crate::cli::settings::{read_signature, signature_path};
+use modbox_run::{WasmInfo, locate, wasm_bytes};
 
 /// What the names of the annotations begin with (OCI image specification 1.1, "Pre-Defined Annotation Keys").
 const ANNOTATION: &str = "org.opencontainers.image";

@@ -4,13 +4,13 @@ use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, Recovered, Recovery, StateDir};
 use modbox_python_json::{Value, encode};
 
-use crate::app::mask_live_secrets;
 use crate::cli::args::RecoverArgs;
 use crate::cli::commands::undo::{failure, hide_secrets, print_conflicts};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::state_folder;
+use modbox_run::mask_live_secrets;
 
 /// Recovers all interrupted transactions.
 pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<ExitStatus, Failure> {

@@ -8,10 +8,6 @@ use modbox_policy::{MergedPolicy, Policy};
 use modbox_providers::{Text, parse_given};
 use modbox_vocabulary::User;
 
-use crate::app::{
-    Answer, Catalogue, Module, Provider, PythonConfig, Report, ResourceRequest, RunRequest, Runner, lens_grants,
-    locate, provider_files,
-};
 use crate::cli::args::ResourceArgs;
 use crate::cli::audit::Audit;
 use crate::cli::become_user;
@@ -23,6 +19,10 @@ use crate::cli::output;
 use crate::cli::resource_output::{Printer, Subject};
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, ModuleIdentity, Settings};
+use modbox_run::{
+    Answer, Catalogue, Module, Provider, PythonConfig, Report, ResourceRequest, RunRequest, Runner, lens_grants,
+    locate, provider_files,
+};
 
 /// Does what the words of the command line ask for.
 pub(crate) fn run(context: &Context, args: &ResourceArgs) -> Result<ExitStatus, Failure> {

@@ -9,8 +9,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use modbox_authoring::SourceState;
 use modbox_contract::Dict;
 
-use crate::app::library::is_path;
-use crate::app::{Effect, Report};
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::{job, learn};
 use crate::cli::context::Context;
@@ -18,6 +16,8 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::perform::perform;
 use crate::cli::task_args::{ArgumentSource, task_args};
+use modbox_run::library::is_path;
+use modbox_run::{Effect, Report};
 
 /// Time between two looks at the files of a watched project.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use modbox_argument_spec::Metadata;
+use modbox_closure::Part;
 use modbox_policy::Policy;
 use modbox_trust::NAMESPACE;
-use modbox_trust::closure::Part;
 use modbox_trust::core_statement::{CoreFile, CoreStatement};
 use modbox_trust::signature_file::SignatureFile;
 use modbox_trust::ssh_signature::SigningKey;
 use modbox_trust::statement::Statement;
 
-use crate::app::{CoreFiles, Module, WasmInfo, locate, module_digest, wasm_bytes};
 use crate::cli::args::{AnsiballzForm, SignArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -22,6 +21,7 @@ use crate::cli::output::{print_name, print_note};
 use crate::cli::runner::runner;
 use crate::cli::settings::{read_signature, read_signature_file, signature_path};
 use crate::cli::{ssh_keygen, whole_file};
+use modbox_run::{CoreFiles, Module, WasmInfo, locate, module_digest, wasm_bytes};
 
 /// Permissions of a signature file.
 const MODE: u32 = 0o644;

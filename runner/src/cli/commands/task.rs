@@ -22,8 +22,8 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::settings::MAX_POLICY;
 use crate::cli::task_args::MAX_ARGS;
 use crate::cli::{bounded, fleet_folder, output, sent_module};
-use crate::jobs::order::{JobRequest, JobWork};
-use crate::jobs::{file, monitor};
+use modbox_run::jobs::order::{JobRequest, JobWork};
+use modbox_run::jobs::{file, monitor};
 
 /// Maximum bytes of a task: its arguments, its policy, its signature, and the rest.
 const MAX_TASK: u64 = MAX_ARGS + 2 * MAX_POLICY + 2 * MAX_SIGNATURE_FILE + (1 << 10);

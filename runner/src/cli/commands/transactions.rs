@@ -7,13 +7,13 @@ use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, Direction, Journal, OperationKind, StateDir, Transaction};
 use modbox_python_json::{Value, encode};
 
-use crate::app::mask_live_secrets;
 use crate::cli::args::{TransactionsArgs, TransactionsCommand};
 use crate::cli::commands::undo::{failure, hide_secrets};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::state_folder;
+use modbox_run::mask_live_secrets;
 
 /// Paths of a transaction that are listed for people.
 const MAX_PATHS: usize = 3;

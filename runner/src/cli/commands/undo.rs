@@ -3,14 +3,14 @@
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, CommitError, Conflict, StateDir, Transaction, Undone};
 
-use crate::app::audit::{AuditedCommit, CommitOutcome};
-use crate::app::{CommitState, remember_hidden};
 use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::state_folder;
+use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_run::{CommitState, remember_hidden};
 
 /// Takes back a transaction.
 pub(crate) fn run(context: &Context, args: &UndoArgs) -> Result<ExitStatus, Failure> {

@@ -11,9 +11,6 @@ use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets,
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_kinds::detect;
 
-use crate::app::library::FoundModule;
-use crate::app::spelling;
-use crate::app::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -21,6 +18,9 @@ use crate::cli::find::Lookup;
 use crate::cli::surroundings::Surroundings;
 use crate::cli::task_args::{ArgumentSource, task_args};
 use crate::cli::{bounded, output};
+use modbox_run::library::FoundModule;
+use modbox_run::spelling;
+use modbox_run::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 
 /// Maximum length of a question: the largest arguments, plus the other keys.
 const MAX_LINE: u64 = 65 << 20;

@@ -7,8 +7,8 @@ use std::path::Path;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 
 use super::line::{MAX_CANDIDATES, begins_with, context};
-use crate::app::library::names_in;
 use crate::cli::settings;
+use modbox_run::library::names_in;
 
 /// Returns the names of modules that begin as the current word, and paths.
 pub(super) fn candidates(current: &OsStr) -> Vec<CompletionCandidate> {

@@ -9,9 +9,9 @@ use modbox_kinds::detect;
 use modbox_python_json::str as python_str;
 
 use super::line::{MAX_CANDIDATES, begins_with, context, words};
-use crate::app::{WasmInfo, locate, wasm_bytes};
 use crate::cli::args::LookupArgs;
 use crate::cli::find::Lookup;
+use modbox_run::{WasmInfo, locate, wasm_bytes};
 
 /// Words that are looked up as the module. Others are values of switches.
 const MAX_WORDS: usize = 16;

@@ -9,10 +9,10 @@ use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use modbox_providers::{Attribute, AttributeKind, AttributeType, Metadata};
 
 use super::line::{MAX_CANDIDATES, begins_with, context, words};
-use crate::app::{PythonConfig, provider_files};
 use crate::cli::args::ProviderArgs;
 use crate::cli::data_dirs::data_dirs;
 use crate::cli::runner::runner;
+use modbox_run::{PythonConfig, provider_files};
 
 /// The attribute that chooses the resource.
 const NAME: &str = "name";

@@ -8,8 +8,8 @@ use modbox_policy::normalize;
 use modbox_tasks::run::host::ModuleCall;
 use modbox_template::{Origin, Provenance};
 
-use crate::app::{ArgumentOrigin, Distrust};
 use crate::cli::play::tree::PlayTree;
+use modbox_run::{ArgumentOrigin, Distrust};
 
 /// Maximum number of origins that are named.
 const MAX_NAMED: usize = 3;

@@ -1,7 +1,7 @@
 //! Which of several modules of a name runs in a play, and what is said about that. It does not choose.
 
-use crate::app::library::FoundModule;
 use crate::cli::play::names::OwnModule;
+use modbox_run::library::FoundModule;
 
 /// The module that runs.
 pub(crate) struct Choice {

@@ -7,10 +7,10 @@ use modbox_tasks::report::message::Message;
 use modbox_tasks::run::options::RunOptions;
 use modbox_template::Engine;
 
-use crate::app::suggestion::{PlaySuggestion, render_play};
 use crate::cli::play::explanation::{ExplainedTask, policy_line};
 use crate::cli::play::host::PlayHost;
 use crate::cli::play::tree::PlayTree;
+use modbox_run::suggestion::{PlaySuggestion, render_play};
 
 /// Prints explanations of playbooks, and collects what they need.
 #[derive(Default)]

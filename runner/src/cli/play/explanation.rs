@@ -7,9 +7,9 @@ use modbox_contract::{Dict, Value, encode};
 use modbox_tasks::explain::TaskExplanation;
 use modbox_vocabulary::{Denial, Grant};
 
-use crate::app::suggestion::{Lacking, PlaySuggestion, RunRecord, comment};
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::needs::Need;
+use modbox_run::suggestion::{Lacking, PlaySuggestion, RunRecord, comment};
 
 /// A task with the runs of its modules, and what lookups and files of the play lacked for it.
 pub(crate) struct ExplainedTask {

@@ -7,7 +7,7 @@ use modbox_tasks::report::counters::Counters;
 use modbox_tasks::report::events::{Event, Events, PlayInfo, TaskInfo};
 use modbox_tasks::report::outcome::Outcome;
 
-use crate::app::CENSORED;
+use modbox_run::CENSORED;
 
 /// Writer of events as JSON lines.
 pub(crate) struct JsonLines<W> {

@@ -17,12 +17,12 @@ use modbox_tasks::lookups::host::{CommandOutput, LookupFailure, LookupHost, Shel
 use modbox_vocabulary::Limits;
 use modbox_vocabulary::quoting::quote;
 
-use crate::app::{Arguments, Module, ModuleFile, RunRequest, Runner};
 use crate::cli::bounded;
 use crate::cli::environment::Environment;
 use crate::cli::output;
 use crate::cli::play::clock;
 use crate::cli::play::tree::PlayTree;
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner};
 
 /// Variables that a play may always read.
 const FREE_VARIABLES: [&str; 4] = ["HOME", "USER", "LANG", "PATH"];

@@ -67,8 +67,8 @@ pub(crate) use self::resources::TaskResources;
 pub(crate) use self::sink::Sink;
 pub(crate) use self::task_job::{TaskJob, TaskJobEnd};
 pub(crate) use self::tree::PlayTree;
-use crate::app::Runner;
 use crate::cli::context::Context;
+use modbox_run::Runner;
 
 /// Returns the engine of templates. Its lookups read the tree, and do what the policy allows; with `explains`, they run
 /// and write nothing.

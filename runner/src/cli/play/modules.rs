@@ -12,9 +12,6 @@ use modbox_policy::Policy;
 use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::Capability;
 
-use crate::app::library::FoundModule;
-use crate::app::{Admission, PythonConfig, Report};
-use crate::batch::{Ended, Job, ResolvedJob, Sequence};
 use crate::cli::args::Preference;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
@@ -31,6 +28,9 @@ use crate::cli::play::task_start::{NotRun, TaskStart};
 use crate::cli::play::tree::PlayTree;
 use crate::cli::standard;
 use crate::cli::surroundings::Surroundings;
+use modbox_run::batch::{Ended, Job, ResolvedJob, Sequence};
+use modbox_run::library::FoundModule;
+use modbox_run::{Admission, PythonConfig, Report};
 
 /// A run whose module and grants were found.
 struct ReadyRun {

@@ -14,12 +14,12 @@ use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::model::task::is_one_of;
 
-use crate::app::library::{FoundModule, Library, Located, LookupError, Place};
 use crate::cli::context::Context;
 use crate::cli::find::Lookup;
 use crate::cli::play::action_groups::ActionGroups;
 use crate::cli::play::action_plugins::ActionPlugins;
 use crate::cli::standard;
+use modbox_run::library::{FoundModule, Library, Located, LookupError, Place};
 
 /// Maximum number of groups that one group extends, in all collections.
 const MAX_GROUPS: usize = 100;

@@ -12,9 +12,9 @@ use modbox_tasks::report::events::{Event, Events, TaskInfo};
 use modbox_tasks::report::outcome::{Outcome, Status};
 use modbox_tasks::report::{callback, diff, json};
 
-use crate::app::CENSORED;
 use crate::cli::html::{self, Escaped};
 use crate::cli::play::page_details::{Details, MAX_DETAIL};
+use modbox_run::CENSORED;
 
 /// Tasks that are listed. Browsers become slow with many more.
 const MAX_TASKS: usize = 5000;

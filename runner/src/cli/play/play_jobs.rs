@@ -18,14 +18,14 @@ use modbox_vocabulary::{error_chain, quoting::quote};
 use modbox_worker::THIS_PROGRAM;
 use rustix::process::{Pid, Signal};
 
-use crate::app::remember_told;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_folder::job_folder;
 use crate::cli::play::task_job::{TaskJob, TaskJobEnd};
-use crate::jobs::monitor::{self, FollowedJob};
-use crate::jobs::order::JobWork;
-use crate::jobs::{JobError, JobFolder, JobRequest, State, file, folder};
+use modbox_run::jobs::monitor::{self, FollowedJob};
+use modbox_run::jobs::order::JobWork;
+use modbox_run::jobs::{JobError, JobFolder, JobRequest, State, file, folder};
+use modbox_run::remember_told;
 
 /// The time between two looks at a job that another process started.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);

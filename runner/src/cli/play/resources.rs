@@ -9,11 +9,6 @@ use std::sync::Arc;
 use modbox_contract::Dict;
 use modbox_policy::MergedPolicy;
 
-use crate::app::library::FoundModule;
-use crate::app::{
-    Catalogue, Managed, Module, Provider, Report, ResourceRequest, RunRequest, Runner, Unmanaged, attribute_message,
-    provider_files, selection_message,
-};
 use crate::cli::args::ProviderArgs;
 use crate::cli::context::Context;
 use crate::cli::data_dirs::data_dirs;
@@ -22,6 +17,11 @@ use crate::cli::output;
 use crate::cli::play::modules::TaskModules;
 use crate::cli::play::task_run::TaskRun;
 use crate::cli::play::task_start::NotRun;
+use modbox_run::library::FoundModule;
+use modbox_run::{
+    Catalogue, Managed, Module, Provider, Report, ResourceRequest, RunRequest, Runner, Unmanaged, attribute_message,
+    provider_files, selection_message,
+};
 
 /// Providers for the tasks of a play.
 pub(crate) struct TaskResources<'a> {

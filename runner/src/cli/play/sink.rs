@@ -4,13 +4,13 @@ use std::io;
 
 use modbox_tasks::report::events::{Event, Events};
 
-use crate::app::told_redactor;
 use crate::cli::args::PlayFormat;
 use crate::cli::play::human::Human;
 use crate::cli::play::jsonl::JsonLines;
 use crate::cli::play::masked_event;
 use crate::cli::play::needs::Need;
 use crate::cli::play::page::PlayPage;
+use modbox_run::told_redactor;
 
 /// A receiver of events that is finished at the end of the run.
 pub(crate) enum Sink {

@@ -14,8 +14,6 @@ use modbox_tasks::run::host::{HostErrorKind, ModuleCall, PrivateFile};
 use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
-use crate::app::{Arguments, Module, PythonConfig, RunRequest, Runner};
-use crate::batch::{Job, JobOptions};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
@@ -24,7 +22,9 @@ use crate::cli::job_summary;
 use crate::cli::play::private_files::{self, PrivateFolders};
 use crate::cli::play::run_end;
 use crate::cli::runner::{cache_of_user, runner};
-use crate::jobs::order::{FinishedRun, RunSummary};
+use modbox_run::batch::{Job, JobOptions};
+use modbox_run::jobs::order::{FinishedRun, RunSummary};
+use modbox_run::{Arguments, Module, PythonConfig, RunRequest, Runner};
 
 /// The run of a module for a task, as a job.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use modbox_contract::{Dict, Value};
 use modbox_policy::{EnvGrant, Rules, TaskNames};
 
-use crate::app::ArgumentOrigin;
-use crate::batch::{Job, JobOptions};
 use crate::cli::play::private_files;
+use modbox_run::ArgumentOrigin;
+use modbox_run::batch::{Job, JobOptions};
 
 /// Programs to start instead of interpreters, by the names of these.
 pub(crate) type NamedInterpreters = Vec<(String, String)>;

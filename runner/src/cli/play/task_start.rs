@@ -1,7 +1,7 @@
 //! What comes of a task's module: a job that starts, a refusal, or no run at all.
 
-use crate::app::Report;
 use crate::cli::play::task_job::TaskJob;
+use modbox_run::Report;
 
 /// How a job starts.
 pub(crate) enum TaskStart {

@@ -16,8 +16,8 @@ use super::{program, received_module};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::{ansible_call, bounded, job_folder, job_summary, output};
-use crate::jobs::order::{JobRequest, JobWork};
-use crate::jobs::{RunSummary, file, monitor};
+use modbox_run::jobs::order::{JobRequest, JobWork};
+use modbox_run::jobs::{RunSummary, file, monitor};
 
 /// Starts the job, and prints what `async_wrapper` prints.
 pub(super) fn start(context: &Context, words: &JobWords) -> Result<ExitStatus, Failure> {

@@ -12,7 +12,6 @@ use modbox_registry::manifest::Descriptor;
 use modbox_registry::module_store::ModuleStore;
 use modbox_registry::reference::{self, Reference};
 
-use crate::app::library::FoundModule;
 use crate::cli::args::{LOCK_FILE, LookupArgs, RegistryArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
@@ -21,6 +20,7 @@ use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::judged;
 use crate::cli::registry::progress::TransferBar;
 use crate::cli::settings::Settings;
+use modbox_run::library::FoundModule;
 
 /// How references are looked up.
 #[derive(Debug, Clone)]

@@ -12,14 +12,14 @@ use modbox_registry::reference::Reference;
 use modbox_registry::session::Session;
 use modbox_trust::signature_file::SignatureFile;
 
-use crate::app::WasmInfo;
-use crate::app::locate::MAX_MODULE;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::identity::Identity;
 use crate::cli::output::{clean_line, print_note};
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::progress::TransferBar;
 use crate::cli::settings::{ModuleIdentity, Trust};
+use modbox_run::WasmInfo;
+use modbox_run::locate::MAX_MODULE;
 
 /// Judges modules of a store.
 pub(crate) struct ModuleJudge<'a> {

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use modbox_closure::Part;
 use modbox_policy::{
     Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, TaskKey, TaskNames, merge,
 };
-use modbox_trust::closure::Part;
 
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
@@ -30,13 +30,13 @@ pub(crate) use self::python::{interpreters, interpreters_folder, python};
 use self::sent_policy::SentPolicy;
 pub(crate) use self::signature_files::{read_signature, read_signature_file, signature_path};
 pub(crate) use self::trust::{ModuleIdentity, Trust};
-use crate::app::library::Place;
-use crate::app::reaches_out;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::environment::Environment;
 use crate::cli::exit::error_words;
 use crate::cli::identity::Identity;
 use crate::cli::module_store::user_library;
+use modbox_run::library::Place;
+use modbox_run::reaches_out;
 
 /// The rules for all modules and for single ones, from policy files and the command line.
 pub(crate) struct Settings {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     fn identity(bytes: &str) -> Identity {
-        Identity::of_file("module", &crate::app::digest(bytes.as_bytes()))
+        Identity::of_file("module", &modbox_run::digest(bytes.as_bytes()))
     }
 
     fn named<'a>(name: &'a str, identity: &'a Identity) -> ModuleIdentity<'a> {
@@ -436,7 +436,7 @@ mod tests {
     fn rules_for_one_module_hold_for_that_module() {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().canonicalize().unwrap();
-        let digest = crate::app::digest(b"the module");
+        let digest = modbox_run::digest(b"the module");
         let text = format!(
             "limits: {{files: 1}}\nmodules:\n  \"sha256:{digest}\": {{allow: {{write: [.::/own]}}, limits: {{files: 9}}}}\n  \
              copy: {{designated: none, allow: {{env: [STAGE]}}}}\n  other: {{allow: {{read: [missing/missing]}}}}\n"

@@ -9,8 +9,8 @@ use modbox_trust::allowed_signers::Signer;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_vocabulary::error_text;
 
-use crate::app::NOWHERE;
 use crate::cli::bounded::{open_at_once, read_stream};
+use modbox_run::NOWHERE;
 
 /// What the name of a module's signature file ends with.
 const SUFFIX: &str = ".sig";

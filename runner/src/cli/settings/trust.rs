@@ -7,16 +7,15 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use modbox_closure::Closure;
 use modbox_policy::{Located, ModuleSignature, NamePattern, Place, Subject, TrustRule, TrustRules, TrustStanding};
 use modbox_registry::digest::Digest;
 use modbox_registry::module_store::ModuleStore;
 use modbox_trust::allowed_signers::AllowedSigners;
-use modbox_trust::closure::Closure;
 use modbox_trust::revocations::Revocations;
 use modbox_trust::signature_file::SignatureFile;
 use modbox_trust::verification::{CheckedFile, Keyring, VerificationError, VerifiedStatement};
 
-use crate::app::Module;
 use crate::cli::environment::Environment;
 use crate::cli::identity::Identity;
 use crate::cli::module_store::module_store;
@@ -24,6 +23,7 @@ use crate::cli::settings::core_statements::{CoreStatements, CountedCores};
 use crate::cli::settings::files;
 use crate::cli::settings::signature_files::read_signature;
 use crate::cli::settings::trust_file::{TrustFile, names, resolve};
+use modbox_run::Module;
 
 /// A module, as the policy files and its signature know it.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,6 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`closure`] | the identity of a module with parts |
 //! | [`statement`] | the text that is signed |
 //! | [`core_statement`] | the text that is signed for a release of ansible-core |
 //! | [`signature_file`] | a statement with its signatures |
@@ -21,10 +20,8 @@
 
 pub mod allowed_signers;
 mod certificate;
-pub mod closure;
 pub mod core_statement;
 mod namespace;
-mod part;
 mod pattern_list;
 pub mod revocations;
 pub mod signature_file;

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 use ssh_key::{HashAlg, PublicKey};
 
-use crate::closure::Closure;
 use crate::ssh_signature::SigningKey;
-use crate::words::is_digest;
+use modbox_closure::Closure;
+use modbox_closure::part::is_digest;
 
 /// What counts no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

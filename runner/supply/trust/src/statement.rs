@@ -17,8 +17,9 @@
 
 use std::fmt;
 
-use crate::part::{DIGEST_PREFIX, Part, part_line};
-use crate::words::{MAX_VALUE, is_digest, is_word};
+use crate::words::{MAX_VALUE, is_word};
+use modbox_closure::part::is_digest;
+use modbox_closure::part::{DIGEST_PREFIX, Part, part_line};
 
 /// First line of a statement.
 const HEADER: &str = "modbox-statement-v1";

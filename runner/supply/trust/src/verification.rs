@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::allowed_signers::{AllowedSigners, Signer};
-use crate::closure::Closure;
 use crate::revocations::Revocations;
 use crate::signature_file::{SignatureFile, SignatureFileError};
 use crate::ssh_signature::{SigningKey, SshSignatureError};
 use crate::statement::Statement;
 use crate::vouched;
 pub use crate::vouched::{CheckedCore, PartsError, VouchedCore};
+use modbox_closure::Closure;
 
 /// The keys that count, and those that count no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -180,8 +180,8 @@ mod tests {
     use ssh_key::{HashAlg, LineEnding};
 
     use super::*;
-    use crate::closure::Part;
     use crate::namespace::NAMESPACE;
+    use modbox_closure::Part;
 
     fn key(seed: u8) -> PrivateKey {
         PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]))

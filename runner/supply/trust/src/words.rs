@@ -3,11 +3,6 @@
 /// Maximum length of a file name, a name or a version, in bytes.
 pub(crate) const MAX_VALUE: usize = 255;
 
-/// Returns whether a text is 64 lower-case hex digits.
-pub(crate) fn is_digest(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-}
-
 /// Returns whether a text is a word of letters, digits and `._+-`.
 pub(crate) fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);

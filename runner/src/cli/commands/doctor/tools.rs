@@ -5,12 +5,12 @@ use modbox_authoring::{LanguageTools, inspect_tools};
 use modbox_vocabulary::error_chain;
 
 use super::check::Check;
-use crate::app::{Interpreters, PythonSurvey};
 use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::settings;
+use modbox_run::{Interpreters, PythonSurvey};
 
 /// Interpreters that a line lists.
 const MAX_LISTED: usize = 8;

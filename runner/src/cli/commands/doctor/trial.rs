@@ -7,9 +7,9 @@ use modbox_policy::Policy;
 use modbox_vocabulary::{Limits, error_chain};
 
 use super::check::Check;
-use crate::app::{Arguments, Module, ModuleFile, PythonConfig, Report, RunRequest, Status};
 use crate::cli::context::Context;
 use crate::cli::runner;
+use modbox_run::{Arguments, Module, ModuleFile, PythonConfig, Report, RunRequest, Status};
 
 /// Time for a trial. It takes milliseconds, unless the machine is very busy.
 const TIMEOUT: Duration = Duration::from_secs(20);

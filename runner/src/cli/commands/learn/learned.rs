@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use modbox_contract::{Dict, Value};
 use modbox_vocabulary::quoting;
 
-use crate::app::suggestion::RunRecord;
+use modbox_run::suggestion::RunRecord;
 
 /// Options whose effects no copy contains.
 const EFFECTS: [&str; 3] = ["--allow-net", "--allow-listen", "--allow-run"];
@@ -112,7 +112,7 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::suggestion::Lacking;
+    use modbox_run::suggestion::Lacking;
 
     fn record(allows: &[&str]) -> RunRecord {
         let lacking = |allow: &&str| Lacking {

@@ -18,13 +18,13 @@ use modbox_contract::Dict;
 
 use self::ending::Ending;
 use self::learned::{Learned, Lesson};
-use crate::app::suggestion::RunRecord;
-use crate::app::{RealEffects, Report};
 use crate::cli::args::{Cli, Command, OutputFormat, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::output;
 use crate::cli::perform::perform_by;
+use modbox_run::suggestion::RunRecord;
+use modbox_run::{RealEffects, Report};
 
 /// Maximum number of rounds. Each must teach something new.
 const MAX_ROUNDS: usize = 24;

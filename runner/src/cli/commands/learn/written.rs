@@ -9,9 +9,9 @@ use anyhow::{Context as _, bail};
 
 use super::ending::Ending;
 use super::learned::Learned;
-use crate::app::suggestion::{RunRecord, Suggestion, render};
 use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
+use modbox_run::suggestion::{RunRecord, Suggestion, render};
 
 /// Fails if there is a file already.
 pub(super) fn check_new(file: &Path) -> anyhow::Result<()> {

@@ -10,9 +10,6 @@ use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
 
-use crate::app::{
-    Admission, Arguments, Module, PathOption, RunRequest, Runner, locate, needed_by_commands, needed_by_interpreter,
-};
 use crate::cli::args::ShowArgs;
 use crate::cli::become_user;
 use crate::cli::commands::verify::push_signature;
@@ -24,6 +21,9 @@ use crate::cli::output;
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, OfflineRule, Settings};
 use crate::cli::task_args::{ArgumentSource, task_args};
+use modbox_run::{
+    Admission, Arguments, Module, PathOption, RunRequest, Runner, locate, needed_by_commands, needed_by_interpreter,
+};
 
 /// Prints the policy in force, for all modules, for one, or for one run of it.
 pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {

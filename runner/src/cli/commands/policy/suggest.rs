@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use modbox_policy::{PolicyFile, Rules, merge};
 
-use crate::app::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 use crate::cli::args::SuggestionKey;
 use crate::cli::bounded::read_stream;
 use crate::cli::context::Context;
@@ -19,6 +18,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::output;
 use crate::cli::settings::{self, Resolved};
+use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 
 /// Maximum bytes of one input.
 const MAX_INPUT: u64 = 64 << 20;

@@ -1,0 +1,18 @@
+//! What a run may reach: the operator's policy, what arguments designate, and what the run lacks.
+
+pub(crate) mod admission;
+pub(crate) mod argument_origin;
+pub(crate) mod confine;
+pub(crate) mod designation;
+pub(crate) mod grant;
+pub(crate) mod missing_grant;
+pub(crate) mod native;
+pub(crate) mod observed_variables;
+pub(crate) mod outward_links;
+pub(crate) mod path_uses;
+pub(crate) mod program;
+pub(crate) mod real_run;
+pub(crate) mod requests;
+pub(crate) mod run_user;
+pub(crate) mod scrutiny;
+pub(crate) mod way;

@@ -1,0 +1,64 @@
+//! One run: a module's file and its arguments go in, a report comes out.
+//!
+//! A run is a pipeline of values: [`Module`] (load) → [`AdmittedRun`] (`grant`) → `PreparedInvocation` (`prepare`) → `Execution`
+//! (`execute`) → [`Report`] (`judge`). Every run ends with a report that has a well-formed result, whatever
+//! the module does, and also when it cannot start.
+
+#![deny(missing_docs)]
+
+pub mod batch;
+mod execution;
+mod grants;
+pub mod jobs;
+mod layered;
+mod modules;
+mod provider;
+mod python;
+mod python_place;
+mod reports;
+mod trial;
+
+pub use self::execution::config::RunnerConfig;
+pub use self::execution::request::{Arguments, RunRequest};
+pub use self::execution::run_form::RunForm;
+pub use self::execution::runner::Runner;
+pub use self::execution::warm_guest::{GuestTask, WarmSetup, check_confinement};
+pub use self::grants::admission::{Admission, AdmittedRun};
+pub use self::grants::argument_origin::{ArgumentOrigin, Distrust};
+pub use self::grants::grant::PathOption;
+pub use self::grants::program::{needed_by_commands, needed_by_interpreter};
+pub use self::grants::requests::{RequestComparison, compare};
+pub use self::grants::scrutiny::Scrutiny;
+pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
+pub use self::layered::{
+    AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, HiddenContent,
+    LayeredError, LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, ShownChange,
+    ShownEntry, WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, withhold_outside,
+};
+pub use self::modules::ansible_documentation::ansible_documentation;
+pub use self::modules::closure::{ClosureRequest, CoreFiles, CoreFilesError};
+pub use self::modules::description::{DescribedSpec, Description};
+pub use self::modules::locate::ModuleFile;
+pub use self::modules::metadata::{MetadataError, WasmInfo};
+pub use self::modules::module::Module;
+pub use self::modules::module::NOWHERE;
+pub use self::modules::module_digest::{digest, module_digest, wasm_bytes};
+pub use self::modules::summary::{ModuleSummary, package_version};
+pub use self::modules::{library, locate};
+pub use self::provider::{
+    Answer, Catalogue, Managed, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Unmanaged,
+    Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,
+};
+pub use self::python::{
+    CollectionPaths, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
+    PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, find_collection,
+    usual_python,
+};
+pub use self::python_place::guest::PythonGuest;
+pub use self::python_place::run::PythonRun;
+pub use self::reports::error::{RunError, Shortfall};
+pub use self::reports::live_secrets::{mask as mask_live_secrets, remember_hidden, remember_told, told_redactor};
+pub use self::reports::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
+pub use self::reports::secrets::TaskSecrets;
+pub use self::reports::{audit, spelling, suggestion};
+pub use self::trial::{RealEffects, TrialError};

@@ -1,0 +1,42 @@
+//! Prepares new-style Python modules: finds the interpreter and ansible-core, assembles the payload, and caches all of
+//! that for the next run.
+//!
+//! By default a payload is laid out once in the cache, compiled, and imported from there; a later run then only has to
+//! check each file that the payload was made of. Where nothing can be cached, and with [`PayloadForm::Zip`], the
+//! payload is passed as Ansible sends it: one script on the interpreter's standard input.
+
+mod ask;
+mod assembler;
+mod assembly;
+mod cache;
+mod call;
+mod config;
+mod context;
+mod disk;
+mod error;
+mod folders;
+mod guest;
+mod install;
+mod interpreter;
+mod interpreters;
+mod parser_stack;
+mod shim;
+mod stamp;
+mod survey;
+
+pub(crate) use self::assembler::{Assembler, PreparedModule};
+pub(crate) use self::assembly::KnownAssembly;
+pub use self::cache::clear_cache;
+pub(crate) use self::call::{SourceSpec, read_own_options, read_spec};
+pub use self::config::{CollectionPaths, PayloadForm, PythonConfig};
+pub(crate) use self::context::ModuleSource;
+pub(crate) use self::disk::{MAX_ROUTING, read_bounded};
+pub use self::error::PythonError;
+pub use self::folders::find_collection;
+pub(crate) use self::folders::{ansible_package, collection_folders};
+pub use self::guest::InterpreterContents;
+pub(crate) use self::guest::{
+    GuestChoice, GuestModule, SandboxLine, Verdict, read_code, remember_need, take_sandbox_line,
+};
+pub use self::interpreters::{InstalledInterpreter, InterpreterCollection, InterpreterFacts, Interpreters};
+pub use self::survey::{PythonSurvey, usual_python};

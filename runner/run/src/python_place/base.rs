@@ -1,0 +1,79 @@
+//! What Python modules in the sandbox may read and see besides their grants, as native modules may: names of users and of
+//! places, the system's release, the certificates of authorities, devices without hardware, the usual variables, and the
+//! programs of granted commands.
+//!
+//! Programs and libraries of the machine are not among them: nothing in the sandbox could start or load them.
+
+use std::path::Path;
+
+use modbox_native::base;
+use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
+
+/// The source of these grants.
+const SOURCE: &str = "what every Python module may read";
+
+/// The variable that makes Ansible's modules write in place what they cannot replace. A guest can replace a granted file, and
+/// one that a limit stops would leave half of it.
+const WRITES_IN_PLACE: &str = "ANSIBLE_UNSAFE_WRITES";
+
+/// Time zones. They are among the programs of the native base.
+const ZONES: &str = "/usr/share/zoneinfo";
+
+/// Returns a policy with these grants. A policy that grants everything stays as it is.
+pub(crate) fn with_base(policy: &Policy) -> Policy {
+    let mut whole = policy.clone();
+    if policy.allows_everything() {
+        return whole;
+    }
+    for (name, value) in modbox_native::USUAL_VARIABLES.into_iter().filter(|(name, _)| *name != WRITES_IN_PLACE) {
+        if policy.env().iter().all(|grant| grant.name != name) {
+            let (name, value, source) = (name.to_owned(), value.to_owned(), SOURCE.to_owned());
+            whole.allow_env(EnvGrant { name, value, source });
+        }
+    }
+    let files = base::INFORMATION.into_iter().chain([ZONES]).chain(base::authorities());
+    let files = files.chain(base::AUTHORITY_FOLDERS);
+    let files = files.map(|path| (Path::new(path), Access::Read));
+    let devices = base::DEVICES.into_iter().map(|path| (Path::new(path), Access::Write));
+    let programs = policy.run().iter().filter_map(|grant| Some((grant.program()?, Access::Read)));
+    for (path, access) in files.chain(devices).chain(programs) {
+        if policy.covers(path, access) {
+            continue;
+        }
+        let Ok(host) = path.canonicalize() else { continue };
+        let shape = if host.is_dir() { Shape::Directory } else { Shape::Name };
+        let grant = PathGrant { host, shape, guest: path.display().to_string(), access, source: SOURCE.to_owned() };
+        // What contradicts a grant of the operator is left out.
+        if let Err(error) = whole.allow_path(grant) {
+            tracing::debug!(%error, "a path of every Python module is not granted");
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_is_added_to_the_grants_and_replaces_none() {
+        let mut policy = Policy::default();
+        policy.allow_env(EnvGrant { name: "PATH".to_owned(), value: "/own".to_owned(), source: String::new() });
+        let etc = PathGrant {
+            host: "/etc".into(),
+            shape: Shape::Directory,
+            guest: "/etc".to_owned(),
+            access: Access::Write,
+            source: String::new(),
+        };
+        assert!(with_base(&policy).covers(Path::new("/etc/passwd"), Access::Read));
+        assert!(!with_base(&policy).covers(Path::new("/etc/passwd"), Access::Write));
+        assert!(with_base(&policy).covers(Path::new("/dev/null"), Access::Write));
+        assert!(with_base(&policy).env().iter().all(|grant| grant.name != WRITES_IN_PLACE));
+        policy.allow_path(etc).unwrap();
+        let whole = with_base(&policy);
+        assert!(whole.covers(Path::new("/etc/passwd"), Access::Write));
+        assert!(whole.env().iter().any(|grant| grant.name == "PATH" && grant.value == "/own"));
+        assert!(!with_base(&Policy::default()).covers(Path::new("/etc/shadow"), Access::Read));
+    }
+}

@@ -1,0 +1,91 @@
+//! Removes secrets from reports: every text of a report that a module, an argument or a path can be in.
+//!
+//! A report is masked where it is made, so that nothing that is printed, saved, sent or audited of it needs to be. Words,
+//! numbers, digests and the path of the module stay. A result is masked as Ansible would show it: before 2.22 by the rules of
+//! its modules, which keep the keys, and that of a module of 2.22 by the rules of its callbacks. The result with its secrets
+//! stays beside what is shown, for a controller of 2.22 and for variables of plays.
+
+use modbox_argument_spec::Secrets;
+use modbox_contract::{ModuleResult, Redactor};
+
+use crate::execution::request::Arguments;
+use crate::layered::effect_report::EffectReport;
+use crate::reports::report::Report;
+
+/// The key of a result that modbox adds to.
+const WARNINGS: &str = "warnings";
+
+impl Report {
+    /// Learns what the result tells of the secrets of a run, and masks the report. Call it again after texts were added.
+    pub(crate) fn mask(&mut self, arguments: &Arguments) {
+        self.secrets.learn(&self.result, arguments);
+        self.mask_known();
+    }
+
+    /// Masks the report by the secrets that are known.
+    pub(crate) fn mask_known(&mut self) {
+        if self.secrets.hides_result() {
+            self.censor();
+        }
+        let declared = self.secrets.declared();
+        if declared.is_empty() {
+            return;
+        }
+        let raw = declared.with_escapes();
+        let one = |text: &mut String| *text = raw.mask_text(text);
+        match self.secrets.redactor() {
+            Some(redactor) => redact(&mut self.result, &redactor, &raw),
+            None => mask_result(&mut self.result, declared, &raw),
+        }
+        one(&mut self.stderr);
+        for grant in &mut self.grants {
+            [&mut grant.subject, &mut grant.source].into_iter().for_each(one);
+        }
+        for denial in &mut self.denials {
+            [&mut denial.subject, &mut denial.allow].into_iter().for_each(one);
+        }
+        for hint in &mut self.hints {
+            [&mut hint.subject, &mut hint.allow].into_iter().for_each(one);
+        }
+        for lost in &mut self.lost {
+            [&mut lost.path, &mut lost.reason, &mut lost.allow].into_iter().for_each(one);
+        }
+        self.notes.iter_mut().chain(&mut self.objections).chain(&mut self.obstacles).for_each(one);
+        if let Some(python) = &mut self.python {
+            python.needs.iter_mut().chain(&mut python.failure).for_each(one);
+        }
+        if let Some(effect) = &mut self.effect {
+            mask_effect(effect, one);
+        }
+    }
+}
+
+fn mask_result(result: &mut ModuleResult, secrets: &Secrets, raw: &Secrets) {
+    let is_made = !result.parsed();
+    // Warnings have lines of modbox, with words for a shell.
+    result.map(|key, value| match is_made || key == WARNINGS {
+        true => raw.mask(value),
+        false => secrets.mask(value),
+    });
+}
+
+/// Masks the result of a module of ansible-core 2.22.
+fn redact(result: &mut ModuleResult, redactor: &Redactor, raw: &Secrets) {
+    result.show(|dict| redactor.mask_result(dict));
+    // Warnings and failures of modbox have words for a shell.
+    mask_made(result, raw);
+}
+
+/// Masks what modbox has written of a result.
+fn mask_made(result: &mut ModuleResult, raw: &Secrets) {
+    let is_made = !result.parsed();
+    result.map(|key, value| if is_made || key == WARNINGS { raw.mask(value) } else { value });
+}
+
+/// Masks the remarks on layers. The changes were masked when they were listed.
+fn mask_effect(effect: &mut EffectReport, one: impl Fn(&mut String)) {
+    for remark in effect.incomplete.iter_mut().chain(&mut effect.commit.reasons) {
+        [&mut remark.path, &mut remark.why].into_iter().for_each(&one);
+    }
+    effect.outside.iter_mut().for_each(|outside| one(&mut outside.subject));
+}

@@ -1,0 +1,19 @@
+//! What is told of a run: its report, its errors, advice, the audit log, and the secrets that none of them shows.
+
+pub(crate) mod advice;
+pub mod audit;
+pub(crate) mod error;
+pub(crate) mod file_errors;
+pub(crate) mod judge;
+pub(crate) mod live_secrets;
+pub(crate) mod masked_report;
+pub(crate) mod own_tmp;
+pub(crate) mod report;
+pub(crate) mod secrets;
+pub(crate) mod shown_path;
+pub mod spelling;
+pub(crate) mod stopped;
+pub mod suggestion;
+pub(crate) mod unfinished;
+pub(crate) mod unseen;
+pub(crate) mod url_passwords;
