@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the same plays by ansible-playbook and by `modbox play`, and compares what they do.
 
-    python tests/oracle/plays/compare.py --modbox PROGRAM --work FOLDER tests/plays/NAME ...
+    python tests/oracle/plays/compare.py --modbox PROGRAM --work FOLDER tests/plays/cases/NAME ...
 
 Each folder has a `play.yml`. It is copied to the same place for each side, so that all paths are the same. The modes: plainly
 and once more in the same place, `--check`, `--check --diff`, and with the tags of the play. What must agree: each event of tasks and

@@ -12,7 +12,7 @@ import tarfile
 import zipfile
 
 OLD = 1_600_000_000
-KEY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python_modules/key.asc")
+KEY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/python_modules/key.asc")
 
 FILES = {
     "file": ("some text\n", 0o644),

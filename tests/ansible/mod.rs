@@ -1,0 +1,3 @@
+//! Tasks, collections, hosts and releases of Ansible.
+
+pub(crate) mod task;

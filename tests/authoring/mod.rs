@@ -1,0 +1,6 @@
+//! Building and trying modules, in Rust and other languages.
+
+pub(crate) mod author_commands;
+pub(crate) mod builds;
+pub(crate) mod local_paths;
+pub(crate) mod projects;

@@ -1,0 +1,3 @@
+//! What crosses the boundary to a module.
+
+pub(crate) mod properties;

@@ -1,0 +1,120 @@
+//! Owners are a grant at every door: a real run, a preview, a transaction and an observed run of a native module follow one rule, and
+//! so does a component.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+
+use serde_json::{Value, json};
+
+use crate::core::native::native_place::{DONE, Place};
+use crate::support::{Modbox, TestDir, guest};
+
+/// A user without an account, and one that has a file in the folder.
+const STRANGER: u32 = 54321;
+const NEIGHBOUR: u32 = 54322;
+
+fn place() -> Option<Place> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let place = Place::new(None);
+    place.write("data/file", "old");
+    place.write("data/theirs", "old");
+    chown(place.at("data/theirs"), Some(NEIGHBOUR), Some(NEIGHBOUR)).unwrap();
+    Some(place)
+}
+
+fn owner(place: &Place, name: &str) -> (u32, u32) {
+    let found = place.at(name).symlink_metadata().unwrap();
+    (found.uid(), found.gid())
+}
+
+/// Runs a script at a door: without options, with `--preview` or with `--transaction`.
+fn at_door(place: &Place, script: &str, door: Option<&str>, options: &[&str]) -> (String, Value) {
+    let data = place.path("data");
+    let options: Vec<&str> = ["--allow-write", &data].into_iter().chain(door).chain(options.iter().copied()).collect();
+    let ended = place.run(script, &options);
+    (ended.report["status"].as_str().unwrap().to_owned(), ended.report)
+}
+
+const DOORS: [Option<&str>; 3] = [None, Some("--preview"), Some("--transaction")];
+
+#[test]
+fn a_module_gives_files_to_those_who_are_granted() {
+    let Some(place) = place() else { return };
+    let calls = [
+        format!("chown {STRANGER}:{STRANGER} $d/data/file"),
+        format!("chown -h {STRANGER} $d/data/file"),
+        format!("chgrp {STRANGER} $d/data/file"),
+        format!("python3 -c 'import os; f = os.open(\"'$d'/data/file\", 0); os.fchown(f, {STRANGER}, -1)'"),
+        format!("ln -s $d/data/file /tmp/link && chown {STRANGER} /tmp/link"),
+        format!("cd $d/data && chown {STRANGER} ./file"),
+    ];
+    for call in &calls {
+        for door in DOORS {
+            let (status, report) = at_door(&place, &format!("{call} && {DONE}"), door, &[]);
+            assert!(status == "failed" || status == "crashed", "{call} {door:?}: {report:#}");
+            let denials = report["denials"].as_array().unwrap();
+            let is_own = |denial: &&Value| denial["capability"] == "own" && denial["operation"] == "set-owner";
+            let denial = denials.iter().find(is_own).unwrap_or_else(|| panic!("{call} {door:?}: {report:#}"));
+            assert!(denial["allow"].as_str().unwrap().contains(&STRANGER.to_string()), "{denial}");
+            assert_eq!(owner(&place, "data/file"), (0, 0), "{call} {door:?}");
+        }
+    }
+    let granted = format!("{STRANGER}:{STRANGER}");
+    for (door, expect) in [(Some("--preview"), 0), (Some("--transaction"), STRANGER), (None, STRANGER)] {
+        let (status, report) = at_door(&place, &format!("{} && {DONE}", calls[0]), door, &["--allow-own", &granted]);
+        assert_eq!(status, "changed", "{door:?}: {report:#}");
+        assert_eq!(owner(&place, "data/file"), (expect, expect), "{door:?}");
+        chown(place.at("data/file"), Some(0), Some(0)).unwrap();
+    }
+}
+
+#[test]
+fn an_owner_that_is_there_already_needs_no_grant() {
+    let Some(place) = place() else { return };
+    for (script, name) in [
+        // What Ansible's modules do with a file that they replace.
+        (
+            "echo new > $d/data/.new && chown --reference=$d/data/theirs $d/data/.new && mv $d/data/.new $d/data/theirs",
+            "theirs",
+        ),
+        ("cp -a $d/data/theirs $d/data/copy", "copy"),
+        ("mkdir $d/data/below && mv $d/data/theirs $d/data/below/moved", "below/moved"),
+        ("chown --reference=$d/data/theirs $d/data/theirs", "theirs"),
+        // The module's own files.
+        ("cp -a $d/data/theirs /tmp/own", "theirs"),
+    ] {
+        for door in DOORS {
+            fs::remove_dir_all(place.at("data")).unwrap();
+            fs::create_dir(place.at("data")).unwrap();
+            place.write("data/theirs", "old");
+            chown(place.at("data/theirs"), Some(NEIGHBOUR), Some(NEIGHBOUR)).unwrap();
+            let (status, report) = at_door(&place, &format!("{script} && {DONE}"), door, &[]);
+            assert!(status == "changed" || status == "ok", "{script} {door:?}: {report:#}");
+            assert_eq!(report["denials"], json!([]), "{script} {door:?}");
+            if door != Some("--preview") {
+                assert_eq!(owner(&place, &format!("data/{name}")), (NEIGHBOUR, NEIGHBOUR), "{script} {door:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_component_follows_the_same_rule() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = TestDir::new();
+    let (file, theirs) = (dir.write("data/file", ""), dir.write("data/theirs", ""));
+    chown(&theirs, Some(NEIGHBOUR), Some(NEIGHBOUR)).unwrap();
+    let give = |to: u32| {
+        let ops = json!({"ops": [["owner", file, to.to_string(), to.to_string()]]});
+        let run = Modbox::run_module(&dir, guest("attributes")).json_args(&ops);
+        run.arg("--allow-write").arg(dir.join("data")).run().json()["seen"][0].as_str().unwrap().to_owned()
+    };
+    assert_ne!(give(STRANGER), "ok");
+    assert_eq!(file.metadata().unwrap().uid(), 0);
+    assert_eq!(give(0), give(NEIGHBOUR), "neither is refused");
+    assert_eq!(file.metadata().unwrap().uid(), NEIGHBOUR);
+}

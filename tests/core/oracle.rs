@@ -1,0 +1,4 @@
+//! What a run is made of and what confines it. What of it is compared with the real ansible-core.
+
+#[path = "contract/oracle.rs"]
+pub(crate) mod contract;

@@ -1,0 +1,158 @@
+//! The house rules for crates: which crate may depend on which, and which must build without the engine.
+
+use std::path::{Path, PathBuf};
+
+use crate::house::tidy::ascii;
+use crate::support::repository;
+
+/// The crates below `tasks`.
+const TASKS: [&str; 10] = [
+    "argument-spec",
+    "checksum",
+    "contract",
+    "inventory",
+    "jinja",
+    "python-json",
+    "python-re",
+    "template",
+    "vocabulary",
+    "yaml",
+];
+
+/// The crates below `run`.
+const RUN: [&str; 16] = [
+    "argument-spec",
+    "cleanup",
+    "closure",
+    "contract",
+    "kernel",
+    "kinds",
+    "native",
+    "overlay",
+    "policy",
+    "providers",
+    "python-json",
+    "scratch",
+    "store",
+    "vocabulary",
+    "wasm",
+    "worker",
+];
+
+/// The crates of the runner by their folders, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
+/// manifests; this test enforces their content.
+const CRATES: [(&str, &[&str]); 26] = [
+    ("core/vocabulary", &[]),
+    ("core/channel", &[]),
+    ("core/cleanup", &[]),
+    ("core/closure", &[]),
+    ("ansible/collection", &["python-json"]),
+    ("core/contract", &["python-json", "vocabulary"]),
+    ("providers", &["contract"]),
+    ("core/kinds", &["contract", "providers", "python-json", "vocabulary"]),
+    ("core/policy", &["vocabulary"]),
+    ("core/scratch", &["cleanup", "vocabulary"]),
+    ("core/store", &["cleanup", "vocabulary"]),
+    ("supply/trust", &["closure", "vocabulary"]),
+    ("ansible/fleet", &["cleanup", "contract", "store"]),
+    ("core/kernel", &["policy", "vocabulary"]),
+    ("core/worker", &["channel", "kernel"]),
+    ("supply/registry", &["channel", "kernel", "policy", "trust", "worker"]),
+    ("core/wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
+    ("core/native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
+    ("layers/overlay", &["channel", "cleanup", "kernel", "vocabulary", "worker"]),
+    ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
+    ("plays/yaml", &["argument-spec", "python-json"]),
+    ("plays/inventory", &["python-re", "yaml"]),
+    ("plays/template", &["jinja", "python-json", "python-re", "yaml"]),
+    ("plays/tasks", &TASKS),
+    ("run", &RUN),
+    (
+        "",
+        &[
+            "argument-spec",
+            "authoring",
+            "cleanup",
+            "closure",
+            "collection",
+            "contract",
+            "fleet",
+            "kernel",
+            "jinja",
+            "kinds",
+            "native",
+            "overlay",
+            "policy",
+            "providers",
+            "python-json",
+            "python-re",
+            "registry",
+            "run",
+            "scratch",
+            "tasks",
+            "template",
+            "trust",
+            "vocabulary",
+            "wasm",
+            "worker",
+            "yaml",
+        ],
+    ),
+];
+
+/// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
+const WITHOUT_ENGINE: [&str; 19] = [
+    "core/vocabulary",
+    "core/channel",
+    "core/cleanup",
+    "core/closure",
+    "ansible/collection",
+    "core/contract",
+    "core/kinds",
+    "core/policy",
+    "core/scratch",
+    "core/store",
+    "ansible/fleet",
+    "supply/trust",
+    "core/kernel",
+    "layers/overlay",
+    "providers",
+    "plays/yaml",
+    "plays/inventory",
+    "plays/template",
+    "plays/tasks",
+];
+
+#[test]
+fn crates_depend_only_on_lower_ones() {
+    let depends = ascii(r"(?m)^modbox-([a-z-]+)\.workspace = true$");
+    let engine = ascii(r"(?m)^(wasmtime|cranelift)");
+    let mut below = crates_below("runner");
+    below.sort_unstable();
+    let mut table: Vec<_> = CRATES.iter().map(|(folder, _)| *folder).filter(|folder| !folder.is_empty()).collect();
+    table.sort_unstable();
+    assert_eq!(below, table, "the table has every crate below runner/");
+    for (folder, allowed) in CRATES {
+        let path = repository().join("runner").join(folder).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let dependencies = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+        for found in depends.captures_iter(dependencies) {
+            assert!(allowed.contains(&&found[1]), "`{folder}` depends on `modbox-{}`", &found[1]);
+        }
+        let is_engine = engine.is_match(dependencies);
+        assert!(!is_engine || !WITHOUT_ENGINE.contains(&folder), "`{folder}` depends on the engine");
+    }
+}
+
+/// Returns the folders of crates below a folder of the repository, relative to it.
+pub(crate) fn crates_below(folder: &str) -> Vec<String> {
+    let root = repository().join(folder);
+    let folders =
+        |dir: &Path| -> Vec<PathBuf> { dir.read_dir().unwrap().flatten().map(|entry| entry.path()).collect() };
+    let is_crate = |dir: &PathBuf| dir.join("Cargo.toml").is_file();
+    let (crates, groups): (Vec<_>, Vec<_>) =
+        folders(&root).into_iter().filter(|path| path.is_dir()).partition(is_crate);
+    let grouped = groups.iter().flat_map(|group| folders(group)).filter(is_crate);
+    let all = crates.into_iter().chain(grouped);
+    all.map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned()).collect()
+}

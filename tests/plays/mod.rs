@@ -1,0 +1,13 @@
+//! Plays, inventories and templates.
+
+pub(crate) mod inventories;
+pub(crate) mod plays_bad_input;
+pub(crate) mod plays_jobs;
+pub(crate) mod plays_json;
+pub(crate) mod plays_policy;
+pub(crate) mod plays_resources;
+pub(crate) mod plays_runs;
+pub(crate) mod plays_settings;
+pub(crate) mod plays_terminal;
+pub(crate) mod plays_tree;
+pub(crate) mod plays_unsafe;

@@ -1,0 +1,9 @@
+//! Plays, inventories and templates. What of it is compared with the real ansible-core.
+
+pub(crate) mod oracle_corpus;
+pub(crate) mod oracle_filters;
+pub(crate) mod oracle_plays;
+pub(crate) mod oracle_runme;
+pub(crate) mod oracle_targets;
+pub(crate) mod oracle_templates;
+pub(crate) mod oracle_yaml;

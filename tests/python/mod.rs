@@ -1,0 +1,3 @@
+//! New-style Python modules, natively and in the sandbox.
+
+pub(crate) mod interpreters;

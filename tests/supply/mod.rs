@@ -1,0 +1,4 @@
+//! Where modules come from: registries, and who signed them.
+
+pub(crate) mod registry;
+pub(crate) mod trust;
