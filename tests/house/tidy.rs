@@ -28,7 +28,7 @@ const HOME_PATHS: [(&str, &str); 0] = [];
 
 /// Files outside `cli` that use a stream of this process, each with its reason.
 const STREAMS: [(&str, &str); 1] = [(
-    "runner/core/native/src/launcher.rs",
+    "runner/core/native/src/watching/launcher.rs",
     "it is a program of its own, and its standard input is how it is spoken to",
 )];
 

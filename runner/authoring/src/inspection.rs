@@ -8,12 +8,12 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::cargo::toolchain::{TARGET, Toolchain, has_standard_library};
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::languages;
 use crate::sdk::LEAST_RUST;
 use crate::tool_search::{Inspection, MissingTools, PATIENCE};
-use crate::toolchain::{TARGET, Toolchain, has_standard_library};
 
 /// Variables that keep rustup and Go from installing another version of themselves.
 const NO_INSTALLATION: [(&str, &str); 2] = [("RUSTUP_AUTO_INSTALL", "0"), ("GOTOOLCHAIN", "local")];

@@ -19,34 +19,26 @@
 #![deny(missing_docs)]
 
 mod bounded_file;
-mod build;
-mod cargo_flags;
+mod cargo;
 mod cases;
 mod context;
-mod dep_info;
-mod environment;
 mod error;
 mod inspection;
 mod interpreter;
 mod languages;
-mod local_paths;
-mod messages;
 mod module;
 mod name;
 mod output;
-mod package;
 mod process;
 mod project;
 mod sdk;
-mod shared_output;
-mod stamp;
 mod standard;
 mod temporary_folder;
 mod tool_search;
-mod toolchain;
 mod watch;
 
-pub use build::{build, build_if_stale, find_fresh};
+pub use self::cargo::build::{build, build_if_stale, find_fresh};
+pub use self::cargo::shared_output::clear_shared_output;
 pub use cases::{CaseError, CaseOutcome, run_cases};
 pub use context::AuthoringContext;
 pub use error::{BuildError, NewError, TargetMissing};
@@ -58,7 +50,6 @@ pub use languages::PROJECT_FILES;
 pub use module::{BuildOptions, BuiltModule};
 pub use project::{NewOptions, new_project};
 pub use sdk::SdkError;
-pub use shared_output::clear_shared_output;
 pub use standard::{build_standard, build_standard_if_stale, find_standard, is_standard, standard_names};
 pub use tool_search::MissingTools;
 pub use watch::SourceState;

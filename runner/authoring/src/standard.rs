@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::build::{build, build_if_stale, find_fresh};
+use crate::cargo::build::{build, build_if_stale, find_fresh};
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::module::{BuildOptions, BuiltModule};

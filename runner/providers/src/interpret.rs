@@ -5,11 +5,11 @@ use modbox_contract::{Dict, Value};
 use crate::action::Action;
 use crate::failure::{ActionOutput, OutputError, ProviderFailure};
 use crate::finding::{FindResult, ListResult, UpdateReport};
+use crate::formats::raw_call::RawCall;
+use crate::formats::{json, simple};
 use crate::metadata::Metadata;
-use crate::raw_call::RawCall;
 use crate::resource::{Change, Resource};
 use crate::text::Text;
-use crate::{json, simple};
 
 /// Result of an action.
 #[derive(Debug, Clone, PartialEq)]

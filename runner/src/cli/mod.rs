@@ -139,10 +139,10 @@ fn start(argv: &[OsString], cleanup: &Cleanup, early: Option<WorkerProcess>) -> 
         return python_program::run(&context, argv.get(1..).unwrap_or_default());
     }
     if argv.get(1).is_some_and(|word| word == JOB_WORD) {
-        return commands::job::monitor(&context);
+        return commands::runs::job::monitor(&context);
     }
-    if let Some(invocation) = commands::file::recognize(argv) {
-        return commands::file::run(&context, &invocation);
+    if let Some(invocation) = commands::runs::file::recognize(argv) {
+        return commands::runs::file::run(&context, &invocation);
     }
     command(&context, argv)
 }
@@ -158,43 +158,43 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
     match cli.command {
         Command::Run(args) => {
             let order = matches.subcommand_matches("run").map(argument_order).unwrap_or_default();
-            commands::run::run(context, &args, &order, argv)
+            commands::runs::run::run(context, &args, &order, argv)
         }
-        Command::Batch(args) => commands::batch::run(context, &args),
-        Command::Play(args) => commands::play::run(context, &args),
-        Command::Task(args) => commands::task::run(context, &args),
-        Command::Template(args) => deep_stack::run(|| commands::template::run(context, &args)).or_internal()?,
-        Command::Status(args) => commands::job::status(context, &args),
-        Command::Jobs(args) => commands::job::list(context, &args),
-        Command::Apply(args) => commands::apply::run(context, &args),
-        Command::Undo(args) => commands::undo::run(context, &args),
-        Command::Transactions(args) => commands::transactions::run(context, &args),
-        Command::Recover(args) => commands::recover::run(context, &args),
-        Command::Inspect(args) => commands::inspect::run(context, &args),
-        Command::List(args) => commands::list::run(context, &args),
-        Command::Resource(args) => commands::resource::run(context, &args),
-        Command::Assemble(args) => commands::assemble::run(context, &args),
-        Command::Doc(args) => commands::doc::run(context, &args),
+        Command::Batch(args) => commands::runs::batch::run(context, &args),
+        Command::Play(args) => commands::runs::play::run(context, &args),
+        Command::Task(args) => commands::runs::task::run(context, &args),
+        Command::Template(args) => deep_stack::run(|| commands::runs::template::run(context, &args)).or_internal()?,
+        Command::Status(args) => commands::runs::job::status(context, &args),
+        Command::Jobs(args) => commands::runs::job::list(context, &args),
+        Command::Apply(args) => commands::changes::apply::run(context, &args),
+        Command::Undo(args) => commands::changes::undo::run(context, &args),
+        Command::Transactions(args) => commands::changes::transactions::run(context, &args),
+        Command::Recover(args) => commands::changes::recover::run(context, &args),
+        Command::Inspect(args) => commands::authors::inspect::run(context, &args),
+        Command::List(args) => commands::authors::list::run(context, &args),
+        Command::Resource(args) => commands::runs::resource::run(context, &args),
+        Command::Assemble(args) => commands::authors::assemble::run(context, &args),
+        Command::Doc(args) => commands::authors::doc::run(context, &args),
         Command::Validate(args) => {
             let order = matches.subcommand_matches("validate").map(argument_order).unwrap_or_default();
-            commands::validate::run(context, &args, &order)
+            commands::authors::validate::run(context, &args, &order)
         }
-        Command::Build(args) => commands::build::run(context, &args),
-        Command::Test(args) => commands::test::run(context, &args),
-        Command::New(args) => commands::new::run(context, &args),
-        Command::Collection(args) => commands::collection::run(context, &args.command),
+        Command::Build(args) => commands::authors::build::run(context, &args),
+        Command::Test(args) => commands::authors::test::run(context, &args),
+        Command::New(args) => commands::authors::new::run(context, &args),
+        Command::Collection(args) => commands::authors::collection::run(context, &args.command),
         Command::Policy(args) => {
             let show = matches.subcommand_matches("policy").and_then(|policy| policy.subcommand_matches("show"));
             commands::policy::run(context, &args.command, &show.map(argument_order).unwrap_or_default())
         }
-        Command::Pull(args) => commands::pull::run(context, &args),
-        Command::Install(args) => commands::install::run(context, &args),
-        Command::Update(args) => commands::update::run(context, &args),
-        Command::Save(args) => commands::save::run(context, &args),
-        Command::Load(args) => commands::load::run(context, &args),
-        Command::Push(args) => commands::push::run(context, &args),
-        Command::Sign(args) => commands::sign::run(context, &args),
-        Command::Verify(args) => commands::verify::run(context, &args),
+        Command::Pull(args) => commands::supply::pull::run(context, &args),
+        Command::Install(args) => commands::supply::install::run(context, &args),
+        Command::Update(args) => commands::supply::update::run(context, &args),
+        Command::Save(args) => commands::supply::save::run(context, &args),
+        Command::Load(args) => commands::supply::load::run(context, &args),
+        Command::Push(args) => commands::supply::push::run(context, &args),
+        Command::Sign(args) => commands::supply::sign::run(context, &args),
+        Command::Verify(args) => commands::supply::verify::run(context, &args),
         Command::Doctor(args) => commands::doctor::run(context, &args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Python(args) => commands::interpreters::run(context, &args.command),
@@ -211,7 +211,7 @@ fn explain(argv: &[OsString], mut error: clap::Error) -> Result<ExitStatus, Fail
         return Ok(ExitStatus::Success);
     }
     if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(word) = argv.get(1).filter(|word| commands::file::is_path(word) || has_arguments(argv))
+        && let Some(word) = argv.get(1).filter(|word| commands::runs::file::is_path(word) || has_arguments(argv))
     {
         let tip = format!("to run a module, use `modbox run {}`", output::clean(&word.to_string_lossy()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));

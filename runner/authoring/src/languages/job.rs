@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::cargo::environment;
+use crate::cargo::toolchain::find_program;
 use crate::context::AuthoringContext;
-use crate::environment;
 use crate::error::BuildError;
 use crate::process::{self, Stderr, Tool};
 use crate::tool_search::{Inspection, MissingTools};
-use crate::toolchain::find_program;
 
 /// Maximum size of a tool's output: several times the size of an interpreter.
 pub(super) const MAX_COMPONENT: u64 = 1 << 30;

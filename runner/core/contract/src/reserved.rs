@@ -2,7 +2,7 @@
 
 use modbox_python_json::{Dict, Value};
 
-use crate::warnings::Warnings;
+use crate::results::warnings::Warnings;
 
 /// The prefix of a result's reserved keys. Only Ansible may use them.
 pub(super) const INTERNAL_PREFIX: &str = "_ansible_";

@@ -10,8 +10,8 @@
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use crate::filters::profiles::Profile;
 use crate::plan::Plan;
-use crate::profiles::Profile;
 
 /// Read, write, remove and replace files of other users: a grant gives the rights of the user who runs modbox.
 const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE
@@ -20,7 +20,7 @@ const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE
     .union(CapabilitySet::CHOWN);
 
 /// The same for a module without namespaces. It changes neither modes nor owners nor times by itself, and the process that does
-/// so in its place looks at the grants; see [`on_host_calls`](crate::on_host_calls).
+/// so in its place looks at the grants; see [`on_host_calls`](crate::filters::on_host_calls).
 const FILES_ON_HOST: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
 
 /// Drops all other capabilities permanently, in the calling thread and the threads that it starts.

@@ -12,33 +12,22 @@
 #![deny(missing_docs)]
 
 mod caller;
-mod calls;
 mod capabilities;
-mod compiler_calls;
 mod error;
-mod guest_calls;
+mod filters;
 mod identity;
 mod landlock;
 pub mod landlock_rights;
 mod level;
-mod listener;
 mod mount_attributes;
-mod namespace_calls;
-mod native_calls;
-mod on_host_calls;
 mod path_resolution;
 mod plan;
 mod private_mounts;
 mod process;
 mod process_limit;
-mod profiles;
-mod reported;
 mod resolver;
 mod rlimits;
-mod seccomp;
-mod socket_families;
 mod system;
-mod transfer_calls;
 mod user_mounts;
 
 use std::io;
@@ -46,22 +35,22 @@ use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
 
-use self::seccomp::FilterPlan;
+use self::filters::seccomp::FilterPlan;
 
 pub use self::caller::Caller;
-pub use self::calls::{CallGroup, Condition};
 pub use self::error::KernelError;
+pub use self::filters::calls::{CallGroup, Condition};
+pub use self::filters::listener::{CallListener, ListenerState, ReportedCall};
+pub use self::filters::on_host_calls::named_process;
+pub use self::filters::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
+pub use self::filters::reported::{ReportedCalls, refused_call, refused_use, sets_id};
 pub use self::identity::{as_user, become_user, become_user_who_mounts, starting_as};
 pub use self::level::{DEFAULT_LEAST, HIGHEST, Probe, describe, probe};
-pub use self::listener::{CallListener, ListenerState, ReportedCall};
 pub use self::mount_attributes::set_mount_attributes;
-pub use self::on_host_calls::named_process;
 pub use self::path_resolution::check_path_resolution;
 pub use self::plan::{Absent, Links, NetPlan, PathRule, Plan, Ports, Rights};
 pub use self::private_mounts::PrivateMounts;
 pub use self::process::{close_descriptors_from, fork, hide_descriptors_from, start_session};
-pub use self::profiles::{Profile, allowed_calls, hidden_calls, unsupported_calls};
-pub use self::reported::{ReportedCalls, refused_call, refused_use, sets_id};
 pub use self::rlimits::ProcessLimits;
 pub use self::user_mounts::{enter_user_mounts, join_user_mounts, keep_mount_rights, with_all_rights};
 
@@ -96,7 +85,7 @@ impl KernelConfinement {
 ///
 /// The kernel refuses the filter.
 pub fn restrict_calls(profile: Profile) -> Result<(), String> {
-    seccomp::install(&seccomp::compile(FilterPlan {
+    filters::seccomp::install(&filters::seccomp::compile(FilterPlan {
         profile,
         net: &NetPlan::default(),
         counted_memory: false,
@@ -124,7 +113,7 @@ pub fn confine_process(plan: &Plan) -> Result<(KernelConfinement, Option<OwnedFd
 ///
 /// A path of the plan cannot be used.
 pub fn confine_thread(plan: &Plan) -> Result<KernelConfinement, KernelError> {
-    confine_with(plan, || seccomp::install(&seccomp::compile(plan.into())?))
+    confine_with(plan, || filters::seccomp::install(&filters::seccomp::compile(plan.into())?))
 }
 
 /// Does the same as [`confine_thread`], with a filter that reports calls: the allowed ones that `reported` chooses, and the
@@ -143,12 +132,12 @@ pub fn confine_reporting_thread(
 ) -> Result<(KernelConfinement, Option<OwnedFd>), KernelError> {
     let mut listener = Err("the filter was not made".to_owned());
     let mut reached = confine_with(plan, || {
-        let program = seccomp::compile_reporting(plan.into(), reported)?;
-        listener = seccomp::install_reporting(&program).map_err(|error| error.to_string());
+        let program = filters::seccomp::compile_reporting(plan.into(), reported)?;
+        listener = filters::seccomp::install_reporting(&program).map_err(|error| error.to_string());
         match &listener {
             Ok(_) => Ok(()),
             // A kernel without listeners, or a process with one already.
-            Err(_) => seccomp::install(&seccomp::compile(plan.into())?),
+            Err(_) => filters::seccomp::install(&filters::seccomp::compile(plan.into())?),
         }
     })?;
     let listener = listener.map_err(|cause| reached.unreported = Some(cause)).ok();
@@ -163,11 +152,11 @@ pub fn confine_reporting_thread(
 ///
 /// The kernel has no listeners.
 pub fn report_calls(reported: &ReportedCalls) -> io::Result<OwnedFd> {
-    let program = seccomp::compile_observing(reported).map_err(io::Error::other)?;
-    seccomp::install_reporting(&program).or_else(|error| match error.raw_os_error() {
+    let program = filters::seccomp::compile_observing(reported).map_err(io::Error::other)?;
+    filters::seccomp::install_reporting(&program).or_else(|error| match error.raw_os_error() {
         Some(libc::EACCES) => {
             rustix::thread::set_no_new_privs(true)?;
-            seccomp::install_reporting(&program)
+            filters::seccomp::install_reporting(&program)
         }
         _ => Err(error),
     })

@@ -14,13 +14,13 @@ use crate::grants::{EnvGrant, PathGrant, Shape};
 use crate::min_confinement::MinConfinement;
 use crate::missing::MissingPath;
 use crate::net::{ListenGrant, NetGrant};
-use crate::own::{OwnerGrant, Owners};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
 use crate::single_files::SingleFiles;
 use crate::trust::TrustStanding;
+use crate::users::own::{OwnerGrant, Owners};
 use crate::waypoints::Waypoints;
 
 /// All grants and restrictions of a run.

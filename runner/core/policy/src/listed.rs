@@ -5,8 +5,8 @@ use modbox_vocabulary::{Capability, Grant};
 use crate::grant_set::Policy;
 use crate::grants::{EnvGrant, PathGrant};
 use crate::net::{ListenGrant, NetGrant};
-use crate::own::OwnerGrant;
 use crate::run::RunGrant;
+use crate::users::own::OwnerGrant;
 
 impl Policy {
     /// Lists the grants for a report.

@@ -66,11 +66,11 @@ mod tests {
     use super::*;
     use crate::access::Access;
     use crate::grants::{EnvGrant, PathGrant, Shape};
-    use crate::merge::merge;
     use crate::net::NetGrant;
-    use crate::rules::Rules;
     use crate::run::RunGrant;
     use crate::trust::TrustStanding;
+    use crate::written::merge::merge;
+    use crate::written::rules::Rules;
 
     fn path(path: &str, access: Access) -> PathGrant {
         let (host, guest) = (path.into(), path.to_owned());

@@ -1,6 +1,6 @@
 //! Errors of layers: what failed, why, and what to do.
 //!
-//! Changes that a comparison cannot see are not errors; see [`Incomplete`](crate::change_list::Incomplete).
+//! Changes that a comparison cannot see are not errors; see [`Incomplete`](crate::changes::change_list::Incomplete).
 
 use std::io;
 use std::path::PathBuf;

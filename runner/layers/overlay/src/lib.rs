@@ -8,46 +8,17 @@
 
 #![deny(missing_docs)]
 
-mod attachment;
-pub mod change;
-pub mod change_list;
-mod closed_modes;
+mod changes;
 pub mod commit;
-mod comparison;
-mod content_reader;
-mod copied_attributes;
-mod entry_bound;
-mod entry_flags;
-mod entry_reader;
-mod equal_files;
 pub mod error;
-mod file_copy;
-mod file_holes;
-pub mod fits;
-pub mod hub;
-mod hub_removal;
-mod layer_contents;
-pub mod layers;
-mod mount;
-mod name_stage;
-mod old_tree;
-mod optional_path;
-mod overlay_changes;
-mod overlay_marks;
-mod overlay_view;
-mod own_places;
-mod private_place;
-pub mod quota;
-mod scan;
-mod stacked;
-pub mod text_diff;
-mod tree_comparer;
-mod tree_copy;
-mod tree_facts;
-mod tree_root;
-mod tree_survey;
-#[cfg(test)]
-mod tree_tests;
-pub mod user_mounts;
-mod user_overlay;
-pub mod user_stacked;
+mod trees;
+mod views;
+pub use self::changes::change;
+pub use self::changes::change_list;
+pub use self::changes::text_diff;
+pub use self::views::fits;
+pub use self::views::hub;
+pub use self::views::layers;
+pub use self::views::quota;
+pub use self::views::user_mounts;
+pub use self::views::user_stacked;

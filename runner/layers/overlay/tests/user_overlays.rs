@@ -5,7 +5,7 @@
 
 #[path = "user_overlays/attached_layers.rs"]
 mod attached_layers;
-#[path = "../src/tree_tests.rs"]
+#[path = "../src/trees/tree_tests.rs"]
 #[allow(dead_code, reason = "the tests of the crate use all of it")]
 mod tree_tests;
 
@@ -20,15 +20,18 @@ use proptest::test_runner::TestRunner;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
+use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, tree, words, writer};
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{Committed, Granted, OwnerRights, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::fits::View;
 use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
 use modbox_worker::Workers;
-// The module of trees names these as those of its own crate.
-use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, tree, words, writer};
-use modbox_overlay::{change, change_list};
+
+/// `tree_tests` names these as those of its own crate.
+mod changes {
+    pub(crate) use modbox_overlay::{change, change_list};
+}
 
 /// The user.
 const USER: u32 = 4242;

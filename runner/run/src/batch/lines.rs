@@ -4,21 +4,21 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 /// Maximum length of a line: the largest arguments, plus the other keys of a job.
-pub(super) const MAX_LINE: usize = 65 << 20;
+pub(crate) const MAX_LINE: usize = 65 << 20;
 
 const CHUNK: usize = 64 << 10;
 
 /// A line with its number, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) number: u64,
+pub(crate) struct Line {
+    pub(crate) number: u64,
     /// `None` for a line that is too long.
-    pub(super) text: Option<Vec<u8>>,
+    pub(crate) text: Option<Vec<u8>>,
 }
 
 /// Line splitter; skips blank lines.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     buffer: Vec<u8>,
     /// Bytes at the start of the buffer that were returned already.
     taken: usize,
@@ -29,7 +29,7 @@ pub(super) struct Lines {
     skipping: bool,
     ended: bool,
     /// Total bytes read.
-    pub(super) read: u64,
+    pub(crate) read: u64,
 }
 
 impl Lines {
@@ -38,7 +38,7 @@ impl Lines {
     /// # Errors
     ///
     /// The stream cannot be read.
-    pub(super) fn fill(&mut self, stream: BorrowedFd<'_>) -> io::Result<()> {
+    pub(crate) fn fill(&mut self, stream: BorrowedFd<'_>) -> io::Result<()> {
         self.buffer.drain(..self.taken);
         self.taken = 0;
         let length = self.buffer.len();
@@ -55,26 +55,26 @@ impl Lines {
     }
 
     /// Returns whether the stream has ended; the buffer may still hold lines.
-    pub(super) fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.ended
     }
 
     /// Ends the stream and discards the buffer, including an incomplete last line.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.ended = true;
         self.buffer.clear();
         (self.taken, self.searched, self.skipping) = (0, 0, false);
     }
 
     /// Returns whether [`next`](Self::next) can make progress without reading more.
-    pub(super) fn holds_line(&self) -> bool {
+    pub(crate) fn holds_line(&self) -> bool {
         let rest = &self.buffer[self.taken..];
         let at_the_end = self.ended && (self.skipping || !rest.is_empty());
         at_the_end || memchr::memchr(b'\n', &rest[self.searched..]).is_some()
     }
 
     /// Returns the next complete line, or the rest of a stream that has ended.
-    pub(super) fn next(&mut self) -> Option<Line> {
+    pub(crate) fn next(&mut self) -> Option<Line> {
         loop {
             let rest = &self.buffer[self.taken..];
             let end = memchr::memchr(b'\n', &rest[self.searched..]).map(|at| at + self.searched);

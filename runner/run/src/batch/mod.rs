@@ -10,26 +10,17 @@
 //! Each line gets exactly one report, whatever happens to its job. Memory does not grow with the number of jobs: lines
 //! are read only while the queue has room.
 
-mod background;
 mod dispatch;
-mod guest_slot;
 mod job;
-mod layered_slot;
 mod lines;
 mod output;
-mod pace;
 mod places;
 mod pool;
 mod progress;
 mod report;
-mod running_command;
 mod sequence;
-mod setup;
-mod slot;
-mod slot_context;
-mod slot_worker;
+pub(crate) mod slots;
 mod task;
-mod thread_slot;
 
 pub use self::dispatch::{Batch, BatchConfig, Host, ResolvedJob};
 pub use self::job::{Job, JobEffect, JobError, JobOptions};
@@ -37,4 +28,4 @@ pub use self::places::GrantedPlaces;
 pub use self::pool::PoolConfig;
 pub use self::progress::{BatchError, Progress, Summary};
 pub use self::sequence::{Ended, Sequence};
-pub use self::setup::Setup;
+pub use self::slots::setup::Setup;

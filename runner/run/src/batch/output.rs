@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 /// Writer of reports.
 #[derive(Debug)]
-pub(super) struct Output<W> {
+pub(crate) struct Output<W> {
     stream: W,
     /// Reports that wait for an earlier one; `None` when reports are written as they arrive.
     waiting: Option<BTreeMap<u64, Vec<u8>>>,
@@ -13,7 +13,7 @@ pub(super) struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    pub(super) fn new(stream: W, ordered: bool) -> Self {
+    pub(crate) fn new(stream: W, ordered: bool) -> Self {
         Self { stream, waiting: ordered.then(BTreeMap::new), next: 0 }
     }
 
@@ -22,7 +22,7 @@ impl<W: Write> Output<W> {
     /// # Errors
     ///
     /// The stream cannot be written.
-    pub(super) fn put(&mut self, number: u64, line: &[u8]) -> io::Result<()> {
+    pub(crate) fn put(&mut self, number: u64, line: &[u8]) -> io::Result<()> {
         let Some(waiting) = &mut self.waiting else { return self.stream.write_all(line) };
         if number != self.next {
             waiting.insert(number, line.to_vec());
@@ -37,12 +37,12 @@ impl<W: Write> Output<W> {
         Ok(())
     }
 
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
 
     /// Returns the number of reports that wait for an earlier one.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.waiting.as_ref().map_or(0, BTreeMap::len)
     }
 }

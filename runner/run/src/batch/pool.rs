@@ -13,11 +13,11 @@ use modbox_vocabulary::error_chain;
 use modbox_worker::Workers;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::batch::background::Wakeups;
-use crate::batch::guest_slot::SlotState;
-use crate::batch::setup::Setup;
-use crate::batch::slot::Slot;
-use crate::batch::slot_context::SlotContext;
+use crate::batch::slots::background::Wakeups;
+use crate::batch::slots::guest_slot::SlotState;
+use crate::batch::slots::setup::Setup;
+use crate::batch::slots::slot::Slot;
+use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
 use crate::execution::runner::Runner;
 use crate::reports::report::Report;
@@ -40,7 +40,7 @@ pub struct PoolConfig {
 
 /// The slots.
 #[derive(Debug)]
-pub(super) struct SlotPool {
+pub(crate) struct SlotPool {
     config: PoolConfig,
     slots: Vec<Slot>,
     wakeups: Wakeups,
@@ -48,11 +48,11 @@ pub(super) struct SlotPool {
 
 /// What the slots have done since the last look.
 #[derive(Debug, Default)]
-pub(super) struct PoolEvents {
+pub(crate) struct PoolEvents {
     /// Jobs that have ended.
-    pub(super) answers: Vec<Answer>,
+    pub(crate) answers: Vec<Answer>,
     /// Jobs that were given to a slot which is over, and not begun.
-    pub(super) given_back: VecDeque<Task>,
+    pub(crate) given_back: VecDeque<Task>,
 }
 
 impl SlotPool {
@@ -61,20 +61,20 @@ impl SlotPool {
     /// # Errors
     ///
     /// The kernel gives no pipe.
-    pub(super) fn new(config: PoolConfig) -> io::Result<Self> {
+    pub(crate) fn new(config: PoolConfig) -> io::Result<Self> {
         Ok(Self { config, slots: Vec::new(), wakeups: Wakeups::new()? })
     }
 
     /// Ends all slots without jobs.
-    pub(super) fn end_idle(&mut self) {
+    pub(crate) fn end_idle(&mut self) {
         self.slots.retain(|slot| !slot.is_idle());
     }
 
-    pub(super) fn cleanup(&self) -> &Cleanup {
+    pub(crate) fn cleanup(&self) -> &Cleanup {
         &self.config.cleanup
     }
 
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.active() == 0
     }
 
@@ -83,17 +83,17 @@ impl SlotPool {
     }
 
     /// Returns whether another job may start, beside those that run.
-    pub(super) fn may_start(&self) -> bool {
+    pub(crate) fn may_start(&self) -> bool {
         self.active() < self.config.jobs
     }
 
     /// Returns whether a slot takes another job now.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.slots.iter().any(Slot::has_room)
     }
 
     /// Returns for how long all busy slots have plenty to do.
-    pub(super) fn stocked(&self) -> Duration {
+    pub(crate) fn stocked(&self) -> Duration {
         self.slots.iter().filter(|slot| !slot.is_idle()).map(Slot::stocked).min().unwrap_or_default()
     }
 
@@ -103,7 +103,7 @@ impl SlotPool {
     /// # Errors
     ///
     /// No slot can be started, and none is running.
-    pub(super) fn place(&mut self, setup: &Arc<Setup>, ahead: bool) -> io::Result<Option<usize>> {
+    pub(crate) fn place(&mut self, setup: &Arc<Setup>, ahead: bool) -> io::Result<Option<usize>> {
         let fits = |slot: &Slot| slot.setup.serves(setup);
         let best = (0..self.slots.len()).filter(|at| fits(&self.slots[*at])).min_by_key(|at| self.slots[*at].load());
         let may_start = self.may_start();
@@ -137,7 +137,7 @@ impl SlotPool {
     }
 
     /// Gives a slot a job, once its audit line is reserved. Returns the answer of a job that cannot be started.
-    pub(super) fn give(&mut self, slot: usize, mut task: Task) -> Option<Answer> {
+    pub(crate) fn give(&mut self, slot: usize, mut task: Task) -> Option<Answer> {
         if let Err(error) = task.reserve_audit(&self.config.cleanup) {
             return Some(task.answer(|setup| Report::not_run(setup.module.path(), &error_chain(&error))));
         }
@@ -146,7 +146,7 @@ impl SlotPool {
     }
 
     /// Writes as much as the workers' channels take.
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.slots.iter_mut().for_each(Slot::flush);
     }
 
@@ -155,7 +155,7 @@ impl SlotPool {
     /// # Errors
     ///
     /// The kernel cannot wait.
-    pub(super) fn wait(&mut self, others: &[(BorrowedFd<'_>, PollFlags)]) -> io::Result<Vec<PollFlags>> {
+    pub(crate) fn wait(&mut self, others: &[(BorrowedFd<'_>, PollFlags)]) -> io::Result<Vec<PollFlags>> {
         let deadline = self.slots.iter().filter_map(Slot::deadline).min();
         let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1));
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
@@ -176,7 +176,7 @@ impl SlotPool {
     }
 
     /// Handles what has arrived from all slots, and removes those that are over.
-    pub(super) fn look(&mut self) -> PoolEvents {
+    pub(crate) fn look(&mut self) -> PoolEvents {
         let Self { config, slots, wakeups } = self;
         let (mut events, mut at) = (PoolEvents::default(), 0);
         while at < slots.len() {
@@ -192,7 +192,7 @@ impl SlotPool {
     }
 
     /// Ends slots that have missed their deadline.
-    pub(super) fn end_late(&mut self) -> PoolEvents {
+    pub(crate) fn end_late(&mut self) -> PoolEvents {
         let Self { config, slots, wakeups } = self;
         let (mut events, now) = (PoolEvents::default(), Instant::now());
         let is_late = |slot: &Slot| slot.deadline().is_some_and(|deadline| deadline < now);

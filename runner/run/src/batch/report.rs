@@ -16,7 +16,7 @@ struct Line<'a> {
 }
 
 /// Returns a report as one JSON line. `number` is the line number of a job that could not be read.
-pub(super) fn line(id: &Value, number: Option<u64>, report: &Report) -> Vec<u8> {
+pub(crate) fn line(id: &Value, number: Option<u64>, report: &Report) -> Vec<u8> {
     let line = Line { id, line: number, report };
     let mut text = to_json(&line).expect("every part of a report has a JSON form");
     text.push('\n');

@@ -10,7 +10,7 @@ use modbox_wasm::GuestOrder;
 
 use crate::batch::job::Job;
 use crate::batch::report;
-use crate::batch::setup::Setup;
+use crate::batch::slots::setup::Setup;
 use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::runner::Runner;
 use crate::execution::warm_guest::GuestTask;
@@ -24,12 +24,12 @@ use crate::reports::secrets::TaskSecrets;
 
 /// A job that waits for a slot or was given to one.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(crate) struct Task {
     /// Position among all jobs.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Length of its line in bytes.
-    pub(super) size: usize,
-    pub(super) setup: Arc<Setup>,
+    pub(crate) size: usize,
+    pub(crate) setup: Arc<Setup>,
     job: Job,
     name: String,
     admitted: Box<AdmittedRun>,
@@ -41,31 +41,31 @@ pub(super) struct Task {
 
 /// The report of a job.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) number: u64,
+pub(crate) struct Answer {
+    pub(crate) number: u64,
     id: Value,
     /// Line of the input, for a line that is not a job.
     line: Option<u64>,
-    pub(super) report: Report,
+    pub(crate) report: Report,
     /// Whether the job ran and is missing in an audit file.
-    pub(super) is_unaudited: bool,
+    pub(crate) is_unaudited: bool,
     /// Whether the result is a secret.
     is_secret: bool,
 }
 
 impl Answer {
     /// Returns the answer of a job that is not audited here.
-    pub(super) fn of_report(number: u64, id: Value, report: Report) -> Self {
+    pub(crate) fn of_report(number: u64, id: Value, report: Report) -> Self {
         Self { number, id, line: None, report, is_unaudited: false, is_secret: false }
     }
 
     /// Returns whether the job succeeded and is audited.
-    pub(super) fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         self.report.status.is_success() && !self.is_unaudited
     }
 
     /// Returns the line of the output, which has no secrets.
-    pub(super) fn line(&mut self) -> Vec<u8> {
+    pub(crate) fn line(&mut self) -> Vec<u8> {
         if self.is_secret {
             self.report.censor();
         }
@@ -74,7 +74,7 @@ impl Answer {
 }
 
 impl Task {
-    pub(super) fn new(
+    pub(crate) fn new(
         number: u64,
         size: usize,
         setup: Arc<Setup>,
@@ -85,7 +85,7 @@ impl Task {
     }
 
     /// Returns the `id` of the job.
-    pub(super) fn id(&self) -> &Value {
+    pub(crate) fn id(&self) -> &Value {
         &self.job.id
     }
 
@@ -95,7 +95,7 @@ impl Task {
     /// # Errors
     ///
     /// The log has no room for another line.
-    pub(super) fn reserve_audit(&mut self, cleanup: &Cleanup) -> Result<(), AuditError> {
+    pub(crate) fn reserve_audit(&mut self, cleanup: &Cleanup) -> Result<(), AuditError> {
         if self.audit.is_none() {
             self.audit = reserve(&self.setup, (&self.job, &self.name), &self.admitted.report.secrets, cleanup)?;
         }
@@ -107,7 +107,7 @@ impl Task {
     /// # Errors
     ///
     /// The run's directory cannot be made, or the module's kind cannot start it.
-    pub(super) fn order(&mut self, runner: &Runner) -> Result<Option<GuestOrder>, RunError> {
+    pub(crate) fn order(&mut self, runner: &Runner) -> Result<Option<GuestOrder>, RunError> {
         let request = request(&self.job, &self.name, &self.setup, Cow::Borrowed(&self.admitted.arguments));
         let mut guest = runner.guest_task(&self.setup.module, &self.admitted, &request)?;
         let order = guest.take_order();
@@ -116,7 +116,7 @@ impl Task {
     }
 
     /// Runs a module outside of a warm worker.
-    pub(super) fn run(self, runner: &Runner) -> Answer {
+    pub(crate) fn run(self, runner: &Runner) -> Answer {
         let Self { number, setup, job, name, admitted, audit, .. } = self;
         // The arguments are those of `admitted`.
         let none = Arguments::Complete(modbox_contract::Dict::new());
@@ -129,7 +129,7 @@ impl Task {
     }
 
     /// Runs a guest on layers in a warm worker.
-    pub(super) fn run_warm(self, runner: &Runner, layers: &mut WarmLayers, run: &LayeredRun) -> Answer {
+    pub(crate) fn run_warm(self, runner: &Runner, layers: &mut WarmLayers, run: &LayeredRun) -> Answer {
         let Self { number, setup, job, name, admitted, audit, .. } = self;
         // The arguments are those of `admitted`.
         let none = Arguments::Complete(modbox_contract::Dict::new());
@@ -139,7 +139,7 @@ impl Task {
     }
 
     /// Answers the job of a guest that has ended, or could not be started.
-    pub(super) fn conclude(self, runner: &Runner, ended: Result<Outcome, RunError>) -> Answer {
+    pub(crate) fn conclude(self, runner: &Runner, ended: Result<Outcome, RunError>) -> Answer {
         let Self { number, setup, job, name, admitted, guest, audit, .. } = self;
         let AdmittedRun { form, arguments, report, .. } = *admitted;
         let request = request(&job, &name, &setup, Cow::Owned(arguments));
@@ -148,7 +148,7 @@ impl Task {
     }
 
     /// Answers the job with a report that was made without running it.
-    pub(super) fn answer(self, report: impl FnOnce(&Setup) -> Report) -> Answer {
+    pub(crate) fn answer(self, report: impl FnOnce(&Setup) -> Report) -> Answer {
         let mut report = report(&self.setup).named(&self.name);
         report.secrets = self.admitted.report.secrets;
         answer(self.number, &self.job, self.audit, report)
@@ -156,7 +156,7 @@ impl Task {
 }
 
 /// Answers a job that was refused before it had a slot. It is audited as well.
-pub(super) fn refuse(
+pub(crate) fn refuse(
     number: u64,
     (job, name): (&Job, &str),
     setup: &Setup,
@@ -170,7 +170,7 @@ pub(super) fn refuse(
 }
 
 /// Answers a line that is not a job, or whose job cannot be run.
-pub(super) fn not_run(number: u64, id: &Value, line: u64, report: Report) -> Answer {
+pub(crate) fn not_run(number: u64, id: &Value, line: u64, report: Report) -> Answer {
     Answer { number, id: id.clone(), line: Some(line), report, is_unaudited: false, is_secret: false }
 }
 

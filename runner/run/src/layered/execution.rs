@@ -17,7 +17,7 @@ use crate::execution::request::RunRequest;
 use crate::execution::run_form::RunForm;
 use crate::execution::runner::Runner;
 use crate::grants::admission::{Admission, AdmittedRun};
-use crate::layered::effect_report::Remark;
+use crate::layered::changes::effect_report::Remark;
 use crate::layered::error::LayeredError;
 use crate::layered::layered_run::LayeredRun;
 use crate::layered::placed_layers::{self, PlacedLayer};
@@ -42,23 +42,23 @@ enum Views {
 
 /// A run that was made on layers.
 #[derive(Debug)]
-pub(super) struct LayeredExecution {
+pub(crate) struct LayeredExecution {
     /// The report, as if the run had not been on layers.
-    pub(super) report: Report,
+    pub(crate) report: Report,
     /// The layers with their changes; an error if they cannot be known.
-    pub(super) observed: Result<ObservedLayers, LayeredError>,
+    pub(crate) observed: Result<ObservedLayers, LayeredError>,
     /// Holds the copies of layers; `None` if they are in memory.
     _dir: Option<RunDir>,
 }
 
 impl LayeredExecution {
     /// Returns whether a process that should have ended writes a layer, so that its changes are not known.
-    pub(super) fn is_still_written(&self) -> bool {
+    pub(crate) fn is_still_written(&self) -> bool {
         matches!(self.observed, Err(LayeredError::Layer(LayerError::Freeze { .. })))
     }
 
     /// Lists what a run has changed. `frozen` says whether its layers are not written any more.
-    pub(super) fn observe(
+    pub(crate) fn observe(
         mut report: Report,
         (layers, start): (Layers, Start),
         frozen: Result<(), LayeredError>,
@@ -77,17 +77,17 @@ impl LayeredExecution {
 
 /// Layers that are not written any more.
 #[derive(Debug)]
-pub(super) struct ObservedLayers {
-    pub(super) layers: Layers,
+pub(crate) struct ObservedLayers {
+    pub(crate) layers: Layers,
     /// The changes of each layer.
-    pub(super) lists: Vec<ChangeList>,
+    pub(crate) lists: Vec<ChangeList>,
     /// A moment before the layers were made.
-    pub(super) start: Start,
+    pub(crate) start: Start,
 }
 
 impl ObservedLayers {
     /// Returns what is to be said of a layer with more changes than its list has; nothing of a part may be committed.
-    pub(super) fn cut(&self) -> Option<Remark> {
+    pub(crate) fn cut(&self) -> Option<Remark> {
         let (layer, list) = self.layers.iter().zip(&self.lists).find(|(_, list)| list.cut > 0)?;
         let why = format!("it has {} more changes than a commit makes; grant less", list.cut);
         Some(Remark { path: layer.path().display().to_string(), why })
@@ -100,7 +100,7 @@ impl Runner {
     /// # Errors
     ///
     /// No layers can be made, and the module did not start.
-    pub(super) fn execute_on_layers(
+    pub(crate) fn execute_on_layers(
         &self,
         module: &Module,
         admitted: AdmittedRun,

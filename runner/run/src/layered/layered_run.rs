@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use modbox_overlay::commit::{Start, Strength};
 use modbox_policy::CheckRule;
 
-use crate::layered::effect_report::Effect;
+use crate::layered::changes::effect_report::Effect;
 use crate::trial::RealEffects;
 
 /// Choices for a run on layers.
@@ -57,17 +57,17 @@ impl LayeredMode {
     }
 
     /// Returns whether changes can be committed, now or later.
-    pub(super) fn commits(&self) -> bool {
+    pub(crate) fn commits(&self) -> bool {
         matches!(self, Self::Transaction(_) | Self::Preview { save: Some(_), .. })
     }
 
     /// Returns whether the module also runs in its own check mode.
-    pub(super) fn compares_check(&self) -> bool {
+    pub(crate) fn compares_check(&self) -> bool {
         matches!(self, Self::Preview { compares_check: true, .. })
     }
 
     /// Returns whether effects that no layer holds may happen.
-    pub(super) fn outside(&self) -> RealEffects {
+    pub(crate) fn outside(&self) -> RealEffects {
         match self {
             Self::Preview { outside, .. } => *outside,
             Self::Transaction(_) => RealEffects::Accepted,
@@ -77,7 +77,7 @@ impl LayeredMode {
 
 impl LayeredRun {
     /// Returns the moment from which changes of others are told from earlier ones. Call it before the layers are made.
-    pub(super) fn start(&self) -> Start {
+    pub(crate) fn start(&self) -> Start {
         // Only a commit needs to tell changes of before from changes of the same moment. To wait for the next one takes
         // milliseconds.
         if self.mode.commits() { Start::settled() } else { Start::now() }

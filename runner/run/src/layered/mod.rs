@@ -4,25 +4,17 @@
 //! Only files have layers. Network, sockets and devices are withheld from a preview unless the caller accepts real
 //! effects. What a module says of its changes is compared with what was observed.
 
-mod ansible_diff;
-mod claim;
-pub(crate) mod effect_report;
+pub(crate) mod changes;
 pub(crate) mod error;
 mod execution;
-mod hidden_content;
-mod known_owners;
 mod layered_run;
 mod mount_table;
-mod outside;
 mod placed_layers;
 mod plan;
 mod play_layers;
 mod room;
-mod saved_run;
-mod shown_changes;
 mod transaction;
 mod user_play;
-mod verdict;
 mod warm_layers;
 mod warm_worker;
 
@@ -31,25 +23,26 @@ use std::borrow::Cow;
 use modbox_overlay::change_list::ChangeList;
 use modbox_policy::Policy;
 
-pub use self::ansible_diff::in_one_line;
-pub use self::effect_report::{
+pub use self::changes::ansible_diff::in_one_line;
+pub use self::changes::effect_report::{
     CheckReport, Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, OutsideEffect, Remark,
     ShownChange, ShownEntry,
 };
+pub use self::changes::hidden_content::HiddenContent;
+use self::changes::hidden_content::HiddenPlace;
+pub use self::changes::outside::{reaches_out, withhold_outside};
+pub use self::changes::saved_run::{AppliedChanges, apply_saved};
+use self::changes::shown_changes::{ShownChanges, Shows};
+use self::changes::verdict::CheckObserved;
 pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
-pub use self::hidden_content::HiddenContent;
-use self::hidden_content::HiddenPlace;
 pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
-pub use self::outside::{reaches_out, withhold_outside};
 pub use self::play_layers::{PlayChanges, PlayLayers};
-pub use self::saved_run::{AppliedChanges, apply_saved};
-use self::shown_changes::{ShownChanges, Shows};
-use self::verdict::CheckObserved;
 pub use self::warm_layers::WarmLayers;
 use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::runner::Runner;
 use crate::grants::admission::{Admission, AdmittedRun};
+use crate::layered::changes::{outside, saved_run, verdict};
 use crate::modules::module::Module;
 use crate::reports::judge;
 use crate::reports::report::Report;

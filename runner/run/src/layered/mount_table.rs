@@ -10,7 +10,7 @@ const TABLE: &str = "/proc/self/mountinfo";
 
 /// The table of mounts as it was at a moment.
 #[derive(Debug)]
-pub(super) struct MountTable(File);
+pub(crate) struct MountTable(File);
 
 impl MountTable {
     /// Notes the mounts as they are now.
@@ -18,12 +18,12 @@ impl MountTable {
     /// # Errors
     ///
     /// The table cannot be opened.
-    pub(super) fn now() -> io::Result<Self> {
+    pub(crate) fn now() -> io::Result<Self> {
         File::open(TABLE).map(Self)
     }
 
     /// Returns whether something was mounted or unmounted since, or that cannot be known.
-    pub(super) fn has_changed(&self) -> bool {
+    pub(crate) fn has_changed(&self) -> bool {
         let mut polled = [PollFd::new(&self.0, PollFlags::PRI)];
         let at_once = Timespec::default();
         rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, Some(&at_once))) != Ok(0)

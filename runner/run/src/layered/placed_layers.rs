@@ -9,18 +9,18 @@ use crate::execution::replaced_paths::ReplacedPaths;
 
 /// A layer with the path by which the run reaches it.
 #[derive(Debug)]
-pub(super) struct PlacedLayer {
+pub(crate) struct PlacedLayer {
     /// The granted path.
-    pub(super) granted: PathBuf,
+    pub(crate) granted: PathBuf,
     /// Whether it is a directory.
-    pub(super) is_tree: bool,
+    pub(crate) is_tree: bool,
     /// The layer.
-    pub(super) place: PathBuf,
+    pub(crate) place: PathBuf,
 }
 
 /// Makes a policy grant layers instead of the machine's files. Paths that it grants for reading inside a directory with a
 /// layer lead into the layer, too, so that a module reads there what it has written.
-pub(super) fn apply(policy: &mut Policy, layers: &[PlacedLayer], scratch: &Path) -> ReplacedPaths {
+pub(crate) fn apply(policy: &mut Policy, layers: &[PlacedLayer], scratch: &Path) -> ReplacedPaths {
     let mut replaced = ReplacedPaths::new(scratch);
     layers.iter().for_each(|layer| replaced.add(&layer.place, &layer.granted));
     let trees: Vec<&PlacedLayer> = layers.iter().filter(|layer| layer.is_tree).collect();

@@ -10,13 +10,13 @@ use modbox_overlay::quota::Quota;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
 
-use crate::layered::outside::reaches_out;
+use crate::layered::changes::outside::reaches_out;
 
 /// Entries that a copy of a directory may have, beside those that the module makes.
 const COPIED_ENTRIES: u64 = 20_000;
 
 /// Returns the layers for what a policy grants for writing. A path inside a directory with a layer gets none of its own.
-pub(super) fn of(policy: &Policy, limits: &Limits, scratch: &Path) -> LayerPlan {
+pub(crate) fn of(policy: &Policy, limits: &Limits, scratch: &Path) -> LayerPlan {
     let written: Vec<&PathGrant> = policy.paths().iter().filter(|grant| is_layered(grant)).collect();
     let paths = |shape: Shape| {
         let mut paths: Vec<PathBuf> = Vec::new();
@@ -43,14 +43,14 @@ pub(super) fn of(policy: &Policy, limits: &Limits, scratch: &Path) -> LayerPlan 
 
 /// Returns whether a run can be made twice: nothing that it does leaves its layers. The renames of a guest's commands are
 /// not reported.
-pub(super) fn is_repeatable(policy: &Policy) -> bool {
+pub(crate) fn is_repeatable(policy: &Policy) -> bool {
     !reaches_out(policy) && !policy.allows_commands()
 }
 
 /// Returns whether a run sees and does the same in a user namespace that has this user and group alone. A native module
 /// is in such a namespace in any case. A guest would see no other owners outside of its layers, and could give no file to
 /// another group.
-pub(super) fn needs_one_owner(policy: &Policy, is_guest: bool) -> bool {
+pub(crate) fn needs_one_owner(policy: &Policy, is_guest: bool) -> bool {
     let grants = policy.paths();
     let is_in_layer = |path: &Path| {
         let mut layered = grants.iter().filter(|grant| is_layered(grant));
@@ -61,7 +61,7 @@ pub(super) fn needs_one_owner(policy: &Policy, is_guest: bool) -> bool {
 }
 
 /// Returns whether the run may write a file of the machine by a grant. Devices of every module hold nothing.
-pub(super) fn is_layered(grant: &PathGrant) -> bool {
+pub(crate) fn is_layered(grant: &PathGrant) -> bool {
     grant.access == Access::Write && !base::is_device(&grant.host)
 }
 

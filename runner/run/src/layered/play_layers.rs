@@ -16,12 +16,12 @@ use modbox_policy::{Policy, Shape};
 use modbox_scratch::ScratchRoot;
 use modbox_vocabulary::Limits;
 
-use crate::layered::effect_report::{CommitReport, CommitState, Effect, EffectReport, OutsideEffect};
+use crate::layered::changes::effect_report::{CommitReport, CommitState, Effect, EffectReport, OutsideEffect};
+use crate::layered::changes::hidden_content::HiddenContent;
+use crate::layered::changes::shown_changes::{ShownChanges, Shows};
 use crate::layered::error::LayeredError;
 use crate::layered::execution::ObservedLayers;
-use crate::layered::hidden_content::HiddenContent;
 use crate::layered::layered_run::CommitChoices;
-use crate::layered::shown_changes::{ShownChanges, Shows};
 use crate::layered::user_play::UserPlay;
 use crate::layered::{plan, transaction};
 use crate::reports::error::RunError;

@@ -12,7 +12,7 @@ use crate::layered::error::LayeredError;
 /// # Errors
 ///
 /// This user may not make mounts, or the thread ended by a panic.
-pub(super) fn in_room<T: Send>(needs_mounts: bool, action: impl FnOnce() -> T + Send) -> Result<T, LayeredError> {
+pub(crate) fn in_room<T: Send>(needs_mounts: bool, action: impl FnOnce() -> T + Send) -> Result<T, LayeredError> {
     if !needs_mounts {
         return Ok(action());
     }

@@ -12,10 +12,10 @@ use modbox_overlay::commit::{
 use modbox_policy::Policy;
 use modbox_vocabulary::error_chain;
 
-use crate::layered::effect_report::{CommitReport, CommitState, Remark};
+use crate::layered::changes::effect_report::{CommitReport, CommitState, Remark};
+use crate::layered::changes::hidden_content::HiddenContent;
+use crate::layered::changes::known_owners::known_owners;
 use crate::layered::execution::ObservedLayers;
-use crate::layered::hidden_content::HiddenContent;
-use crate::layered::known_owners::known_owners;
 use crate::layered::layered_run::CommitChoices;
 
 /// Number of transactions that are kept for `modbox undo`.
@@ -26,7 +26,7 @@ const MAX_KEPT: usize = 20;
 /// # Errors
 ///
 /// The directory of transactions cannot be used.
-pub(super) fn recover(choices: &CommitChoices) -> Result<Vec<String>, CommitError> {
+pub(crate) fn recover(choices: &CommitChoices) -> Result<Vec<String>, CommitError> {
     let recovered = commit::recover(&StateDir::open(&choices.state)?, &NoFault)?;
     let note = |Recovered { run, result, .. }: Recovered| match result {
         Ok(Recovery::Forward) => format!("the interrupted transaction `{run}` is finished"),
@@ -54,7 +54,7 @@ fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
 }
 
 /// Commits the changes of all layers.
-pub(super) fn commit(
+pub(crate) fn commit(
     observed: &ObservedLayers,
     policy: &Policy,
     choices: &CommitChoices,
@@ -64,7 +64,7 @@ pub(super) fn commit(
 }
 
 /// Returns the result of a commit in words. Removes the oldest kept transactions if another one is kept.
-pub(super) fn report(committed: Result<Committed, impl Error + 'static>, choices: &CommitChoices) -> CommitReport {
+pub(crate) fn report(committed: Result<Committed, impl Error + 'static>, choices: &CommitChoices) -> CommitReport {
     match committed {
         Ok(Committed::Nothing) => CommitReport::of(CommitState::Nothing),
         Ok(Committed::Done { run, undo }) => {
@@ -99,14 +99,14 @@ fn try_commit(
 }
 
 /// Returns the secrets in names of what was observed.
-pub(super) fn hidden_names(observed: &ObservedLayers, hidden: &HiddenContent) -> Vec<String> {
+pub(crate) fn hidden_names(observed: &ObservedLayers, hidden: &HiddenContent) -> Vec<String> {
     let layers = observed.layers.iter().zip(&observed.lists);
     let paths = layers.flat_map(|(layer, list)| list.changes.iter().map(|change| layer.path().join(&change.path)));
     hidden.secrets_in_names(paths)
 }
 
 /// Calls `action` with the settings of a commit. `hidden` are secrets in names.
-pub(super) fn with_settings<T, E: From<CommitError>>(
+pub(crate) fn with_settings<T, E: From<CommitError>>(
     choices: &CommitChoices,
     owners: &Owners<'_>,
     hidden: &[String],
@@ -119,7 +119,7 @@ pub(super) fn with_settings<T, E: From<CommitError>>(
 
 /// Returns which owners a run may give: those that are granted, and those that files there had before; and which set-id bits.
 /// The sandbox has checked each change by the same rule. A new file has the user of the run, and the group that its directory gives.
-pub(super) fn owners(policy: &Policy, observed: &ObservedLayers) -> impl Fn(u32, u32) -> OwnerRights {
+pub(crate) fn owners(policy: &Policy, observed: &ObservedLayers) -> impl Fn(u32, u32) -> OwnerRights {
     let own = policy.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
     let granted = policy.owners();
     let known = known_owners(observed);
@@ -130,12 +130,12 @@ pub(super) fn owners(policy: &Policy, observed: &ObservedLayers) -> impl Fn(u32,
 }
 
 /// Returns the parts of a commit of what was observed.
-pub(super) fn grants(observed: &ObservedLayers) -> Vec<Granted<'_>> {
+pub(crate) fn grants(observed: &ObservedLayers) -> Vec<Granted<'_>> {
     let layers = observed.layers.iter().zip(&observed.lists);
     layers.map(|(layer, list)| layer.granted(list.changes.clone(), observed.start)).collect()
 }
 
-pub(super) fn with_reasons(state: CommitState, reasons: impl Iterator<Item = Remark>) -> CommitReport {
+pub(crate) fn with_reasons(state: CommitState, reasons: impl Iterator<Item = Remark>) -> CommitReport {
     CommitReport { reasons: reasons.collect(), ..CommitReport::of(state) }
 }
 
@@ -143,6 +143,6 @@ fn conflict(conflict: &Conflict) -> Remark {
     Remark { path: conflict.path.display().to_string(), why: conflict.why.to_string() }
 }
 
-pub(super) fn refusal(refusal: &Refusal) -> Remark {
+pub(crate) fn refusal(refusal: &Refusal) -> Remark {
     Remark { path: refusal.path.display().to_string(), why: refusal.reason.to_string() }
 }

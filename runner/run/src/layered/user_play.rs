@@ -22,7 +22,7 @@ const ALONE: &str = "run the module by itself with `modbox run --preview`";
 
 /// What a user's play has beside its layers.
 #[derive(Debug)]
-pub(super) struct UserPlay {
+pub(crate) struct UserPlay {
     /// Holds the copies.
     dir: RunDir,
     /// Directories whose layers hold single files alone.
@@ -35,7 +35,7 @@ impl UserPlay {
     /// # Errors
     ///
     /// The machine gives this user no namespaces.
-    pub(super) fn enter_namespaces() -> Result<(), LayeredError> {
+    pub(crate) fn enter_namespaces() -> Result<(), LayeredError> {
         let entered = modbox_kernel::enter_user_mounts().and_then(|()| modbox_kernel::keep_mount_rights());
         entered.map_err(LayeredError::PlayMounts)
     }
@@ -45,7 +45,7 @@ impl UserPlay {
     /// # Errors
     ///
     /// It cannot be made.
-    pub(super) fn new(scratch: &ScratchRoot) -> Result<Self, RunError> {
+    pub(crate) fn new(scratch: &ScratchRoot) -> Result<Self, RunError> {
         Ok(Self { dir: RunDir::create(scratch, DirPurpose::Run, None)?, for_names: Vec::new() })
     }
 
@@ -55,7 +55,7 @@ impl UserPlay {
     /// # Errors
     ///
     /// No exact layer can be made, or the run would not be exact.
-    pub(super) fn cover(
+    pub(crate) fn cover(
         &mut self,
         layers: &mut Layers,
         (policy, is_guest): (&Policy, bool),

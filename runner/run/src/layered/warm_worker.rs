@@ -21,7 +21,7 @@ use crate::reports::error::RunError;
 
 /// A confined worker.
 #[derive(Debug)]
-pub(super) struct WarmWorker {
+pub(crate) struct WarmWorker {
     worker: GuestWorker,
     /// The worker's directory; removed after the worker.
     directory: Scratch,
@@ -39,7 +39,7 @@ impl WarmWorker {
     /// # Errors
     ///
     /// The module has no code, or the worker cannot be confined as far as the policy requires.
-    pub(super) fn start(
+    pub(crate) fn start(
         runner: &Runner,
         module: &Module,
         (policy, limits): (&Policy, &Limits),
@@ -69,12 +69,12 @@ impl WarmWorker {
     }
 
     /// Returns whether the worker is confined to these grants.
-    pub(super) fn serves(&self, policy: &Policy) -> bool {
+    pub(crate) fn serves(&self, policy: &Policy) -> bool {
         self.policy == *policy
     }
 
     /// Runs a guest. Returns how it ended, and the worker if it can run another one.
-    pub(super) fn run(mut self, runner: &Runner, order: GuestOrder) -> (Result<Outcome, RunError>, Option<Self>) {
+    pub(crate) fn run(mut self, runner: &Runner, order: GuestOrder) -> (Result<Outcome, RunError>, Option<Self>) {
         let (policy, limits, cleanup) = (&self.policy, &self.limits, &runner.config.cleanup);
         let own = self.directory.path();
         let commands = policy.allows_commands();

@@ -9,7 +9,7 @@ use modbox_argument_spec::Secrets;
 use modbox_contract::{ModuleResult, Redactor};
 
 use crate::execution::request::Arguments;
-use crate::layered::effect_report::EffectReport;
+use crate::layered::changes::effect_report::EffectReport;
 use crate::reports::report::Report;
 
 /// The key of a result that modbox adds to.

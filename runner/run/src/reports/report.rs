@@ -9,7 +9,7 @@ use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, 
 use serde::{Serialize, Serializer};
 
 use crate::grants::real_run;
-use crate::layered::effect_report::EffectReport;
+use crate::layered::changes::effect_report::EffectReport;
 use crate::layered::error::LayeredError;
 use crate::provider::run::ProviderRun;
 use crate::python_place::run::PythonRun;

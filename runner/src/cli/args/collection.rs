@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::shared::lookup::LookupArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct CollectionArgs {

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::cli::args::lookup::LookupArgs;
-use crate::cli::args::providers::ProviderArgs;
+use crate::cli::args::shared::lookup::LookupArgs;
+use crate::cli::args::shared::providers::ProviderArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {

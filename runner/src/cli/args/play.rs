@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::ansible_switches::AnsibleSwitches;
-use crate::cli::args::help::{PLAY_HELP, TEMPLATE_HELP};
-use crate::cli::args::layers::LayerArgs;
-use crate::cli::args::lookup::LookupArgs;
-use crate::cli::args::providers::ProviderArgs;
-use crate::cli::args::python::PythonArgs;
-use crate::cli::args::rules::{GrantArgs, LimitArgs};
+use crate::cli::args::shared::help::{PLAY_HELP, TEMPLATE_HELP};
+use crate::cli::args::shared::layers::LayerArgs;
+use crate::cli::args::shared::lookup::LookupArgs;
+use crate::cli::args::shared::providers::ProviderArgs;
+use crate::cli::args::shared::python::PythonArgs;
+use crate::cli::args::shared::rules::{GrantArgs, LimitArgs};
 
 /// The output format of a play.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::args::help::{CHECK_HELP, POLICY_HELP, SHOW_HELP};
-use crate::cli::args::lookup::LookupArgs;
-use crate::cli::args::rules::{GrantArgs, LimitArgs};
+use crate::cli::args::shared::help::{CHECK_HELP, POLICY_HELP, SHOW_HELP};
+use crate::cli::args::shared::lookup::LookupArgs;
+use crate::cli::args::shared::rules::{GrantArgs, LimitArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = POLICY_HELP)]

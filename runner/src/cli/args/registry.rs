@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use modbox_policy::parse_duration;
 
-use crate::cli::args::lookup::{LOCK_FILE, LookupArgs};
+use crate::cli::args::shared::lookup::{LOCK_FILE, LookupArgs};
 
 // How registries are spoken with. A doc comment would be shown as that of the commands.
 #[derive(Debug, Default, Args)]

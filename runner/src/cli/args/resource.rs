@@ -4,10 +4,10 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::help::RESOURCE_HELP;
-use crate::cli::args::lookup::parse_interpreter;
-use crate::cli::args::providers::ProviderArgs;
-use crate::cli::args::rules::{GrantArgs, LimitArgs};
+use crate::cli::args::shared::help::RESOURCE_HELP;
+use crate::cli::args::shared::lookup::parse_interpreter;
+use crate::cli::args::shared::providers::ProviderArgs;
+use crate::cli::args::shared::rules::{GrantArgs, LimitArgs};
 
 /// The output format of `modbox resource`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

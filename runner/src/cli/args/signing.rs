@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::shared::lookup::LookupArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = SIGN_HELP)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::lookup::LookupArgs;
+use crate::cli::args::shared::lookup::LookupArgs;
 
 // No doc comment: clap would show it as the help of the subcommand.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap_complete::engine::CompletionCandidate;
 
 use super::line::{MAX_CANDIDATES, begins_with, context};
 use crate::cli::args::JobFolderArgs;
-use crate::cli::commands::job;
+use crate::cli::commands::runs::job;
 
 /// Returns the ids that begin as the current word.
 pub(super) fn candidates(current: &OsStr) -> Vec<CompletionCandidate> {

@@ -10,8 +10,8 @@ use modbox_vocabulary::{Capability, Grant};
 use crate::grants::{EnvGrant, PathGrant};
 use crate::min_confinement::MinConfinement;
 use crate::net::{ListenGrant, NetGrant};
-use crate::own::OwnerGrant;
 use crate::run::RunGrant;
+use crate::users::own::OwnerGrant;
 
 /// One way in which a run has more authority, or less confinement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use modbox_vocabulary::NamePattern;
 
-use crate::allow::ALLOW_KEYS;
 use crate::limit::parse_level;
-use crate::node::{Content, Located, Node};
-use crate::reader::{FileReader, parse_flag};
 use crate::trust::rules::{AtMost, Subject, TrustRule, TrustRules};
+use crate::written::allow::ALLOW_KEYS;
+use crate::written::node::{Content, Located, Node};
+use crate::written::reader::{FileReader, parse_flag};
 
 /// The most signatures that a rule can ask for.
 const MAX_SIGNATURES: u8 = 16;

@@ -2,9 +2,9 @@
 
 use modbox_vocabulary::NamePattern;
 
-use crate::allow::Allow;
 use crate::designated::Designated;
-use crate::node::Located;
+use crate::written::allow::Allow;
+use crate::written::node::Located;
 
 /// The section `trust` of a policy file. Paths and grants are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use rustix::io::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::change::Entry;
+use crate::changes::change::Entry;
 
 use super::disk_calls::DiskCalls;
 use super::inode;

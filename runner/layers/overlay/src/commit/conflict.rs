@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Stat, StatxAttributes, StatxFlags};
 
-use crate::change::{Entry, EntryType};
+use crate::changes::change::{Entry, EntryType};
 
 use super::failure::{Context, Failure, Why};
 use super::inode::{self, Inode, look, status_changed};

@@ -12,8 +12,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::{Errno, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::change::EntryType;
-use crate::entry_reader;
+use crate::changes::change::EntryType;
+use crate::changes::entry_reader;
 
 /// Upper bound of the names in one directory that are held at once.
 const MAX_NAMES: usize = 1 << 20;

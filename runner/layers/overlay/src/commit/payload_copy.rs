@@ -14,8 +14,8 @@ use std::path::Path;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use crate::change::{Entry, EntryType};
-use crate::file_holes::{has_holes, next_data};
+use crate::changes::change::{Entry, EntryType};
+use crate::trees::file_holes::{has_holes, next_data};
 
 use super::attributes::Attributes;
 use super::disk_calls::DiskCalls;

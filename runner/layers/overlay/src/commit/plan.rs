@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::change::{Change, ChangeKind, Entry, EntryType};
+use crate::changes::change::{Change, ChangeKind, Entry, EntryType};
 
 /// Beginning of the names of temporaries.
 pub const TEMPORARY_PREFIX: &str = ".modbox-tmp-";

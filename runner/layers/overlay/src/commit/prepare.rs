@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::change::{Change, Entry, EntryType};
+use crate::changes::change::{Change, Entry, EntryType};
 
 use super::attributes::Attributes;
 use super::conflict;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::change::Change;
+use crate::changes::change::Change;
 
 use super::directories::Directories;
 use super::disk_calls::DiskCalls;

@@ -12,7 +12,7 @@ use modbox_vocabulary::{Denial, Grant};
 
 use crate::cli::args::ShowArgs;
 use crate::cli::become_user;
-use crate::cli::commands::verify::push_signature;
+use crate::cli::commands::supply::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::change::{Change, ChangeKind, Entry, EntryType};
+use crate::changes::change::{Change, ChangeKind, Entry, EntryType};
 use crate::commit::plan::is_kept;
 
 use super::payload_listing::MAX_ENTRIES;

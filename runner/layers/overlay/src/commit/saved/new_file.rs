@@ -85,7 +85,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::tree_tests::{read_file, tree};
+    use crate::trees::tree_tests::{read_file, tree};
 
     #[test]
     fn a_file_has_its_name_when_it_is_whole() {

@@ -12,7 +12,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use crate::change::{Digest, Entry, EntryType};
+use crate::changes::change::{Digest, Entry, EntryType};
 use crate::commit::failure::{Conflict, Why};
 use crate::commit::inode;
 use crate::commit::plan::{Action, Step};

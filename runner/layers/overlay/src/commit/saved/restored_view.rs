@@ -11,14 +11,14 @@ use std::path::{Component, Path};
 
 use rustix::io::Errno;
 
-use crate::change::EntryType;
+use crate::changes::change::EntryType;
 use crate::commit::attributes::Attributes;
 use crate::commit::disk_calls::DiskCalls;
 use crate::commit::fault::NoFault;
 use crate::commit::inode;
-use crate::private_place::PrivatePlace;
-use crate::quota::Quota;
-use crate::tree_root::TreeRoot;
+use crate::trees::tree_root::TreeRoot;
+use crate::views::private_place::PrivatePlace;
+use crate::views::quota::Quota;
 
 use super::saved_error::SavedError;
 use super::saved_manifest::Payload;

@@ -8,12 +8,12 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::change::Change;
+use crate::changes::change::Change;
 use crate::commit::failure::{Conflict, Failure, Why};
 use crate::commit::plan::{Owners, Refusal, Step};
 use crate::commit::prepare::{Granted, Only};
 use crate::commit::transaction::{Committed, Settings, commit, placed, plan_all};
-use crate::tree_root::TreeRoot;
+use crate::trees::tree_root::TreeRoot;
 
 use super::manifest_check;
 use super::new_file::NewFile;

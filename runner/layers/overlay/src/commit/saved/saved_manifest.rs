@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, Digest, Entry};
+use crate::changes::change::{Change, Digest, Entry};
 use crate::commit::start::Start;
-use crate::optional_path;
+use crate::views::optional_path;
 
 /// Changes of all granted directories and names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::change::{ChangeKind, EntryType};
+    use crate::changes::change::{ChangeKind, EntryType};
 
     fn path() -> impl Strategy<Value = PathBuf> {
         prop::collection::vec(any::<u8>(), 0..12).prop_map(|bytes| OsString::from_vec(bytes).into())

@@ -1,0 +1,66 @@
+//! Owners that a module gives to files: each needs a grant, as for guests.
+//!
+//! No grant is needed for what changes nothing, and for an owner that the directory or another file in it has already: the
+//! module could write that file. Programs that replace a file by a new one give it the owner of the old one. The
+//! module's own directories are its own.
+//!
+//! In namespaces the launcher looks at the file before the call goes on. A module that exchanges the path meanwhile gives the file an owner
+//! that is in the other directory, where it could write as well; the owner itself is in a register, which nothing changes.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use modbox_kernel::ReportedCall;
+use modbox_policy::Owners;
+use modbox_vocabulary::Denial;
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
+
+use crate::calls::attribute_calls::{self, OwnerCall};
+use crate::calls::owner_grants;
+use crate::host::room::{Room, TMP};
+
+/// Returns the denial of a call that gives a file an owner without a grant; `None` for all other calls.
+pub(crate) fn refused(report: &ReportedCall, room: &Room) -> Option<Denial> {
+    let OwnerCall { path, follow, user, group } = attribute_calls::owner_call(report)?;
+    let root = module_root(report)?;
+    let file = open_in(&root, &path, follow)?;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    let user = user.filter(|user| *user != stat.st_uid);
+    let group = group.filter(|group| *group != stat.st_gid);
+    let owners = Owners::Some(room.own.clone());
+    if owners.cover(user, group) || !room.observed && is_in_own_mount(&root, &file, room) {
+        return None;
+    }
+    let directory = open_in(&root, path.parent().unwrap_or(&path), true);
+    if owner_grants::are_allowed(directory.as_ref(), user, group, room) {
+        return None;
+    }
+    Some(owner_grants::denial(&path, user, group))
+}
+
+pub(crate) fn module_root(report: &ReportedCall) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(format!("/proc/{}/root", report.thread), flags, Mode::empty()).ok()
+}
+
+/// Opens a path as the module finds it.
+pub(crate) fn open_in(root: &OwnedFd, path: &Path, follow: bool) -> Option<OwnedFd> {
+    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+    flags.set(OFlags::NOFOLLOW, !follow);
+    rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()
+}
+
+/// Returns whether a file is in the mount of the module's `/tmp`, or in that of its own files.
+fn is_in_own_mount(root: &OwnedFd, file: &OwnedFd, room: &Room) -> bool {
+    let mount = |file: &OwnedFd| {
+        let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+        (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+    };
+    let Some(own) = mount(file) else { return false };
+    let places = [Path::new(TMP), &room.tmpdir];
+    let is_granted = |place: &Path| room.grants.iter().any(|grant| Path::new(&grant.guest) == place);
+    places.into_iter().filter(|place| !is_granted(place)).any(|place| {
+        let opened = open_in(root, place, true);
+        opened.is_some_and(|opened| mount(&opened) == Some(own))
+    })
+}

@@ -1,0 +1,42 @@
+//! Times of files, and of this process.
+
+use std::time::Duration;
+
+use rustix::fs::{Stat, Timespec, Timestamps};
+use rustix::time::ClockId;
+
+/// Time of a file: seconds and nanoseconds since the epoch.
+pub(crate) type Moment = (i64, i64);
+
+/// Returns the present.
+pub(crate) fn now() -> Moment {
+    let now = rustix::time::clock_gettime(ClockId::Realtime);
+    (now.tv_sec, now.tv_nsec)
+}
+
+/// Returns a moment that is not after the times of files that are written from now on. File systems round down.
+pub(crate) fn before_writes() -> Moment {
+    let now = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
+    (now.tv_sec, now.tv_nsec)
+}
+
+/// Returns the processor time that this process has taken.
+pub(crate) fn own_processor_time() -> Duration {
+    rustix::time::clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or_default()
+}
+
+/// Returns when the content of a file was last modified.
+pub(crate) fn modified(stat: &Stat) -> Moment {
+    let modified = times(stat).last_modification;
+    (modified.tv_sec, modified.tv_nsec)
+}
+
+/// Returns the times of a file that can be set.
+pub(crate) fn times(stat: &Stat) -> Timestamps {
+    let time =
+        |seconds: i64, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanoseconds).unwrap_or(0) };
+    Timestamps {
+        last_access: time(stat.st_atime, stat.st_atime_nsec),
+        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
+    }
+}

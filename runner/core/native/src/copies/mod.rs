@@ -1,0 +1,15 @@
+//! Single files that a module may write: the copies that it has, and how they come back to the machine.
+
+pub(crate) mod attributes;
+pub(crate) mod beside;
+pub(crate) mod clock;
+pub(crate) mod commit;
+pub(crate) mod content;
+pub(crate) mod flags;
+pub(crate) mod locks;
+pub(crate) mod names;
+pub(crate) mod stage;
+pub(crate) mod take_back;
+pub(crate) mod unreached;
+pub(crate) mod writable;
+pub(crate) mod xattrs;

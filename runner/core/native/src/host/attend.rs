@@ -1,0 +1,169 @@
+//! Attends a run: empties both pipes, waits for the launcher's reply, and enforces the timeout.
+//!
+//! It is one loop in the calling thread, without threads or blocking calls: whatever the module, its children or the
+//! launcher do, each turn has a deadline. Output beyond the limit is counted and discarded, never left in the pipe, so
+//! that a module that writes too much still runs to its end.
+
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use modbox_vocabulary::{CapturedOutput, Limits};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::error::NativeError;
+use crate::host::launch::{Launch, Pipes};
+use crate::protocol::Reply;
+
+/// Default capacity of a pipe, so that one read usually empties it.
+const CHUNK: usize = 64 << 10;
+
+/// How long to go on reading when all writers are dead: for output that is already in the pipes, and in case a
+/// surviving process holds them open.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the launcher may take to kill everything on request. After that the host kills, so that a run ends within a
+/// second of its limit on a busy machine, too.
+const STOP_PATIENCE: Duration = Duration::from_millis(700);
+
+/// Record of a run as the host saw it.
+#[derive(Debug)]
+pub(crate) struct RunRecord {
+    /// Reply of the launcher; `None` if it died without one.
+    pub(crate) reply: Option<Reply>,
+    /// Whether the timeout ended the run.
+    pub(crate) timed_out: bool,
+    pub(crate) stdout: CapturedOutput,
+    pub(crate) stderr: CapturedOutput,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The module runs.
+    Running,
+    /// The launcher was asked to kill.
+    Stopping,
+    /// Everything is dead; only the pipes have to be emptied.
+    Draining,
+}
+
+/// Attends a run to its end.
+pub(crate) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<RunRecord, NativeError> {
+    let mut stdout = Stream::new(pipes.stdout, limits.max_output);
+    let mut stderr = Stream::new(pipes.stderr, limits.max_output);
+    let mut chunk = vec![0; CHUNK];
+    let mut phase = Phase::Running;
+    // A timeout beyond the range of the clock has no effect.
+    let mut deadline = Instant::now().checked_add(limits.timeout);
+    let (mut reply, mut timed_out) = (None, false);
+    while phase != Phase::Draining || stdout.is_open() || stderr.is_open() {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let patience = match phase {
+                Phase::Running => {
+                    launch.ask_to_kill();
+                    (phase, timed_out) = (Phase::Stopping, true);
+                    STOP_PATIENCE
+                }
+                Phase::Stopping => {
+                    launch.take_over();
+                    phase = Phase::Draining;
+                    DRAIN_PATIENCE
+                }
+                Phase::Draining => break,
+            };
+            deadline = Instant::now().checked_add(patience);
+        }
+        let control = (phase != Phase::Draining).then_some(launch);
+        let ready = Ready::wait(control, &stdout, &stderr, deadline).map_err(NativeError::Wait)?;
+        if ready.stdout {
+            stdout.read(&mut chunk).map_err(NativeError::ReadOutput)?;
+        }
+        if ready.stderr {
+            stderr.read(&mut chunk).map_err(NativeError::ReadOutput)?;
+        }
+        if ready.control {
+            reply = receive(launch)?;
+            if reply.is_none() {
+                launch.kill_session();
+            }
+            phase = Phase::Draining;
+            deadline = Instant::now().checked_add(DRAIN_PATIENCE);
+        }
+    }
+    Ok(RunRecord { reply, timed_out, stdout: stdout.captured, stderr: stderr.captured })
+}
+
+/// Returns the reply, or `None` when the launcher died without one.
+fn receive(launch: &Launch) -> Result<Option<Reply>, NativeError> {
+    match launch.receive() {
+        Ok(reply) => Ok(Some(reply)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => Ok(None),
+        Err(error) => Err(NativeError::Reply(error)),
+    }
+}
+
+/// Output stream, and its captured beginning.
+#[derive(Debug)]
+struct Stream {
+    /// `None` after the end of the stream.
+    pipe: Option<PipeReader>,
+    captured: CapturedOutput,
+    max: u64,
+}
+
+impl Stream {
+    fn new(pipe: PipeReader, max: u64) -> Self {
+        Self { pipe: Some(pipe), captured: CapturedOutput::default(), max }
+    }
+
+    fn is_open(&self) -> bool {
+        self.pipe.is_some()
+    }
+
+    /// Reads once, without waiting.
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<()> {
+        let Some(pipe) = &mut self.pipe else { return Ok(()) };
+        match pipe.read(chunk) {
+            Ok(0) => self.pipe = None,
+            Ok(length) => {
+                let room = self.max.saturating_sub(self.captured.bytes.len() as u64);
+                let kept = length.min(usize::try_from(room).unwrap_or(usize::MAX));
+                self.captured.bytes.extend_from_slice(&chunk[..kept]);
+                self.captured.total += length as u64;
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Descriptors that are ready to be read.
+#[derive(Debug, Default)]
+struct Ready {
+    control: bool,
+    stdout: bool,
+    stderr: bool,
+}
+
+impl Ready {
+    fn wait(control: Option<&Launch>, stdout: &Stream, stderr: &Stream, deadline: Option<Instant>) -> io::Result<Self> {
+        let fds = [
+            control.map(|launch| launch.control().as_fd()),
+            stdout.pipe.as_ref().map(AsFd::as_fd),
+            stderr.pipe.as_ref().map(AsFd::as_fd),
+        ];
+        let mut polled: Vec<PollFd<'_>> =
+            fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        let timeout = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        match rustix::event::poll(&mut polled, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Self::default()),
+            Err(error) => return Err(error.into()),
+        }
+        let mut results = polled.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = |asked: bool| asked && results.next().unwrap_or(false);
+        Ok(Self { control: next(fds[0].is_some()), stdout: next(fds[1].is_some()), stderr: next(fds[2].is_some()) })
+    }
+}

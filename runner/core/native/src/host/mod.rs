@@ -1,0 +1,13 @@
+//! The host's side of a run: starts the launcher, attends to it, and adds up what the module did.
+
+pub(crate) mod attend;
+pub(crate) mod context;
+pub(crate) mod denials;
+pub(crate) mod denied_uses;
+pub(crate) mod files;
+pub(crate) mod launch;
+pub(crate) mod program;
+pub(crate) mod room;
+pub(crate) mod runtime;
+pub(crate) mod started;
+pub(crate) mod stdin;

@@ -1,0 +1,184 @@
+//! The room of a native module, as data: what the module can see, reach and use. The host makes it from a policy, and
+//! the launcher builds it.
+
+use std::path::{Path, PathBuf};
+
+use modbox_kernel::NetPlan;
+use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Shape, SingleFiles, normalize};
+use modbox_vocabulary::{Limits, native_path};
+use serde::{Deserialize, Serialize};
+
+use crate::copies::writable;
+use crate::host::runtime;
+use crate::inside::base;
+use crate::inside::covering::shows;
+use crate::watching::group::find::CurrentGroup;
+
+/// Variables that a module has without a grant. None reveals anything about this machine or its user.
+///
+/// `RES_OPTIONS` makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
+/// datagrams. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
+/// replaced, as when only the file is granted in a read-only directory (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
+pub const USUAL_VARIABLES: [(&str, &str); 6] = [
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("HOME", "/tmp"),
+    ("LANG", "C.UTF-8"),
+    ("TMPDIR", "/tmp"),
+    ("RES_OPTIONS", "use-vc"),
+    ("ANSIBLE_UNSAFE_WRITES", "1"),
+];
+
+/// Confinement of a module.
+#[derive(Debug, Clone)]
+pub struct RoomRequest {
+    /// Grants of the module.
+    pub policy: Policy,
+    /// Lowest level that is accepted.
+    pub least: u8,
+    /// Whether the temporary directory is kept, so that it lies on the disk.
+    pub kept: bool,
+    /// Files and directories that the module may read without a grant, such as its interpreter. Paths are absolute; a
+    /// link is shown together with its target.
+    pub readable: Vec<PathBuf>,
+    /// Directory of the machine that is the room's `/tmp`, if it is shared with other rooms. No grant may lie in `/tmp`
+    /// then, since the directory would have to get its mount point. No link on the way to it is followed.
+    pub temporary: Option<PathBuf>,
+    /// Whether looks at paths, and reading, are reported too. They cost a run of Python some milliseconds.
+    pub reports_reads: bool,
+    /// Whether nothing is refused, and what would be refused is only reported. The module then runs in the machine's own
+    /// file system, with all rights of its user. Without the right to administer the system, it gets no rights of set-id
+    /// programs.
+    pub observed: bool,
+}
+
+/// Single name that this user cannot write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefusedName {
+    #[serde(with = "native_path")]
+    pub(crate) host: PathBuf,
+    pub(crate) reason: String,
+}
+
+/// Directory that a room has of its own.
+pub(crate) const TMP: &str = "/tmp";
+
+/// A link that leads to a granted path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RoomLink {
+    /// The link's own path.
+    #[serde(with = "native_path")]
+    pub(crate) at: PathBuf,
+    /// What it says, which need not be UTF-8.
+    #[serde(with = "native_path")]
+    pub(crate) to: PathBuf,
+}
+
+/// Room of a module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Room {
+    pub(crate) grants: Vec<PathGrant>,
+    /// Links that lead to granted paths.
+    pub(crate) links: Vec<RoomLink>,
+    /// Directories that the way to a granted path enters and leaves again by `..`.
+    pub(crate) passed: Vec<PathBuf>,
+    /// Single names that are granted for writing, and that this user cannot write.
+    pub(crate) read_only: Vec<RefusedName>,
+    /// Paths that arguments name for writing, and that nothing grants since their directories are missing.
+    pub(crate) missing: Vec<MissingPath>,
+    /// Directory of the module's own files.
+    pub(crate) tmpdir: PathBuf,
+    pub(crate) kept: bool,
+    /// Shared directory that is the room's `/tmp`.
+    pub(crate) temporary: Option<PathBuf>,
+    pub(crate) net: NetPlan,
+    pub(crate) limits: Limits,
+    pub(crate) least: u8,
+    /// Where changes of single names go.
+    pub(crate) single_files: SingleFiles,
+    /// The owners that the module may give.
+    pub(crate) own: Vec<OwnerGrant>,
+    pub(crate) reports_reads: bool,
+    pub(crate) observed: bool,
+    /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
+    pub(crate) groups: Vec<CurrentGroup>,
+}
+
+impl Room {
+    pub(crate) fn new(confine: &RoomRequest, tmpdir: PathBuf, limits: &Limits) -> Self {
+        let policy = &confine.policy;
+        let (own, links) = runtime::shown(&confine.readable, policy.paths());
+        let mut links: Vec<RoomLink> = links.into_iter().map(|(at, to)| RoomLink { at, to }).collect();
+        links.extend(
+            policy
+                .waypoints()
+                .links()
+                .iter()
+                .filter_map(|path| Some(RoomLink { at: PathBuf::from(path), to: std::fs::read_link(path).ok()? })),
+        );
+        // Every module has the devices, and a grant would hide them behind a mount on which no device works.
+        let is_device = |grant: &PathGrant| base::is_device(&grant.host) && Path::new(&grant.guest) == grant.host;
+        let granted = policy.paths().iter().filter(|grant| !is_device(grant)).cloned();
+        let grants: Vec<PathGrant> = granted.chain(own).collect();
+        let mut net = NetPlan::for_native(policy);
+        net.isolated = !net.any();
+        // Connecting to a socket does not write to it, so neither a mount nor a rule for reading prevents it. Where a
+        // whole directory is readable, sockets in it are out of reach only if the module can make no such sockets at
+        // all.
+        let readable = |grant: &PathGrant| grant.shape == Shape::Directory && grant.access == Access::Read;
+        net.unix = net.isolated && !policy.paths().iter().any(readable);
+        let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
+        let refused = |grant: &PathGrant| {
+            Some(RefusedName { host: grant.host.clone(), reason: writable::write_obstacle(&grant.host)? })
+        };
+        Self {
+            read_only: grants.iter().filter(single).filter_map(refused).collect(),
+            missing: policy.missing().to_vec(),
+            grants,
+            links,
+            passed: policy.waypoints().passed().iter().map(PathBuf::from).collect(),
+            tmpdir,
+            kept: confine.kept,
+            temporary: confine.temporary.clone(),
+            net,
+            limits: *limits,
+            least: confine.least,
+            single_files: policy.single_files().clone(),
+            own: policy.own().to_vec(),
+            reports_reads: confine.reports_reads,
+            observed: confine.observed,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Returns the files on the machine that are granted by their names for writing.
+    pub(crate) fn written_names(&self) -> impl Iterator<Item = PathBuf> {
+        let single = |grant: &&PathGrant| grant.shape == Shape::Name && grant.access == Access::Write;
+        self.grants.iter().filter(single).map(|grant| grant.host.clone())
+    }
+
+    /// Resolves the room's links on the way to a path.
+    pub(crate) fn behind_links(&self, path: PathBuf) -> PathBuf {
+        let one = |path: &PathBuf| {
+            self.links.iter().find_map(|RoomLink { at, to }| {
+                let rest = path.strip_prefix(at).ok()?;
+                Some(normalize(&at.parent()?.join(to).join(rest)))
+            })
+        };
+        // A circle of links leads nowhere.
+        std::iter::successors(Some(path), one).take(runtime::MAX_LINKS).last().unwrap_or_default()
+    }
+
+    /// Returns the grant that shows a path in this room, if there is one.
+    pub(crate) fn shown_at(&self, path: &Path) -> Option<&PathGrant> {
+        self.grant_at(path).filter(|grant| shows(grant, path))
+    }
+
+    /// Returns the innermost grant around a path. Without namespaces there is no room, and it shows the path.
+    pub(crate) fn grant_at(&self, path: &Path) -> Option<&PathGrant> {
+        let around = |grant: &&PathGrant| match grant.shape {
+            Shape::Directory => path.starts_with(&grant.guest),
+            Shape::Name => path == Path::new(&grant.guest),
+        };
+        self.grants.iter().filter(around).max_by_key(|grant| grant.guest.len())
+    }
+}

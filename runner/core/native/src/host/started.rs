@@ -1,0 +1,347 @@
+//! A run of a native module on the host's side, from the start of the launcher to the count of used resources.
+//!
+//! The steps are the first list in the documentation of [`native`](crate).
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cap_std::fs::Dir;
+use modbox_cleanup::UndoGuard;
+use modbox_kernel::KernelConfinement;
+use modbox_vocabulary::time::micros;
+use modbox_vocabulary::{
+    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Outcome, Program, Timing, Usage, User,
+};
+
+use crate::error::NativeError;
+use crate::host::attend::{self, RunRecord};
+use crate::host::context::NativeContext;
+use crate::host::files;
+use crate::host::launch::{self, Launch, Pipes};
+use crate::host::room::{self, Room};
+use crate::link::Failure;
+use crate::protocol::{End, InForce, Reply, Spec, Start};
+use crate::step::Step;
+use crate::watching::group;
+
+/// Running native module. Dropping it ends the module.
+#[derive(Debug)]
+pub struct RunningModule {
+    launch: Arc<Launch>,
+    pipes: Pipes,
+    undo: UndoGuard,
+    since: Instant,
+    tmpdir: Dir,
+    /// Lowest accepted level of a confined module.
+    least: Option<u8>,
+    /// Single names that a confined module may write.
+    names: Vec<PathBuf>,
+    user: Option<User>,
+}
+
+/// Launcher of a module that has ended, with the rest of its room. Dropping it waits until both are gone.
+#[derive(Debug)]
+#[must_use = "dropping it waits"]
+pub struct LauncherExit {
+    launch: Arc<Launch>,
+    undo: Option<UndoGuard>,
+}
+
+impl LauncherExit {
+    fn wait(&mut self) -> Option<ExitStatus> {
+        // A launcher that has replied only has to exit; one that has not was killed.
+        let status = self.launch.wait(launch::ANSWER_PATIENCE);
+        if status.is_some()
+            && let Some(undo) = self.undo.take()
+        {
+            undo.disarm();
+        }
+        status
+    }
+}
+
+impl Drop for LauncherExit {
+    fn drop(&mut self) {
+        if self.undo.is_some() {
+            self.wait();
+        }
+    }
+}
+
+/// Runs a native module to its end: see [`start`] and [`RunningModule::finish`].
+///
+/// # Errors
+///
+/// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
+pub fn run(
+    cx: &NativeContext,
+    invocation: &Invocation,
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<Outcome, NativeError> {
+    let (outcome, _leaving) = start(cx, invocation, tmpdir, limits)?.finish(limits)?;
+    Ok(outcome)
+}
+
+/// Starts a native module.
+///
+/// `tmpdir` must exist and be private; the caller made it and removes it when the module has ended.
+///
+/// # Errors
+///
+/// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
+pub fn start(
+    cx: &NativeContext,
+    invocation: &Invocation,
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<RunningModule, NativeError> {
+    let start = match &invocation.program {
+        Program::Native(program) => Start::Shell(program.command.clone()),
+        Program::Direct(program) => Start::Program { path: program.path.clone(), argv: program.argv.clone() },
+        Program::Wasm(_) => return Err(NativeError::NotNative),
+    };
+    // 1. Write the module's files.
+    let dir = files::open(tmpdir)?;
+    as_user(cx, || files::lay_out(&dir, &invocation.files))??;
+    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits)? };
+    RunningModule::new(cx, dir, spec, &invocation.stdin)
+}
+
+impl RunningModule {
+    /// Starts a launcher and sends it `spec`.
+    pub(crate) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
+        let since = Instant::now();
+        // 2. Start the launcher.
+        let (launch, pipes) = Launch::start(cx)?;
+        let launch = Arc::new(launch);
+        tracing::debug!("the launcher started");
+        // 3. From here on, every early exit kills the tree.
+        let undo = cx.cleanup.register({
+            let launch = launch.clone();
+            move || launch.undo()
+        });
+        // 4. Start the module.
+        spec.find_groups();
+        launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
+        let least = cx.confine.as_ref().filter(|confine| !confine.observed).map(|confine| confine.least);
+        let names = spec.room.iter().flat_map(Room::written_names).collect();
+        Ok(Self { launch, pipes, undo, since, tmpdir, least, names, user: spec.user })
+    }
+
+    /// Attends the module to its end. If a limit ended the run, the outcome reports it. A limit on output ends no run,
+    /// and is reported when no other was hit. All processes of the module are gone when this returns.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NativeError`] for every failure that the module did not cause. All processes are gone then, too.
+    pub fn finish(self, limits: &Limits) -> Result<(Outcome, LauncherExit), NativeError> {
+        self.finish_program(limits).map(|(outcome, _, leaving)| (outcome, leaving))
+    }
+
+    /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
+    pub(crate) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, LauncherExit), NativeError> {
+        let Self { launch, pipes, undo, since, tmpdir, least, names, user } = self;
+        // 5. Attend the run.
+        let record = attend::attend(&launch, pipes, limits)?;
+        let run_us = micros(since.elapsed());
+        let mut leaving = LauncherExit { launch, undo: Some(undo) };
+        // 6. Add up the use of resources.
+        let unheard = record.reply.is_none();
+        // The launcher's exit status matters only when it has sent no reply.
+        let status = if unheard { leaving.wait() } else { None };
+        let signal = match &record.reply {
+            Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
+            _ => None,
+        };
+        let mut outcome = outcome(record, status, limits).map_err(|error| of_user(error, user.as_ref()))?;
+        match least {
+            Some(least) if unheard => {
+                // A module never begins with a lower level.
+                outcome.confinement.level = least;
+                outcome.notes.push(
+                    "the launcher did not answer, so it is only known what the module was confined by at least"
+                        .to_owned(),
+                );
+                if outcome.limit.is_none() {
+                    outcome.lost.extend(names.iter().map(|name| untold(name)));
+                }
+            }
+            Some(_) => {}
+            None => {
+                let contents = files::count(&tmpdir);
+                let (bytes, files) = (contents.bytes, contents.files);
+                outcome.usage = Usage { disk_bytes: bytes, tmp_bytes: bytes, files, ..outcome.usage };
+            }
+        }
+        outcome.usage.wall_us = run_us;
+        outcome.timing.run_us = run_us;
+        tracing::debug!(exit = ?outcome.exit, run_us, "the module ended");
+        Ok((outcome, signal, leaving))
+    }
+}
+
+pub(crate) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Limits) -> Result<Spec, NativeError> {
+    let mut environment = cx.environment.clone();
+    // What can be written depends on the user.
+    let room = as_user(cx, || cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits)))?;
+    // Variables that the task has not would change what is observed.
+    if room.as_ref().is_some_and(|room| !room.observed) {
+        let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
+        let is_wanted = |name: &str| cx.room_variables.is_none_or(|names| names.contains(&name));
+        let more = room::USUAL_VARIABLES.iter().filter(|(name, _)| is_wanted(name));
+        let more = more.filter(|(name, _)| !given.iter().any(|given| given == *name));
+        environment.extend(more.map(|(name, value)| (name.into(), value.into())));
+    }
+    Ok(Spec {
+        start,
+        directory: cx.directory.clone().into_os_string(),
+        only_there: false,
+        umask: None,
+        environment,
+        cpu_time_us: micros(limits.cpu_time),
+        max_memory: limits.max_memory,
+        max_processes: limits.max_processes,
+        has_stdin: false,
+        room,
+        user: cx.user.clone(),
+    })
+}
+
+/// Calls `action` with the rights of the user whose module it is.
+fn as_user<T>(cx: &NativeContext, action: impl FnOnce() -> T) -> Result<T, NativeError> {
+    let name = || cx.user.as_ref().map(|user| user.name.clone()).unwrap_or_default();
+    modbox_kernel::as_user(cx.user.as_ref(), action).map_err(|source| NativeError::User { user: name(), source })
+}
+
+/// Names the user in the error of a module that is another user's, if that user lacks the right to a path.
+fn of_user(error: NativeError, user: Option<&User>) -> NativeError {
+    let is_refused = |source: &io::Error| source.raw_os_error() == Some(libc::EACCES);
+    match (error, user) {
+        (NativeError::GrantChanged { path, source }, Some(user)) if is_refused(&source) => {
+            let remedy = "move it to a directory that this user can enter, or run the module as another user";
+            NativeError::Unreachable { path, user: user.name.clone(), remedy }
+        }
+        (NativeError::Launch { step: Step::Files, subject, source }, Some(user)) if is_refused(&source) => {
+            let remedy = "set TMPDIR to a directory that all users can enter";
+            NativeError::Unreachable { path: subject, user: user.name.clone(), remedy }
+        }
+        (error, _) => error,
+    }
+}
+
+impl Spec {
+    /// Records the control groups of this process, which the launcher will be in as well.
+    pub(crate) fn find_groups(&mut self) {
+        if let Some(room) = self.room.as_mut().filter(|room| room.groups.is_empty()) {
+            room.groups = group::find::current_groups();
+        }
+    }
+}
+
+impl From<InForce> for KernelConfinement {
+    fn from(in_force: InForce) -> Self {
+        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing, unreported: None }
+    }
+}
+
+/// Returns the change of a file about which the launcher has not said whether it was taken back.
+fn untold(name: &Path) -> LostChange {
+    let reason = "the launcher was killed before it had taken the file back, or said so; look at the file".to_owned();
+    LostChange { path: name.display().to_string(), reason, allow: String::new() }
+}
+
+fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
+    let source = io::Error::from_raw_os_error(errno);
+    let is_changed =
+        matches!(errno, libc::ELOOP | libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EXDEV | libc::ESTALE);
+    match step {
+        Step::Grant if is_changed => NativeError::GrantChanged { path: subject, source },
+        step => NativeError::Launch { step, subject, source },
+    }
+}
+
+fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
+    let RunRecord { reply, timed_out, stdout, stderr } = record;
+    let wall = limits.hit(LimitKind::Wall);
+    let mut outcome = Outcome {
+        exit: Exit::Killed,
+        stdout,
+        stderr,
+        limit: None,
+        usage: Usage::default(),
+        timing: Timing::default(),
+        denials: DenialLog::default(),
+        lost: Vec::new(),
+        refused_renames: true,
+        confinement: Confinement::default(),
+        notes: Vec::new(),
+    };
+    match reply {
+        Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
+        Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
+        Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
+        Some(Reply::Ended {
+            end,
+            cpu_us,
+            memory_bytes,
+            disk,
+            in_force,
+            lost,
+            refused,
+            refused_more,
+            refused_renames,
+            ..
+        }) => {
+            match end {
+                // A module that ends at the moment of its timeout has ended by itself.
+                End::Exited(code) => outcome.exit = Exit::Code(code),
+                End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
+                End::Limit(limit) => outcome.limit = Some(limits.hit(limit)),
+                End::Requested if !timed_out => return Err(NativeError::Undone),
+                End::Requested => outcome.limit = Some(wall),
+                End::ProgramFailure(failure) => return Err(launch_error(failure)),
+            }
+            // On a busy machine the kernel's own limit, which is in whole seconds, may act before the watch. It then
+            // ended one process, and the others ended in other ways.
+            let ended_by_itself = outcome.limit.is_none() && outcome.exit != Exit::Code(0);
+            if ended_by_itself && cpu_us > micros(limits.cpu_time) {
+                (outcome.exit, outcome.limit) = (Exit::Killed, Some(limits.hit(LimitKind::Cpu)));
+            }
+            outcome.usage = Usage { cpu_us, memory_bytes, ..Usage::default() };
+            if let Some(disk) = disk {
+                outcome.usage.disk_bytes = disk.bytes;
+                (outcome.usage.tmp_bytes, outcome.usage.files) = (disk.private, disk.files);
+            }
+            outcome.confinement.level = in_force.level;
+            outcome.confinement.layers.clone_from(&in_force.layers);
+            outcome.confinement.missing.clone_from(&in_force.missing);
+            outcome.notes.clone_from(&in_force.notes);
+            outcome.notes.extend(KernelConfinement::from(in_force).notes());
+            outcome.lost = lost;
+            outcome.refused_renames = refused_renames;
+            outcome.denials = DenialLog::of_observer(refused, refused_more);
+        }
+        None if timed_out => outcome.limit = Some(wall),
+        // A signal comes either from the module or from a system out of memory, and is the module's end in both cases.
+        // An exit status can only be the launcher's own failure.
+        None => match status.filter(|status| status.code().is_none()).and_then(launch::shell_code) {
+            Some(code) => outcome.exit = Exit::Code(code),
+            None => return Err(NativeError::Vanished { status }),
+        },
+    }
+    let cut = || {
+        let streams = [(&outcome.stdout, LimitKind::Stdout), (&outcome.stderr, LimitKind::Stderr)];
+        streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| limits.hit(kind))
+    };
+    outcome.limit = outcome.limit.or_else(cut);
+    outcome.confinement.layers.extend(["process-group", "subreaper"].map(str::to_owned));
+    if outcome.confinement.level == 0 {
+        outcome.confinement.layers.push("rlimits".to_owned());
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,50 @@
+//! The section `allow` of a policy file.
+
+use crate::written::node::{Located, Node};
+use crate::written::reader::FileReader;
+
+/// The keys of grants.
+pub(crate) const ALLOW_KEYS: &str = "read, write, own, env, net, listen, run";
+
+/// The grants of a policy file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allow {
+    /// `PATH` or `PATH::GUEST`, for reading.
+    pub read: Vec<Located<String>>,
+    /// `PATH` or `PATH::GUEST`, for writing.
+    pub write: Vec<Located<String>>,
+    /// `USER`, `USER:GROUP` or `:GROUP`.
+    pub own: Vec<Located<String>>,
+    /// `NAME` or `NAME=VALUE`.
+    pub env: Vec<Located<String>>,
+    /// Network rules, see [`crate::net`].
+    pub net: Vec<Located<String>>,
+    /// Addresses to listen on, see [`crate::net`].
+    pub listen: Vec<Located<String>>,
+    /// Commands, see [`crate::run`].
+    pub run: Vec<Located<String>>,
+}
+
+impl FileReader {
+    pub(crate) fn allow(&mut self, node: Node) -> Allow {
+        let mut allow = Allow::default();
+        for (key, node) in self.map(node, "`allow`") {
+            self.allow_entry(&mut allow, &key, node, ALLOW_KEYS);
+        }
+        allow
+    }
+
+    /// Reads the grants of one kind. `known` are the keys beside it.
+    pub(crate) fn allow_entry(&mut self, allow: &mut Allow, key: &Located<String>, node: Node, known: &str) {
+        match key.value.as_str() {
+            "read" => allow.read = self.texts(node),
+            "write" => allow.write = self.texts(node),
+            "own" => allow.own = self.texts(node),
+            "env" => allow.env = self.texts(node),
+            "net" => allow.net = self.texts(node),
+            "listen" => allow.listen = self.texts(node),
+            "run" => allow.run = self.texts(node),
+            _ => self.unknown(key, known),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The settings that the jobs of one slot share: module, policy and limits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use modbox_policy::Policy;
+use modbox_vocabulary::Limits;
+
+use crate::batch::places::GrantedPlaces;
+use crate::execution::run_form::RunForm;
+use crate::layered::LayeredRun;
+use crate::modules::module::Module;
+use crate::reports::audit::AuditLog;
+
+/// Settings of a slot. Jobs share a slot only when what runs, policy and limits are equal, and the grants lead to
+/// the same files.
+#[derive(Debug)]
+pub struct Setup {
+    /// The module.
+    pub module: Arc<Module>,
+    /// How the module runs.
+    pub form: RunForm,
+    /// The grants of the module.
+    pub policy: Policy,
+    /// What its grants lead to.
+    pub places: GrantedPlaces,
+    /// How runs are made on layers, if they are.
+    pub layers: Option<LayeredRun>,
+    /// The limits of each run.
+    pub limits: Limits,
+    /// Programs to start instead of an interpreter, the same for all jobs of a batch.
+    pub interpreters: Arc<BTreeMap<String, String>>,
+    /// The audit log, if runs are audited.
+    pub audit: Option<Arc<AuditLog>>,
+}
+
+impl Setup {
+    /// Returns whether a slot with these settings can run jobs of the other.
+    pub(crate) fn serves(&self, other: &Self) -> bool {
+        let is_same = match (&self.form.python, &other.form.python) {
+            // The worker runs the interpreter, whichever module that runs.
+            (Some(python), Some(other)) => python.shares_interpreter(other),
+            (None, None) => Arc::ptr_eq(&self.module, &other.module),
+            _ => false,
+        };
+        is_same
+            && self.limits == other.limits
+            && self.policy == other.policy
+            && self.places == other.places
+            && self.layers == other.layers
+    }
+}

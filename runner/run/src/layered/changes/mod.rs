@@ -1,0 +1,11 @@
+//! What a run on layers has changed, as people and programs read it.
+
+pub(crate) mod ansible_diff;
+pub(crate) mod claim;
+pub(crate) mod effect_report;
+pub(crate) mod hidden_content;
+pub(crate) mod known_owners;
+pub(crate) mod outside;
+pub(crate) mod saved_run;
+pub(crate) mod shown_changes;
+pub(crate) mod verdict;

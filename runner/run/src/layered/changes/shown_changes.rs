@@ -1,0 +1,203 @@
+//! Makes the list of changes that people and programs read: absolute paths, words, and bounded text differences.
+//!
+//! What leaves this file is masked: lines of a file that other users may not read, or that a run under `no_log` may have
+//! written, are counted and not shown, and secrets are replaced. This file compares no trees.
+
+use std::path::{Path, PathBuf};
+
+use modbox_overlay::change::{Change, ChangeKind, Entry, EntryType};
+use modbox_overlay::change_list::{ChangeList, Incomplete, Totals};
+use modbox_overlay::layers::Layer;
+use modbox_overlay::text_diff::{self, ContentDiff, DiffBounds, Visibility};
+
+use crate::layered::changes::effect_report::{LineCounts, Remark, ShownChange, ShownEntry};
+use crate::layered::changes::hidden_content::HiddenContent;
+
+/// Maximum number of changes that are shown. Totals count all of them.
+const MAX_CHANGES: usize = 1000;
+
+/// Maximum bytes of all text differences together.
+const MAX_TEXT: usize = 1 << 20;
+
+/// The word for content of which a run under `no_log` hides the lines.
+const NO_LOG: &str = "no-log";
+
+/// Maximum number of remarks about what could not be seen.
+const MAX_REMARKS: usize = 100;
+
+/// Changes as they are shown.
+#[derive(Debug, Default)]
+pub(crate) struct ShownChanges {
+    pub(crate) totals: Totals,
+    pub(crate) changes: Vec<ShownChange>,
+    pub(crate) cut: u64,
+    pub(crate) links: Vec<Vec<String>>,
+    pub(crate) incomplete: Vec<Remark>,
+}
+
+/// What may be shown of contents.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shows<'a> {
+    /// Whether the lines of all files are shown.
+    pub(crate) all_lines: bool,
+    /// What is not shown of any file.
+    pub(crate) hidden: &'a HiddenContent,
+}
+
+impl ShownChanges {
+    /// Adds the changes of a layer.
+    pub(crate) fn add(&mut self, layer: &Layer, list: &ChangeList, shows: Shows<'_>) {
+        self.totals = self.totals.plus(&list.totals);
+        let shown = MAX_CHANGES.saturating_sub(self.changes.len());
+        self.cut += list.cut + list.changes.len().saturating_sub(shown) as u64;
+        for change in list.changes.iter().take(shown) {
+            let shown = self.shown(layer, change, shows);
+            self.changes.push(shown);
+        }
+        let left = MAX_CHANGES.saturating_sub(self.links.iter().map(Vec::len).sum());
+        let mut listed = 0;
+        let sets = list.links.iter().take_while(|set| {
+            listed += set.len();
+            listed <= left
+        });
+        let all = |set: &Vec<PathBuf>| set.iter().map(|path| shows.path(layer.path(), path)).collect();
+        self.links.extend(sets.map(all));
+        let left = MAX_REMARKS.saturating_sub(self.incomplete.len());
+        self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(layer.path(), part, shows)));
+    }
+
+    fn shown(&self, layer: &Layer, change: &Change, shows: Shows<'_>) -> ShownChange {
+        let (kind, from, entries) = match &change.kind {
+            ChangeKind::Created => ("created", None, None),
+            ChangeKind::Removed { entries: 0 } => ("removed", None, None),
+            ChangeKind::Removed { entries } => ("removed", None, Some(*entries)),
+            ChangeKind::Modified => ("modified", None, None),
+            ChangeKind::Replaced => ("replaced", None, None),
+            ChangeKind::Renamed { from } => ("renamed", Some(shows.path(layer.path(), from)), None),
+            ChangeKind::Attributes => ("attributes", None, None),
+            ChangeKind::Times => ("times", None, None),
+        };
+        let path = whole(layer.path(), &change.path);
+        let mut shown = ShownChange {
+            path: shows.path(layer.path(), &change.path),
+            kind,
+            from,
+            entries,
+            before: change.before.as_ref().map(|state| entry(state, &path, shows)),
+            after: change.after.as_ref().map(|state| entry(state, &path, shows)),
+            content: None,
+            diff: None,
+            lines: None,
+        };
+        if digest(change.before.as_ref()) != digest(change.after.as_ref()) {
+            self.add_content(&mut shown, layer, change, shows);
+        }
+        shown
+    }
+
+    fn add_content(&self, shown: &mut ShownChange, layer: &Layer, change: &Change, shows: Shows<'_>) {
+        let used: usize = self.changes.iter().filter_map(|change| change.diff.as_ref()).map(String::len).sum();
+        let mut bounds = DiffBounds::default();
+        bounds.text = bounds.text.min(MAX_TEXT.saturating_sub(used));
+        let Ok([before, after]) = layer.contents(change, bounds.content as u64) else {
+            shown.content = Some("unread");
+            return;
+        };
+        let is_hidden = shows.hidden.hides(&whole(layer.path(), &change.path));
+        if is_hidden {
+            // The digest of a short secret tells it to those who try all of them.
+            [&mut shown.before, &mut shown.after].into_iter().flatten().for_each(|entry| entry.sha256 = None);
+        }
+        let modes = [&change.before, &change.after].into_iter().flatten().map(|entry| entry.mode);
+        let visibility = match is_hidden {
+            true => Visibility::Hidden,
+            false => Visibility::of_modes(modes, shows.all_lines),
+        };
+        let mask = |text: &str| shows.hidden.lines(text);
+        let count = |added, removed| Some(LineCounts { added, removed });
+        match text_diff::compare(&before, &after, visibility, bounds, mask) {
+            ContentDiff::Same => {}
+            ContentDiff::Text { diff, added, removed } => {
+                (shown.content, shown.diff, shown.lines) = (Some("text"), Some(diff), count(added, removed));
+            }
+            ContentDiff::Secret { added, removed } => {
+                let word = if is_hidden { NO_LOG } else { "secret" };
+                (shown.content, shown.lines) = (Some(word), count(added, removed));
+            }
+            ContentDiff::Binary => shown.content = Some("binary"),
+            ContentDiff::TooLong => shown.content = Some("too-long"),
+        }
+    }
+}
+
+fn digest(entry: Option<&Entry>) -> Option<[u8; 32]> {
+    entry.and_then(|entry| entry.digest)
+}
+
+fn whole(root: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
+}
+
+impl Shows<'_> {
+    /// Returns the path of a file below the top of a layer.
+    fn path(self, root: &Path, path: &Path) -> String {
+        self.hidden.path(&whole(root, path))
+    }
+}
+
+fn entry(entry: &Entry, path: &Path, shows: Shows<'_>) -> ShownEntry {
+    let masked = |text: &Path| shows.hidden.of_file(path, text);
+    let entry_type = match entry.entry_type {
+        EntryType::File => "file",
+        EntryType::Directory => "directory",
+        EntryType::Symlink => "link",
+        EntryType::Special => "special",
+    };
+    ShownEntry {
+        entry_type,
+        mode: format!("{:04o}", entry.mode),
+        uid: entry.uid,
+        gid: entry.gid,
+        size: entry.size,
+        modified_ns: entry.modified.to_string(),
+        target: entry.target.as_ref().map(|target: &PathBuf| masked(target)),
+        sha256: entry.digest.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect()),
+        xattrs: entry.xattrs.keys().map(|name| masked(Path::new(name))).collect(),
+    }
+}
+
+fn remark(root: &Path, part: &Incomplete, shows: Shows<'_>) -> Remark {
+    let why = match part {
+        Incomplete::HardLink { others, .. } => {
+            format!("it has {others} more names outside the grant, which a direct run would change, too")
+        }
+        Incomplete::Unread { cause, .. } => format!("it could not be read: {cause}"),
+        Incomplete::Uncompared { .. } => "its content was not compared: there is too much to read".to_owned(),
+        Incomplete::Unlisted { .. } => "entries were not looked at: there are too many".to_owned(),
+        Incomplete::ForeignOwner { .. } => "its owner or an attribute could not be simulated".to_owned(),
+        Incomplete::Unstable { .. } => "another process changed it during the run".to_owned(),
+    };
+    Remark { path: shows.path(root, part.path()), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_different() {
+        let hidden = HiddenContent::default();
+        let shows = Shows { all_lines: false, hidden: &hidden };
+        assert_eq!(shows.path(Path::new("/srv"), Path::new("")), "/srv");
+        assert_eq!(shows.path(Path::new("/srv"), Path::new("a")), "/srv/a");
+    }
+
+    #[test]
+    fn remarks_name_the_path_and_the_reason() {
+        let part = Incomplete::HardLink { path: "a".into(), others: 2 };
+        let hidden = HiddenContent::default();
+        let shown = remark(Path::new("/srv"), &part, Shows { all_lines: false, hidden: &hidden });
+        assert_eq!(shown.path, "/srv/a");
+        assert!(shown.why.contains("2 more names"), "{}", shown.why);
+    }
+}

@@ -1,0 +1,131 @@
+//! `modbox transactions`: lists and removes transactions that can be undone or were interrupted.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use modbox_overlay::commit::fault::NoFault;
+use modbox_overlay::commit::{self, Direction, Journal, OperationKind, StateDir, Transaction};
+use modbox_python_json::{Value, encode};
+
+use crate::cli::args::{TransactionsArgs, TransactionsCommand};
+use crate::cli::commands::changes::undo::{failure, hide_secrets};
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::output;
+use crate::cli::state_folder;
+use modbox_run::mask_live_secrets;
+
+/// Paths of a transaction that are listed for people.
+const MAX_PATHS: usize = 3;
+
+/// Lists transactions, or removes some.
+pub(crate) fn run(context: &Context, args: &TransactionsArgs) -> Result<ExitStatus, Failure> {
+    let folder = state_folder::transactions(&context.environment).or_usage()?;
+    if !folder.exists() {
+        return Ok(none(args, &folder));
+    }
+    let state = StateDir::open(&folder).map_err(failure)?;
+    let found = commit::list(&state).map_err(failure)?;
+    hide_secrets(&found);
+    match &args.command {
+        Some(TransactionsCommand::Prune { runs }) => prune(context, &state, &found, runs),
+        None if found.is_empty() => Ok(none(args, &folder)),
+        None => list(args, &found),
+    }
+}
+
+/// Tells people that there are none. A program that reads JSON sees no line.
+fn none(args: &TransactionsArgs, folder: &Path) -> ExitStatus {
+    if !args.json {
+        output::print_note(&format!("there are no transactions in `{}`", folder.display()));
+    }
+    ExitStatus::Success
+}
+
+fn list(args: &TransactionsArgs, found: &[Transaction]) -> Result<ExitStatus, Failure> {
+    for transaction in found {
+        let line = if args.json { encode(&json(transaction)) } else { text(transaction) };
+        output::print_line(&line).or_internal()?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn prune(context: &Context, state: &StateDir, found: &[Transaction], runs: &[String]) -> Result<ExitStatus, Failure> {
+    let is_kept = |transaction: &&Transaction| matches!(&transaction.record, Ok((Direction::Keep, _)));
+    let kept = found.iter().filter(is_kept).map(|transaction| &transaction.run);
+    let chosen: Vec<&String> = if runs.is_empty() { kept.collect() } else { runs.iter().collect() };
+    // One that cannot be removed keeps no other one.
+    let each = |run: &&String| commit::prune(state, run, &NoFault).err().map(|error| ((*run).clone(), error));
+    let failed = context.cleanup.hold(|| chosen.iter().filter_map(each).collect::<Vec<_>>());
+    let Some(failed) = failed else { return Ok(ExitStatus::Internal) };
+    output::print_note(&format!("removed {} of {} transactions", chosen.len() - failed.len(), found.len()));
+    let mut status = ExitStatus::Success;
+    for (run, error) in failed {
+        let failure = failure(error);
+        output::print_error(&failure.error.context(format!("failed to remove the transaction `{run}`")));
+        status = failure.status;
+    }
+    Ok(status)
+}
+
+fn state(transaction: &Transaction) -> &'static str {
+    match &transaction.record {
+        Ok((Direction::Keep, _)) => "kept",
+        Ok(_) => "interrupted",
+        Err(_) => "damaged",
+    }
+}
+
+fn text(transaction: &Transaction) -> String {
+    let journal = transaction.record.as_ref().ok().and_then(|(_, journal)| journal.as_ref());
+    let age = journal.map_or_else(String::new, |journal| humantime::format_duration(age(journal)).to_string());
+    let paths = journal.map(paths).unwrap_or_default();
+    let shown: Vec<String> = paths.iter().take(MAX_PATHS).map(|(_, path)| output::clean_line(path)).collect();
+    let more = paths.len().saturating_sub(MAX_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}  {:<11}  {age:<12}  {}{more}", transaction.run, state(transaction), shown.join(" "))
+}
+
+fn json(transaction: &Transaction) -> Value {
+    let mut entries = vec![
+        ("run", Value::from(transaction.run.as_str())),
+        ("state", state(transaction).into()),
+        ("record", transaction.path.display().to_string().into()),
+    ];
+    match &transaction.record {
+        Ok((_, Some(journal))) => {
+            entries.push(("age_s", age(journal).as_secs().into()));
+            let change =
+                |(kind, path): (&str, String)| Value::from([("kind", Value::from(kind)), ("path", path.into())]);
+            entries.push(("changes", Value::List(paths(journal).into_iter().map(change).collect())));
+        }
+        Ok((_, None)) => {}
+        Err(error) => entries.push(("error", error.to_string().into())),
+    }
+    Value::Dict(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// Returns the time since the transaction began, in whole seconds.
+fn age(journal: &Journal) -> Duration {
+    let begun = u64::try_from(journal.since / 1_000_000_000).unwrap_or_default();
+    let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(begun)).unwrap_or_default();
+    Duration::from_secs(age.as_secs())
+}
+
+/// Returns the changed paths, each with what happened to it.
+fn paths(journal: &Journal) -> Vec<(&'static str, String)> {
+    let operations = journal.operations.iter().filter_map(|operation| {
+        let directory = journal.directories.get(operation.directory)?;
+        let root = &journal.roots.get(directory.root)?.path;
+        let inside = root.join(&directory.path);
+        let path = if operation.name.is_empty() { inside } else { inside.join(&operation.name) };
+        let kind = match operation.kind {
+            OperationKind::Create { .. } => "created",
+            OperationKind::Replace { .. } => "replaced",
+            OperationKind::Remove { .. } => "removed",
+            OperationKind::Attributes { .. } => "attributes",
+        };
+        Some((kind, mask_live_secrets(&path.display().to_string())))
+    });
+    operations.collect()
+}
