@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -224,6 +224,11 @@ fn files_that_block_are_listed_and_never_opened() {
         let expect = [denied, denied, denied, denied, denied, denied, "other 0"];
         assert_eq!(drive(&dir, &[("--allow-write", path)], &json!(ops.as_array().unwrap()[..7]))[..6], expect[..6]);
     }
+    let (moved, other) = (granted.join("moved"), granted.join("other"));
+    let ops = json!([["rename", fifo, moved], ["link", moved, other], ["rename", socket, fifo], ["unlink", other]]);
+    assert_eq!(drive(&dir, &[("--allow-write", &granted)], &ops), ["ok", "ok", denied, "ok"]);
+    let kind = |path: &Path| fs::symlink_metadata(path).unwrap().file_type();
+    assert!(kind(&moved).is_fifo() && kind(&socket).is_socket() && !other.exists());
     let ops =
         json!([["read", "/dev/zero"], ["overwrite", "/dev/null", "x"], ["read", "/dev/tty"], ["stat", "/dev/null"]]);
     let expect = [denied, denied, denied, "other 0"];

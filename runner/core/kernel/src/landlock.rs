@@ -154,19 +154,23 @@ fn restricted_ports(net: &NetPlan, abi: u32) -> Vec<(AccessNet, Vec<u16>)> {
 }
 
 /// Converts rights. None of them allows creating devices. Connecting to a socket in a file system is writing to it.
+///
+/// A directory that is granted for writing can have FIFOs, which are renamed and linked as any other entry. The kernel asks for
+/// the right to create them there; seccomp keeps guests from that. Sockets stay where they are: a guest with a grant of the
+/// network could bind one.
 fn access(rights: Rights) -> BitFlags<AccessFs> {
     match rights {
         Rights::ReadDirectory => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
         Rights::WriteDirectory => make_bitflags!(AccessFs::{
-            ReadFile | ReadDir | WriteFile | Truncate | MakeReg | MakeDir | MakeSym | RemoveFile | RemoveDir | Refer
+            ReadFile | ReadDir | WriteFile | Truncate | MakeReg | MakeDir | MakeSym | MakeFifo | RemoveFile | RemoveDir | Refer
         }),
         Rights::ReadFile => AccessFs::ReadFile.into(),
         Rights::WriteFile => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | ResolveUnix}),
-        Rights::Names => access(Rights::WriteDirectory) & !make_bitflags!(AccessFs::{MakeSym}),
+        Rights::Names => access(Rights::WriteDirectory) & !make_bitflags!(AccessFs::{MakeSym | MakeFifo}),
         Rights::RemoveDirectories => AccessFs::RemoveDir.into(),
         Rights::RunDirectory => access(Rights::ReadDirectory) | AccessFs::Execute,
         Rights::OwnDirectory => {
-            access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | MakeFifo | ResolveUnix})
+            access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | ResolveUnix})
         }
         Rights::OwnDirectoryApart => access(Rights::OwnDirectory) & !make_bitflags!(AccessFs::{Refer}),
         Rights::RunFile => make_bitflags!(AccessFs::{ReadFile | Execute}),
