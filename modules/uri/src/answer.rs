@@ -52,7 +52,10 @@ pub(crate) fn tell(args: &UriArgs, module: &mut Module, fetched: Fetched, elapse
     let kind = from.map_or_else(Kind::unknown, |from| Kind::of(&from.headers));
     let expected = args.status_code.contains(&status);
     let masked = mask_url(&args.url);
-    let content = if kind.json || args.return_content || !expected || refusal.is_some() {
+    // The original has read the body of an error status before, as `body` of its result, and finds nothing more to write.
+    let is_read = expected && !kind.json && !args.return_content;
+    let (refusal, read) = if is_read { (None, refusal) } else { (refusal, None) };
+    let content = if !is_read {
         match (&mut response, refusal) {
             (Some(response), _) => Some(body(response, &masked)?),
             (None, refusal) => Some(refusal.unwrap_or_default()),
@@ -67,6 +70,7 @@ pub(crate) fn tell(args: &UriArgs, module: &mut Module, fetched: Fetched, elapse
     entries
         .extend(info.into_iter().map(|(name, value)| (name.replace('-', "_"), value)).filter(|(key, _)| is_free(key)));
     entries.insert("redirected".to_owned(), redirected.into());
+    entries.extend(read.map(|bytes| ("body".to_owned(), Value::from_os_bytes(&bytes))));
     entries.insert("msg".to_owned(), outcome.clone());
     entries.insert("elapsed".to_owned(), elapsed.into());
     let mut changed = false;

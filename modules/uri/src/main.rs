@@ -36,6 +36,7 @@ modbox_sdk::module! {
         redirected: bool = "Whether the request was redirected.",
         elapsed: int = "The duration in seconds.",
         content: str if "return_content" = "The body of the response.",
+        body: str if "an error status is accepted without return_content" = "The body of the response. A file at dest is empty.",
         json: raw if "the response is JSON" = "The decoded body.",
         cookies: dict if "success" = "The cookies that were set.",
         cookies_string: str if "success" = "The cookies in the form of a request's header field.",

@@ -47,6 +47,8 @@ CASES = [
     case("get_url", [file("f", mode=0o4755)], url="SERVER/text", dest="ROOT/f", backup=True),
     case("get_url", url="SERVER/text", dest=""),
     case("uri", [file("f", mode=0o751), {"path": "l", "kind": "link", "to": "f"}], url="SERVER/text", dest="ROOT/l"),
+    *(case("uri", url="SERVER/nothing", dest="ROOT/new", status_code=[404], **more) for more in ({}, {"return_content": True})),
+    case("uri", url="SERVER/nothing", status_code=[200, 404]),
     case("command", argv=["pwd"], chdir="ROOT"),
     case("assemble", [*FRAGMENTS, {"path": "l", "kind": "link", "to": "gone"}], src="ROOT/d", dest="ROOT/l", owner="no-such-user", check=True),
     case("lineinfile", [file("f", mode=0o6755)], path="ROOT/f", line="x"),
