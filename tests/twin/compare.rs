@@ -6,8 +6,20 @@ use crate::twin::case::{Call, Case};
 use crate::twin::sides::Pair;
 use crate::twin::snapshot::{Attributes, time};
 
+/// Start of traits that each later call and the tree have, too.
+const AFTER: &str = "after-";
+
 /// Trait of calls after one that has changed a name with bytes that are not UTF-8, or with characters that stand for such.
 const AFTER_BYTES: &str = "after-bytes";
+
+/// Trait of calls after one that has set the length of a path.
+const AFTER_TRUNCATE: &str = "after-truncate";
+
+/// Trait of calls after a `pwrite` on a file that is open for appending.
+const AFTER_APPENDED: &str = "after-pwrite-on-append";
+
+/// Trait of modes that differ by set-id bits which the guest's side lacks.
+const SET_ID: &str = "set-id";
 
 /// A difference between the sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,17 +60,16 @@ pub(crate) fn compare(case: &Case, pair: &Pair) -> Comparison {
         compared.calls += 1;
         let mut traits: BTreeSet<String> =
             traits.split(',').filter(|mark| !mark.is_empty()).map(str::to_owned).collect();
-        if all_traits.contains(AFTER_BYTES) {
-            traits.insert(AFTER_BYTES.to_owned());
-        }
-        if !call.is_look() && (traits.contains("bytes") || traits.contains("escape")) {
-            all_traits.insert(AFTER_BYTES.to_owned());
-        }
+        traits.extend(all_traits.iter().filter(|mark: &&String| mark.starts_with(AFTER)).cloned());
         all_traits.extend(traits.iter().cloned());
+        all_traits.extend(after(call, &traits).map(str::to_owned));
         all_traits.insert(call.name.to_owned());
         let (linux, modbox) = differing(&with_time(&linux), &with_time(&modbox));
         if linux == modbox {
             continue;
+        }
+        if lacks_set_id(&linux, &modbox) {
+            traits.insert(SET_ID.to_owned());
         }
         let goes_on = goes_on(call, &linux, &modbox);
         compared.differences.push(Difference { call: call.name, index, traits, linux, modbox });
@@ -68,6 +79,17 @@ pub(crate) fn compare(case: &Case, pair: &Pair) -> Comparison {
     }
     compared.differences.extend(trees(case, pair, &all_traits));
     compared
+}
+
+/// Returns the traits that later calls have because of a call with these traits.
+fn after(call: &Call, traits: &BTreeSet<String>) -> impl Iterator<Item = &'static str> {
+    let has = |mark: &str| traits.contains(mark);
+    let all = [
+        (AFTER_BYTES, !call.is_look() && (has("bytes") || has("escape"))),
+        (AFTER_TRUNCATE, call.name == "truncate"),
+        (AFTER_APPENDED, call.name == "pwrite" && has("append")),
+    ];
+    all.into_iter().filter(|(_, is_so)| *is_so).map(|(mark, _)| mark)
 }
 
 /// Returns whether both sides are in the same state after a difference.
@@ -94,6 +116,15 @@ fn with_time(outcome: &str) -> String {
             None => word.to_owned(),
         });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether two outcomes differ by nothing but set-id bits of a mode, which the second one lacks.
+fn lacks_set_id(linux: &str, modbox: &str) -> bool {
+    let mode = |outcome: &str| u32::from_str_radix(outcome.strip_prefix("mode=")?, 8).ok();
+    match (mode(linux), mode(modbox)) {
+        (Some(linux), Some(modbox)) => linux != modbox && linux & !0o6000 == modbox & !0o6000 && modbox & !linux == 0,
+        _ => false,
+    }
 }
 
 /// Returns two outcomes without the values that are the same in both, if both are successes.
@@ -133,7 +164,10 @@ fn trees(case: &Case, pair: &Pair, traits: &BTreeSet<String>) -> Vec<Difference>
         let mut add = |linux: String, modbox: String| {
             let index = case.calls.len();
             let key = (linux.clone(), modbox.clone());
-            let traits = traits.clone();
+            let mut traits = traits.clone();
+            if lacks_set_id(&linux, &modbox) {
+                traits.insert(SET_ID.to_owned());
+            }
             differences.entry(key).or_insert(Difference { call: "tree", index, traits, linux, modbox });
         };
         let kind = |found: Option<&Attributes>| found.map(|found| found["kind"].clone());

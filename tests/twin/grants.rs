@@ -3,10 +3,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use crate::twin::case::{Case, Grant, word};
@@ -45,19 +47,37 @@ pub(crate) fn for_modbox(case: &Case, here: &Path) -> Value {
     json!({"read": paths(false), "write": paths(true)})
 }
 
-/// Returns the places that the grants cover, and the links on the way to them.
+/// Returns the places that the grants cover, and the links on the way to them. An argument does not grant what is not UTF-8. One
+/// for writing grants nothing behind a link that another user can have made, and allows to replace the last link.
 pub(crate) fn for_linux(case: &Case, here: &Path) -> Vec<Value> {
     let mut covered = Vec::new();
     for grant in &case.grants {
-        let (links, place) = resolve(&tree::at(&grant.path, here));
+        let named = tree::at(&grant.path, here);
+        let (mut links, place) = resolve(&named);
+        let writes_by_name = grant.by_argument && grant.writable;
+        let barred = links.iter().position(|link| writes_by_name && !is_trusted(link, case.setting.user));
+        links.truncate(barred.map_or(links.len(), |at| at + 1));
         let path = |path: &Path| word(path.as_os_str().as_bytes());
-        covered.extend(links.iter().map(|link| json!({"path": path(link), "access": "link"})));
-        if let Some(place) = place {
+        covered.extend(links.iter().map(|link| {
+            let access = if writes_by_name && *link == named { "replaced-link" } else { "link" };
+            json!({"path": path(link), "access": access})
+        }));
+        let is_granted = |place: &PathBuf| barred.is_none() && (!grant.by_argument || place.to_str().is_some());
+        if let Some(place) = place.filter(is_granted) {
             let access = if grant.writable { "write" } else { "read" };
             covered.push(json!({"path": path(&place), "access": access, "folder": place.is_dir()}));
         }
     }
     covered
+}
+
+/// Returns whether no user can have made a link but root and the one who performs the calls.
+fn is_trusted(link: &Path, user: Option<u32>) -> bool {
+    let is_own = |found: &Metadata| [0, user.unwrap_or_else(|| geteuid().as_raw())].contains(&found.uid());
+    let folder = link.parent().unwrap_or(link);
+    let (Ok(found), Ok(around)) = (fs::symlink_metadata(link), fs::symlink_metadata(folder)) else { return false };
+    let is_shared = around.mode() & 0o022 != 0 && around.mode() & 0o1000 == 0;
+    is_own(&found) && is_own(&around) && !is_shared
 }
 
 /// Returns the lines of the list of mounts: a folder granted for reading alone is mounted so, and one for writing in it for writing.

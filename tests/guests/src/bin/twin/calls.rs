@@ -151,6 +151,7 @@ fn kind(mode: libc::mode_t) -> &'static str {
 }
 
 /// `access`.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn access(path: &[u8], mode: c_int) -> Done {
     // SAFETY: it reads a string with a NUL at its end, which lives on.
     done(unsafe { libc::access(c(path).as_ptr(), mode) })
@@ -236,6 +237,7 @@ pub(crate) fn list(path: &[u8]) -> Done<Vec<(Vec<u8>, &'static str)>> {
     }
     let mut names = Vec::new();
     loop {
+        set_errno(0);
         // SAFETY: the directory is open, and only this thread reads it.
         let entry = unsafe { libc::readdir(directory) };
         if entry.is_null() {
@@ -245,10 +247,17 @@ pub(crate) fn list(path: &[u8]) -> Done<Vec<(Vec<u8>, &'static str)>> {
         let (name, kind) = unsafe { (CStr::from_ptr((&raw const (*entry).d_name).cast()), (*entry).d_type) };
         names.push((crate::names::decoded(name.to_bytes()), kind_in_list(kind)));
     }
+    // The end of the list has no error.
+    let error = errno();
     // SAFETY: the directory is open, and is not used any more.
     unsafe { libc::closedir(directory) };
     names.sort();
-    Ok(names)
+    if error == 0 { Ok(names) } else { Err(error) }
+}
+
+fn set_errno(number: c_int) {
+    // SAFETY: it returns the place of this thread's `errno`, which lives as long as the thread.
+    unsafe { libc::__errno_location().write(number) };
 }
 
 fn kind_in_list(kind: u8) -> &'static str {
@@ -257,8 +266,7 @@ fn kind_in_list(kind: u8) -> &'static str {
         libc::DT_DIR => "directory",
         libc::DT_LNK => "link",
         libc::DT_CHR => "device",
-        // `DT_FIFO`, and what WASI has in its place.
-        0 | 1 => "fifo",
+        libc::DT_FIFO => "fifo",
         _ => "other",
     }
 }

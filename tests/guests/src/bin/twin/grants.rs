@@ -22,6 +22,8 @@ pub(crate) struct Grants {
     grants: Vec<Grant>,
     /// Links on the way of a granted path. They can be read, not changed.
     links: Vec<PathBuf>,
+    /// Those of them that can be replaced.
+    replaced: Vec<PathBuf>,
 }
 
 /// What the grants say of a place.
@@ -38,15 +40,20 @@ pub(crate) enum Cover {
 }
 
 impl Grants {
-    /// Reads the grants of a case: objects with `path`, a word, `access`, which is `read`, `write` or `link`, and `folder`.
+    /// Reads the grants of a case: objects with `path`, a word, `access`, which is `read`, `write`, `link` or
+    /// `replaced-link`, and `folder`.
     pub(crate) fn read(list: &Value) -> Self {
-        let mut read = Self { grants: Vec::new(), links: Vec::new() };
+        let mut read = Self { grants: Vec::new(), links: Vec::new(), replaced: Vec::new() };
         for grant in list.as_array().into_iter().flatten() {
             let path = words::bytes(grant["path"].as_str().expect("a grant has a path"));
             let path = PathBuf::from(std::ffi::OsString::from_vec(path));
             let is_folder = grant["folder"] == true;
             match grant["access"].as_str() {
                 Some("link") => read.links.push(path),
+                Some("replaced-link") => {
+                    read.replaced.push(path.clone());
+                    read.links.push(path);
+                }
                 access => read.grants.push(Grant { path, writable: access == Some("write"), is_folder }),
             }
         }
@@ -93,8 +100,8 @@ impl Grants {
 
     /// Returns whether a place lies beside a granted single name that is writable, where a guest can make temporaries.
     pub(crate) fn is_beside_name(&self, place: &Path) -> bool {
-        let beside = |grant: &Grant| grant.path.parent() == place.parent();
-        self.grants.iter().any(|grant| grant.writable && !grant.is_folder && beside(grant))
+        let names = self.grants.iter().filter(|grant| grant.writable && !grant.is_folder).map(|grant| &grant.path);
+        names.chain(&self.replaced).any(|name| name.parent() == place.parent())
     }
 
     /// Returns the innermost grant around a place.

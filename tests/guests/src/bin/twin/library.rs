@@ -1,7 +1,7 @@
 //! The same by the standard library, whose functions make several calls.
 
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ pub(crate) fn perform(call: &Call) -> Option<io::Result<String>> {
         "remove_dir_all" => fs::remove_dir_all(path()).map(done),
         "remove_file" => fs::remove_file(path()).map(done),
         "canonicalize" => fs::canonicalize(path()).map(|path| format!("ok path={}", word(&bytes(path)))),
-        "copy" => fs::copy(path(), other()).map(|length| format!("ok length={length}")),
+        "copy" => copy(&path(), &other()).map(|length| format!("ok length={length}")),
         "create_dir_all" => fs::create_dir_all(path()).map(done),
         "metadata" => fs::metadata(path()).map(|found| metadata(&found)),
         "symlink_metadata" => fs::symlink_metadata(path()).map(|found| metadata(&found)),
@@ -48,6 +48,11 @@ fn os(bytes: Vec<u8>) -> OsString {
 
 fn bytes(name: impl Into<OsString>) -> Vec<u8> {
     crate::names::decoded(name.into().as_encoded_bytes())
+}
+
+/// Copies as the standard library of WASI does, which has no modes to copy.
+fn copy(from: &Path, to: &Path) -> io::Result<u64> {
+    io::copy(&mut File::open(from)?, &mut File::create(to)?)
 }
 
 fn read_dir(path: &Path) -> io::Result<String> {

@@ -84,7 +84,7 @@ impl Slots {
             "pread" => read(calls::read(fd, length(call), Some(call.number(2)))),
             "write" => number(calls::write(fd, call.bytes(1), None)),
             "pwrite" => number(calls::write(fd, call.bytes(1), Some(call.number(2)))),
-            "lseek" => number(calls::seek(fd, call.number(1), whence(call.text(2)))),
+            "lseek" => seek(fd, call),
             "ftruncate" => shown(calls::set_length(fd, call.number(1))),
             "fstat" => status(calls::status_of(fd)),
             _ => shown(calls::set_times_of(fd, call.number(1), call.number(2))),
@@ -111,6 +111,12 @@ impl Slots {
     }
 }
 
+/// Performs `lseek`. Positions in a folder are the file system's own, as is their end, so there the outcome is not told.
+fn seek(fd: c_int, call: &Call) -> String {
+    let done = calls::seek(fd, call.number(1), whence(call.text(2)));
+    if calls::status_of(fd).is_ok_and(|found| found.kind == "directory") { "ok".to_owned() } else { number(done) }
+}
+
 impl Drop for Slots {
     fn drop(&mut self) {
         for open in self.0.values() {
@@ -125,12 +131,18 @@ fn on_path(call: &Call) -> Option<String> {
     Some(match call.name.as_str() {
         "stat" => status(calls::status_at(path, true)),
         "lstat" => status(calls::status_at(path, false)),
-        "access" => shown(calls::access(path, access(call.text(1)))),
         "readlink" => values(calls::read_link(path), |target| format!("ok target={}", word(&target))),
         "symlink" | "link" | "rename" => shown(calls::of_two(&call.name, path, call.bytes(1))),
         "unlink" => shown(calls::unlink(path)),
         "rmdir" => shown(calls::remove_directory(path)),
-        "mkdir" => shown(with_mode(call.mode(1), 0o777, || calls::make_directory(path, call.mode(1)))),
+        "mkdir" => {
+            let made = with_mode(call.mode(1), 0o777, || calls::make_directory(path, call.mode(1)));
+            #[cfg(target_family = "wasm")]
+            if made.is_ok() && call.mode(1) > 0o777 {
+                return Some(add_special_bits(path, call.mode(1)));
+            }
+            shown(made)
+        }
         "truncate" => shown(calls::truncate(path, call.number(1))),
         "utimes" => shown(calls::set_times(path, true, call.number(1), call.number(2))),
         "lutimes" => shown(calls::set_times(path, false, call.number(1), call.number(2))),
@@ -159,9 +171,20 @@ fn with_mode<T>(mode: u32, usual: u32, make: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Performs a call that WASI does not have and that `modbox:host/files` has; `None` if it is not one.
+/// Adds the sticky bit or set-id bits to a new directory: `modbox:host/file-changes` makes none with them, and sets them.
+#[cfg(target_family = "wasm")]
+fn add_special_bits(path: &[u8], mode: u32) -> String {
+    let path = library::path(path);
+    let found = modbox_host::files::stat(&path, false);
+    let set = found.and_then(|found| modbox_host::file_changes::set_mode(&path, found.mode | (mode & 0o7000)));
+    set.map_or_else(|error| errors::of(&error), |()| "ok".to_owned())
+}
+
+/// Performs a call that WASI does not have and that modbox's own interfaces have; `None` if it is not one. For `access`, the C
+/// library of WASI looks at nothing but the rights of the folder that the guest was given.
 #[cfg(target_family = "wasm")]
 fn attributes(call: &Call) -> Option<String> {
+    use modbox_host::file_changes;
     use modbox_host::files::{self, Kind};
     let path = library::path(call.bytes(0));
     let done = match call.name.as_str() {
@@ -175,13 +198,17 @@ fn attributes(call: &Call) -> Option<String> {
             };
             attributes_shown(kind, found.mode, (found.uid, found.gid), found.links)
         }),
-        "chmod" => modbox_host::file_changes::set_mode(&path, call.mode(1)).map(|()| "ok".to_owned()),
+        "chmod" => file_changes::set_mode(&path, call.mode(1)).map(|()| "ok".to_owned()),
+        "access" => {
+            let asks = |letter| call.text(1).contains(letter);
+            file_changes::access(&path, asks('r'), asks('w'), asks('x')).map(|()| "ok".to_owned())
+        }
         _ => return None,
     };
     Some(done.unwrap_or_else(|error| errors::of(&error)))
 }
 
-/// Performs a call that WASI does not have and that `modbox:host/files` has; `None` if it is not one.
+/// Performs a call that WASI does not have and that modbox's own interfaces have; `None` if it is not one.
 #[cfg(not(target_family = "wasm"))]
 fn attributes(call: &Call) -> Option<String> {
     let path = call.bytes(0);
@@ -190,6 +217,7 @@ fn attributes(call: &Call) -> Option<String> {
             attributes_shown(found.kind, found.mode, found.owner, found.links)
         }),
         "chmod" => shown(calls::set_mode(path, call.mode(1))),
+        "access" => shown(calls::access(path, access(call.text(1)))),
         _ => return None,
     })
 }
@@ -228,6 +256,7 @@ fn whence(word: &str) -> c_int {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn access(letters: &str) -> c_int {
     letters.chars().fold(libc::F_OK, |mode, letter| {
         mode | match letter {

@@ -108,6 +108,8 @@ fn paths(call: &Call, slots: &Slots) -> Vec<(Vec<u8>, bool, Need)> {
         "symlink" => vec![(path(1), false, Need::Entry)],
         "link" | "hard_link" => vec![(path(0), false, Need::Content), (path(1), false, Need::Entry)],
         "rename" => vec![(path(0), false, Need::Entry), (path(1), false, Need::Entry)],
+        // Behind `.` and `..` there is no entry to remove, but a folder to empty.
+        "remove_dir_all" if ends_in_dots(call.bytes(0)) => vec![(path(0), true, Need::Content)],
         "unlink" | "rmdir" | "mkdir" | "remove_file" | "remove_dir_all" => vec![(path(0), false, Need::Entry)],
         "truncate" | "utimes" | "chmod" => vec![(path(0), true, Need::Content)],
         "lutimes" => vec![(path(0), false, Need::Content)],
@@ -355,6 +357,11 @@ impl Walk<'_> {
 /// Returns the names of a path, without `.`.
 fn names(path: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".").map(<[u8]>::to_vec)
+}
+
+fn ends_in_dots(path: &[u8]) -> bool {
+    let last = path.split(|&byte| byte == b'/').rfind(|name| !name.is_empty());
+    last.is_some_and(|name| [&b"."[..], b".."].contains(&name))
 }
 
 fn ends_in_folder(path: &[u8]) -> bool {
