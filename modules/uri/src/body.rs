@@ -39,6 +39,15 @@ pub(crate) fn make(body: Option<&Value>, format: BodyFormat, headers: &mut Dict)
     }
 }
 
+/// Returns whether a body is not sent as it is.
+pub(crate) fn is_converted(body: Option<&Value>, format: BodyFormat) -> bool {
+    match format {
+        BodyFormat::Multipart => true,
+        BodyFormat::Form => matches!(body, Some(Value::List(_) | Value::Dict(_))),
+        BodyFormat::Json | BodyFormat::Raw => false,
+    }
+}
+
 fn is_text(body: &Value) -> bool {
     matches!(body, Value::Str(_) | Value::Surrogates(_))
 }

@@ -54,14 +54,18 @@ fn run(args: UriArgs, module: &mut Module) -> Result<Exit, Failure> {
         return Err(Failure::new("Parameter 'method' needs to be a single word in uppercase, like GET or POST."));
     }
     let mut headers = args.headers.clone().unwrap_or_default();
-    let made = body::make(args.body.as_ref(), args.body_format, &mut headers)?;
+    let mut made = body::make(args.body.as_ref(), args.body_format, &mut headers);
+    // Of any other body that cannot be sent, the original learns when it sends it.
+    if body::is_converted(args.body.as_ref(), args.body_format) {
+        made = Ok(made?);
+    }
     if let Some(why) = not_needed(&args) {
         return Ok(Exit::unchanged().with("stdout", why));
     }
     let body = match &args.src {
         Some(src) if Path::new(src).is_file() => Body::File(src.into()),
         Some(src) => return Err(Failure::new(format!("Unable to open source file {src}")).with("elapsed", 0)),
-        None => made,
+        None => made?,
     };
     let redirects = redirects(args.follow_redirects, module);
     let started = Instant::now();

@@ -49,6 +49,8 @@ CASES = [
     case("uri", [file("f", mode=0o751), {"path": "l", "kind": "link", "to": "f"}], url="SERVER/text", dest="ROOT/l"),
     *(case("uri", url="SERVER/nothing", dest="ROOT/new", status_code=[404], **more) for more in ({}, {"return_content": True})),
     case("uri", url="SERVER/nothing", status_code=[200, 404]),
+    *(case("uri", [file("f")], url="SERVER/echo", method="POST", creates="ROOT/f", body=body, body_format=kind) for body, kind in (
+        ({"a": 1}, "raw"), ({"a": {"b": 1}}, "form-urlencoded"), ({"a": {"filename": "ROOT/none"}}, "form-multipart"))),
     case("command", argv=["pwd"], chdir="ROOT"),
     case("assemble", [*FRAGMENTS, {"path": "l", "kind": "link", "to": "gone"}], src="ROOT/d", dest="ROOT/l", owner="no-such-user", check=True),
     case("lineinfile", [file("f", mode=0o6755)], path="ROOT/f", line="x"),
