@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,6 +61,33 @@ fn expect(app: Option<&str>, new: Option<&str>) -> Vec<(OsString, String)> {
     let mut all: Vec<_> = others.into_iter().chain(files).collect();
     all.sort();
     all
+}
+
+#[test]
+fn a_folder_on_the_way_to_a_grant_is_entered_and_not_listed() {
+    for place in Place::all() {
+        // Below `/tmp`, the way is in the module's own.
+        let mode = fs::Permissions::from_mode(0o755);
+        let outside = tempfile::Builder::new().permissions(mode).tempdir_in("/var/tmp").unwrap();
+        let conf = outside.path().join("conf");
+        let (folder, file) = (conf.display().to_string(), conf.join("app.ini"));
+        fs::create_dir(&conf).unwrap();
+        fs::write(&file, "old").unwrap();
+        chown(&folder, place.user, place.user).unwrap();
+        chown(&file, place.user, place.user).unwrap();
+        let file = file.display().to_string();
+        let run = |script: String, grant: &str| {
+            place.module(&format!("#!/bin/sh\n# WANT_JSON\ncd {folder} && {script} && {DONE}\n"), &[grant, &file])
+        };
+        for grant in ["--allow-read", "--allow-write"] {
+            let report = run("cat app.ini >/dev/null && ! ls >/dev/null 2>&1".to_owned(), grant);
+            assert_eq!(report["status"], "changed", "{report:#}");
+        }
+        let report = run(format!("ls {folder}"), "--allow-read");
+        let hints = report["hints"].as_array().into_iter().chain(report["denials"].as_array()).flatten();
+        let allow: Vec<&Value> = hints.map(|hint| &hint["allow"]).collect();
+        assert_eq!(allow, [&json!(format!("--allow-read {folder}"))], "{report:#}");
+    }
 }
 
 #[test]

@@ -169,6 +169,8 @@ fn access(rights: Rights) -> BitFlags<AccessFs> {
         Rights::Names => access(Rights::WriteDirectory) & !make_bitflags!(AccessFs::{MakeSym | MakeFifo}),
         Rights::RemoveDirectories => AccessFs::RemoveDir.into(),
         Rights::RunDirectory => access(Rights::ReadDirectory) | AccessFs::Execute,
+        Rights::Way => make_bitflags!(AccessFs::{ReadFile | Execute}),
+        Rights::OwnWay => access(Rights::OwnDirectory) & !make_bitflags!(AccessFs::{ReadDir}),
         Rights::OwnDirectory => {
             access(Rights::WriteDirectory) | make_bitflags!(AccessFs::{Execute | MakeSock | ResolveUnix})
         }

@@ -38,8 +38,8 @@ pub struct PathRule {
     pub absent: Absent,
 }
 
-/// The rights for a path. None allows creating devices; only native modules may execute files and create sockets and
-/// FIFOs.
+/// The rights for a path. None allows creating devices; only native modules may execute files and create sockets. A guest may
+/// move FIFOs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     /// A directory: list and read.
@@ -58,9 +58,13 @@ pub enum Rights {
     RemoveDirectories,
     /// A directory: list and read it, and execute files in it.
     RunDirectory,
-    /// A directory: the same, and change everything in it, with FIFOs and sockets.
+    /// A directory on the way to others: read and execute files in it, and list none.
+    Way,
+    /// A directory: list and read it, execute files in it, and change everything in it, with FIFOs and sockets.
     OwnDirectory,
-    /// A directory: the same, and no file in it is moved or linked to another directory.
+    /// A directory: the same, and do not list it.
+    OwnWay,
+    /// A directory: as `OwnDirectory`, and no file in it is moved or linked to another directory.
     OwnDirectoryApart,
     /// A file: read and execute.
     RunFile,

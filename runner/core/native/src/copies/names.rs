@@ -62,7 +62,9 @@ pub(crate) fn show(
             NamePlace::Writable => continue,
             NamePlace::Machine => names.show_folder(room, grant, directory, private, entries, rules)?,
             NamePlace::Own(own) => Some(own),
-            NamePlace::Missing => Some(names.make_stage(grant, directory, private, entries, rules)?),
+            NamePlace::Missing => {
+                Some(names.make_stage(grant, (directory, Rights::OwnWay), private, entries, rules)?)
+            }
         };
         let failed = || Failure::with(Step::Grant, &grant.host);
         let place = room.single_files.place(&grant.host);
@@ -112,7 +114,7 @@ impl Names {
     fn make_stage(
         &mut self,
         grant: &PathGrant,
-        directory: &Path,
+        (directory, rights): (&Path, Rights),
         private: &OwnedFd,
         entries: &mut Vec<Entry>,
         rules: &mut Rules,
@@ -121,7 +123,7 @@ impl Names {
         self.made += 1;
         make_directory(private, &own, 0o755).map_err(Failure::with(Step::Grant, &grant.host))?;
         entries.push(Entry { at: directory.to_owned(), source: Source::Own(own.clone()) });
-        rules.add(directory, Rights::OwnDirectory);
+        rules.add(directory, rights);
         Ok(own.into())
     }
 
@@ -139,7 +141,7 @@ impl Names {
         let Some(host) = folder::on_host(room, directory, grant) else { return Ok(None) };
         let failed = Failure::with(Step::Grant, &host);
         let Some(beside) = folder::entries(room, &host, directory, entries).map_err(failed)? else { return Ok(None) };
-        let own = self.make_stage(grant, directory, private, entries, rules)?;
+        let own = self.make_stage(grant, (directory, Rights::OwnDirectory), private, entries, rules)?;
         entries.extend(beside);
         self.folders.push(directory.to_owned());
         Ok(Some(own))

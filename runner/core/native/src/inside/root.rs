@@ -98,9 +98,19 @@ pub(crate) fn enter(room: &Room) -> Result<Root, Failure> {
     }
 
     let names = names::show(room, &private, &mut entries, &mut rules)?;
+    add_lists(&entries, &mut rules);
     let root = mount_all(&private, entries)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
     Ok(Root { rules: rules.0, private, proc, names })
+}
+
+/// Adds the right to list the directories of the machine that are shown as they are.
+fn add_lists(entries: &[Entry], rules: &mut Rules) {
+    for entry in entries {
+        if matches!(entry.source, Source::Tree { directory: true, .. }) {
+            rules.add(&entry.at, Rights::RunDirectory);
+        }
+    }
 }
 
 /// Shows a shared directory in place of the room's own `/tmp`, if the room has one. Programs do not start from there: another
@@ -123,7 +133,8 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), source: Source::Link(to.into()) }));
     entries.extend(room.passed.iter().map(|at| Entry { at: at.clone(), source: Source::Way }));
     entries.extend(room.links.iter().map(|link| Entry { at: link.at.clone(), source: Source::Link(link.to.clone()) }));
-    rules.add(Path::new("/"), Rights::RunDirectory);
+    // Directories on the way to what is shown have only that in them. A list of it would pass for one of the machine's directory.
+    rules.add(Path::new("/"), Rights::Way);
     rules.add(Path::new(TMP), Rights::OwnDirectory);
     rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);
     for device in base::DEVICES {

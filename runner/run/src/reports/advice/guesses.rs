@@ -73,7 +73,7 @@ fn path_hints(denials: &[Denial], output: &[String], request: &RunRequest<'_>) -
         if hints.len() >= MAX_HINTS {
             break;
         }
-        if is_shown(&path, source, request.policy) || path.symlink_metadata().is_err() || is_made_up(&path) {
+        if is_shown(&path, request.policy) || path.symlink_metadata().is_err() || is_made_up(&path) {
             continue;
         }
         if let Some(hint) = new_path_hint(&path, source, &named, request.policy) {
@@ -107,14 +107,12 @@ fn new_path_hint(directory: &Path, source: HintSource, named: &NamedPaths, polic
     Some(Hint { capability: Capability::Write, subject, source, allow: designation(option, Access::Write) })
 }
 
-/// Returns whether a module sees a path without another grant. Of a directory around a granted path it sees the granted
-/// path alone, which is enough unless an argument names the directory.
-fn is_shown(path: &Path, source: HintSource, policy: &Policy) -> bool {
-    let is_around = || policy.paths().iter().any(|grant| Path::new(&grant.guest).starts_with(path));
+/// Returns whether a module sees a path without another grant. Through a directory around a granted path it comes to that path,
+/// and it cannot list the directory.
+fn is_shown(path: &Path, policy: &Policy) -> bool {
     policy.covers(path, Access::Read)
         || base::paths().any(|base| path.starts_with(base))
-        || ["/proc", "/dev", "/tmp"].iter().any(|own| path == Path::new(own))
-        || (source == HintSource::Output && is_around())
+        || ["/", "/proc", "/dev", "/tmp"].iter().any(|own| path == Path::new(own))
 }
 
 fn is_made_up(path: &Path) -> bool {
