@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,7 @@ pub(crate) fn for_linux(case: &Case, here: &Path) -> Vec<Value> {
         let writes_by_name = grant.by_argument && grant.writable;
         let barred = links.iter().position(|link| writes_by_name && !is_trusted(link, case.setting.user));
         links.truncate(barred.map_or(links.len(), |at| at + 1));
+        links.retain(|link| !grant.by_argument || link.to_str().is_some());
         let path = |path: &Path| word(path.as_os_str().as_bytes());
         covered.extend(links.iter().map(|link| {
             let access = if writes_by_name && *link == named { "replaced-link" } else { "link" };
@@ -107,14 +109,19 @@ fn resolve(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
     let mut links = Vec::new();
     let mut place = PathBuf::from("/");
     let mut left: VecDeque<Vec<u8>> = names(path).collect();
+    let mut wants_folder = false;
     while let Some(name) = left.pop_front() {
         if name == b".." {
             place.pop();
             continue;
         }
         let next = place.join(OsStr::from_bytes(&name));
-        let Ok(found) = fs::symlink_metadata(&next) else {
-            return (links, left.is_empty().then_some(next));
+        let found = match fs::symlink_metadata(&next) {
+            Err(error) => return (links, (left.is_empty() && error.kind() == ErrorKind::NotFound).then_some(next)),
+            Ok(found) if !found.is_symlink() && !found.is_dir() && (wants_folder || !left.is_empty()) => {
+                return (links, None);
+            }
+            Ok(found) => found,
         };
         if !found.is_symlink() {
             place = next;
@@ -128,6 +135,8 @@ fn resolve(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
         if target.is_absolute() {
             place = PathBuf::from("/");
         }
+        let end = target.as_os_str().as_bytes();
+        wants_folder |= left.is_empty() && (end.ends_with(b"/") || end.ends_with(b"/."));
         for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
             left.push_front(name);
         }

@@ -96,7 +96,7 @@ impl Row {
         let is_own = ["above", "relative"].contains(&self.linux.as_str())
             || has("beside")
             || has("empty")
-            || !is_asked && (has("by-link") || has("named-link"));
+            || !is_asked && has("by-link");
         let succeeds = self.modbox.split('|').any(|outcome| !outcome.starts_with('E') && outcome != "denied");
         let is_value =
             self.linux.contains('=') && self.modbox.contains('=') && !self.calls.iter().any(|call| call == "tree");
