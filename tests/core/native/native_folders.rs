@@ -91,6 +91,21 @@ fn a_folder_on_the_way_to_a_grant_is_entered_and_not_listed() {
 }
 
 #[test]
+fn a_link_to_what_is_granted_has_its_times() {
+    for place in Place::all() {
+        let (conf, link) = (folder(&place), place.path("conf/link"));
+        let made = std::process::Command::new("touch").args(["-h", "-d", "@1500000000"]).arg(&link).status().unwrap();
+        assert!(made.success());
+        let code = format!("print(json.dumps({{'time': os.lstat('{link}').st_mtime, 'text': open('{link}').read()}}))");
+        let text = format!("#!/usr/bin/python3\n# WANT_JSON\nimport json, os\n{code}\n");
+        let grants = ["--allow-read".to_owned(), conf.join("link").display().to_string()];
+        let report = place.module(&text, &grants.each_ref().map(String::as_str));
+        let seen = (&report["result"]["time"], &report["result"]["text"]);
+        assert_eq!(seen, (&json!(1_500_000_000.0), &json!("other")), "{report:#}");
+    }
+}
+
+#[test]
 fn a_file_is_made_replaced_and_removed_in_a_folder_that_is_read() {
     // Without namespaces nothing can be made there.
     for place in Place::all().into_iter().filter(|place| place.level == 3) {

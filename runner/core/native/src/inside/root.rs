@@ -7,14 +7,17 @@
 //! its files, and the directories for single names that it may write (see [`names`]).
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::{Links, PathRule, Rights};
 use modbox_policy::{Access, PathGrant, Shape};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
+use crate::copies::clock;
 use crate::copies::names::{self, Names, TEMPORARY};
 use crate::copies::stage;
 use crate::host::room::Room;
@@ -231,14 +234,26 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
     Ok(ways)
 }
 
+/// Gives a new link the times of the machine's link at a path. Without one, it keeps its own.
+fn copy_times(at: &Path, directory: impl AsFd, name: &OsStr) {
+    if let Ok(found) = rustix::fs::lstat(at) {
+        let _ = rustix::fs::utimensat(directory, name, &clock::times(&found), AtFlags::SYMLINK_NOFOLLOW);
+    }
+}
+
 /// Mounts one entry. Returns the mounted tree if it is one of the room's own directories.
 fn mount(places: &mut Places, private: &OwnedFd, at: &Path, source: Source) -> io::Result<Option<OwnedFd>> {
     match source {
         Source::Link(target) => {
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Ok(None) };
-            match rustix::fs::symlinkat(&target, places.directory(parent)?, name) {
+            let directory = places.directory(parent)?;
+            match rustix::fs::symlinkat(&target, directory, name) {
+                Ok(()) => {
+                    copy_times(at, directory, name);
+                    Ok(None)
+                }
                 // The link exists when the room has the machine's own root.
-                Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(None),
+                Err(Errno::EXIST | Errno::ROFS) => Ok(None),
                 Err(errno) => Err(errno.into()),
             }
         }
