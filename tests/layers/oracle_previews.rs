@@ -64,9 +64,6 @@ fn prove(options: &[&str], sides: &[(&str, [(&str, u64); 5])]) {
     for name in OWN {
         fs::copy(module(name), own.join(format!("{name}.wasm"))).unwrap();
     }
-    // Since 2.21 a result has no `invocation`, which tells the secrets of a spec that is made at run time. A preview does not show
-    // what such a module has written.
-    let _settled = oracle::Settled::hold();
     let python = oracle::python();
     let parts = sample::cases(PARTS, 1);
     let ran = Modbox::of(&python, &dir)

@@ -1,13 +1,14 @@
 //! Secrets of Python modules are in nothing that modbox tells: modules of ansible-core's class, natively and in the sandbox,
 //! whose spec is in their source or made while they run.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::python::oracle_python_places::INSTALLED;
 use crate::secret_hunt::{Teller, hunt};
-use crate::support::{TestDir, oracle};
+use crate::support::{TestDir, modbox, oracle};
 
 /// A module that tells its secrets in all ways, and comes to the end that it is told.
 const TEXT: &str = r#"#!/usr/bin/python
@@ -91,8 +92,6 @@ fn secrets_in_the_source_of_a_module_are_told_nowhere() {
 
 #[test]
 fn secrets_that_the_result_tells_are_told_nowhere_else() {
-    // The utilities of 2.21 leave secrets in warnings; see `_ansible_new_secrets` of 2.22.
-    let _settled = oracle::Settled::hold();
     let dir = TestDir::new();
     let (module, variables) = (module(&dir, MADE), Vec::new());
     let switches = switches(&oracle::python(), "native");
@@ -107,4 +106,42 @@ fn secrets_of_a_module_in_the_sandbox_are_told_nowhere() {
     let switches = switches(&INSTALLED.python, "wasm");
     let ends = &["ok", "fail", "raise", "junk", "denied"];
     hunt(&Teller { module, arguments, ends, switches, variables, no_log: false }, 0x5ec5);
+}
+
+/// Since ansible-core 2.21, a result repeats the arguments only where its controller asks for that. modbox asks always, since it
+/// learns there which of them are secrets, and returns what the controller asked for.
+#[test]
+fn a_result_repeats_the_arguments_for_those_who_ask() {
+    const SECRET: &str = "Wq8x5Lr2";
+    let dir = TestDir::new();
+    let (_, tree) = (module(&dir, MADE), dir.mkdir("tree"));
+    let link = dir.mkdir("bin").join("modbox-python");
+    symlink(modbox(), &link).unwrap();
+    dir.write("home/.config/modbox/policy.yaml", json!({"allow": {"write": [tree]}}).to_string());
+    for version in [oracle::version(), oracle::SETTLED] {
+        // Of results that repeat them always, ansible-core 2.19 drops them in registered variables.
+        let is_kept = version != oracle::SETTLED;
+        for asks in [false, true] {
+            let run = |python: &Path| -> Value {
+                std::fs::remove_dir_all(&tree).unwrap();
+                dir.mkdir("tree");
+                let task = json!({
+                    "teller": arguments(SECRET, "ok", &tree),
+                    "vars": {"ansible_python_interpreter": python, "ansible_inject_invocation": asks},
+                });
+                let mut play = oracle::ansible_of(version, &dir, "playbook");
+                play.env("ANSIBLE_LIBRARY", dir.join("modules"));
+                let text = oracle::play_by(play, &dir, &[task], &[]);
+                serde_json::from_str::<Value>(&text).unwrap()[0].clone()
+            };
+            let (ours, theirs) = (run(&link), run(&oracle::python_of(version)));
+            for key in ["invocation", "msg", "values", "changed"] {
+                assert_eq!(ours.get(key), theirs.get(key), "{version}, {key}: {ours}");
+            }
+            assert_eq!(ours.get("invocation").is_some(), asks && is_kept, "{version}: {ours}");
+            assert!(ours["warnings"].to_string().contains("W: ********"), "{version}: {ours}");
+            assert!(!ours.to_string().contains(SECRET), "{version}: {ours}");
+        }
+    }
+    dir.assert_nothing_left();
 }

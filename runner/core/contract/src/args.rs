@@ -14,6 +14,9 @@ use crate::task_file;
 /// The prefix of the reserved keys.
 pub const RESERVED_PREFIX: &str = "_ansible_";
 
+/// The reserved key that has a module repeat its arguments in its result, since ansible-core 2.21.
+pub const INJECT_INVOCATION: &str = "_ansible_inject_invocation";
+
 /// The reason why arguments were refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArgsError {

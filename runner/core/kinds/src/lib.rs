@@ -34,7 +34,7 @@ pub use kind::{Kind, ProviderForm, UnknownKind};
 pub use powershell::NoPowershell;
 pub use python::{GUEST_CODE_PATH, PythonSource};
 use request::ModuleKind;
-pub use request::{PrepareError, PreparedInvocation, PythonForm, PythonStart, Request};
+pub use request::{CoreArgs, PrepareError, PreparedInvocation, PythonForm, PythonStart, Request};
 pub use shebang::skip_line as skip_shebang;
 
 /// Every kind, in the order of detection.

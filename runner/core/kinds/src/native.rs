@@ -37,15 +37,12 @@ pub(super) fn prepare(
         words.push(format!("{directory}/{ARGS_NAME}"));
         files.push(InputFile { name: ARGS_NAME.to_owned(), contents: args.into(), mode: ARGS_MODE });
     }
-    PreparedInvocation { invocation: invocation(&words, files, Vec::new()), shebang: shebang.map(Shebang::text) }
+    PreparedInvocation::new(invocation(&words, files, Vec::new()), shebang.map(Shebang::text))
 }
 
 /// Builds an invocation whose interpreter reads the module from standard input.
 pub(super) fn pipe(module: Vec<u8>, interpreter: &Shebang) -> PreparedInvocation {
-    PreparedInvocation {
-        invocation: invocation(&interpreter.words, Vec::new(), module),
-        shebang: Some(interpreter.text()),
-    }
+    PreparedInvocation::new(invocation(&interpreter.words, Vec::new(), module), Some(interpreter.text()))
 }
 
 /// Builds an invocation whose interpreter gets a file of the temporary directory as its standard input.
@@ -55,7 +52,7 @@ pub(super) fn redirect(request: &Request<'_>, module: Vec<u8>, interpreter: &She
     let words = quoting::join(interpreter.words.iter().map(String::as_str));
     let command = format!("{words} < {} && :", quoting::quote(&path));
     let files = vec![InputFile { name, contents: module.into(), mode: MODULE_MODE }];
-    PreparedInvocation { invocation: started(command, files, Vec::new()), shebang: Some(interpreter.text()) }
+    PreparedInvocation::new(started(command, files, Vec::new()), Some(interpreter.text()))
 }
 
 fn invocation(words: &[String], files: Vec<InputFile>, stdin: Vec<u8>) -> Invocation {

@@ -52,7 +52,7 @@ fn native(request: &Request<'_>, words: Vec<Text>, stdin: Vec<u8>) -> Result<Pre
     let file = InputFile { name: request.file_name.to_owned(), contents: request.bytes.clone(), mode: MODE };
     let program = Program::Direct(DirectProgram { path, argv });
     let invocation = Invocation { program, files: vec![file], stdin, runtime_paths: Vec::new() };
-    Ok(PreparedInvocation { invocation, shebang: line.as_ref().map(Shebang::text) })
+    Ok(PreparedInvocation::new(invocation, line.as_ref().map(Shebang::text)))
 }
 
 fn guest(
@@ -68,7 +68,7 @@ fn guest(
     argv.extend(words.into_iter().map(text).collect::<Result<Vec<_>, _>>()?);
     let program = Program::Wasm(WasmProgram { format, argv });
     let invocation = Invocation { program, files: Vec::new(), stdin, runtime_paths: Vec::new() };
-    Ok(PreparedInvocation { invocation, shebang: None })
+    Ok(PreparedInvocation::new(invocation, None))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use modbox_contract::args::encode_file;
+use modbox_contract::args::{INJECT_INVOCATION, encode_file};
 use modbox_contract::{Dict, GivenSecrets, ModuleArgs, Release, Value};
 use modbox_vocabulary::{InputFile, Invocation, NativeProgram, Program, WasmFormat, WasmProgram, quoting};
 
@@ -125,7 +125,9 @@ impl ModuleKind for Python {
     fn prepare(&self, request: &Request<'_>) -> Result<PreparedInvocation, PrepareError> {
         let start = request.python.ok_or_else(|| PrepareError::NotAssembled(request.module_name.to_owned()))?;
         let mut args = request.args.to_dict().into_owned();
-        args.retain(|key, _| !start.unknown_args.contains(key));
+        args.retain(|key, _| !start.core_args.unknown.contains(key));
+        let adds_invocation = start.core_args.invocation_on_request
+            && !args.insert(INJECT_INVOCATION.to_owned(), true.into()).is_some_and(|asked| asked.is_truthy());
         let params = encode_file(&Dict::from_iter([("ANSIBLE_MODULE_ARGS".to_owned(), Value::Dict(args))]));
         let shebang = shebang::Shebang { words: start.interpreter.clone(), replaced: false, names_encoding: false };
         let words = start.interpreter.iter().map(String::as_str);
@@ -172,7 +174,7 @@ impl ModuleKind for Python {
         };
         let invocation = Invocation { runtime_paths: start.runtime_paths.clone(), ..invocation };
         let shebang = (!matches!(start.form, PythonForm::Guest { .. })).then(|| shebang.text());
-        Ok(PreparedInvocation { invocation, shebang })
+        Ok(PreparedInvocation { invocation, shebang, adds_invocation })
     }
 }
 

@@ -8,6 +8,7 @@ use modbox_contract::{GivenSecrets, ModuleArgs, Release};
 use modbox_providers::RawCallError;
 use modbox_vocabulary::quoting::SplitError;
 use modbox_vocabulary::{Invocation, RuntimePath};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::kind::Kind;
@@ -68,6 +69,16 @@ pub struct PreparedInvocation {
     /// The interpreter line without `#!`, for the module's result; see
     /// [`RawOutput::shebang`](modbox_contract::RawOutput::shebang). `None` for kinds whose `#!` line is not parsed.
     pub shebang: Option<String>,
+    /// Whether the result repeats the arguments, as `invocation`, although the caller did not ask for that. modbox reads there
+    /// which of them are secrets, and drops it.
+    pub adds_invocation: bool,
+}
+
+impl PreparedInvocation {
+    /// Returns a prepared module that gets its arguments as they are.
+    pub(super) fn new(invocation: Invocation, shebang: Option<String>) -> Self {
+        Self { invocation, shebang, adds_invocation: false }
+    }
 }
 
 /// The reason why a module cannot be started.
@@ -121,11 +132,19 @@ pub struct PythonStart {
     pub interpreter: Vec<String>,
     /// The form of the module.
     pub form: PythonForm,
-    /// Internal arguments that the module's ansible-core does not know. The module fails if it gets them, so they are
-    /// left out.
-    pub unknown_args: Vec<String>,
+    /// What the module's ansible-core knows of internal arguments.
+    pub core_args: CoreArgs,
     /// Paths that the module reads at run time; see [`Invocation::runtime_paths`].
     pub runtime_paths: Vec<RuntimePath>,
+}
+
+/// What an ansible-core knows of internal arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreArgs {
+    /// Internal arguments that it does not know. A module fails if it gets them, so they are left out.
+    pub unknown: Vec<String>,
+    /// Whether its results repeat the arguments on request only, which is an internal argument since ansible-core 2.21.
+    pub invocation_on_request: bool,
 }
 
 /// The form of an assembled Python module.

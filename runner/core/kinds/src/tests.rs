@@ -1,5 +1,7 @@
 //! The registry, and the invocation that each kind makes of a request.
 
+use std::collections::BTreeMap;
+
 use modbox_contract::args::decode_file;
 use modbox_contract::{GivenSecrets, ModuleArgs, Release};
 use modbox_vocabulary::Program;
@@ -193,5 +195,42 @@ fn says_why_a_module_cannot_be_started() {
         ),
     ] {
         assert_eq!(prepare_with(&PLAIN, kind, bytes).unwrap_err().to_string(), expect);
+    }
+}
+
+#[test]
+fn python_is_asked_for_its_arguments_where_it_can_be() {
+    for (given, on_request, sent, adds) in [
+        (r#"{"a": 1}"#, false, r#"{"a": 1}"#, false),
+        (r#"{"a": 1}"#, true, r#"{"a": 1, "_ansible_inject_invocation": true}"#, true),
+        (r#"{"_ansible_inject_invocation": false}"#, true, r#"{"_ansible_inject_invocation": true}"#, true),
+        (r#"{"_ansible_inject_invocation": true}"#, true, r#"{"_ansible_inject_invocation": true}"#, false),
+    ] {
+        let core_args = CoreArgs { unknown: Vec::new(), invocation_on_request: on_request };
+        let form = PythonForm::LaidOut { script: "/tree/run.py".to_owned() };
+        let start = PythonStart { interpreter: vec!["python3".to_owned()], form, core_args, runtime_paths: Vec::new() };
+        let args = decode_file(given.as_bytes()).unwrap();
+        let request = Request {
+            module_name: "hello",
+            file_name: "hello.py",
+            path: "/library/hello.py",
+            bytes: &b""[..].into(),
+            args: ModuleArgs::Complete(&args),
+            tmpdir: "/t",
+            interpreters: &BTreeMap::new(),
+            default_python: None,
+            python: Some(&start),
+            release: Release::default(),
+            pipelining: true,
+            powershell: &NoPowershell,
+            secrets: &GivenSecrets::default(),
+        };
+        let prepared = prepare(Kind::Python, &request).unwrap();
+        let stdin = String::from_utf8(prepared.invocation.stdin).unwrap();
+        assert_eq!(
+            (stdin, prepared.adds_invocation),
+            (format!(r#"{{"ANSIBLE_MODULE_ARGS": {sent}}}"#), adds),
+            "{given}"
+        );
     }
 }

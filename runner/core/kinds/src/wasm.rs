@@ -34,6 +34,6 @@ impl ModuleKind for Wasm {
             stdin: Vec::new(),
             runtime_paths: Vec::new(),
         };
-        Ok(PreparedInvocation { invocation, shebang: None })
+        Ok(PreparedInvocation::new(invocation, None))
     }
 }

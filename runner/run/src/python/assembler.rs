@@ -163,14 +163,14 @@ impl<'a> Assembler<'a> {
             && interpreter.is_at_least(LEAST_FOR_TREES);
         let ReadPaths { paths: mut runtime_paths, notes: left_out } = interpreter.reads(self.context.native);
         notes.extend(left_out);
-        let unknown_args = assembly.unknown_args()?;
+        let core_args = assembly.core_args()?;
         if wants_tree {
             match assembly.tree(interpreter) {
                 Ok(Some(tree)) => {
                     let script = tree.path().join(SCRIPT).display().to_string();
                     runtime_paths.push(RuntimePath { path: tree.path().to_owned(), needed_by: None });
                     let form = PythonForm::LaidOut { script };
-                    let start = PythonStart { interpreter: words, form, unknown_args, runtime_paths };
+                    let start = PythonStart { interpreter: words, form, core_args, runtime_paths };
                     return Ok(PreparedModule { start, notes, _tree: Some(tree) });
                 }
                 Ok(None) => notes.push(self.no_cache_note()),
@@ -183,7 +183,7 @@ impl<'a> Assembler<'a> {
         let text = assembly.portable()?;
         let form = PythonForm::Portable { text, on_disk };
         Ok(PreparedModule {
-            start: PythonStart { interpreter: words, form, unknown_args, runtime_paths },
+            start: PythonStart { interpreter: words, form, core_args, runtime_paths },
             notes,
             _tree: None,
         })

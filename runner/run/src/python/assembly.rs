@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use modbox_closure::{Closure, Part};
+use modbox_kinds::CoreArgs;
 use modbox_kinds::ansiballz::{self, COMPILE_SCRIPT, DottedName, Payload, START_MODULE};
 use modbox_store::{StoreError, Tree};
 use modbox_vocabulary::User;
@@ -32,7 +33,7 @@ pub(super) const SCRIPT: &str = "_modbox_run.py";
 struct IndexEntry {
     closure: Closure,
     module: String,
-    unknown_args: Vec<String>,
+    core_args: CoreArgs,
     stamps: Stamps,
 }
 
@@ -194,8 +195,8 @@ impl<'a> Assembly<'a> {
         Ok(text.into())
     }
 
-    pub(super) fn unknown_args(&mut self) -> Result<Vec<String>, PythonError> {
-        Ok(self.index_entry()?.unknown_args.clone())
+    pub(super) fn core_args(&mut self) -> Result<CoreArgs, PythonError> {
+        Ok(self.index_entry()?.core_args.clone())
     }
 
     /// Returns the payload's index entry, looking it up only once.
@@ -215,8 +216,9 @@ impl<'a> Assembly<'a> {
             ImportSource::Files { subject, install, roots } => self.key(*subject, install, roots),
             ImportSource::Received(payload) => {
                 // Its arguments are those of its own release.
+                let core_args = CoreArgs { unknown: Vec::new(), ..payload.core_args() };
                 let (closure, module) = (closure(payload, self.digest), payload.module.to_string());
-                return Ok(IndexEntry { closure, module, unknown_args: Vec::new(), stamps: Stamps::of([]) });
+                return Ok(IndexEntry { closure, module, core_args, stamps: Stamps::of([]) });
             }
         };
         let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(INDEX, &key));
@@ -226,7 +228,7 @@ impl<'a> Assembly<'a> {
         }
         let (payload, stamps) = self.assemble()?;
         let (closure, module) = (closure(&payload, self.digest), payload.module.to_string());
-        let index_entry = IndexEntry { closure, module, unknown_args: payload.unknown_args(), stamps };
+        let index_entry = IndexEntry { closure, module, core_args: payload.core_args(), stamps };
         self.payload = Some(payload);
         if let Some(cache) = self.cache().filter(|_| index_entry.stamps.are_settled()) {
             cache.put(INDEX, &key, &index_entry);

@@ -158,7 +158,7 @@ impl Runner {
         let start = PythonStart {
             interpreter: vec!["python3".to_owned()],
             form: PythonForm::Guest { start: guest.start_file(directory).into(), code },
-            unknown_args: guest.unknown_args.clone(),
+            core_args: guest.core_args.clone(),
             runtime_paths: Vec::new(),
         };
         let is_chosen = policy.python_place() == PythonPlace::Auto;

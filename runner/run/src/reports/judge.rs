@@ -44,11 +44,15 @@ pub(crate) fn report_execution(
     let Execution { completed, kept_files, notes } = execution;
     let notes = [report.notes, notes].concat();
     let report = Report { notes, kept_files, ..report };
+    let adds_invocation = completed.as_ref().is_ok_and(|completed| completed.prepared.adds_invocation);
     let mut report = match completed {
         Ok(completed) => report_outcome(report, completed, request, environment),
         Err(error) => report_failed_start(report, error),
     };
     report.mask(&request.arguments);
+    if adds_invocation {
+        report.result.drop_invocation();
+    }
     report
 }
 

@@ -188,6 +188,11 @@ impl ModuleResult {
         });
     }
 
+    /// Drops the arguments that the result repeats, as ansible-core 2.21 leaves them out of results.
+    pub fn drop_invocation(&mut self) {
+        self.each(|dict| drop(dict.shift_remove("invocation")));
+    }
+
     /// Makes the result a failed one, for a reason of the runner. The module's own message stays beside it.
     pub fn fail(&mut self, msg: &str) {
         self.each(|dict| {

@@ -199,3 +199,11 @@ fn what_the_runner_tells_replaces_what_a_module_put_in_its_place() {
     assert_eq!(told(r#"{"invocation": 1}"#, Some("x")).as_deref(), Some(r#"{"modbox": "x"}"#));
     assert_eq!(told("{}", None), None);
 }
+
+#[test]
+fn repeated_arguments_can_be_dropped() {
+    let text = br#"{"invocation": {"module_args": {}}, "changed": true}"#;
+    let mut result = ModuleResult::parse(&RawOutput { stdout: text, stderr: b"", rc: 0, shebang: None });
+    result.drop_invocation();
+    assert_eq!(result.to_json(), r#"{"changed": true, "failed": false}"#);
+}

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use modbox_contract::args::INJECT_INVOCATION;
 use modbox_contract::{InternalArgs, Release, Value, repr};
 
 use crate::ansiballz::closure::{self, EmbeddedFiles, Lookup};
 use crate::ansiballz::closure_error::ClosureError;
 use crate::ansiballz::loader::{NewerCore, unknown_keyword};
 use crate::ansiballz::name::DottedName;
+use crate::request::CoreArgs;
 
 /// The utility that starts a module since ansible-core 2.19. Earlier releases do not have it.
 pub(super) const LOADER: &str = "_internal._ansiballz._loader";
@@ -41,11 +43,11 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Returns the internal arguments that this ansible-core does not know. Each release has its own list, and a module
-    /// fails when it gets an unknown one.
+    /// Returns what this ansible-core knows of internal arguments. Each release has its own list, and a module fails when it
+    /// gets an unknown one. Nothing is known of a payload without that list.
     #[must_use]
-    pub fn unknown_args(&self) -> Vec<String> {
-        let Some(known) = self.files.get(PARAMETERS) else { return Vec::new() };
+    pub fn core_args(&self) -> CoreArgs {
+        let Some(known) = self.files.get(PARAMETERS) else { return CoreArgs::default() };
         let known = String::from_utf8_lossy(known);
         let is_known = |key: &str| {
             let word = key.trim_start_matches("_ansible_");
@@ -54,7 +56,10 @@ impl Payload {
         let of = |release| InternalArgs { release, ..InternalArgs::new("") }.to_dict().into_iter();
         // The chosen contract may differ from the release of this ansible-core.
         let sent: BTreeSet<String> = Release::ALL.into_iter().flat_map(of).map(|(key, _)| key).collect();
-        sent.into_iter().filter(|key| !is_known(key)).collect()
+        CoreArgs {
+            unknown: sent.into_iter().filter(|key| !is_known(key)).collect(),
+            invocation_on_request: is_known(INJECT_INVOCATION),
+        }
     }
 }
 

@@ -257,3 +257,20 @@ fn a_utility_of_the_managers_name_is_plain_before_2_21() {
     let payload = payload("ansible.legacy.m", "from ansible.module_utils.embed import EmbedManager\n", files).unwrap();
     assert!(payload.files.contains_key("ansible/module_utils/embed/__init__.py"));
 }
+
+#[test]
+fn a_payload_tells_which_internal_arguments_its_ansible_core_knows() {
+    let of = |parameters: Option<&str>| {
+        let files =
+            parameters.map(|text| ("ansible/module_utils/common/parameters.py".to_owned(), text.as_bytes().into()));
+        let module = DottedName::parse("ansible.modules.m");
+        Payload { module, has_loader: true, files: files.into_iter().collect() }.core_args()
+    };
+    let (core, asked) =
+        (of(Some("PASS_VARS = {'tmpdir': 1, \"version\": 2}")), "_ansible_inject_invocation".to_owned());
+    assert!(core.unknown.contains(&asked) && !core.unknown.contains(&"_ansible_tmpdir".to_owned()), "{core:?}");
+    assert!(!core.invocation_on_request);
+    let core = of(Some("PASS_VARS = {'inject_invocation': ('_inject_invocation', False)}"));
+    assert!(core.invocation_on_request && !core.unknown.contains(&asked), "{core:?}");
+    assert_eq!(of(None), crate::CoreArgs::default());
+}

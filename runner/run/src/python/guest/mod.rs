@@ -20,7 +20,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use modbox_cleanup::Cleanup;
 use modbox_contract::Dict;
 use modbox_contract::args::encode_file;
-use modbox_kinds::GUEST_CODE_PATH;
+use modbox_kinds::{CoreArgs, GUEST_CODE_PATH};
 use modbox_python_json::{Value, decode};
 use modbox_vocabulary::InputFile;
 use sha2::{Digest, Sha256};
@@ -70,8 +70,8 @@ pub(crate) struct GuestModule {
     name: String,
     /// Path of the module in tracebacks.
     shown: String,
-    /// Internal arguments that its ansible-core does not know.
-    pub(crate) unknown_args: Vec<String>,
+    /// What its ansible-core knows of internal arguments.
+    pub(crate) core_args: CoreArgs,
     /// Key of the code in the cache.
     code_key: String,
     /// The code, if it is in the cache.
@@ -166,8 +166,8 @@ pub(in crate::python) fn judge(
         sources.extend(handed.filter_map(|path| Some((path.clone(), Arc::clone(files.get(path)?)))));
     }
     let (name, shown) = (assembly.module().to_string(), choice.shown.clone());
-    let unknown_args = assembly.unknown_args()?;
-    Ok(Verdict::Suits(Box::new(GuestModule { name, shown, unknown_args, code_key, code, sources })))
+    let core_args = assembly.core_args()?;
+    Ok(Verdict::Suits(Box::new(GuestModule { name, shown, core_args, code_key, code, sources })))
 }
 
 /// Keeps the code of a module.
@@ -291,7 +291,8 @@ mod tests {
         let cache = Cache::open(dir.path(), &Cleanup::default()).unwrap();
         let text = |text: &str| text.to_owned();
         let (name, shown, code_key) = (text("m"), text("/m.py"), text("key"));
-        let module = GuestModule { name, shown, unknown_args: Vec::new(), code_key, code: None, sources: Vec::new() };
+        let module =
+            GuestModule { name, shown, core_args: CoreArgs::default(), code_key, code: None, sources: Vec::new() };
         keep_code(&cache, &module, b"code");
         let kept = cache.read(CODE, "key").unwrap();
         assert_eq!(unsealed(&kept).as_deref(), Some(&b"code"[..]));
