@@ -31,10 +31,23 @@ def build(case):
         task_vars={},
         profile="legacy",
     )
-    return {"payload": payload.decode("ascii"), "command": shell_loader.get("powershell").build_module_command("", "", "")}
+    return {"payload": payload.decode("ascii"), "command": command()}
+
+
+def command():
+    """Returns the command line that reads a payload, on Windows."""
+    try:
+        from ansible._internal._powershell import _script
+    except ImportError:
+        return shell_loader.get("powershell").build_module_command("", "", "")
+    # Since ansible-core 2.21 (`_find_module_utils`).
+    bootstrap = module_manifest._get_powershell_script("bootstrap_wrapper.ps1").decode("utf-8")
+    return " ".join(_script.get_pwsh_encoded_cmdline(bootstrap, pwsh_path="PowerShell", override_execution_policy=True))
 
 
 def main():
+    # modbox sends what is not compressed, which ansible-core 2.22 does by this and by a setting.
+    module_manifest.GZIP_AVAILABLE = False
     cases = [json.loads(line) for line in sys.stdin]
     init_plugin_loader(sorted({root for case in cases for root in case["roots"]}))
     # As for a role: what lies beside its modules.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use modbox_contract::decode;
 use serde_json::{Value, json};
 
-use crate::core::contract::oracle_contract::ask;
+use crate::core::contract::oracle_contract::ask_with;
 use crate::support::{Modbox, TestDir, oracle};
 
 /// Stand-in for PowerShell, which stores its arguments and its input.
@@ -52,10 +52,8 @@ const UTILS: &[(&str, &str)] = &[
     ("ansible_collections/a/b/plugins/module_utils/Two.cs", "using Ansible.Process;\nusing System;\nclass Two {}\n"),
 ];
 
-fn ansible() -> PathBuf {
-    let lib = oracle::python().parent().unwrap().parent().unwrap().join("lib");
-    let python = fs::read_dir(lib).unwrap().next().unwrap().unwrap().path();
-    python.join("site-packages/ansible")
+fn ansible(version: &str) -> PathBuf {
+    oracle::packages_of(&oracle::python_of(version)).join("ansible")
 }
 
 fn prepare() -> TestDir {
@@ -68,9 +66,13 @@ fn prepare() -> TestDir {
 }
 
 fn run(dir: &TestDir, module: &str, options: &[&str]) -> Modbox {
+    run_by(oracle::version(), dir, module, options)
+}
+
+fn run_by(version: &str, dir: &TestDir, module: &str, options: &[&str]) -> Modbox {
     let path = format!("{}:/usr/bin:/bin", dir.join("bin").display());
     let run = Modbox::run_module(dir, dir.join(module)).env("PATH", path).arg("--allow-all").args(options);
-    run.arg("--module-utils").arg(ansible())
+    run.arg("--module-utils").arg(ansible(version))
 }
 
 /// Returns the two documents of a payload. Lists that Ansible makes from sets are sorted.
@@ -84,26 +86,39 @@ fn documents(payload: &str) -> (Value, Value) {
                 *utils = json!(sorted);
             }
         }
+        // The order of the arguments in this text is that of the question.
+        if let Some(args) = action["params"].get_mut("ArgumentJSON") {
+            *args = serde_json::from_str(args.as_str().unwrap()).unwrap();
+        }
     }
     (serde_json::from_str(bootstrap).unwrap(), manifest)
 }
 
 #[test]
 fn what_powershell_is_handed_is_what_ansible_hands_to_it() {
-    // The wrapper of 2.21 has a parameter more.
-    let _settled = oracle::Settled::hold();
+    for version in [oracle::version(), oracle::SETTLED] {
+        assert_handed(version);
+    }
+    oracle::warn_about_next(assert_handed);
+}
+
+fn assert_handed(version: &'static str) {
     let dir = prepare();
     let mut ours = Vec::new();
     let mut asked = Vec::new();
     for (module, _) in MODULES {
-        let result =
-            run(&dir, module, &["-a", r#"{"b": [1, null, "é"], "a": {"x": true}}"#]).run().exits_with(0).json();
+        let result = run_by(version, &dir, module, &["-a", r#"{"b": [1, null, "é"], "a": {"x": true}}"#])
+            .run()
+            .exits_with(0)
+            .json();
         assert_eq!(result["changed"], true, "{module}");
         let (payload, argv) =
             (fs::read_to_string(dir.join("payload")).unwrap(), fs::read_to_string(dir.join("argv")).unwrap());
         let (_, manifest) = documents(&payload);
         let action = manifest["actions"].as_array().unwrap().last().unwrap();
-        let args = &action["params"]["Variables"][0]["Value"];
+        let params = &action["params"];
+        // The name of the arguments since 2.22.
+        let args = params.get("ArgumentJSON").unwrap_or(&params["Variables"][0]["Value"]);
         assert!(args["_ansible_tmpdir"].is_string(), "{args}");
         let name = match Path::new(module).file_stem().unwrap().to_str().unwrap() {
             "c" => "ansible_collections.a.b.plugins.modules.c".to_owned(),
@@ -113,16 +128,16 @@ fn what_powershell_is_handed_is_what_ansible_hands_to_it() {
         asked.push(decode(&question.to_string()).unwrap());
         ours.push((payload, argv));
     }
-    let answers = ask("powershell.py", &asked);
+    let answers = ask_with(&oracle::python_of(version), "powershell.py", &asked);
     for (((module, _), (payload, argv)), answer) in MODULES.iter().zip(ours).zip(answers) {
         assert!(answer.contains_key("payload"), "{module}: {answer:?}");
         let text = |key: &str| answer[key].as_str().unwrap().to_owned();
         let (bootstrap, manifest) = documents(&payload);
         let (their_bootstrap, their_manifest) = documents(&text("payload"));
-        assert_eq!(bootstrap, their_bootstrap, "{module}");
-        assert_eq!(manifest, their_manifest, "{module}");
+        assert_eq!(bootstrap, their_bootstrap, "{version}, {module}");
+        assert_eq!(manifest, their_manifest, "{version}, {module}");
         let command = format!("PowerShell {}", argv.trim_end().replace('\n', " "));
-        assert_eq!(command, text("command"), "{module}");
+        assert_eq!(command, text("command"), "{version}, {module}");
     }
     dir.assert_nothing_left();
 }
@@ -154,13 +169,14 @@ fn without_powershell_the_remedy_is_named() {
     without("/usr/bin:/bin")
         .args(["--interpreter", &stand_in])
         .arg("--module-utils")
-        .arg(ansible())
+        .arg(ansible(oracle::version()))
         .run()
         .exits_with(0);
     // Without a grant, the module runs, but reaches nothing.
     fs::remove_file(dir.join("payload")).unwrap();
-    let confined =
-        Modbox::run_module(&dir, &module).args(["--interpreter", &stand_in, "--module-utils"]).arg(ansible());
+    let confined = Modbox::run_module(&dir, &module)
+        .args(["--interpreter", &stand_in, "--module-utils"])
+        .arg(ansible(oracle::version()));
     let report = confined.report().run().json();
     assert!(report["confinement"]["level"].as_u64().unwrap() >= 2, "{report}");
     assert!(!dir.join("payload").exists());
@@ -177,4 +193,40 @@ fn a_missing_util_is_named_with_the_places_that_were_searched() {
         let msg = result["msg"].as_str().unwrap();
         assert!(msg.contains("which was not found") && msg.contains("library/module_utils"), "{msg}");
     }
+}
+
+/// An ansible-core whose wrapper needs more than modbox knows is refused before anything starts.
+#[test]
+fn a_wrapper_that_asks_for_more_is_refused_before_the_start() {
+    let dir = prepare();
+    let (core, newer) = (ansible(oracle::version()), dir.mkdir("newer/ansible"));
+    fs::copy(core.join("release.py"), newer.join("release.py")).unwrap();
+    std::os::unix::fs::symlink(core.join("module_utils"), newer.join("module_utils")).unwrap();
+    let wrappers = dir.mkdir("newer/ansible/executor/powershell");
+    for entry in fs::read_dir(core.join("executor/powershell")).unwrap().flatten() {
+        if entry.path().is_file() {
+            fs::copy(entry.path(), wrappers.join(entry.file_name())).unwrap();
+        }
+    }
+    let run = || {
+        let path = format!("{}:/usr/bin:/bin", dir.join("bin").display());
+        let run = Modbox::run_module(&dir, dir.join("library/plain.ps1")).env("PATH", path).arg("--allow-all");
+        run.arg("--module-utils").arg(&newer).run()
+    };
+    run().exits_with(0);
+    for (script, parameter) in [("module_wrapper.ps1", "Vaults"), ("exec_wrapper.ps1", "Depth")] {
+        fs::remove_file(dir.join("payload")).unwrap();
+        let path = wrappers.join(script);
+        let (text, declared) = (fs::read_to_string(&path).unwrap(), format!("[Parameter(Mandatory)] ${parameter},"));
+        let block = text.find("param").unwrap();
+        let open = block + text[block..].find('(').unwrap() + 1;
+        fs::write(&path, format!("{}{declared}{}", &text[..open], &text[open..])).unwrap();
+        let result = run().exits_with(3).json();
+        let msg = result["msg"].as_str().unwrap();
+        assert!(msg.contains(&format!("`{script}` asks for `{parameter}`")) && msg.contains("update modbox"), "{msg}");
+        assert!(!dir.join("payload").exists());
+        fs::write(&path, text).unwrap();
+        run().exits_with(0);
+    }
+    dir.assert_nothing_left();
 }

@@ -113,6 +113,17 @@ pub enum PowershellError {
         /// The places that were searched.
         searched: String,
     },
+    /// A wrapper of an ansible-core that needs more than modbox knows.
+    #[error(
+        "ansible-core's `{script}` asks for `{parameter}`, which this modbox does not know; update modbox, or name the \
+         folder of an earlier ansible-core with `--module-utils PATH`"
+    )]
+    NewerWrapper {
+        /// The script.
+        script: &'static str,
+        /// What it asks for.
+        parameter: String,
+    },
     /// ansible-core's scripts are unavailable.
     #[error(transparent)]
     Source(#[from] SourceError),

@@ -1,7 +1,7 @@
 //! The document for ansible-core's wrappers: the script that starts them, the scripts that they use, and their actions.
 //!
 //! It has two JSON objects, with a line of four NULs between them (`_get_bootstrap_input`). Keys and their order are
-//! Ansible's.
+//! Ansible's. What the wrappers declare says which of the parameters of ansible-core 2.19 to 2.22 they get.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use modbox_contract::Dict;
 use modbox_python_json::{Value, encode};
 
 use crate::powershell::finder::Finder;
+use crate::powershell::param_block::ParamBlock;
 use crate::powershell::requires::Version;
 use crate::powershell_source::{PowershellError, Script};
 use crate::request::Request;
@@ -18,6 +19,9 @@ const MODULE_WRAPPER: &str = "module_wrapper.ps1";
 const BECOME_WRAPPER: &str = "become_wrapper.ps1";
 
 const SEPARATOR: &[u8] = b"\n\0\0\0\0\n";
+
+/// The util through which modules of ansible-core 2.22 know the secrets in their arguments.
+const SECRETS_UTIL: &str = "Ansible.Secrets.cs";
 
 /// Makes the document for a module. Old tokens in the module have to be replaced before.
 pub(super) fn assemble(request: &Request<'_>, module: &[u8]) -> Result<Vec<u8>, PowershellError> {
@@ -32,9 +36,11 @@ pub(super) fn assemble(request: &Request<'_>, module: &[u8]) -> Result<Vec<u8>, 
     if finder.elevated {
         finder.add_wrapper(EXEC_WRAPPER)?;
         finder.add_wrapper(BECOME_WRAPPER)?;
-        actions.push(action(BECOME_WRAPPER, Dict::from_iter([("BecomeUser".to_owned(), "SYSTEM".into())])));
+        let params = Dict::from_iter([("BecomeUser".to_owned(), "SYSTEM".into())]);
+        actions.push(action(BECOME_WRAPPER, params, Dict::new()));
     }
-    actions.push(action(MODULE_WRAPPER, module_params(&finder, &script_name, &request.args.to_dict())));
+    let params = module_params(&finder, &script_name, &request.args.to_dict())?;
+    actions.push(action(MODULE_WRAPPER, params, secure_params(&finder, request)));
     let exec = request.powershell.script(EXEC_WRAPPER)?;
     let manifest = object([
         ("scripts", scripts(&finder)),
@@ -44,7 +50,7 @@ pub(super) fn assemble(request: &Request<'_>, module: &[u8]) -> Result<Vec<u8>, 
     let bootstrap = object([
         ("name", "exec_wrapper".into()),
         ("script", String::from_utf8_lossy(&exec).into()),
-        ("params", bootstrap_params(&finder, &request.args.to_dict())),
+        ("params", Value::Dict(bootstrap_params(&finder, &request.args.to_dict(), &exec)?)),
     ]);
     Ok([encode(&bootstrap).as_bytes(), SEPARATOR, encode(&manifest).as_bytes()].concat())
 }
@@ -53,36 +59,68 @@ fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
     entries.into()
 }
 
-fn bootstrap_params(finder: &Finder<'_>, args: &Dict) -> Value {
+fn bootstrap_params(finder: &Finder<'_>, args: &Dict, exec: &[u8]) -> Result<Dict, PowershellError> {
     let version = |version: &Option<Version>| version.as_ref().map(|version| version.as_str().to_owned()).into();
     let mut places = ["_ansible_tmpdir", "_ansible_remote_tmp"].into_iter().filter_map(|key| args.get(key));
-    object([
+    let taken = ParamBlock::of(exec).unwrap_or_default();
+    let params = [
         ("MinOSVersion", version(&finder.system)),
         ("MinPSVersion", version(&finder.powershell)),
         ("TempPath", places.find(|place| place.is_truthy()).cloned().into()),
-    ])
+    ];
+    // The interpreter is the one that was chosen already, so the wrapper need not start another one; the input is not compressed.
+    let newer = [("PwshPath", Value::Null), ("DecompressInput", false.into())];
+    let newer = newer.into_iter().filter(|(name, _)| taken.has(name));
+    passed(EXEC_WRAPPER, &taken, params.into_iter().chain(newer).collect())
 }
 
-fn module_params(finder: &Finder<'_>, script_name: &str, args: &Dict) -> Dict {
+/// Returns the parameters of a wrapper that takes them.
+fn passed(
+    script: &'static str,
+    taken: &ParamBlock,
+    params: Vec<(&'static str, Value)>,
+) -> Result<Dict, PowershellError> {
+    let names: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
+    match taken.missing(&names) {
+        Some(parameter) => Err(PowershellError::NewerWrapper { script, parameter: parameter.to_owned() }),
+        None => Ok(params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+    }
+}
+
+/// Returns the secrets in the arguments, for a module that can know them.
+fn secure_params(finder: &Finder<'_>, request: &Request<'_>) -> Dict {
+    let is_told = finder.utils.iter().any(|util| util == SECRETS_UTIL);
+    let secrets = || request.secrets.iter().map(Value::from).collect::<Vec<_>>().into();
+    is_told.then(|| ("Secrets".to_owned(), secrets())).into_iter().collect()
+}
+
+fn module_params(finder: &Finder<'_>, script_name: &str, args: &Dict) -> Result<Dict, PowershellError> {
+    let wrapper = finder.scripts.iter().find(|(name, _)| name == MODULE_WRAPPER);
+    let taken = wrapper.and_then(|(_, script)| ParamBlock::of(&script.bytes)).unwrap_or_default();
     let complex_args =
-        object([("Name", "complex_args".into()), ("Value", Value::Dict(args.clone())), ("Scope", "Global".into())]);
+        || object([("Name", "complex_args".into()), ("Value", Value::Dict(args.clone())), ("Scope", "Global".into())]);
+    let arguments = match taken.has("ArgumentJSON") {
+        // Since ansible-core 2.22.
+        true => ("ArgumentJSON", encode(&Value::Dict(args.clone())).into()),
+        false => ("Variables", Value::List(vec![complex_args()])),
+    };
     let utils = |is_csharp: bool| -> Value {
         let found = finder.utils.iter().filter(|util| util.ends_with(".cs") == is_csharp);
         found.map(|util| Value::from(util.as_str())).collect::<Vec<_>>().into()
     };
-    let params = [
+    let params = vec![
         ("Script", script_name.into()),
         ("Environment", Value::Dict(Dict::new())),
-        ("Variables", Value::List(vec![complex_args])),
+        arguments,
         ("CSharpModules", utils(true)),
         ("PowerShellModules", utils(false)),
         ("ForModule", true.into()),
     ];
-    params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    passed(MODULE_WRAPPER, &taken, params)
 }
 
-fn action(name: &str, params: Dict) -> Value {
-    object([("name", name.into()), ("params", Value::Dict(params)), ("secure_params", Value::Dict(Dict::new()))])
+fn action(name: &str, params: Dict, secure: Dict) -> Value {
+    object([("name", name.into()), ("params", Value::Dict(params)), ("secure_params", Value::Dict(secure))])
 }
 
 fn scripts(finder: &Finder<'_>) -> Value {
@@ -116,9 +154,14 @@ fn full_name(request: &Request<'_>) -> String {
     }
 }
 
-/// Encodes a script for PowerShell's command line: without blank lines and indentation, as base64 of UTF-16.
+/// Encodes a script for PowerShell's command line as base64 of UTF-16: without blank lines and indentation; since
+/// ansible-core 2.21, whose script has parameters, only without comments.
 pub(super) fn encoded_command(script: &str) -> String {
-    let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_comment = |line: &str| line.trim_start().starts_with('#');
+    let lines: Vec<&str> = match ParamBlock::of(script.as_bytes()) {
+        Some(_) => script.lines().map(|line| if is_comment(line) { "" } else { line }).collect(),
+        None => script.lines().map(str::trim).filter(|line| !line.is_empty()).collect(),
+    };
     let bytes: Vec<u8> = lines.join("\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     base64(&bytes)
 }
@@ -148,5 +191,7 @@ mod tests {
             assert_eq!(base64(bytes), text);
         }
         assert_eq!(encoded_command("  a\n\n b \r\n"), base64(b"a\0\n\0b\0"));
+        let utf16 = |text: &str| base64(&text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+        assert_eq!(encoded_command("param($A)\n\n  # c\n  b\n"), utf16("param($A)\n\n\n  b"));
     }
 }

@@ -1,13 +1,14 @@
 //! New-style PowerShell: the module, the scripts that it requires and its arguments are one document, which
 //! ansible-core's own wrapper scripts read from standard input.
 //!
-//! All of it, including the command line, follows ansible-core 2.19 on Windows (`_create_powershell_wrapper`, the shell
-//! plugin `powershell`): the wrappers import the utils, set `$complex_args` and run the module. Ansible does not run
-//! PowerShell on other systems. The wrappers do not need Windows, but modules may call something that does. The oldest
-//! token, `# POWERSHELL_COMMON`, requires the oldest util.
+//! All of it, including the command line, follows the installed ansible-core, 2.19 to 2.22, on Windows
+//! (`_create_powershell_wrapper`, the shell plugin `powershell`): the wrappers import the utils, set `$complex_args` and run
+//! the module. The wrappers do not need Windows, but modules may call something that does. The oldest token,
+//! `# POWERSHELL_COMMON`, requires the oldest util.
 
 mod finder;
 mod manifest;
+mod param_block;
 mod requires;
 
 use std::collections::BTreeMap;
