@@ -103,13 +103,13 @@ pub(crate) fn perform(
     if let Some(message) = first_error(&module, &validated) {
         return finish(&module, Err(Failure::new(message)));
     }
-    if let Some(name) = unloggable(metadata, &validated) {
-        let why = "'utf-8' codec can't encode it: surrogates not allowed";
-        return finish(&module, Err(Failure::new(format!("failed to log the option `{name}`: {why}"))));
-    }
     if module.check_mode() && !metadata.supports_check_mode {
         let reason = format!("remote module ({}) does not support check mode", module.name);
         return finish(&module, Ok(Exit::skipped(reason)));
+    }
+    if let Some(name) = unloggable(metadata, &validated) {
+        let why = "'utf-8' codec can't encode it: surrogates not allowed";
+        return finish(&module, Err(Failure::new(format!("failed to log the option `{name}`: {why}"))));
     }
     let own = metadata.argument_spec.options.iter().filter_map(|(name, option)| {
         let value = validated.parameters.get(name)?.clone();
@@ -261,6 +261,20 @@ mod tests {
                 r#"expected u8"}"#
             ),
         );
+    }
+
+    #[test]
+    fn repeats_the_arguments_unless_the_caller_says_no() {
+        let metadata = Metadata::from_json(r#"{"name": "m", "argument_spec": {"p": {"no_log": true}}}"#).unwrap();
+        for (asked, repeats) in [
+            ("", true),
+            (r#""_ansible_inject_invocation": true"#, true),
+            (r#""_ansible_inject_invocation": false"#, false),
+        ] {
+            let arguments = decode(&format!("{{{asked}}}")).unwrap().as_dict().unwrap().clone();
+            let finished = call(&metadata, arguments, &NoEnvironment, run);
+            assert_eq!(finished.result.contains_key("invocation"), repeats, "{asked}");
+        }
     }
 
     #[test]

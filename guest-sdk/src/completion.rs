@@ -8,8 +8,13 @@ use crate::module::{Deprecation, Module};
 /// Completes a result with what the run collected, and masks the secrets in it.
 pub(crate) fn complete(module: &Module, mut entries: Dict) -> Dict {
     add_file_facts(&mut entries);
-    let invocation = Value::from([("module_args", module.parameters.clone())]);
-    entries.entry("invocation".to_owned()).or_insert(invocation);
+    // Since ansible-core 2.21 on request only (`AnsibleModule._return_formatted`).
+    if module.internal.inject_invocation == Some(false) {
+        entries.shift_remove("invocation");
+    } else {
+        let invocation = Value::from([("module_args", module.parameters.clone())]);
+        entries.entry("invocation".to_owned()).or_insert(invocation);
+    }
     let lost = crate::replacement::take_warnings();
     let warnings = module.warnings.iter().chain(&lost).map(|warning| warning.as_str().into());
     merge(&mut entries, "warnings", warnings.collect());

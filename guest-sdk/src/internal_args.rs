@@ -28,6 +28,8 @@ pub struct InternalArgs {
     pub tmpdir: Option<String>,
     /// The version of the caller.
     pub version: Option<String>,
+    /// Whether the result repeats the arguments; not said by callers before ansible-core 2.21, whose results always do.
+    pub inject_invocation: Option<bool>,
 }
 
 impl InternalArgs {
@@ -60,6 +62,7 @@ impl InternalArgs {
             "module_name" => self.module_name = value.as_str().map(str::to_owned),
             "tmpdir" => self.tmpdir = value.as_str().map(str::to_owned),
             "version" => self.version = value.as_str().map(str::to_owned),
+            "inject_invocation" => self.inject_invocation = Some(truth(value)?),
             _ => {}
         }
         Ok(())

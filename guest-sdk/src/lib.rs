@@ -66,6 +66,7 @@ mod platform;
 pub mod provider;
 mod replacement;
 mod result;
+pub mod text_encoding;
 pub mod text_file;
 pub mod typed;
 

@@ -64,6 +64,18 @@ impl Module {
         &self.internal
     }
 
+    /// Returns whether the caller follows this release of ansible-core or a newer one, for what modules do in another way since
+    /// then. A caller that does not say its version follows the newest.
+    #[must_use]
+    pub fn is_since(&self, major: u32, minor: u32) -> bool {
+        let Some(version) = self.internal.version.as_deref() else { return true };
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+        match (numbers.next().flatten(), numbers.next().flatten()) {
+            (Some(first), Some(second)) => (first, second) >= (major, minor),
+            _ => true,
+        }
+    }
+
     /// Returns the validated arguments as a dict.
     #[must_use]
     pub fn parameters(&self) -> &Dict {
@@ -95,5 +107,34 @@ impl Module {
     pub fn add_secret(&mut self, secret: impl Into<String>) {
         self.secrets.add(secret);
         panic_secrets::remember(&self.secrets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_follow_the_release_that_they_name_or_the_newest() {
+        for (version, is_since) in [
+            (Some("2.19.14"), false),
+            (Some("2.20.0"), true),
+            (Some("2.22.0rc1"), true),
+            (Some("3.0"), true),
+            (Some("1.9"), false),
+            (Some("unknown"), true),
+            (None, true),
+        ] {
+            let internal = InternalArgs { version: version.map(str::to_owned), ..InternalArgs::default() };
+            let module = Module {
+                name: String::new(),
+                internal,
+                parameters: Dict::new(),
+                secrets: Secrets::default(),
+                warnings: Vec::new(),
+                deprecations: Vec::new(),
+            };
+            assert_eq!(module.is_since(2, 20), is_since, "{version:?}");
+        }
     }
 }

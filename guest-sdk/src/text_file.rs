@@ -1,5 +1,5 @@
-//! Functions for modules that change text files: a read with a limit, the difference of the contents, and a write with
-//! a backup and through links.
+//! Functions for modules that change text files: a read with a limit, as bytes or as text, the difference of the contents, and a
+//! write with a backup and through links.
 //!
 //! The modules themselves edit the text.
 
@@ -12,6 +12,7 @@ use crate::files::{AttributesDiff, Planned};
 use crate::fs::{create_folders, follow_links, path_value, read, words, write_atomic};
 use crate::module::Module;
 use crate::result::{Diff, Failure};
+use crate::text_encoding::{TextEncoding, with_plain_newlines};
 
 /// The longest file. A file is held in memory as a whole.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -23,6 +24,52 @@ pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// The file system refused, or the file is longer than [`MAX_FILE_BYTES`]; the error names the path.
 pub fn contents(path: &Path) -> Result<Vec<u8>, Failure> {
     read(path, MAX_FILE_BYTES).map_err(cannot("read", path))
+}
+
+/// How a module reads and writes the file that it edits. Ansible's `lineinfile`, `blockinfile` and `replace` edit bytes up to
+/// ansible-core 2.19, and text since 2.20: then bytes that are not of the encoding are an error, and patterns are those of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileForm {
+    /// The encoding of the file.
+    pub encoding: TextEncoding,
+    /// Whether the file is read as text.
+    pub is_text: bool,
+}
+
+impl FileForm {
+    /// Returns the form that the caller's release has. Another encoding than UTF-8 makes it text.
+    ///
+    /// # Errors
+    ///
+    /// The encoding is unknown.
+    pub fn of(module: &Module, encoding: &str) -> Result<Self, Failure> {
+        let encoding = TextEncoding::named(encoding)?;
+        Ok(Self { encoding, is_text: module.is_since(2, 20) || encoding != TextEncoding::Utf8 })
+    }
+
+    /// Reads a file that a module changes. `keeps_newlines` says whether ends of lines in text stay as they are; else all become
+    /// `\n`, as in Python.
+    ///
+    /// # Errors
+    ///
+    /// As [`contents`], and text that is not of the encoding.
+    pub fn read(self, path: &Path, keeps_newlines: bool) -> Result<Vec<u8>, Failure> {
+        let bytes = contents(path)?;
+        if !self.is_text {
+            return Ok(bytes);
+        }
+        let text = self.encoding.decode_strictly(&path.display().to_string(), &bytes)?;
+        Ok(if keeps_newlines { text } else { with_plain_newlines(&text) })
+    }
+
+    /// Returns edited text as bytes of the file.
+    ///
+    /// # Errors
+    ///
+    /// Characters that the encoding does not have.
+    pub fn written(self, text: &[u8]) -> Result<Vec<u8>, Failure> {
+        if self.is_text { self.encoding.encode(text) } else { Ok(text.to_vec()) }
+    }
 }
 
 /// Writes a file, unless in check mode. With `keep`, it copies the old file first and returns the copy's path. Links

@@ -45,6 +45,21 @@ fn a_play_runs_its_modules_and_prints_what_ansible_prints() {
 }
 
 #[test]
+fn modules_of_a_play_are_called_by_the_release_that_plays_follow() {
+    let dir = TestDir::new();
+    dir.write(
+        "library/caller.sh",
+        "#!/bin/sh\n# WANT_JSON\nv=$(sed 's/.*\"_ansible_version\": \"\\([^\"]*\\)\".*/\\1/' \"$1\")\n\
+         echo \"{\\\"changed\\\": false, \\\"caller\\\": \\\"$v\\\"}\"\n",
+    );
+    let text = "- hosts: all\n  gather_facts: false\n  tasks:\n  - caller:\n    register: r\n\
+                \x20 - caller:\n    async: 60\n    poll: 1\n    register: job\n\
+                \x20 - assert: {that: [\"r.caller == ansible_version.full\", \"job.caller == r.caller\", \"r.caller == '2.21.5'\"]}\n";
+    play(&dir, text, &[]).exits_with(0);
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn results_are_never_templates_whatever_a_play_does_with_them() {
     let dir = TestDir::new();
     dir.write("library/hostile.sh", HOSTILE);

@@ -59,16 +59,12 @@ pub(crate) fn faulty(table: &str) -> BTreeSet<String> {
 
 #[test]
 fn tasks_do_what_ansibles_do() {
-    // The tables of differences are those to this release.
-    let _settled = oracle::Settled::hold();
     components_beside_ansible(CASES, None);
 }
 
 /// Root may do what others may not, so that some faults are seen only without it.
 #[test]
 fn tasks_of_another_user_do_what_ansibles_do() {
-    // The tables of differences are those to this release.
-    let _settled = oracle::Settled::hold();
     // Only root can start both sides as another user.
     if fs::metadata("/proc/self").unwrap().uid() == 0 {
         components_beside_ansible(OTHER_CASES, Some(OTHER_USER));
@@ -84,8 +80,6 @@ fn components_beside_ansible(cases: (usize, usize), user: Option<u32>) {
 
 #[test]
 fn native_tasks_do_what_ansibles_do() {
-    // The tables of differences are those to this release.
-    let _settled = oracle::Settled::hold();
     let (dir, python) = (TestDir::new(), &oracle::python());
     TwinRun { script: "oracle/twin_modules/run.py", python, cache: &dir, cases: NATIVE, user: None, all_rows: true }
         .of_tasks("native", None);
@@ -93,8 +87,6 @@ fn native_tasks_do_what_ansibles_do() {
 
 #[test]
 fn components_that_stand_for_ansibles_modules_are_in_the_twin_and_have_no_fault_of_their_own() {
-    // The tables of differences are those to this release.
-    let _settled = oracle::Settled::hold();
     let list = fs::read_to_string(repository().join("runner/src/cli/play/proven.tsv")).unwrap();
     let names = list.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').next().unwrap());
     let proven: BTreeSet<String> = names.map(str::to_owned).collect();
@@ -105,8 +97,6 @@ fn components_that_stand_for_ansibles_modules_are_in_the_twin_and_have_no_fault_
 
 #[test]
 fn the_tables_of_differences_are_short() {
-    // The tables of differences are those to this release.
-    let _settled = oracle::Settled::hold();
     for table in TABLES {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for mut row in rows(table, COLUMNS).into_iter().filter(|row| row[1] != "*") {

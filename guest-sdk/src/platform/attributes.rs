@@ -38,6 +38,14 @@ pub struct Attributes {
     pub target: Option<Vec<u8>>,
 }
 
+impl Attributes {
+    /// Returns the bytes that the file takes on its disk.
+    #[must_use]
+    pub fn disk_usage(&self) -> u64 {
+        self.blocks.saturating_mul(512)
+    }
+}
+
 /// What a replaced file had and the new one does not have.
 #[cfg(not(all(target_family = "wasm", feature = "host-files")))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Changes the lines: bytes in, bytes out.
 //!
-//! Lines end as for Python's `bytes.splitlines`: with a newline, a carriage return, or both. A marker line must end
-//! with a newline.
+//! Lines end as for Python's `bytes.splitlines`: with a newline, a carriage return, or both. Those of text, as for
+//! `str.splitlines`, end with more characters. A marker line must end with a newline.
 
 use modbox_python_re::Pattern;
 use modbox_sdk::Failure;
@@ -14,6 +14,8 @@ pub(crate) struct Block<'a> {
     /// The lines between the markers. If empty, the block is removed.
     pub(crate) text: &'a [u8],
     pub(crate) place: Place,
+    /// Whether the contents are text.
+    pub(crate) is_of_text: bool,
     pub(crate) newline_before: bool,
     pub(crate) newline_behind: bool,
 }
@@ -33,7 +35,7 @@ impl Block<'_> {
     ///
     /// The search for a pattern took too long.
     pub(crate) fn put(&self, contents: &[u8]) -> Result<Vec<u8>, Failure> {
-        let mut lines = split_lines(contents);
+        let mut lines = split_lines(contents, self.is_of_text);
         let last = |marker: &[u8]| lines.iter().rposition(|line| *line == marker);
         let at = match (last(&self.begin), last(&self.end)) {
             (Some(begin), Some(end)) => {
@@ -90,20 +92,30 @@ impl Place {
     }
 }
 
-fn split_lines(contents: &[u8]) -> Vec<&[u8]> {
+fn split_lines(contents: &[u8], is_text: bool) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let mut rest = contents;
     while !rest.is_empty() {
-        let length = match rest.iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
-            Some(at) if rest[at..].starts_with(b"\r\n") => at + 2,
-            Some(at) => at + 1,
-            None => rest.len(),
-        };
+        let end = (0..rest.len()).find_map(|at| Some(at + end_of_line(&rest[at..], is_text)?));
+        let length = end.unwrap_or(rest.len());
         let (line, others) = rest.split_at(length);
         lines.push(line);
         rest = others;
     }
     lines
+}
+
+/// Ends of lines in text, besides those of bytes.
+const ENDS_OF_TEXT: [&str; 8] = ["\u{b}", "\u{c}", "\u{1c}", "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}", "\u{2029}"];
+
+/// Returns the length of the end of a line with which this begins.
+fn end_of_line(rest: &[u8], is_text: bool) -> Option<usize> {
+    match rest {
+        [b'\r', b'\n', ..] => Some(2),
+        [b'\r' | b'\n', ..] => Some(1),
+        _ if is_text => ENDS_OF_TEXT.iter().find(|end| rest.starts_with(end.as_bytes())).map(|end| end.len()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -113,9 +125,24 @@ mod tests {
     #[track_caller]
     fn check(contents: &str, text: &str, place: Place, expect: &str) {
         let (begin, end) = (b"B\n".to_vec(), b"E\n".to_vec());
-        let block = Block { begin, end, text: text.as_bytes(), place, newline_before: true, newline_behind: false };
+        let block = Block {
+            begin,
+            end,
+            text: text.as_bytes(),
+            place,
+            is_of_text: false,
+            newline_before: true,
+            newline_behind: false,
+        };
         let after = String::from_utf8(block.put(contents.as_bytes()).unwrap()).unwrap();
         assert_eq!(after, expect, "for {contents:?}");
+    }
+
+    #[test]
+    fn lines_of_text_end_with_more_characters() {
+        let contents = "a\r\nb\u{c}c\u{85}d\re\u{2028}".as_bytes();
+        let lines = |is_text| split_lines(contents, is_text).len();
+        assert_eq!((lines(false), lines(true)), (3, 5));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `blockinfile`: inserts, replaces or removes a block of lines between two marker lines in a text file.
 //!
 //! Parameters: `path`, `state`, `block`, `marker`, `marker_begin`, `marker_end`, `insertafter` or `insertbefore`,
-//! `append_newline`, `prepend_newline`, `create`, `backup`; `mode`, `owner`, `group`.
+//! `append_newline`, `prepend_newline`, `create`, `backup`, `encoding`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `backup_file` when there is one.
 //! Capabilities: write access to `path`. `backup` needs its folder; `create` in a new folder needs the parent folder.
 //!
@@ -16,7 +16,7 @@ use std::path::Path;
 use modbox_python_re::{Flags, Pattern, Subject, Template};
 use modbox_sdk::files::AttributesDiff;
 use modbox_sdk::fs::{exists, is_dir};
-use modbox_sdk::text_file::{both_diffs, check_attributes, contents, contents_diff, store};
+use modbox_sdk::text_file::{FileForm, both_diffs, check_attributes, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::block::{Block, Place};
@@ -38,6 +38,9 @@ modbox_sdk::module! {
 }
 
 /// Inserts, replaces or removes a block of lines between two marker lines in a text file.
+///
+/// Under ansible-core 2.20 and newer, the file is text: bytes that are not of its encoding are an error, and patterns and ends of lines
+/// are those of Python's text. Under earlier releases and without Ansible, the file is bytes.
 ///
 /// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
@@ -77,6 +80,9 @@ struct BlockArgs {
     /// Add an empty line before the block, unless the file begins there.
     #[arg(default = false)]
     prepend_newline: bool,
+    /// The encoding of the file: utf-8, latin-1 or ascii.
+    #[arg(default = "utf-8")]
+    encoding: String,
 }
 
 #[derive(Choice, PartialEq)]
@@ -98,12 +104,14 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
     if !exists && !present {
         return Ok(Exit::unchanged().msg(format!("File {} not present", args.path)));
     }
-    let before = if exists { contents(path)? } else { Vec::new() };
+    let form = FileForm::of(module, &args.encoding)?;
+    let before = if exists { form.read(path, true)? } else { Vec::new() };
     let block = Block {
-        begin: marker_line(&args.marker, &args.marker_begin)?,
-        end: marker_line(&args.marker, &args.marker_end)?,
+        begin: marker_line(&args.marker, &args.marker_begin, form)?,
+        end: marker_line(&args.marker, &args.marker_end, form)?,
         text: if present { args.block.as_bytes() } else { b"" },
-        place: place(&args)?,
+        place: place(&args, form)?,
+        is_of_text: form.is_text,
         newline_before: args.prepend_newline && present,
         newline_behind: args.append_newline && present,
     };
@@ -115,7 +123,7 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
         (true, true, true) => "Block removed",
         (true, true, false) => "Block inserted",
     };
-    let kept = if changed { store(module, path, &after, args.backup)? } else { None };
+    let kept = if changed { store(module, path, &form.written(&after)?, args.backup)? } else { None };
     if module.check_mode() && !exists {
         let diff = contents_diff(module, &args.path, (&before, &after));
         return Ok(Exit::new(changed).msg(message).with("diff", diff));
@@ -128,25 +136,26 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
 }
 
 /// Returns a marker line. As in ansible-core, `\1` and the like in the replacement of `{mark}` are templates.
-fn marker_line(marker: &str, mark: &str) -> Result<Vec<u8>, Failure> {
+fn marker_line(marker: &str, mark: &str, form: FileForm) -> Result<Vec<u8>, Failure> {
     let bad = |why| Failure::new(format!("failed to read the mark `{mark}`: {why}"));
-    let pattern = pattern("{mark}")?;
+    let pattern = pattern("{mark}", form)?;
     Template::new(mark, &pattern).map_err(bad)?;
     let (mut line, _) = pattern.replace_all(mark, marker.as_bytes()).map_err(bad)?;
     line.push(b'\n');
     Ok(line)
 }
 
-fn place(args: &BlockArgs) -> Result<Place, Failure> {
+fn place(args: &BlockArgs, form: FileForm) -> Result<Place, Failure> {
     Ok(match (args.insertafter.as_deref(), args.insertbefore.as_deref()) {
         (Some("EOF") | None, None) => Place::End,
         (_, Some("BOF")) => Place::Beginning,
-        (Some(pattern), _) => Place::After(self::pattern(pattern)?),
-        (None, Some(pattern)) => Place::Before(self::pattern(pattern)?),
+        (Some(pattern), _) => Place::After(self::pattern(pattern, form)?),
+        (None, Some(pattern)) => Place::Before(self::pattern(pattern, form)?),
     })
 }
 
-fn pattern(pattern: &str) -> Result<Pattern, Failure> {
-    Pattern::new(pattern, Subject::Bytes, Flags::default())
+fn pattern(pattern: &str, form: FileForm) -> Result<Pattern, Failure> {
+    let subject = if form.is_text { Subject::Text } else { Subject::Bytes };
+    Pattern::new(pattern, subject, Flags::default())
         .map_err(|why| Failure::new(format!("failed to read the regular expression `{pattern}`: {why}")))
 }

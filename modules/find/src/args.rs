@@ -3,8 +3,6 @@
 use modbox_sdk::{Args, Choice};
 
 /// Finds files, folders and links below folders.
-///
-/// Files whose text is searched must be UTF-8.
 #[derive(Args)]
 pub(crate) struct FindArgs {
     /// The folders to search.
@@ -48,6 +46,8 @@ pub(crate) struct FindArgs {
     /// Search the whole file for contains, instead of its lines.
     #[arg(default = false)]
     pub(crate) read_whole_file: bool,
+    /// The encoding of files whose text is searched: utf-8, which is the default, latin-1 or ascii.
+    pub(crate) encoding: Option<String>,
     /// Compute a checksum of files.
     #[arg(default = false)]
     pub(crate) get_checksum: bool,

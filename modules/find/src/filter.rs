@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use modbox_python_re::{Flags, Pattern, Subject, glob_to_regex};
-use modbox_sdk::Failure;
 use modbox_sdk::files::{FileTime, Times};
+use modbox_sdk::text_encoding::{TextEncoding, with_plain_newlines};
+use modbox_sdk::{Failure, Module};
 
 use crate::args::{AgeStamp, FileType, FindArgs};
-use crate::text::{decoded_before_error, with_plain_newlines};
+use crate::text::decoded_before_error;
 
 /// The longest file whose text is searched.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -20,6 +21,9 @@ pub(crate) struct Filter<'a> {
     patterns: Vec<Pattern>,
     excludes: Vec<Pattern>,
     contains: Option<Pattern>,
+    encoding: TextEncoding,
+    /// Whether errors have the words of ansible-core 2.21.
+    is_since_2_21: bool,
     /// Below zero, the highest age.
     age: Option<f64>,
     size: Option<f64>,
@@ -31,8 +35,8 @@ impl<'a> Filter<'a> {
     ///
     /// # Errors
     ///
-    /// An age, a size or a pattern is invalid.
-    pub(crate) fn new(args: &'a FindArgs) -> Result<Self, Failure> {
+    /// An age, a size or a pattern is invalid, or an encoding unknown.
+    pub(crate) fn new(args: &'a FindArgs, module: &Module) -> Result<Self, Failure> {
         let all = |names: &[String]| -> Result<Vec<Pattern>, Failure> {
             names.iter().map(|name| name_pattern(name, args.use_regex)).collect()
         };
@@ -45,6 +49,8 @@ impl<'a> Filter<'a> {
             patterns: all(&args.patterns)?,
             excludes: all(args.excludes.as_deref().unwrap_or_default())?,
             contains,
+            encoding: args.encoding.as_deref().map_or(Ok(TextEncoding::Utf8), TextEncoding::named)?,
+            is_since_2_21: module.is_since(2, 21),
             age,
             size,
             now: FileTime::from(SystemTime::now()).as_seconds(),
@@ -106,22 +112,17 @@ impl<'a> Filter<'a> {
             Err(error) if error.kind() != io::ErrorKind::FileTooLarge => return Ok(false),
             contents => contents?,
         };
-        let wrong = decoded_before_error(&contents);
-        let no_text = || {
-            let encoding = "None (default determined by the Python built-in function \"open\")";
-            let path = path.display();
-            io::Error::other(format!(
-                "Failed to read the file {path} due to an encoding error. current encoding: {encoding}"
-            ))
-        };
+        let wrong = decoded_before_error(&contents, self.encoding);
+        let no_text = || io::Error::other(self.not_decoded(path));
+        let decoded = |contents: &[u8]| with_plain_newlines(&self.encoding.decode(contents));
         if self.args.read_whole_file {
             if wrong.is_some() {
                 return Err(no_text());
             }
-            let found = pattern.search(&with_plain_newlines(&contents)).map_err(io::Error::other)?;
+            let found = pattern.search(&decoded(&contents)).map_err(io::Error::other)?;
             return Ok(found.is_some());
         }
-        let text = with_plain_newlines(&contents[..wrong.unwrap_or(contents.len())]);
+        let text = decoded(&contents[..wrong.unwrap_or(contents.len())]);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             let is_whole = wrong.is_none() || line.ends_with(b"\n");
             if is_whole && pattern.matches_start(line, false).map_err(io::Error::other)? {
@@ -129,6 +130,19 @@ impl<'a> Filter<'a> {
             }
         }
         if wrong.is_some() { Err(no_text()) } else { Ok(false) }
+    }
+
+    /// Says that a file is not of the encoding, in the words of the caller's release.
+    fn not_decoded(&self, path: &Path) -> String {
+        let named = self.args.encoding.as_deref();
+        if self.is_since_2_21 {
+            let shown = modbox_sdk::json::repr(&modbox_sdk::fs::path_value(path));
+            let encoding = named.unwrap_or("utf-8 (Python default)");
+            return format!("Failed to decode the file {shown} with encoding: {encoding}");
+        }
+        let encoding = named.unwrap_or("None (default determined by the Python built-in function \"open\")");
+        let path = path.display();
+        format!("Failed to read the file {path} due to an encoding error. current encoding: {encoding}")
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Parameters: `paths`, `patterns`, `excludes`, `use_regex`, `file_type`, `hidden`, `recurse`, `depth`, `follow`,
 //! `limit`, `size`,
-//! `age`, `age_stamp`, `contains`, `read_whole_file`, `get_checksum`, `checksum_algorithm`.
+//! `age`, `age_stamp`, `contains`, `read_whole_file`, `encoding`, `get_checksum`, `checksum_algorithm`.
 //! Returns: `files`, `matched`, `examined`, `skipped_paths`, `msg`.
 //! Capabilities: read access to `paths`.
 //!
-//! `search.rs` walks the folders, `filter.rs` has the conditions, and `text.rs` reads files as Python does.
+//! `search.rs` walks the folders, `filter.rs` has the conditions, and `text.rs` tells how much of a text Python reads.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,7 @@ modbox_sdk::module! {
     run = run,
     check_mode = true,
     returns = [
-        files: list = "The matches: path, isreg, isdir, islnk, size, times, mode, owners and, with get_checksum, checksum.",
+        files: list = "The matches: path, isreg, isdir, islnk, size, times, mode, owners; with get_checksum, checksum; under ansible-core 2.21, blocks and disk_usage_bytes.",
         matched: int = "The number of matches.",
         examined: int = "The number of examined files.",
         skipped_paths: dict = "Paths that could not be searched, with the reason.",
@@ -38,7 +38,7 @@ fn run(args: FindArgs, module: &mut Module) -> Result<Exit, Failure> {
     if let Some(limit) = args.limit.filter(|limit| *limit < 1) {
         return Err(Failure::new(format!("limit cannot be {limit} (use None for unlimited)")));
     }
-    let mut search = Search::new(&args)?;
+    let mut search = Search::new(&args, module)?;
     for path in &args.paths {
         search.path(path, module)?;
     }

@@ -22,6 +22,8 @@ const MAX_DEPTH: usize = 256;
 pub(crate) struct Search<'a> {
     args: &'a FindArgs,
     filter: Filter<'a>,
+    /// Whether a match has the blocks that it takes, as since ansible-core 2.21.
+    tells_blocks: bool,
     /// The matches.
     pub(crate) files: Vec<Value>,
     /// The number of examined entries.
@@ -35,10 +37,11 @@ pub(crate) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(args: &'a FindArgs) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &'a FindArgs, module: &Module) -> Result<Self, Failure> {
         Ok(Self {
             args,
-            filter: Filter::new(args)?,
+            filter: Filter::new(args, module)?,
+            tells_blocks: module.is_since(2, 21),
             files: Vec::new(),
             examined: 0,
             skipped: Dict::new(),
@@ -168,6 +171,10 @@ impl<'a> Search<'a> {
         // Without modes and owners where a host has none.
         if let Ok(attributes) = files::stat(path, false) {
             entries.extend(attributes.entries());
+            if self.tells_blocks {
+                entries
+                    .extend([entry("blocks", attributes.blocks), entry("disk_usage_bytes", attributes.disk_usage())]);
+            }
         }
         let named = [("mtime", times.modification), ("atime", times.access), ("ctime", times.change)];
         entries.extend(named.map(|(key, time)| entry(key, time.as_seconds())));

@@ -1,28 +1,15 @@
-//! The text of files, as Python's `open` reads it: UTF-8 with `\n` at the end of each line.
+//! How much of a file's text Python reads before it meets bytes that are not of the encoding.
+
+use modbox_sdk::text_encoding::{TextEncoding, WrongByte};
 
 /// The number of bytes that Python decodes at once.
 const CHUNK: usize = 8192;
 
-/// Returns a text in which `\r\n` and `\r` are `\n`.
-pub(crate) fn with_plain_newlines(bytes: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(bytes.len());
-    let mut after_return = false;
-    for &byte in bytes {
-        match byte {
-            b'\n' if after_return => {}
-            b'\r' | b'\n' => text.push(b'\n'),
-            other => text.push(other),
-        }
-        after_return = byte == b'\r';
-    }
-    text
-}
-
-/// Returns how many bytes Python decodes before it meets bytes that are not UTF-8; `None` if all are.
-pub(crate) fn decoded_before_error(bytes: &[u8]) -> Option<usize> {
-    let error = str::from_utf8(bytes).err()?;
+/// Returns how many bytes Python decodes before it meets bytes that are not of the encoding; `None` if all are.
+pub(crate) fn decoded_before_error(bytes: &[u8], encoding: TextEncoding) -> Option<usize> {
+    let WrongByte { valid, length } = encoding.wrong_byte(bytes)?;
     // The first bytes of a character at the end of a chunk wait for the next chunk.
-    let end = error.valid_up_to() + error.error_len().unwrap_or(1);
+    let end = valid + length;
     Some((end - 1) / CHUNK * CHUNK)
 }
 
@@ -31,15 +18,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_as_in_python() {
-        assert_eq!(with_plain_newlines(b"a\r\nb\rc\n\r\r\n"), b"a\nb\nc\n\n\n");
-    }
-
-    #[test]
     fn text_before_a_wrong_chunk_is_decoded() {
-        assert_eq!(decoded_before_error("é".as_bytes()), None);
-        assert_eq!(decoded_before_error(b"ok\xff"), Some(0));
+        let decoded = |bytes: &[u8]| decoded_before_error(bytes, TextEncoding::Utf8);
+        assert_eq!(decoded("é".as_bytes()), None);
+        assert_eq!(decoded(b"ok\xff"), Some(0));
         let late = [&[b'a'; CHUNK][..], b"\xff"].concat();
-        assert_eq!(decoded_before_error(&late), Some(CHUNK));
+        assert_eq!(decoded(&late), Some(CHUNK));
+        assert_eq!(decoded_before_error("é".as_bytes(), TextEncoding::Ascii), Some(0));
+        assert_eq!(decoded_before_error(b"\xff", TextEncoding::Latin1), None);
     }
 }

@@ -1,7 +1,7 @@
 //! `lineinfile`: inserts, replaces or removes a line in a text file.
 //!
 //! Parameters: `path`, `state`, `line`, `regexp` or `search_string`, `backrefs`, `insertafter` or
-//! `insertbefore`, `firstmatch`, `create`, `backup`; `mode`, `owner`, `group`.
+//! `insertbefore`, `firstmatch`, `create`, `backup`, `encoding`; `mode`, `owner`, `group`.
 //! Returns: `msg`, `backup`, `found` when lines are removed.
 //! Capabilities: write access to `path`. `backup` needs its folder; `create` in a new folder needs the parent folder.
 //!
@@ -16,7 +16,7 @@ use std::path::Path;
 use modbox_python_re::{Flags, Pattern, Subject, Template};
 use modbox_sdk::files::AttributesDiff;
 use modbox_sdk::fs::{exists, is_dir};
-use modbox_sdk::text_file::{both_diffs, check_attributes, contents, contents_diff, store};
+use modbox_sdk::text_file::{FileForm, both_diffs, check_attributes, contents_diff, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::edit::{Edit, Finder, Place};
@@ -40,7 +40,9 @@ modbox_sdk::module! {
 
 /// Inserts, replaces or removes a line in a text file.
 ///
-/// Patterns are those of Python's re on bytes, so classes such as \w match only ASCII.
+/// Under ansible-core 2.20 and newer, the file is text: bytes that are not of its encoding are an error, all lines of a changed file end
+/// with \n, and patterns are those of Python's re on text. Under earlier releases and without Ansible, the file is bytes: other lines
+/// stay as they are, and classes such as \w match only ASCII.
 ///
 /// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
@@ -80,6 +82,9 @@ struct LineArgs {
     /// Use the first match of regexp, insertafter and insertbefore instead of the last.
     #[arg(default = false)]
     firstmatch: bool,
+    /// The encoding of the file: utf-8, latin-1 or ascii.
+    #[arg(default = "utf-8")]
+    encoding: String,
 }
 
 #[derive(Choice)]
@@ -123,16 +128,18 @@ fn present(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failur
     if !exists && !args.create {
         return Err(Failure::new(format!("Destination {} does not exist !", args.path)).with("rc", 257));
     }
-    let finder = finder(args, line)?;
+    let form = FileForm::of(module, &args.encoding)?;
+    let finder = finder(args, line, form)?;
     let template = match &finder {
         Finder::Pattern(pattern) if args.backrefs => Some(template(line, pattern)?),
         _ => None,
     };
-    let edit = Edit { line: line.as_bytes(), finder, template, place: place(args)?, first_match: args.firstmatch };
-    let before = if exists { contents(path)? } else { Vec::new() };
+    let edit =
+        Edit { line: line.as_bytes(), finder, template, place: place(args, form)?, first_match: args.firstmatch };
+    let before = if exists { form.read(path, false)? } else { Vec::new() };
     let (after, message) = edit.present(&before)?;
     let changed = message.is_some();
-    let backup = if changed { store(module, path, &after, args.backup)? } else { None };
+    let backup = if changed { store(module, path, &form.written(&after)?, args.backup)? } else { None };
     let exit = finish(args, module, changed, message.unwrap_or_default().to_owned(), (&before, &after))?;
     Ok(exit.with("backup", backup.unwrap_or_default()))
 }
@@ -145,10 +152,11 @@ fn absent(args: &LineArgs, path: &Path, module: &Module) -> Result<Exit, Failure
     if !exists(path) {
         return Ok(Exit::unchanged().msg("file not present"));
     }
-    let finder = finder(args, line.unwrap_or_default())?;
-    let before = contents(path)?;
+    let form = FileForm::of(module, &args.encoding)?;
+    let finder = finder(args, line.unwrap_or_default(), form)?;
+    let before = form.read(path, false)?;
     let (after, found) = edit::absent(&before, &finder)?;
-    let backup = if found > 0 { store(module, path, &after, args.backup)? } else { None };
+    let backup = if found > 0 { store(module, path, &form.written(&after)?, args.backup)? } else { None };
     let message = if found > 0 { format!("{found} line(s) removed") } else { String::new() };
     let exit = finish(args, module, found > 0, message, (&before, &after))?;
     let exit = exit.with("found", i64::try_from(found).unwrap_or(i64::MAX));
@@ -172,16 +180,17 @@ fn finish(
     Ok(Exit::new(changed).msg(message).with("diff", both_diffs(module, &args.path, contents, attributes)))
 }
 
-fn finder<'a>(args: &'a LineArgs, line: &'a str) -> Result<Finder<'a>, Failure> {
+fn finder<'a>(args: &'a LineArgs, line: &'a str, form: FileForm) -> Result<Finder<'a>, Failure> {
     Ok(match (&args.regexp, &args.search_string) {
-        (Some(regexp), _) => Finder::Pattern(Box::new(pattern(regexp)?)),
+        (Some(regexp), _) => Finder::Pattern(Box::new(pattern(regexp, form)?)),
         (None, Some(text)) => Finder::Text(text.as_bytes()),
         (None, None) => Finder::Line(line.as_bytes()),
     })
 }
 
-fn pattern(pattern: &str) -> Result<Pattern, Failure> {
-    Pattern::new(pattern, Subject::Bytes, Flags::default())
+fn pattern(pattern: &str, form: FileForm) -> Result<Pattern, Failure> {
+    let subject = if form.is_text { Subject::Text } else { Subject::Bytes };
+    Pattern::new(pattern, subject, Flags::default())
         .map_err(|why| Failure::new(format!("failed to read the regular expression `{pattern}`: {why}")))
 }
 
@@ -189,11 +198,11 @@ fn template(line: &str, pattern: &Pattern) -> Result<Template, Failure> {
     Template::new(line, pattern).map_err(|why| Failure::new(format!("failed to fill the line: {why}")))
 }
 
-fn place(args: &LineArgs) -> Result<Place, Failure> {
+fn place(args: &LineArgs, form: FileForm) -> Result<Place, Failure> {
     Ok(match (args.insertafter.as_deref(), args.insertbefore.as_deref()) {
         (Some("BOF"), _) | (_, Some("BOF")) => Place::Beginning,
         (Some("EOF") | None, None) | (_, Some("EOF")) => Place::End,
-        (Some(pattern), _) => Place::After(self::pattern(pattern)?),
-        (None, Some(pattern)) => Place::Before(self::pattern(pattern)?),
+        (Some(pattern), _) => Place::After(self::pattern(pattern, form)?),
+        (None, Some(pattern)) => Place::Before(self::pattern(pattern, form)?),
     })
 }

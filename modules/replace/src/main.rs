@@ -6,17 +6,14 @@
 
 #![forbid(unsafe_code)]
 
-mod encoding;
-
 use std::path::Path;
 
 use modbox_python_re::{Flags, Pattern, Subject};
 use modbox_sdk::files::AttributesDiff;
 use modbox_sdk::fs::{exists, is_dir};
-use modbox_sdk::text_file::{check_attributes, contents, store, text};
+use modbox_sdk::text_encoding::TextEncoding;
+use modbox_sdk::text_file::{FileForm, check_attributes, contents, store, text};
 use modbox_sdk::{Args, Diff, Exit, Failure, Module};
-
-use crate::encoding::Encoding;
 
 modbox_sdk::module! {
     args = ReplaceArgs,
@@ -37,6 +34,9 @@ modbox_sdk::module! {
 /// Replaces every match of a pattern in a text file.
 ///
 /// Patterns are those of Python's re on text; ^ and $ match at each line.
+///
+/// Under ansible-core 2.20 and newer, bytes that are not of the file's encoding are an error, and all lines of a changed file end with
+/// \n. Under earlier releases and without Ansible, such bytes and other lines stay as they are.
 ///
 /// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]
@@ -69,8 +69,12 @@ fn run(args: ReplaceArgs, module: &mut Module) -> Result<Exit, Failure> {
     if !exists(path) {
         return Err(Failure::new(format!("Path {} does not exist !", args.path)).with("rc", 257));
     }
-    let encoding = Encoding::named(&args.encoding)?;
-    let contents = encoding.decode(&contents(path)?);
+    let encoding = TextEncoding::named(&args.encoding)?;
+    let form = FileForm { encoding, is_text: module.is_since(2, 20) };
+    let contents = match form.is_text {
+        true => form.read(path, false)?,
+        false => encoding.decode(&contents(path)?),
+    };
     let Some((start, end)) = section(&args, &contents)? else {
         let pattern = section_pattern(&args).unwrap_or_default();
         let message = format!("Pattern for before/after params did not match the given file: {pattern}");
@@ -85,9 +89,17 @@ fn run(args: ReplaceArgs, module: &mut Module) -> Result<Exit, Failure> {
     }
     let after = [&contents[..start], &replaced, &contents[end..]].concat();
     let diff = Diff::new(text(&contents), text(&after)).headers(args.path.as_str(), args.path.as_str());
-    let kept = store(module, path, &encoding.encode(&after)?, args.backup)?;
+    let kept = store(module, path, &written(form, &after)?, args.backup)?;
     let exit = finish(module, true, format!("{count} replacements made"))?.diff(diff);
     Ok(kept.into_iter().fold(exit, |exit, kept| exit.with("backup_file", kept)))
+}
+
+/// Returns the new text in the encoding. Bytes that were kept are not of it.
+fn written(form: FileForm, text: &[u8]) -> Result<Vec<u8>, Failure> {
+    match form.encoding {
+        TextEncoding::Utf8 | TextEncoding::Ascii if !form.is_text => Ok(text.to_vec()),
+        encoding => encoding.encode(text),
+    }
 }
 
 /// Sets the attributes, and returns the result.

@@ -1,6 +1,6 @@
-//! `slurp`: returns the contents of a file as Base64.
+//! `slurp`: returns the contents of a file as Base64, or as text.
 //!
-//! Parameters: `src`.
+//! Parameters: `src`, `armor`.
 //! Returns: `content`, `encoding`, `source`.
 //! Capabilities: read access to `src`.
 
@@ -12,15 +12,15 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use modbox_sdk::fs::path_value;
-use modbox_sdk::{Args, Exit, Failure, Module};
+use modbox_sdk::{Args, Exit, Failure, Module, Value};
 
 modbox_sdk::module! {
     args = SlurpArgs,
     run = run,
     check_mode = true,
     returns = [
-        content: str = "The contents of the file, as Base64.",
-        encoding: str = "base64",
+        content: str = "The contents of the file: Base64, or with armor off, text.",
+        encoding: str = "base64, or with armor off, utf-8.",
         source: str = "The file.",
     ],
     examples = ["modbox run slurp src=/etc/motd"],
@@ -29,12 +29,16 @@ modbox_sdk::module! {
 /// The longest file. The result contains it, a third longer, and the runner limits results too.
 const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Returns the contents of a file as Base64.
+/// Returns the contents of a file as Base64, or as text.
 #[derive(Args)]
 struct SlurpArgs {
     /// The file.
     #[arg(type = "path", access = "read", alias = "path")]
     src: String,
+    /// Return Base64, which keeps every byte. If off, the contents are text; other bytes than UTF-8 become lone surrogates, as in
+    /// Python.
+    #[arg(default = true)]
+    armor: bool,
 }
 
 fn run(args: SlurpArgs, _module: &mut Module) -> Result<Exit, Failure> {
@@ -49,6 +53,9 @@ fn run(args: SlurpArgs, _module: &mut Module) -> Result<Exit, Failure> {
             _ => format!("Unable to slurp file: {}: {}", args.src, modbox_sdk::fs::words(&error)),
         })
     })?;
-    let content = STANDARD.encode(contents);
-    Ok(Exit::default().with("content", content).with("source", path_value(&args.src)).with("encoding", "base64"))
+    let (content, encoding) = match args.armor {
+        true => (Value::from(STANDARD.encode(contents)), "base64"),
+        false => (Value::from_os_bytes(&contents), "utf-8"),
+    };
+    Ok(Exit::default().with("content", content).with("source", path_value(&args.src)).with("encoding", encoding))
 }

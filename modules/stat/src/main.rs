@@ -1,7 +1,7 @@
 //! `stat`: returns the attributes of a file, a folder or a link.
 //!
 //! Parameters: `path`, `follow`, `get_checksum`, `checksum_algorithm`; `get_mime` and `get_attributes` are accepted and
-//! ignored.
+//! ignored, and `get_selinux_context` is refused, since a component does not see SELinux.
 //! Returns: `stat`, a dict with `exists` and the attributes of the file. Modes and owners come from
 //! `modbox:host/files`.
 //! Capabilities: read access to `path`.
@@ -26,7 +26,7 @@ modbox_sdk::module! {
     check_mode = true,
     returns = [
         stat: dict = "exists; and if so path, all that stat(2) says, lnk_target of links and checksum of regular files \
-            that the user can read. Without what get_mime and get_attributes would add, and without readable, writeable and \
+            that the user can read; under ansible-core 2.21, disk_usage_bytes. Without what get_mime and get_attributes would add, and without readable, writeable and \
             executable where mode and owner do not tell them.",
     ],
     examples = ["modbox run stat path=/etc/motd", "modbox run stat path=/etc/motd checksum_algorithm=sha256"],
@@ -54,24 +54,33 @@ struct StatArgs {
     /// Accepted and ignored: it would need a program.
     #[arg(name = "get_attributes", default = true, aliases("attr", "attributes"))]
     _get_attributes: bool,
+    /// Refused: a component does not see SELinux.
+    #[arg(default = false)]
+    get_selinux_context: bool,
 }
 
-fn run(args: StatArgs, _module: &mut Module) -> Result<Exit, Failure> {
+fn run(args: StatArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = Path::new(&args.path);
+    if args.get_selinux_context {
+        return Err(Failure::new(
+            "failed to read the SELinux context: a component does not see SELinux; leave out `get_selinux_context`, or \
+             run ansible-core's own module",
+        ));
+    }
     if args.path.is_empty() {
         // A component's C library takes this for the current directory.
         return Ok(Exit::unchanged().with("stat", Dict::from_iter([entry("exists", false)])));
     }
     let metadata = if args.follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
     let stat = match metadata {
-        Ok(metadata) => describe(&args, path, &metadata)?,
+        Ok(metadata) => describe(&args, path, &metadata, module)?,
         Err(error) if error.kind() == ErrorKind::NotFound => Dict::from_iter([entry("exists", false)]),
         Err(error) => return Err(Failure::new(format!("failed to access `{}`: {}", args.path, words(&error)))),
     };
     Ok(Exit::unchanged().with("stat", stat))
 }
 
-fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, Failure> {
+fn describe(args: &StatArgs, path: &Path, metadata: &Metadata, module: &Module) -> Result<Dict, Failure> {
     let mut stat = Dict::from_iter([
         entry("exists", true),
         entry("path", path_value(&args.path)),
@@ -91,6 +100,9 @@ fn describe(args: &StatArgs, path: &Path, metadata: &Metadata) -> Result<Dict, F
         entry("block_size", attributes.block_size),
         entry("device_type", attributes.device_type),
     ]);
+    if module.is_since(2, 21) {
+        stat.extend([entry("disk_usage_bytes", attributes.disk_usage())]);
+    }
     stat.extend(permissions::known(path).into_iter().map(|(key, may)| entry(key, may)));
     if metadata.is_symlink() {
         stat.extend(link(path));

@@ -3,7 +3,7 @@
 import base64
 
 from archives import ARCHIVES
-from generate import VARIABLES
+from generate import IS_SINCE_2_21, VARIABLES
 
 
 def case(module, tree=(), check=False, diff=True, **arguments):
@@ -63,6 +63,7 @@ CASES = [
     case("copy", [folder("d", mode=0o555), file("d/f"), file("a")], src="ROOT/a", dest="ROOT/d/f", check=True),
     case("copy", [folder("d", mode=0o555), file("d/f"), file("a")], src="ROOT/a", dest="ROOT/d/f"),
     case("tempfile", path=""),
+    case("tempfile", [folder("n\udcff")], check=True, path="ROOT/n\udcff"),
     case("assemble", [*FRAGMENTS, file("a")], src="ROOT/d", dest="ROOT/a/below", mode="0755", check=True),
     case("file", [file("f"), folder("d")], path="ROOT/d/l", state="link", src="../f", diff=False),
     case("lineinfile", [file("f")], path="", line="x"),
@@ -109,3 +110,24 @@ CASES = [
     case("stat", [file("n\udcff"), {"path": "l", "kind": "link", "to": "n\udcff"}], path="ROOT/l", get_mime=False, get_attributes=False),
     case("archive", [file("n\udcff")], path=["ROOT/n\udcff"], dest="ROOT/new", format="tar", force_archive=True),
 ]
+
+# Text that is not UTF-8, with all ends of lines, in modules that edit or search text.
+LATIN = file("f", "\xfcber\r\nfoo=1\rb\n")
+
+if IS_SINCE_2_21:
+    CASES += [
+        *(case(module, [LATIN], path="ROOT/f", **more, **encoding)
+            for encoding in ({}, {"encoding": "latin-1"}, {"encoding": "ascii"})
+            for module, more in (
+                ("lineinfile", {"line": "\xe4", "regexp": r"^\w+$"}),
+                ("lineinfile", {"line": "\u20ac"}),
+                ("lineinfile", {"state": "absent", "regexp": "foo"}),
+                ("blockinfile", {"block": "\xe4", "insertafter": r"^\w+$"}),
+                ("blockinfile", {"block": "\u20ac"}),
+                ("replace", {"regexp": r"(\w)$", "replace": r"\1\xe4"}),
+                ("replace", {"regexp": "foo", "replace": "\u20ac"}))),
+        *(case("find", [LATIN, file("g", "b\n")], paths=["ROOT"], contains=r"\w*ber$", **more)
+            for more in ({}, {"encoding": "latin-1"}, {"encoding": "ascii"}, {"encoding": "latin-1", "read_whole_file": True})),
+        *(case("slurp", [file("f", text)], src="ROOT/f", armor=armor) for text in ("\xc3\xbc\n", "\xff\x80\n") for armor in (False, True)),
+        case("stat", [LATIN], path="ROOT/f", get_mime=False, get_attributes=False, get_selinux_context=False),
+    ]

@@ -4,18 +4,24 @@ import base64
 import random
 import shlex
 
+from ansible.release import __version__
 from archives import ARCHIVES
 
+# Whether options of ansible-core 2.20 and 2.21 are there.
+IS_SINCE_2_21 = [int(number) for number in __version__.split(".")[:2]] >= [2, 21]
+
+# Lines that text has and bytes have not, and letters that patterns of text know.
+TEXTS = ["v\x0bw\x0c\r\nx\u2028y\x85z\n", "\xfcber\r\nfoo\u0085=1\rb", "\u0130\u00df foo\n"]
 NAMES = ["a", "b", "c.txt", "d", "e.d", "sp ace", "ü", ".hidden", "L" * 255]
 NO_TEXT = "n\udcff"
 FILES = ["", "a\n", "a\nb\nc\n", "foo=1\nbar=2\nfoo=3\n", "[s]\nk = 1\n# c\n[t]\nk=2\n", "x\r\ny\r\n", "no newline", "ü\n".encode().decode("latin-1"),
-    "a\n# BEGIN ANSIBLE MANAGED BLOCK\nold\n# END ANSIBLE MANAGED BLOCK\nz\n", "\xff\xfe\n", "long " * 3000]
+    "a\n# BEGIN ANSIBLE MANAGED BLOCK\nold\n# END ANSIBLE MANAGED BLOCK\nz\n", "\xff\xfe\n", "long " * 3000, *(text.encode().decode("latin-1") for text in TEXTS)]
 MODES = [0o644, 0o600, 0o755, 0o400, 0o640, 0o666, 0o000, 0o751]
 SPECIAL_MODES = [0o4755, 0o2755, 0o1777]
 TIMES = [1_600_000_000_000_000_000, 1_700_000_000_250_000_000, 1_500_000_000_123_456_789]
 OLD_TIME = -300_000_000_500_000_000
 WORDS = ["a", "b", "foo=9", "x y", "", "ü", "k = 5", "two\nlines"]
-PATTERNS = ["^foo", "b", "^b$", "o=(.)", "[a-z]+", "nope", ".", "x.y", r"\bk\b", "(?m)^a$"]
+PATTERNS = ["^foo", "b", "^b$", "o=(.)", "[a-z]+", "nope", ".", "x.y", r"\bk\b", "(?m)^a$", r"\w+$", "\xdc", "(?i)\xdc", r"[\x80-\xff]"]
 
 
 # Templates, what they may use, and what they leave open.
@@ -123,6 +129,9 @@ class Generator:
         found = {"mode": self.maybe(mode, 4)}
         return found | {"owner": self.maybe(self.pick(["0", "no-such-user"]), 20)}
 
+    def encoding(self):
+        return {"encoding": self.maybe(self.pick(["latin-1", "ascii", "utf8"]), 6)} if IS_SINCE_2_21 else {}
+
     def text(self):
         return self.pick(WORDS)
 
@@ -133,7 +142,8 @@ class Generator:
 def of_stat(g, tree):
     return {"path": g.path(tree), "follow": g.maybe(True), "get_checksum": g.maybe(False),
         "checksum_algorithm": g.maybe(g.pick(["md5", "sha256", "sha512"]), 4),
-        "get_mime": False if g.random.randrange(8) else None, "get_attributes": False if g.random.randrange(8) else None}
+        "get_mime": False if g.random.randrange(8) else None, "get_attributes": False if g.random.randrange(8) else None,
+        **({"get_selinux_context": g.maybe(g.pick([True, False]), 12)} if IS_SINCE_2_21 else {})}
 
 
 def of_file(g, tree):
@@ -153,7 +163,7 @@ def of_file(g, tree):
 
 def of_lineinfile(g, tree):
     found = {"path": g.file(tree), "state": g.maybe(g.pick(["present", "absent"])), "line": g.text() if g.random.randrange(8) else None,
-        "create": g.maybe(True), "backup": g.maybe(True, 8), "firstmatch": g.maybe(True, 5), **g.attributes()}
+        "create": g.maybe(True), "backup": g.maybe(True, 8), "firstmatch": g.maybe(True, 5), **g.attributes(), **g.encoding()}
     found[g.pick(["regexp", "regexp", "search_string", "insertafter", "insertbefore"])] = g.maybe(g.pattern(), 2)
     if found.get("regexp") and g.rarely(4):
         found["backrefs"] = True
@@ -165,7 +175,7 @@ def of_lineinfile(g, tree):
 def of_blockinfile(g, tree):
     found = {"path": g.file(tree), "state": g.maybe(g.pick(["present", "absent"])), "block": g.maybe(g.text(), 2), "create": g.maybe(True),
         "backup": g.maybe(True, 8), "marker": g.maybe(g.pick(["# {mark} x", "no mark", "<!-- {mark} -->"]), 4),
-        "prepend_newline": g.maybe(True, 6), "append_newline": g.maybe(True, 6), **g.attributes()}
+        "prepend_newline": g.maybe(True, 6), "append_newline": g.maybe(True, 6), **g.attributes(), **g.encoding()}
     if g.rarely(3):
         found[g.pick(["insertafter", "insertbefore"])] = g.pick(["EOF", "BOF", g.pattern()])
     return found
@@ -173,7 +183,7 @@ def of_blockinfile(g, tree):
 
 def of_replace(g, tree):
     return {"path": g.file(tree), "regexp": g.pattern(), "replace": g.maybe(g.pick(["Z", r"\g<0>!", "", "x\n"]), 2),
-        "after": g.maybe(g.pattern(), 6), "before": g.maybe(g.pattern(), 6), "backup": g.maybe(True, 8), **g.attributes()}
+        "after": g.maybe(g.pattern(), 6), "before": g.maybe(g.pattern(), 6), "backup": g.maybe(True, 8), **g.attributes(), **g.encoding()}
 
 
 def of_find(g, tree):
@@ -181,11 +191,11 @@ def of_find(g, tree):
         "excludes": g.maybe([g.pick(["a", "*.d"])], 6), "file_type": g.maybe(g.pick(["any", "directory", "file", "link"]), 2),
         "hidden": g.maybe(True), "recurse": g.maybe(True, 2), "follow": g.maybe(True, 4), "depth": g.maybe(g.pick([1, 2]), 6),
         "limit": g.maybe(g.pick([1, 2]), 6), "contains": g.maybe(g.pattern()), "read_whole_file": g.maybe(True),
-        "get_checksum": g.maybe(True, 4), "size": g.maybe(g.pick(["1", "-10", "1k"]), 6), "age": g.maybe(g.pick(["1d", "-1d", "600w"]), 6)}
+        "get_checksum": g.maybe(True, 4), "size": g.maybe(g.pick(["1", "-10", "1k"]), 6), "age": g.maybe(g.pick(["1d", "-1d", "600w"]), 6), **g.encoding()}
 
 
 def of_slurp(g, tree):
-    return {"src": g.path(tree)}
+    return {"src": g.path(tree), **({"armor": g.maybe(False, 2)} if IS_SINCE_2_21 else {})}
 
 
 def of_assemble(g, tree):

@@ -31,6 +31,12 @@ END = "\n"
 OF_COLLECTIONS = "archive", "ini_file"
 
 
+def contract():
+    """The contract of the ansible-core that this compares with, which components follow."""
+    from ansible.release import __version__
+    return "2.21" if [int(number) for number in __version__.split(".")[:2]] >= [2, 21] else "2.19"
+
+
 def python_name(module):
     """The Python name of the module that a component stands for."""
     prefix = "ansible_collections.community.general.plugins.modules" if module in OF_COLLECTIONS else "ansible.modules"
@@ -271,7 +277,8 @@ class Modbox:
         self.pending = b""
 
     def run(self, task):
-        job = {"id": 1, "module": self.locate(task["module"]), "args": task["arguments"], "check": task["check"], "diff": task["diff"]}
+        job = {"id": 1, "module": self.locate(task["module"]), "args": task["arguments"], "check": task["check"], "diff": task["diff"],
+            "internal": {"contract": contract()}}
         self.process.stdin.write(json.dumps(job).encode() + b"\n")
         self.process.stdin.flush()
         line = self.line()

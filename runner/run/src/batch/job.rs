@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_contract::{CallerChoices, Dict, InternalArgs, Value, args};
+use modbox_contract::{CallerChoices, Dict, InternalArgs, Release, Value, args};
 use modbox_kinds::Kind;
 use modbox_policy::{FileRules, LimitOverrides};
 use modbox_python_json::{decode, from_value};
@@ -138,6 +138,12 @@ impl Job {
             .map(str::parse)
             .transpose()
             .map_err(|error: modbox_kinds::UnknownKind| error.to_string())
+    }
+
+    /// Returns the choices of plays, whose modules get what ansible-core 2.21 passes to them.
+    #[must_use]
+    pub fn choices_of_plays() -> CallerChoices {
+        CallerChoices { contract: Release::V2_21, ..CallerChoices::default() }
     }
 
     /// Returns the module's internal arguments.

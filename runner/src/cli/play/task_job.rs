@@ -188,6 +188,7 @@ impl TaskJob {
             diff: self.diff,
             verbosity: self.verbosity,
             no_log: self.no_log,
+            internal: Job::choices_of_plays(),
             ..JobOptions::default()
         };
         Job { id: Value::Null, module: self.file.clone(), args, options }

@@ -48,6 +48,7 @@ impl TaskRun<'_> {
             verbosity: self.verbosity,
             no_log: self.no_log,
             become_user: self.become_user.map(str::to_owned),
+            internal: Job::choices_of_plays(),
             ..JobOptions::default()
         };
         Job { id: Value::Null, module: PathBuf::from(self.name), args: self.args.clone(), options }
