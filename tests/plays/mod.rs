@@ -11,3 +11,4 @@ pub(crate) mod plays_settings;
 pub(crate) mod plays_terminal;
 pub(crate) mod plays_tree;
 pub(crate) mod plays_unsafe;
+pub(crate) mod plays_secrets;

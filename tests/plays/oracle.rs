@@ -7,3 +7,4 @@ pub(crate) mod oracle_runme;
 pub(crate) mod oracle_targets;
 pub(crate) mod oracle_templates;
 pub(crate) mod oracle_yaml;
+pub(crate) mod oracle_play_secrets;

@@ -9,6 +9,19 @@ use crate::values::{ContainsError, ValueError, type_name};
 /// The result of a filter, a test or a method.
 pub type Outcome<T = Value> = Result<T, Error>;
 
+/// The source of an error whose place in a file is not to be shown with its lines, since they may have a secret.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the lines are not shown")]
+pub struct Unshown;
+
+impl Unshown {
+    /// Returns whether the lines of an error are not to be shown.
+    #[must_use]
+    pub fn is_source_of(error: &Error) -> bool {
+        std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
+    }
+}
+
 /// Returns an error with a message.
 pub(crate) fn failure(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)

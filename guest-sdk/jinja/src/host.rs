@@ -41,6 +41,21 @@ pub enum FileQuestion {
     Mount,
 }
 
+/// Keeps the secrets of a run, for the filters of ansible-core 2.22 that register and mask them.
+pub trait SecretKeeper: Debug + Send + Sync {
+    /// Registers a secret, so that what is shown does not have it.
+    fn register(&self, secret: &str);
+
+    /// Returns whether no secret is registered.
+    fn is_empty(&self) -> bool;
+
+    /// Returns a text with a placeholder for each secret; `None` if it has none.
+    fn masked(&self, text: &str, placeholder: &str) -> Option<String>;
+
+    /// Shows a warning.
+    fn warn(&self, text: &str);
+}
+
 /// The machine, as far as templates may see it. Every method refuses unless the caller implements it.
 pub trait Host: Debug + Send + Sync {
     /// Returns the microseconds since the start of 1970.
@@ -140,6 +155,11 @@ pub trait Host: Debug + Send + Sync {
     /// The text is not YAML, or the host has no parser.
     fn yaml(&self, _text: &str) -> Result<Vec<Value>, HostError> {
         Err(HostError::Unavailable("a YAML parser"))
+    }
+
+    /// Returns the keeper of secrets; `None` for releases before ansible-core 2.22, whose templates have no filters for them.
+    fn secrets(&self) -> Option<&dyn SecretKeeper> {
+        None
     }
 }
 

@@ -24,7 +24,8 @@ pub fn add(environment: &mut Environment<'_>, host: &Arc<dyn Host>) {
         let defaults = defaults.map(|defaults| mutable_defaults(&defaults.into_value())).transpose()?;
         namespace(defaults.map(ValueOrKwargs::from))
     });
-    for plugin in filters::ALL {
+    let of_secrets = if host.secrets().is_some() { filters::OF_SECRETS } else { &[] };
+    for plugin in filters::ALL.iter().chain(of_secrets) {
         for name in plugin.names() {
             let host = Arc::clone(host);
             environment.add_filter(name, move |state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>| {

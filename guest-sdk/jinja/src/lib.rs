@@ -26,8 +26,8 @@ pub mod values;
 mod yaml;
 
 pub use call::Call;
-pub use failure::Outcome;
-pub use host::{FileQuestion, Host, HostError, NoHost};
+pub use failure::{Outcome, Unshown};
+pub use host::{FileQuestion, Host, HostError, NoHost, SecretKeeper};
 pub use install::add;
 pub use locals::{Delimiters, changeable_locals};
 pub use made::Made;

@@ -3,8 +3,8 @@
 use crate::plugin::{Plugin, lenient, strict as filter};
 
 use super::{
-    chance, combinatorics, comment, dict, hash, json, list, logic, markup, number, path, pretty, regex, select, sets,
-    size, time, url, urlize, windows, words, yaml,
+    chance, combinatorics, comment, dict, hash, json, list, logic, markup, number, path, pretty, regex, secret, select,
+    sets, size, time, url, urlize, windows, words, yaml,
 };
 
 /// All filters, by name.
@@ -127,4 +127,11 @@ pub const ALL: &[Plugin] = &[
     filter("xmlattr", &[], markup::xml_attributes, "Writes the entries of a dict as attributes of a tag."),
     filter("zip", &[], combinatorics::zip, "Joins lists item by item, as long as the shortest one."),
     filter("zip_longest", &[], combinatorics::zip_longest, "Joins lists item by item, as long as the longest one."),
+];
+
+/// The filters for secrets, which templates have since ansible-core 2.22: those of a host with a keeper of secrets.
+#[rustfmt::skip]
+pub const OF_SECRETS: &[Plugin] = &[
+    filter("mask_secrets", &[], secret::mask_secrets, "Replaces the registered secrets in text."),
+    filter("register_secret", &[], secret::register_secret, "Registers text as a secret, and returns it."),
 ];

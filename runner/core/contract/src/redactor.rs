@@ -61,6 +61,16 @@ impl Redactor {
     /// Makes a set of secrets. Secrets of white space alone are left out.
     #[must_use]
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::with(secrets, Some(REDACTED))
+    }
+
+    /// Makes a set of secrets for [`Redactor::replaced`]: a placeholder that is in a text already is text like other.
+    #[must_use]
+    pub fn exact<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::with(secrets, None)
+    }
+
+    fn with<'a>(secrets: impl IntoIterator<Item = &'a str>, placeholder: Option<&str>) -> Self {
         let mut forms: Vec<String> = Vec::new();
         let mut bytes = 0;
         for secret in secrets {
@@ -78,7 +88,7 @@ impl Redactor {
         if forms.is_empty() {
             return Self(Search::Nothing);
         }
-        forms.push(REDACTED.to_owned());
+        forms.extend(placeholder.map(str::to_owned));
         forms.sort_unstable();
         forms.dedup();
         Self(NFA::new(&forms).map_or(Search::Everything, |search| Search::Forms(Box::new(search))))
@@ -93,25 +103,31 @@ impl Redactor {
     /// Returns a text without the secrets.
     #[must_use]
     pub fn mask_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replaced(text, REDACTED).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// Returns a text with a placeholder in the place of the secrets; `None` if it has none.
+    #[must_use]
+    pub fn replaced(&self, text: &str, placeholder: &str) -> Option<String> {
         let search = match &self.0 {
-            Search::Nothing => return Cow::Borrowed(text),
-            Search::Everything if text.is_empty() => return Cow::Borrowed(text),
-            Search::Everything => return Cow::Borrowed(REDACTED),
+            Search::Nothing => return None,
+            Search::Everything if text.is_empty() => return None,
+            Search::Everything => return Some(placeholder.to_owned()),
             Search::Forms(search) => search,
         };
         let spans = merged_spans(search, text.as_bytes());
         if spans.is_empty() {
-            return Cow::Borrowed(text);
+            return None;
         }
         let mut masked = String::with_capacity(text.len());
         let mut from = 0;
         for (start, end) in spans {
             masked.push_str(&text[from..start]);
-            masked.push_str(REDACTED);
+            masked.push_str(placeholder);
             from = end;
         }
         masked.push_str(&text[from..]);
-        Cow::Owned(masked)
+        Some(masked)
     }
 
     /// Returns a value without the secrets: texts, numbers, and keys of dicts. Bools and null stay.
@@ -302,6 +318,20 @@ mod tests {
             encode(&masked.into()),
             r#"{"failed": true, "msg": "it $REDACTED$", "warnings": ["$REDACTED$"], "$REDACTED$": {"$REDACTED$": 1}}"#
         );
+    }
+
+    #[test]
+    fn a_placeholder_may_be_any_text() {
+        let (redactor, exact) = (Redactor::new(["abc"]), Redactor::exact(["abc"]));
+        for (text, expect, exactly) in [
+            ("xabcx", Some("x-x"), Some("x-x")),
+            ("x", None, None),
+            ("$REDACTED$", Some("-"), None),
+            ("$REDACTED$abc", Some("-"), Some("$REDACTED$-")),
+        ] {
+            assert_eq!(redactor.replaced(text, "-").as_deref(), expect, "{text}");
+            assert_eq!(exact.replaced(text, "-").as_deref(), exactly, "{text}");
+        }
     }
 
     #[test]

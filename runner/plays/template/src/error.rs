@@ -62,6 +62,8 @@ pub enum TemplateError {
         line: u32,
         /// What failed.
         message: Arc<str>,
+        /// Whether the lines of the template may be shown.
+        is_shown: bool,
     },
     /// The policy denied what a lookup wanted.
     #[error("failed to evaluate the {kind} at {at}: {message}{}", elsewhere(.at, .cause, *.line))]
@@ -127,7 +129,8 @@ impl TemplateError {
             Cause::Syntax => Self::Syntax { kind, at, cause, line, message },
             Cause::Limit => Self::Limit { kind, at, cause, line, message },
             Cause::Denied => Self::Denied { kind, at, cause, line, message },
-            Cause::Raised | Cause::Failed => Self::Failed { kind, at, cause, line, message },
+            Cause::Raised | Cause::Failed => Self::Failed { kind, at, cause, line, message, is_shown: true },
+            Cause::Unshown => Self::Failed { kind, at, cause, line, message, is_shown: false },
         }
     }
 
@@ -178,6 +181,12 @@ impl TemplateError {
             }
             _ => self.position().clone(),
         }
+    }
+
+    /// Says whether the lines of the template may be shown.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        !matches!(self, Self::Failed { is_shown: false, .. })
     }
 
     /// Says whether the policy denied something.

@@ -24,6 +24,8 @@ pub(crate) enum Cause {
     Raised,
     /// A template or plugin failed; the message is complete.
     Failed,
+    /// As [`Cause::Failed`], of a template whose text may have a secret.
+    Unshown,
     /// The policy denied what a lookup wanted; the message has no lookup named in front yet.
     Denied,
     /// A template cannot be parsed.

@@ -22,12 +22,13 @@ pub(crate) type Plugins = HashMap<String, Plugin>;
 
 /// Returns the filters.
 pub(crate) fn filters(host: &Arc<dyn Host>) -> Plugins {
-    plugins(shared::ALL, &settling::FILTERS, host)
+    let of_secrets = if host.secrets().is_some() { shared::OF_SECRETS } else { &[] };
+    plugins(shared::ALL.iter().chain(of_secrets), &settling::FILTERS, host)
 }
 
 /// Returns the tests.
 pub(crate) fn tests(host: &Arc<dyn Host>) -> Plugins {
-    plugins(checks::ALL, &settling::TESTS, host)
+    plugins(checks::ALL.iter(), &settling::TESTS, host)
 }
 
 /// Returns a name with its collection.
@@ -36,7 +37,7 @@ fn full_name(name: &str) -> String {
 }
 
 fn plugins(
-    all: &'static [modbox_jinja::Plugin],
+    all: impl Iterator<Item = &'static modbox_jinja::Plugin>,
     settling: &[(&'static str, settling::Settle)],
     host: &Arc<dyn Host>,
 ) -> Plugins {

@@ -2,7 +2,7 @@
 //!
 //! Reports, audit lines and lists of changes are masked by the secrets of their run. Events of a log have no run, so they
 //! are masked by all that are known. Tasks of a play use results with their secrets in them, so what a play shows is masked
-//! by all secrets that modules have told it.
+//! by all that modules have told it, and by its own.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -11,6 +11,9 @@ use modbox_contract::{NewSecrets, Redactor};
 
 /// Maximum number of secrets that are remembered. A process with many runs forgets those of earlier ones.
 const MAX_SECRETS: usize = 4096;
+
+/// What is not a part of a secret of a play at its ends.
+const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 static SECRETS: RwLock<Option<Secrets>> = RwLock::new(None);
 
@@ -34,32 +37,61 @@ pub fn remember_hidden(hidden: &[String]) {
     remember(&secrets);
 }
 
-/// Secrets of results that tasks of a play use, and what masks them, made once for each number of secrets.
-static TOLD: Mutex<Option<(Secrets, Option<Arc<Redactor>>)>> = Mutex::new(None);
+/// The secrets of a play, and what masks them, made once for each number of secrets.
+#[derive(Default)]
+struct PlaySecrets {
+    secrets: Secrets,
+    redactor: Option<Arc<Redactor>>,
+    exact: Option<Arc<Redactor>>,
+}
+
+static OF_PLAY: Mutex<Option<PlaySecrets>> = Mutex::new(None);
 
 /// Remembers the secrets of a result that tasks of a play use.
 pub fn remember_told(told: &NewSecrets) {
-    let mut known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    let (secrets, redactor) = known.get_or_insert_default();
-    let before = secrets.len();
-    told.iter().for_each(|secret| secrets.add(secret));
-    if secrets.len() > before {
-        *redactor = None;
+    remember_of_play(told.iter());
+}
+
+/// Remembers a secret of a play: an answer that was not shown, or a text that a template registers. As in ansible-core 2.22,
+/// the white space around it is left out.
+pub fn remember_play_secret(secret: &str) {
+    let secret = secret.trim_matches(WHITE_SPACE);
+    remember_of_play(std::iter::once(secret));
+    let mut secrets = Secrets::default();
+    secrets.add(secret);
+    remember(&secrets);
+}
+
+fn remember_of_play<'a>(texts: impl Iterator<Item = &'a str>) {
+    let mut known = OF_PLAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    let before = known.secrets.len();
+    texts.for_each(|secret| known.secrets.add(secret));
+    if known.secrets.len() > before {
+        (known.redactor, known.exact) = (None, None);
     }
 }
 
-/// Returns the secrets of results that tasks of a play use. They can be in the arguments of its later tasks.
-pub(crate) fn told() -> Secrets {
-    let known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    known.as_ref().map(|(secrets, _)| secrets.clone()).unwrap_or_default()
+/// Returns the secrets of a play. They can be in the arguments of its later tasks.
+pub(crate) fn of_play() -> Secrets {
+    let known = OF_PLAY.lock().unwrap_or_else(PoisonError::into_inner);
+    known.as_ref().map(|known| known.secrets.clone()).unwrap_or_default()
 }
 
-/// Returns the redactor of the secrets that results have told a play; `None` before a result has told one.
+/// Returns the redactor of the secrets of a play; `None` before there is one.
 #[must_use]
-pub fn told_redactor() -> Option<Arc<Redactor>> {
-    let mut known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    let (secrets, redactor) = known.as_mut().filter(|(secrets, _)| !secrets.is_empty())?;
-    Some(Arc::clone(redactor.get_or_insert_with(|| Arc::new(Redactor::new(secrets.iter())))))
+pub fn play_redactor() -> Option<Arc<Redactor>> {
+    let mut known = OF_PLAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.as_mut().filter(|known| !known.secrets.is_empty())?;
+    Some(Arc::clone(known.redactor.get_or_insert_with(|| Arc::new(Redactor::new(known.secrets.iter())))))
+}
+
+/// Returns the redactor of the secrets of a play for text in which `$REDACTED$` is text like other; `None` before there is one.
+#[must_use]
+pub fn exact_play_redactor() -> Option<Arc<Redactor>> {
+    let mut known = OF_PLAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.as_mut().filter(|known| !known.secrets.is_empty())?;
+    Some(Arc::clone(known.exact.get_or_insert_with(|| Arc::new(Redactor::exact(known.secrets.iter())))))
 }
 
 /// Returns a text without the secrets of the runs of this process.

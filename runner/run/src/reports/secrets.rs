@@ -88,7 +88,7 @@ impl TaskSecrets {
         let mut suspected = declared.clone();
         suspected.extend(&others);
         // Results keep these for the tasks that use them; what is logged and listed does not show them.
-        suspected.extend(&live_secrets::told());
+        suspected.extend(&live_secrets::of_play());
         live_secrets::remember(&suspected);
         Self { declared, suspected, hides_all, knowledge, is_cut: false, redacts }.bounded()
     }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use modbox_contract::Release;
 
 use crate::cli::args::ansible_switches::AnsibleSwitches;
 use crate::cli::args::shared::help::{PLAY_HELP, TEMPLATE_HELP};
@@ -121,6 +122,9 @@ pub(crate) struct PlayArgs {
     #[arg(long, conflicts_with_all = ["syntax_check", "list_tasks", "list_tags", "list_hosts"], help_heading = "Output")]
     pub(crate) explain: bool,
 
+    /// Do as this release of ansible-core, where releases differ [default: the installed one, else 2.21].
+    #[arg(long, value_name = "RELEASE", value_parser = str::parse::<Release>, help_heading = "Running")]
+    pub(crate) contract: Option<Release>,
     /// Which module runs for a name that modbox has a component for.
     #[arg(long, value_enum, default_value = "component", value_name = "KIND", help_heading = "Running")]
     pub(crate) prefer: Preference,
@@ -166,6 +170,9 @@ pub(crate) struct TemplateArgs {
     /// "variables": {…}, "data": {…}}. Only "variables" may have templates in them.
     #[arg(long, conflicts_with_all = ["template", "expression"])]
     pub(crate) jsonl: bool,
+    /// Do as this release of ansible-core, where releases differ [default: the installed one, else 2.21].
+    #[arg(long, value_name = "RELEASE", value_parser = str::parse::<Release>)]
+    pub(crate) contract: Option<Release>,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]

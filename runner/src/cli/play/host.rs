@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use modbox_contract::Value;
+use modbox_contract::{Release, Value};
+use modbox_jinja::SecretKeeper as _;
 use modbox_policy::TaskNames;
 use modbox_scratch::ScratchRoot;
 use modbox_tasks::explain::fake_result;
@@ -26,6 +27,7 @@ use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::modules::TaskModules;
 use crate::cli::play::names::ModuleNames;
 use crate::cli::play::play_jobs::PlayJobs;
+use crate::cli::play::play_secrets::{self, PlaySecrets};
 use crate::cli::play::private_files::PrivateFolders;
 use crate::cli::play::resources::{ResourceError, TaskResources};
 use crate::cli::play::run_end;
@@ -44,6 +46,8 @@ pub(crate) struct PlayHost<'a> {
     jobs: PlayJobs<'a>,
     trust: ArgumentTrust,
     folders: PrivateFolders,
+    /// Keeps secrets of the play; `None` for releases in which it has none.
+    secrets: Option<PlaySecrets>,
     /// The runs that were explained instead of started; `None` to start them.
     explained: Option<ExplainedCalls>,
 }
@@ -60,11 +64,13 @@ impl<'a> PlayHost<'a> {
         modules: TaskModules<'a>,
         resources: TaskResources<'a>,
         trust: ArgumentTrust,
+        release: Release,
     ) -> Self {
         let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
         let folders = PrivateFolders::new(scratch);
         let jobs = PlayJobs::new(context, modules.policy().clone());
-        Self { context, names, tree, modules, resources, jobs, trust, folders, explained: None }
+        let secrets = PlaySecrets::of(release);
+        Self { context, names, tree, modules, resources, jobs, trust, folders, secrets, explained: None }
     }
 
     /// Makes all runs work on the layers of a play.
@@ -184,6 +190,12 @@ impl ActionHost for PlayHost<'_> {
         }
     }
 
+    fn register_secret(&self, secret: &str) {
+        if let Some(secrets) = self.secrets {
+            secrets.register(secret);
+        }
+    }
+
     fn files(&self) -> &dyn PlayFiles {
         &**self.tree
     }
@@ -210,7 +222,7 @@ impl ActionHost for PlayHost<'_> {
     }
 
     fn prompt(&mut self, prompt: &Prompt) -> Result<String, PromptError> {
-        terminal::ask(prompt)
+        terminal::ask(&Prompt { text: play_secrets::masked(&prompt.text), ..prompt.clone() })
     }
 
     fn resolve(&self, name: &str, collections: &[String]) -> Option<String> {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt};
 use modbox_contract::{Dict, Value};
+use modbox_jinja::SecretKeeper as _;
 use modbox_jinja::values::Moment;
 use modbox_kinds::Kind;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
@@ -21,6 +22,7 @@ use crate::cli::bounded;
 use crate::cli::environment::Environment;
 use crate::cli::output;
 use crate::cli::play::clock;
+use crate::cli::play::play_secrets::PlaySecrets;
 use crate::cli::play::tree::PlayTree;
 use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner};
 
@@ -41,6 +43,8 @@ pub(crate) struct PlayLookups {
     pub(crate) policy: Policy,
     pub(crate) limits: Limits,
     pub(crate) runner: Arc<Runner>,
+    /// Keeps secrets that lookups make; `None` for releases in which they make none.
+    pub(crate) secrets: Option<PlaySecrets>,
     /// Whether the play is explained, so that nothing may run or be written.
     pub(crate) explains: bool,
 }
@@ -168,6 +172,12 @@ impl LookupHost for PlayLookups {
 
     fn host_name(&self) -> String {
         host_name()
+    }
+
+    fn register_secret(&self, secret: &str) {
+        if let Some(secrets) = self.secrets {
+            secrets.register(secret);
+        }
     }
 
     fn warn(&self, text: &str) {

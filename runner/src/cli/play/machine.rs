@@ -7,13 +7,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use modbox_jinja::values::{self, Offset};
-use modbox_jinja::{FileQuestion, Host, HostError};
+use modbox_jinja::{FileQuestion, Host, HostError, SecretKeeper};
 use modbox_policy::normalize;
 use modbox_template::Value;
 use modbox_yaml::load_data;
 
 use crate::cli::environment::Environment;
 use crate::cli::play::glob;
+use crate::cli::play::play_secrets::PlaySecrets;
 use crate::cli::play::tree::PlayTree;
 
 /// The machine, as far as a play may see it.
@@ -21,12 +22,13 @@ use crate::cli::play::tree::PlayTree;
 pub(crate) struct Machine {
     environment: Environment,
     tree: Arc<PlayTree>,
+    secrets: Option<PlaySecrets>,
 }
 
 impl Machine {
-    /// Creates a machine whose files are those of a tree.
-    pub(crate) fn new(environment: Environment, tree: Arc<PlayTree>) -> Self {
-        Self { environment, tree }
+    /// Creates a machine whose files are those of a tree. With `secrets`, templates make secrets.
+    pub(crate) fn new(environment: Environment, tree: Arc<PlayTree>, secrets: Option<PlaySecrets>) -> Self {
+        Self { environment, tree, secrets }
     }
 
     fn absolute(&self, path: &str) -> String {
@@ -92,5 +94,9 @@ impl Host for Machine {
     fn yaml(&self, text: &str) -> Result<Vec<Value>, HostError> {
         let documents = load_data(text, "<text>").map_err(|error| HostError::Failed(error.to_string()))?;
         Ok(documents.iter().map(values::from_json).collect())
+    }
+
+    fn secrets(&self) -> Option<&dyn SecretKeeper> {
+        self.secrets.as_ref().map(|secrets| secrets as &dyn SecretKeeper)
     }
 }

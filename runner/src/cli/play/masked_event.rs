@@ -1,11 +1,12 @@
-//! Events of a play without the secrets that results of modules of ansible-core 2.22 have told.
+//! Events of a play without secrets: those that results of modules of ansible-core 2.22 have told, and the play's own.
 //!
 //! Variables of the play keep the values, as in ansible-core 2.22, whose callbacks get masked results. So each text of an
-//! event that a value can be in is masked on its way to what shows it. The lines of the play's own files stay.
+//! event that a value can be in is masked on its way to what shows it, and so are lines of the play's files. Names of hosts and
+//! places stay.
 
 use modbox_contract::{Redactor, Value};
 use modbox_tasks::report::events::{Event, PlayInfo, TaskInfo};
-use modbox_tasks::report::message::Message;
+use modbox_tasks::report::message::{Excerpt, Message};
 use modbox_tasks::report::outcome::Outcome;
 
 /// Sends an event without secrets.
@@ -85,9 +86,15 @@ fn mask_message(redactor: &Redactor, message: &Message) -> Message {
     Message {
         text: text(&message.text),
         help: message.help.as_deref().map(text),
-        excerpt: message.excerpt.clone(),
+        excerpt: message.excerpt.as_ref().map(|excerpt| mask_excerpt(redactor, excerpt)),
         cause: message.cause.as_deref().map(|cause| Box::new(mask_message(redactor, cause))),
     }
+}
+
+/// Masks the lines of a place, each by itself.
+fn mask_excerpt(redactor: &Redactor, excerpt: &Excerpt) -> Excerpt {
+    let lines = excerpt.lines.iter().map(|line| redactor.mask_text(line).into_owned()).collect();
+    Excerpt { lines, ..excerpt.clone() }
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ mod needs;
 mod page;
 mod page_details;
 mod play_jobs;
+mod play_release;
+mod play_secrets;
 mod private_files;
 mod proven;
 mod resources;
@@ -49,6 +51,7 @@ mod written;
 use std::path::Path;
 use std::sync::Arc;
 
+use modbox_contract::Release;
 use modbox_policy::{MergedPolicy, Policy};
 use modbox_tasks::lookups::table::ActingLookups;
 use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
@@ -63,6 +66,9 @@ use self::lookup_host::PlayLookups;
 use self::machine::Machine;
 pub(crate) use self::modules::TaskModules;
 pub(crate) use self::names::ModuleNames;
+pub(crate) use self::play_release::release;
+use self::play_secrets::PlaySecrets;
+pub(crate) use self::play_secrets::masked as without_secrets;
 pub(crate) use self::resources::TaskResources;
 pub(crate) use self::sink::Sink;
 pub(crate) use self::task_job::{TaskJob, TaskJobEnd};
@@ -71,26 +77,28 @@ use crate::cli::context::Context;
 use modbox_run::Runner;
 
 /// Returns the engine of templates. Its lookups read the tree, and do what the policy allows; with `explains`, they run
-/// and write nothing.
+/// and write nothing. The release decides whether templates and lookups make secrets.
 pub(crate) fn engine(
     context: &Context,
     tree: &Arc<PlayTree>,
     merged: &MergedPolicy,
     runner: Arc<Runner>,
-    explains: bool,
+    (release, explains): (Release, bool),
 ) -> Engine {
     let environment = &context.environment;
+    let secrets = PlaySecrets::of(release);
     let lookups = PlayLookups {
         environment: environment.clone(),
         tree: Arc::clone(tree),
         policy: merged.policy.clone(),
         limits: merged.limits,
         runner,
+        secrets,
         explains,
     };
     Engine::new(Config {
         lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),
-        host: Arc::new(Machine::new(environment.clone(), Arc::clone(tree))),
+        host: Arc::new(Machine::new(environment.clone(), Arc::clone(tree), secrets)),
     })
 }
 

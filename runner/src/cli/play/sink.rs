@@ -1,16 +1,18 @@
-//! Where the events of a play go: text, JSON lines, or a page. None of them gets the secrets that results have told.
+//! Where the events of a play go: text, JSON lines, or a page. None of them gets the secrets of the play, nor those that results have
+//! told it.
 
 use std::io;
 
 use modbox_tasks::report::events::{Event, Events};
 
+use modbox_run::play_redactor;
 use crate::cli::args::PlayFormat;
 use crate::cli::play::human::Human;
 use crate::cli::play::jsonl::JsonLines;
 use crate::cli::play::masked_event;
 use crate::cli::play::needs::Need;
 use crate::cli::play::page::PlayPage;
-use modbox_run::told_redactor;
+use crate::cli::play::play_secrets::masked;
 
 /// A receiver of events that is finished at the end of the run.
 pub(crate) enum Sink {
@@ -35,9 +37,10 @@ impl Sink {
     ///
     /// Standard output cannot be written.
     pub(crate) fn finish(self, needs: &[Need]) -> io::Result<()> {
+        let shown = |need: &Need| Need { action: masked(&need.action), switch: masked(&need.switch) };
         match self {
             Self::Human(human) => {
-                human.finish(needs);
+                human.finish(&needs.iter().map(shown).collect::<Vec<_>>());
                 Ok(())
             }
             Self::Jsonl(lines) => lines.finish(),
@@ -48,7 +51,7 @@ impl Sink {
 
 impl Events for Sink {
     fn event(&mut self, event: Event<'_>) {
-        match told_redactor() {
+        match play_redactor() {
             Some(redactor) => masked_event::send(&redactor, &event, |event| self.write(event)),
             None => self.write(event),
         }

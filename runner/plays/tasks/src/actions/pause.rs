@@ -51,6 +51,9 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
                 }
                 Err(PromptError::Interrupted) => decide(context)?,
             };
+            if !echo {
+                context.host.register_secret(&answer);
+            }
         }
     }
     let stop = context.host.now();

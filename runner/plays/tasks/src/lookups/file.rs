@@ -35,7 +35,9 @@ pub(super) fn unvault(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
     for term in call.texts()? {
         let path = call.find("files", term)?;
         let path = path.ok_or_else(|| failed(format!("Unable to find file matching \"{term}\" ")))?;
-        found.push(values::from_json(&content(call, &path)?));
+        let content = content(call, &path)?;
+        content.as_str().into_iter().for_each(|text| call.host.register_secret(text));
+        found.push(values::from_json(&content));
     }
     Ok(found)
 }

@@ -50,6 +50,10 @@ pub trait LookupHost: Send + Sync {
     /// Returns the name of the machine.
     fn host_name(&self) -> String;
 
+    /// Takes note of a secret that a lookup made or read, so that it is not shown. Hosts that follow releases before
+    /// ansible-core 2.22 show it.
+    fn register_secret(&self, secret: &str);
+
     /// Shows a warning.
     fn warn(&self, text: &str);
 }

@@ -13,11 +13,12 @@ use crate::memory_files::MemoryFiles;
 pub(super) struct MemoryHost {
     files: Arc<MemoryFiles>,
     pub(super) written: Mutex<Vec<(String, String, u32)>>,
+    pub(super) secrets: Mutex<Vec<String>>,
 }
 
 impl MemoryHost {
     pub(super) fn new(files: MemoryFiles) -> Self {
-        Self { files: Arc::new(files), written: Mutex::default() }
+        Self { files: Arc::new(files), written: Mutex::default(), secrets: Mutex::default() }
     }
 }
 
@@ -70,6 +71,10 @@ impl LookupHost for MemoryHost {
 
     fn host_name(&self) -> String {
         "machine".to_owned()
+    }
+
+    fn register_secret(&self, secret: &str) {
+        self.secrets.lock().unwrap().push(secret.to_owned());
     }
 
     fn warn(&self, _text: &str) {}

@@ -96,6 +96,7 @@ fn password(call: &Call<'_>, path: &str, options: &Options) -> Result<String, Lo
         (None, Some(_)) => stored.ident = wanted,
         _ => {}
     }
+    call.host.register_secret(&stored.password);
     let Some(scheme) = scheme else {
         return finished(call, &path, &stored, keeps && is_changed).map(|()| stored.password);
     };

@@ -26,6 +26,8 @@ pub struct Excerpt {
     pub position: Position,
     /// The line, after at most two lines before it. Empty if the file cannot be read.
     pub lines: Vec<String>,
+    /// Whether the lines are left out since they may have a secret.
+    pub is_withheld: bool,
 }
 
 /// How many lines an excerpt has.
@@ -61,9 +63,11 @@ impl Message {
         self
     }
 
-    /// Returns a message that this one caused.
+    /// Returns a message that this one caused. If the lines of this one are withheld, so are those of the other.
     #[must_use]
     pub fn causing(self, text: impl Into<String>, excerpt: Option<Excerpt>) -> Self {
+        let is_withheld = self.excerpt.as_ref().is_some_and(|excerpt| excerpt.is_withheld);
+        let excerpt = if is_withheld { excerpt.map(Excerpt::withheld) } else { excerpt };
         Self { text: text.into(), help: None, excerpt, cause: Some(Box::new(self)) }
     }
 
@@ -155,7 +159,7 @@ impl Excerpt {
         let skipped = last.saturating_sub(LINES);
         let lines: Vec<String> = text.lines().skip(skipped).take(last - skipped).map(str::to_owned).collect();
         let complete = lines.len() == last - skipped;
-        Self { position: position.clone(), lines: if complete { lines } else { Vec::new() } }
+        Self { lines: if complete { lines } else { Vec::new() }, ..Self::without_lines(position) }
     }
 
     /// Returns the lines around a position of a file of the play; `None` for what is in no file.
@@ -171,13 +175,22 @@ impl Excerpt {
     /// Returns an excerpt without lines.
     #[must_use]
     pub fn without_lines(position: &Position) -> Self {
-        Self { position: position.clone(), lines: Vec::new() }
+        Self { position: position.clone(), lines: Vec::new(), is_withheld: false }
+    }
+
+    /// Returns the excerpt without its lines, which may have a secret.
+    #[must_use]
+    pub fn withheld(self) -> Self {
+        Self { lines: Vec::new(), is_withheld: true, ..self }
     }
 
     /// Writes the place, and the lines with a mark below the column.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!("Origin: {}", self.position);
+        if self.is_withheld {
+            return text + "\n\n(source not shown: content redacted)";
+        }
         if self.lines.is_empty() {
             return text;
         }

@@ -34,11 +34,7 @@ pub enum BecomeError {
 ///
 /// A keyword cannot be evaluated, or modbox cannot become the user.
 pub fn target(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<Option<String>, BecomeError> {
-    let becomes = match variable(fields, "ansible_become") {
-        Some(value) => truth(&value).unwrap_or(false),
-        None => fields.flag(task, Keyword::Become, options.become_by_default)?,
-    };
-    if !becomes {
+    if !becomes(fields, options, task)? {
         return Ok(None);
     }
     let user = match variable(fields, "ansible_become_user") {
@@ -47,6 +43,27 @@ pub fn target(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<
     };
     let user = user.filter(|user| !user.is_empty()).unwrap_or_else(|| "root".to_owned());
     check(options, user)
+}
+
+/// Says whether a task is to become a user.
+fn becomes(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<bool, FieldError> {
+    match variable(fields, "ansible_become") {
+        Some(value) => Ok(truth(&value).unwrap_or(false)),
+        None => fields.flag(task, Keyword::Become, options.become_by_default),
+    }
+}
+
+/// Variables with the password for becoming a user: of all methods, and of Ansible's three.
+const PASSWORDS: [&str; 5] =
+    ["ansible_become_password", "ansible_become_pass", "ansible_sudo_pass", "ansible_su_pass", "ansible_runas_pass"];
+
+/// Returns the passwords that a task has for becoming a user, although modbox needs none. For a task that becomes no other
+/// user, there are none.
+pub fn passwords(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Vec<String> {
+    if !matches!(becomes(fields, options, task), Ok(true)) {
+        return Vec::new();
+    }
+    PASSWORDS.iter().filter_map(|name| variable(fields, name)).map(|value| modbox_python_json::str(&value)).collect()
 }
 
 /// Returns the user to become, if it is another one that can be become.

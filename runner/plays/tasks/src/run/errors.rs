@@ -4,7 +4,7 @@ use modbox_python_json::{Dict, Value};
 use modbox_template::TemplateError;
 
 use crate::model::task::Task;
-use crate::report::message::Message;
+use crate::report::message::{Excerpt, Message};
 use crate::report::outcome::Outcome;
 use crate::run::fields::FieldError;
 use crate::run::finalize::FinalizeError;
@@ -14,7 +14,9 @@ use crate::run::session::Session;
 /// Returns the message of a template that failed.
 #[must_use]
 pub fn of_template(session: &Session<'_>, error: &TemplateError) -> Message {
-    let message = Message::new(error.message()).at(session.excerpt(&error.place()));
+    let excerpt = session.excerpt(&error.place());
+    let excerpt = if error.is_shown() { excerpt } else { excerpt.map(Excerpt::withheld) };
+    let message = Message::new(error.message()).at(excerpt);
     if error.is_denied() {
         session.note_failure(HostErrorKind::Denied);
     }

@@ -54,6 +54,10 @@ pub trait ActionHost: ActionNames {
         Ok(JobState::default())
     }
 
+    /// Takes note of a secret of the play, so that it is not shown: an answer that was typed unseen, or a password. Hosts that
+    /// follow releases before ansible-core 2.22 show it.
+    fn register_secret(&self, _secret: &str) {}
+
     /// Returns the files of the play's tree.
     fn files(&self) -> &dyn PlayFiles;
 

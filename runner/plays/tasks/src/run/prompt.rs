@@ -44,6 +44,9 @@ pub fn ask(session: &mut Session<'_>) -> Result<(), Message> {
             continue;
         }
         let answer = one(session, &name, &prompt)?;
+        if is_private(&prompt) {
+            session.host.register_secret(&answer);
+        }
         let answer = hashed(session, answer, &prompt).map_err(|message| message.at(place(session)))?;
         layer.insert(name, Slot::value(TemplateValue::from(answer), Origin::Prompt));
     }
@@ -69,11 +72,16 @@ fn hashed(session: &Session<'_>, answer: String, prompt: &Dict) -> Result<String
     }
 }
 
+/// Says whether the answer to a prompt is not shown.
+fn is_private(prompt: &Dict) -> bool {
+    prompt.get("private").and_then(truth).unwrap_or(true)
+}
+
 /// Asks for one variable.
 fn one(session: &mut Session<'_>, name: &str, prompt: &Dict) -> Result<String, Message> {
     let flag = |key: &str, default| prompt.get(key).and_then(truth).unwrap_or(default);
     let text = |key: &str| prompt.get(key).filter(|value| **value != Value::Null).map(modbox_python_json::str);
-    let (private, confirm, default) = (flag("private", true), flag("confirm", false), text("default"));
+    let (private, confirm, default) = (is_private(prompt), flag("confirm", false), text("default"));
     let question = match (text("prompt").filter(|text| !text.is_empty()), &default) {
         (Some(prompt), Some(default)) => format!("{prompt} [{default}]: "),
         (Some(prompt), None) => format!("{prompt}: "),

@@ -72,11 +72,13 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
             "failed to use the connection `{connection}`: modbox runs on this host only; use `local`"
         )));
     }
-    let become_user = become_user::target(&Fields { engine: session.engine, scope: &run.scope }, options, run.task)
-        .map_err(|error| match error {
-            BecomeError::Field(error) => errors::of_field(session, &error),
-            error @ BecomeError::NotRoot { .. } => Message::new(error.to_string()),
-        })?;
+    let become_fields = Fields { engine: session.engine, scope: &run.scope };
+    let passwords = become_user::passwords(&become_fields, options, run.task);
+    passwords.iter().for_each(|password| session.host.register_secret(password));
+    let become_user = become_user::target(&become_fields, options, run.task).map_err(|error| match error {
+        BecomeError::Field(error) => errors::of_field(session, &error),
+        error @ BecomeError::NotRoot { .. } => Message::new(error.to_string()),
+    })?;
     let delay = run.field(session, |fields, task| fields.number(task, Keyword::Delay))?.unwrap_or(5.0);
     Ok(TaskFields {
         check,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, Value};
-use modbox_jinja::Made;
 use modbox_jinja::values::{self, Range, RangeItems, Table, entries};
+use modbox_jinja::{Made, Unshown};
 
 use super::interpreter::Interpreter;
 use crate::compile::{Arguments, Call, Expr};
@@ -156,7 +156,8 @@ impl Interpreter<'_> {
                 return interpreter.undefined(detail(&error));
             }
             let message = format!("The {kind} plugin '{}' failed: {}", plugin.name, detail(&error));
-            interpreter.stop(Cause::Failed, message).value()
+            let cause = if Unshown::is_source_of(&error) { Cause::Unshown } else { Cause::Failed };
+            interpreter.stop(cause, message).value()
         })
     }
 

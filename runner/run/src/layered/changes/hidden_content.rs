@@ -57,7 +57,7 @@ impl HiddenContent {
         places: impl IntoIterator<Item = HiddenPlace>,
     ) {
         self.names.extend(secrets.declared());
-        self.names.extend(&live_secrets::told());
+        self.names.extend(&live_secrets::of_play());
         self.lines.extend(secrets.suspected());
         if !secrets.hides_content() {
             return;

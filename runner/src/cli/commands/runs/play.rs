@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use modbox_contract::Release;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::normalize;
 use modbox_tasks::error::{LoadError, LoadErrors};
@@ -102,12 +103,16 @@ fn run_plays<'a>(
     }
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
-    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), args.explain);
+    let release = play::release(args.contract, environment, &lookup);
+    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
     let python = python.map(|python| python.display().to_string());
-    let options = run_options(context, args, &sources, given, python.as_deref()).or_usage()?;
+    let mut options = run_options(context, args, &sources, given, python.as_deref()).or_usage()?;
+    if release > Release::V2_21 {
+        release.version().clone_into(&mut options.ansible_version);
+    }
     let playbooks = read_all(&files, &Loader::new(&*tree, &engine, &names, &load), &options, args)?;
     if args.syntax_check {
         return syntax_checked(&playbooks);
@@ -127,7 +132,7 @@ fn run_plays<'a>(
     let resolver = JobResolver::new(context, runner, lookup, settings)?;
     let modules = TaskModules::new(context, resolver, sequence, Arc::clone(&tree), args.prefer);
     let trust = ArgumentTrust::new(Arc::clone(&tree), args.strict.then(|| caller_folders(&files, &load)));
-    let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust);
+    let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust, release);
     layered.into_iter().for_each(|layered| host.set_layered(layered));
     if args.explain {
         return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
@@ -168,7 +173,7 @@ fn explain(
         explained.map_err(|message| anyhow::anyhow!("{}", message.brief())).or_usage()?;
     }
     let is_refused = explainer.finish(|policy| usable(&context.environment, policy), &mut print).or_internal()?;
-    output::print_bytes(text.as_bytes()).or_internal()?;
+    output::print_bytes(play::without_secrets(&text).as_bytes()).or_internal()?;
     Ok(if is_refused { ExitStatus::Usage } else { ExitStatus::Success })
 }
 

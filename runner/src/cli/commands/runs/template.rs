@@ -11,14 +11,15 @@ use modbox_jinja::values;
 use modbox_template::{Engine, Layer, Origin, Scope, Slot, TemplateError, TemplateOptions};
 use modbox_yaml::{Source, load_extra_vars, template_file};
 
-use crate::cli::args::{AnsiballzForm, LookupArgs, TemplateArgs};
+use crate::cli::args::{LookupArgs, TemplateArgs};
 use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::find::Lookup;
 use crate::cli::output;
 use crate::cli::play::{self, PlayTree, described, extra_vars};
 use crate::cli::runner::runner;
-use crate::cli::settings::{self, Settings};
+use crate::cli::settings::Settings;
 
 /// Maximum bytes of a template, and of a question.
 const MAX_TEMPLATE: u64 = 16 << 20;
@@ -41,10 +42,10 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
         context.environment.home().as_deref(),
         policy,
     ));
-    let python =
-        settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
-    let runner = Arc::new(runner(context, None, python));
-    let engine = play::engine(context, &tree, &merged, runner, false);
+    let lookup = Lookup::new(context, &LookupArgs::default())?;
+    let release = play::release(args.contract, &context.environment, &lookup);
+    let runner = Arc::new(runner(context, None, lookup.python));
+    let engine = play::engine(context, &tree, &merged, runner, (release, false));
     let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();
@@ -96,17 +97,18 @@ fn evaluate(
 fn print(value: &modbox_template::Value, json: bool) -> anyhow::Result<()> {
     match value.as_str() {
         Some(text) if !json => {
+            let text = play::without_secrets(text);
             let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
             // A program gets the text as it is.
             let text = if io::stdout().is_terminal() { output::clean(&text) } else { text };
             output::print_bytes(text.as_bytes())
         }
-        _ => output::print_line(&encode(&values::to_json(value)?)),
+        _ => output::print_line(&play::without_secrets(&encode(&values::to_json(value)?))),
     }
 }
 
 fn explained(error: &TemplateError) -> anyhow::Error {
-    anyhow::anyhow!("{}: {}", error.position(), error.message())
+    anyhow::anyhow!("{}: {}", error.position(), play::without_secrets(&error.message()))
 }
 
 /// Answers each line of standard input with a line on standard output. Flushes the output before it waits for input.
@@ -131,7 +133,9 @@ fn filter(engine: &Engine, extra: &Arc<Layer>) -> anyhow::Result<ExitStatus> {
         } else {
             answer(engine, extra, &line).unwrap_or_else(|error| broken(&error_words(&error)))
         };
-        output::written(out.write_all(encode(&answer).as_bytes()).and_then(|()| out.write_all(b"\n")))?;
+        output::written(
+            out.write_all(play::without_secrets(&encode(&answer)).as_bytes()).and_then(|()| out.write_all(b"\n")),
+        )?;
     }
     output::written(out.flush())?;
     Ok(ExitStatus::Success)
