@@ -8,3 +8,4 @@ pub(crate) mod oracle_targets;
 pub(crate) mod oracle_templates;
 pub(crate) mod oracle_yaml;
 pub(crate) mod oracle_play_secrets;
+pub(crate) mod oracle_includes;

@@ -140,7 +140,7 @@ impl Walk<'_, '_> {
                 let is_new = self.followed.insert(format!("{} {}", task.position, included.name));
                 Ok(if is_new { included.items } else { Vec::new() })
             }
-            Err(IncludeError::Missing(text)) => Err(text.lines().next().unwrap_or_default().to_owned()),
+            Err(IncludeError::Missing(message)) => Err(message.brief().lines().next().unwrap_or_default().to_owned()),
             Err(IncludeError::Wrong(errors)) => Err(errors.to_string()),
         }
     }

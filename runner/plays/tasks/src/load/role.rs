@@ -265,7 +265,12 @@ fn metadata(loader: &Loader<'_>, role: &str, position: &Position) -> Result<Meta
                 metadata.allow_duplicates = boolean(&entry.value)
                     .ok_or_else(|| values::wrong_type(&entry.value, "allow_duplicates", "a boolean"))?;
             }
-            "dependencies" => metadata.dependencies = values::items(&entry.value),
+            "dependencies" => {
+                if entry.value.as_list().is_none() && !entry.value.is_null() {
+                    return Err(values::wrong_type(&entry.value, "dependencies", "a list"));
+                }
+                metadata.dependencies = values::items(&entry.value);
+            }
             "argument_specs" => metadata.argument_specs = Some(entry.value.clone()),
             "collections" => metadata.collections = Some(entry.value.clone()),
             "galaxy_info" => {}

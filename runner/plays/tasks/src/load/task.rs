@@ -277,7 +277,7 @@ fn check_tasks_options(task: &mut Task, action: &str) -> Result<(), LoadError> {
 }
 
 fn check_role_options(task: &Task, action: &str) -> Result<(), LoadError> {
-    const OPTIONS: [&str; 9] = [
+    const OPTIONS: [&str; 10] = [
         "name",
         "role",
         "tasks_from",
@@ -287,10 +287,15 @@ fn check_role_options(task: &Task, action: &str) -> Result<(), LoadError> {
         "public",
         "allow_duplicates",
         "rolespec_validate",
+        "rescuable",
     ];
     let mut allowed = OPTIONS.to_vec();
+    let is_false = |option: &Source| option.to_data().is_ok_and(|data| !data.is_truthy());
     if short_name(action) == "include_role" {
         allowed.push("apply");
+    } else if task.args.named.get("rescuable").is_some_and(|argument| !is_false(&argument.value)) {
+        // As in Ansible, which takes what does nothing for an import.
+        allowed.retain(|option| *option != "rescuable");
     }
     check_options(task, action, &allowed)?;
     let named = ["name", "role"].iter().any(|option| task.args.named.contains_key(*option));

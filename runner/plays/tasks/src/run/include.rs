@@ -19,6 +19,7 @@ use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, is_builtin};
 use crate::paths;
 use crate::report::events::{Event, TaskInfo};
+use crate::report::message::{Excerpt, Message};
 use crate::report::outcome::{INCLUDED_ARGS, INCLUDED_FILE, Outcome};
 use crate::run::fields;
 use crate::run::refresh;
@@ -36,8 +37,8 @@ pub struct Included {
 /// Why an include failed.
 #[derive(Debug)]
 pub enum IncludeError {
-    /// The file does not exist, or is not a list: the include fails.
-    Missing(String),
+    /// The file or role does not exist, or the file is not a list: the include fails, which a block can rescue.
+    Missing(Box<Message>),
     /// The file or role has errors: the whole run ends, as if the play had them.
     Wrong(LoadErrors),
 }
@@ -54,7 +55,7 @@ pub fn read(session: &mut Session<'_>, task: &Task, outcome: &Outcome) -> Result
     let depth = task.frame.chain().filter(|frame| matches!(frame.kind, FrameKind::Include(_))).count();
     if depth > MAX_DEPTH {
         let text = format!("includes nest more than {MAX_DEPTH} levels deep; look for one that includes itself");
-        return Err(IncludeError::Missing(text));
+        return Err(failure(text));
     }
     let args = outcome.data.get(INCLUDED_ARGS).and_then(Value::as_dict).cloned().unwrap_or_default();
     let vars = Arc::new(vars(task, outcome));
@@ -135,14 +136,14 @@ fn tasks(
         Ok(None) => return Ok(Included { items: Vec::new(), name: path }),
         Err(error) => {
             return Err(match error.problem {
-                Problem::File(FileError::NotFound { .. }) => IncludeError::Missing(missing(&path)),
-                Problem::File(error) => IncludeError::Missing(error.to_string()),
+                Problem::File(FileError::NotFound { .. }) => IncludeError::Missing(Box::new(missing(&path))),
+                Problem::File(error) => failure(error.to_string()),
                 _ => IncludeError::Wrong(error.into()),
             });
         }
     };
     if source.as_list().is_none() {
-        return Err(IncludeError::Missing("included task files must contain a list of tasks".to_owned()));
+        return Err(failure("included task files must contain a list of tasks"));
     }
     let frame = frame(&loader, task, kind, vars);
     let drafts = list::read(&loader, &source, &frame, task.is_handler());
@@ -161,6 +162,7 @@ fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -
     let text = |name: &str| args.get(name).filter(|value| **value != Value::Null).map(modbox_python_json::str);
     let flag = |name: &str, default| args.get(name).and_then(fields::truth).unwrap_or(default);
     let name = text("name").or_else(|| text("role")).unwrap_or_default();
+    let is_rescuable = rescuable(args)?;
     let loader = loader(session);
     let request = RoleRequest {
         name: name.clone(),
@@ -182,37 +184,71 @@ fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -
             validate: flag("rolespec_validate", true),
         }),
     };
-    let node = role::load(&loader, request, 0).map_err(|error| match error.problem {
-        Problem::NotFound { .. } => IncludeError::Missing(error.problem.to_string()),
-        _ => IncludeError::Wrong(error.into()),
-    })?;
+    // A dependency that is missing is a failure of the task in any case.
+    let failed = |error: LoadError| match is_absent(&error) && (is_rescuable || error.position != task.position) {
+        true => IncludeError::Missing(Box::new(absence(session, &error))),
+        false => IncludeError::Wrong(error.into()),
+    };
+    let node = role::load(&loader, request, 0).map_err(failed)?;
     let frame = frame(&loader, task, FrameKind::Include(node.role.path.as_str().into()), vars);
     let mut added = Additions::default();
     let used = expand::use_role(&loader, &node, &frame, 0, &mut added);
-    let items = used.map_err(|error| IncludeError::Wrong(error.into()))?;
+    let items = used.map_err(failed)?;
     finish(&loader)?;
     add(session, added);
     Ok(Included { items, name })
 }
 
-/// Returns the reason of an include whose file does not exist, in Ansible's words.
-fn missing(path: &str) -> String {
-    format!(
-        "Could not find or access '{path}' on the Ansible Controller: Unable to retrieve file contents.\nCould not find or \
-         access '{path}' on the Ansible Controller.\nIf you are using a module and expect the file to exist on the remote, \
-         see the remote_src option: [Errno 2] No such file or directory: '{path}'"
-    )
+/// Says whether the task fails if its role or a file of it is missing, so that a block can rescue it (ansible-core 2.21,
+/// `IncludeRole.rescuable`). Else the run ends.
+fn rescuable(args: &Dict) -> Result<bool, IncludeError> {
+    let Some(given) = args.get("rescuable").filter(|given| **given != Value::Null) else { return Ok(true) };
+    fields::truth(given).ok_or_else(|| {
+        let shown = modbox_python_json::repr(given);
+        let text = format!("The value {shown} could not be converted to 'bool'.");
+        failure(format!("Task failed: Error processing keyword 'rescuable': {text}"))
+    })
 }
 
-/// Fails if the loader found errors. If all are files that do not exist, the include fails, as in Ansible.
+/// Returns the failure of an include with a reason.
+fn failure(text: impl Into<String>) -> IncludeError {
+    IncludeError::Missing(Box::new(Message::new(text)))
+}
+
+/// Says whether an error is about a role, or a file of one, that does not exist.
+fn is_absent(error: &LoadError) -> bool {
+    matches!(error.problem, Problem::NotFound { .. })
+}
+
+/// Returns the message about something that does not exist, with its place in the play.
+fn absence(session: &Session<'_>, error: &LoadError) -> Message {
+    Message::new(error.problem.to_string()).at(session.excerpt(&error.position))
+}
+
+/// Returns the message of an include whose file does not exist, in Ansible's words.
+fn missing(path: &str) -> Message {
+    let text = format!(
+        "Unable to retrieve file contents. Could not find or access '{path}' on the Ansible Controller: [Errno 2] No such file \
+         or directory: '{path}'"
+    );
+    Message::new(text)
+        .with_help("If you are using a module and expect the file to exist on the remote, see the remote_src option.")
+}
+
+/// Fails if the loader found errors. If the first is about a file or role that does not exist, and all are, the include
+/// fails, as in Ansible.
 fn finish(loader: &Loader<'_>) -> Result<(), IncludeError> {
     let Err(errors) = loader.finish() else { return Ok(()) };
     let absent = |error: &LoadError| match &error.problem {
         Problem::File(FileError::NotFound { path }) => Some(missing(path)),
+        Problem::NotFound { kind: "the role" | "the file of the role", .. } => {
+            Some(Message::new(error.problem.to_string()).at(Excerpt::in_file(&error.position, loader.files)))
+        }
         _ => None,
     };
-    let reasons: Option<Vec<String>> = errors.0.iter().map(absent).collect();
-    Err(reasons.map_or(IncludeError::Wrong(errors), |reasons| IncludeError::Missing(reasons.join("\n"))))
+    let reasons: Option<Vec<Message>> = errors.0.iter().map(absent).collect();
+    let first = reasons.and_then(|reasons| reasons.into_iter().next());
+    Err(first.map_or(IncludeError::Wrong(errors), |reason| IncludeError::Missing(Box::new(reason))))
 }
 
 /// Adds the handlers and roles of an include to the play.

@@ -160,11 +160,11 @@ pub fn fail_include(
     iterator: &mut PlayIterator,
     info: &TaskInfo,
     mut outcome: Outcome,
-    reason: &str,
+    reason: &Message,
 ) {
-    session.event(Event::Error(&Message::new(reason)));
+    session.event(Event::Error(reason));
     outcome.data.insert("failed".to_owned(), Value::Bool(true));
-    outcome.data.insert("reason".to_owned(), Value::from(reason));
+    outcome.data.insert("msg".to_owned(), Value::from(reason.brief()));
     session.counters.failed += 1;
     session.note_failure(HostErrorKind::NotFound);
     iterator.fail();
