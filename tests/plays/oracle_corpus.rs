@@ -27,7 +27,7 @@ const REASONS: &[(&str, &str)] = &[
     ("No test named", "tests of the targets, in Python"),
     ("modbox does not encrypt or decrypt", "vaults"),
     ("encrypted with Ansible Vault", "vaults"),
-    ("modbox has one strategy", "strategies are Python plugins"),
+    ("so that only `linear`, `free` and `host_pinned` are known", "strategies are Python plugins"),
     ("modbox runs on this host only", "connections are Python plugins"),
     ("modbox has no task debugger", "the debugger is not supported"),
     ("facts of programs are not gathered", "`fact_path` is not supported"),

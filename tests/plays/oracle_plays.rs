@@ -38,10 +38,11 @@ const COMPONENTS: [&str; 15] = [
 const SAMPLE: usize = 2;
 
 /// The plays of each test. Tests run at the same time.
-const GROUPS: [&[&str]; 3] = [
+const GROUPS: [&[&str]; 4] = [
     &["blocks", "facts", "including", "registers", "variables"],
     &["commands", "roles_and_handlers"],
     &["archives", "check_mode", "keywords", "loops", "reading_files", "web", "writing_files"],
+    &["absent_values", "keyword_values"],
 ];
 
 /// Compares the plays of a group, with modules of modbox (`component`) or those of Ansible (`classic`).
@@ -73,6 +74,11 @@ fn check(group: usize, prefer: &str) {
 #[test]
 fn blocks_facts_includes_and_variables_do_what_ansibles_do() {
     check(0, "component");
+}
+
+#[test]
+fn absent_values_and_odd_values_of_keywords_do_what_ansibles_do() {
+    check(3, "component");
 }
 
 #[test]

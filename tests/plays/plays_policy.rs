@@ -277,6 +277,23 @@ fn an_explanation_says_what_is_refused() {
 }
 
 #[test]
+fn users_that_a_play_makes_are_explained_as_open() {
+    let dir = prepared();
+    let tasks =
+        "  - steer: {}\n  - name: as the new one\n    steer: {}\n    become: true\n    become_user: not_yet_made\n";
+    dir.write("play/play.yml", format!("- hosts: all\n  gather_facts: false\n  become_user: root\n  tasks:\n{tasks}"));
+    let ran = Modbox::new(&dir).args(["play", "--explain", "play/play.yml"]).run();
+    if !rustix::process::geteuid().is_root() {
+        assert!(ran.stdout_text().contains("start it with `sudo`"), "{ran}");
+        return;
+    }
+    let explained = ran.exits_with(0).stdout_text();
+    let open = "the user `not_yet_made` is not known before the run; what `steer` needs as that user stays open";
+    assert!(explained.contains(&format!("#   note: {open}")), "{explained}");
+    assert_eq!(explained.matches(open).count(), 2, "the policy says it, too: {explained}");
+}
+
+#[test]
 fn hosts_are_listed_as_ansible_lists_them() {
     let dir = TestDir::new();
     dir.write("play.yml", "- name: first\n  hosts: all\n- hosts: [web, db]\n");

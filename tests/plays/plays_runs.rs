@@ -139,7 +139,7 @@ fn mistakes_are_told_before_anything_runs() {
         (task("  - no_such_module: {}\n"), "no_such_module"),
         (task("  - import_role: {name: ../../x}\n"), "x"),
         (task("  - debug: {msg: a\n"), "play.yml"),
-        ("- hosts: all\n  strategy: free\n".to_owned(), "strategy"),
+        ("- hosts: all\n  strategy: debug\n".to_owned(), "strategy"),
         ("text\n".to_owned(), "play.yml:1:1"),
         (String::new(), "empty"),
     ] {
@@ -255,11 +255,13 @@ fn templates_are_rendered_by_the_command() {
     let denied = run(&["{{ lookup('file', '/etc/hostname') }}"]).exits_with(1);
     assert!(denied.stderr_text().contains("--allow-read /etc/hostname"), "{}", denied.stderr_text());
     let lines = "{\"template\": \"{{ a }}\", \"variables\": {\"a\": \"{{ 1 + 1 }}\"}}\n\
-                 {\"template\": \"{{ a }}\", \"data\": {\"a\": \"{{ 1 + 1 }}\"}}\nnonsense\n";
+                 {\"template\": \"{{ a }}\", \"data\": {\"a\": \"{{ 1 + 1 }}\"}}\nnonsense\n\
+                 {\"template\": \"{{ a }}\", \"vars\": {\"a\": 1}}\n";
     let answers = Modbox::new(&dir).args(["template", "--jsonl"]).stdin(lines).run().exits_with(0);
     let answers: Vec<Value> = events(&answers);
     assert_eq!((&answers[0]["value"], &answers[1]["value"]), (&2.into(), &"{{ 1 + 1 }}".into()));
     assert!(answers[2]["broken"].as_str().unwrap().contains("not JSON"), "{}", answers[2]);
+    assert!(answers[3]["broken"].as_str().unwrap().starts_with("unknown key `vars`; the keys"), "{}", answers[3]);
 }
 
 /// Variables of many files, in the order of the last ones of each name; 200,000 of one file within 20 s of processor time.

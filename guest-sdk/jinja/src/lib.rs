@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod absent;
 mod call;
 pub mod checks;
 mod failure;
@@ -25,6 +26,7 @@ mod text;
 pub mod values;
 mod yaml;
 
+pub use absent::AbsentValues;
 pub use call::Call;
 pub use failure::{Outcome, Unshown};
 pub use host::{FileQuestion, Host, HostError, NoHost, SecretKeeper};

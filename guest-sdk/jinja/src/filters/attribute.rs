@@ -1,9 +1,10 @@
 //! Jinja's `attribute=`: a path such as `address.city` or `tags.0`.
 
-use minijinja::Value;
+use minijinja::{State, Value};
 
+use crate::absent::{absent, absent_error};
 use crate::failure::Outcome;
-use crate::values::{View, get_item, parse_int, view};
+use crate::values::{ValueError, View, get_item, parse_int, view};
 
 /// The steps to an attribute. Without any, the item itself is meant.
 #[derive(Debug, Clone, Default)]
@@ -37,18 +38,36 @@ impl Attribute {
         self
     }
 
-    /// Returns the attribute of an item. It may be undefined.
-    pub(super) fn of(&self, item: &Value) -> Value {
+    /// Returns the attribute of an item, or the engine's value for one that does not exist.
+    pub(super) fn of(&self, state: &State<'_, '_>, item: &Value) -> Value {
         let mut item = item.clone();
         for step in &self.steps {
-            item = get_item(&item, step);
-            if item.is_undefined()
-                && let Some(default) = &self.default
-            {
-                item = default.clone();
-            }
+            let found = get_item(&item, step);
+            item = match &self.default {
+                _ if !found.is_undefined() => found,
+                Some(default) => default.clone(),
+                None if item.is_undefined() => found,
+                None => absent(state, &item, step),
+            };
         }
         item
+    }
+
+    /// Returns the attribute of an item.
+    ///
+    /// # Errors
+    ///
+    /// The item does not have it.
+    pub(super) fn existing(&self, item: &Value) -> Outcome {
+        let mut item = item.clone();
+        for step in &self.steps {
+            let found = get_item(&item, step);
+            if found.is_undefined() {
+                return Err(absent_error(&item, step));
+            }
+            item = found;
+        }
+        if item.is_undefined() { Err(ValueError::Undefined.into()) } else { Ok(item) }
     }
 }
 

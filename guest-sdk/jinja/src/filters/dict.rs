@@ -2,6 +2,7 @@
 
 use minijinja::Value;
 
+use crate::absent::absent;
 use crate::call::{Call, flag, given};
 use crate::failure::{Outcome, failure};
 use crate::made::Made;
@@ -39,9 +40,9 @@ pub(super) fn from_items(call: &mut Call<'_, '_, '_>) -> Outcome {
             return Err(failure("items2dict requires a list of dictionaries"));
         }
         if key.is_undefined() || value.is_undefined() {
-            let (key, value) = (text(&key_name)?, text(&value_name)?);
+            let (key, value, list) = (text(&key_name)?, text(&value_name)?, repr(&list)?);
             return Err(failure(format!(
-                "items2dict requires each dictionary in the list to contain the keys '{key}' and '{value}'"
+                "items2dict requires each dictionary in the list to contain the keys '{key}' and '{value}', got {list} instead."
             )));
         }
         table.insert(key, value)?;
@@ -83,7 +84,8 @@ pub(super) fn attr(call: &mut Call<'_, '_, '_>) -> Outcome {
     let name = Value::from(text(&name)?);
     let has_attributes = matches!(view(&value), View::Date(_) | View::DateTime(_) | View::Time(_) | View::TimeDelta(_))
         || value.downcast_object_ref::<crate::values::Group>().is_some();
-    Ok(if has_attributes { get_item(&value, &name) } else { Value::UNDEFINED })
+    let found = if has_attributes { get_item(&value, &name) } else { Value::UNDEFINED };
+    Ok(if found.is_undefined() { absent(call.state, &value, &name) } else { found })
 }
 
 /// Returns the item of a container, and of the items in it.
@@ -96,7 +98,11 @@ pub(super) fn extract(call: &mut Call<'_, '_, '_>) -> Outcome {
             _ => keys.push(more),
         }
     }
-    Ok(keys.iter().fold(container, |value, key| get_item(&value, key)))
+    let step = |value: Value, key: &Value| match get_item(&value, key) {
+        found if found.is_undefined() && !value.is_undefined() => absent(call.state, &value, key),
+        found => found,
+    };
+    Ok(keys.iter().fold(container, step))
 }
 
 /// Returns each element with each item of a list in it.

@@ -22,7 +22,12 @@ pub(super) fn first(call: &mut Call<'_, '_, '_>) -> Outcome {
 /// Returns the last item.
 pub(super) fn last(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value], []) = call.bind(["seq"], [])?;
-    Ok(items(&value)?.pop().unwrap_or_default())
+    // Other items may fail when they are read.
+    let last = match view(&value) {
+        View::List | View::Tuple => value.len().and_then(|length| value.get_item_by_index(length.checked_sub(1)?).ok()),
+        _ => items(&value)?.pop(),
+    };
+    Ok(last.unwrap_or_default())
 }
 
 /// Counts the items, or the characters.
@@ -61,10 +66,11 @@ pub(super) fn join(call: &mut Call<'_, '_, '_>) -> Outcome {
     let attribute = given(attribute).map(|attribute| Attribute::new(Some(&attribute)));
     let mut out = String::new();
     for (index, item) in items(&value)?.iter().enumerate() {
-        let item = attribute.as_ref().map_or_else(|| item.clone(), |attribute| attribute.of(item));
-        if item.is_undefined() {
-            return Err(ValueError::Undefined.into());
-        }
+        let item = match &attribute {
+            Some(attribute) => attribute.existing(item)?,
+            None if item.is_undefined() => return Err(ValueError::Undefined.into()),
+            None => item.clone(),
+        };
         if index > 0 {
             out.push_str(&between);
         }
@@ -81,11 +87,8 @@ pub(super) fn sort(call: &mut Call<'_, '_, '_>) -> Outcome {
     let attributes = Attribute::several(given(attribute).as_ref());
     let case_sensitive = flag(case_sensitive.as_ref());
     let key = |item: Value| -> Outcome<(Value, Value)> {
-        let parts = attributes.iter().map(|attribute| folded(attribute.of(&item), case_sensitive));
+        let parts = attributes.iter().map(|attribute| folded(attribute.existing(&item)?, case_sensitive));
         let parts = parts.collect::<Outcome<Vec<_>>>()?;
-        if parts.iter().any(Value::is_undefined) {
-            return Err(ValueError::Undefined.into());
-        }
         Ok((Value::from(parts), item))
     };
     let keyed = items(&value)?.into_iter().map(key).collect::<Outcome<Vec<_>>>()?;
@@ -108,10 +111,7 @@ fn extreme(call: &Call<'_, '_, '_>, operator: &'static str, wanted: std::cmp::Or
     let case_sensitive = flag(case_sensitive.as_ref());
     let mut best: Option<(Value, Value)> = None;
     for item in items(&value)? {
-        let key = folded(attribute.of(&item), case_sensitive)?;
-        if key.is_undefined() {
-            return Err(ValueError::Undefined.into());
-        }
+        let key = folded(attribute.existing(&item)?, case_sensitive)?;
         let better = match &best {
             Some((known, _)) => compare(&key, known, operator)? == Some(wanted),
             None => true,
@@ -132,7 +132,7 @@ pub(super) fn sum(call: &mut Call<'_, '_, '_>) -> Outcome {
         return Err(failure("sum() can't sum strings [use ''.join(seq) instead]"));
     }
     for item in items(&value)? {
-        let item = attribute.as_ref().map_or_else(|| item.clone(), |attribute| attribute.of(&item));
+        let item = attribute.as_ref().map_or_else(|| Ok(item.clone()), |attribute| attribute.existing(&item))?;
         total = add(&total, &item)?;
     }
     Ok(total)

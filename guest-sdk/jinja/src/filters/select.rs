@@ -6,7 +6,7 @@ use minijinja::{Error, ErrorKind, Value};
 use super::attribute::{Attribute, folded};
 use crate::call::{Call, str_argument};
 use crate::failure::{Outcome, failure};
-use crate::values::{Group, ValueError, View, equal, is_true, items, sort, view};
+use crate::values::{Group, equal, is_true, items, sort};
 
 /// Returns the items of a value; a false value has none, even if it cannot be iterated.
 fn items_of(value: &Value) -> Outcome<Vec<Value>> {
@@ -36,7 +36,8 @@ pub(super) fn map(call: &mut Call<'_, '_, '_>) -> Outcome {
         }
         let [attribute, default] = call.options(["attribute", "default"])?;
         let attribute = Attribute::new(attribute.as_ref()).or(default);
-        return Ok(Value::from(all.iter().map(|item| attribute.of(item)).collect::<Vec<_>>()));
+        let state = &*call.state;
+        return Ok(Value::from(all.iter().map(|item| attribute.of(state, item)).collect::<Vec<_>>()));
     };
     if all.is_empty() {
         return Ok(Value::from(all));
@@ -80,14 +81,14 @@ fn keep(call: &mut Call<'_, '_, '_>, by_attribute: bool, wanted: bool) -> Outcom
     let named = call.named.clone();
     let mut out = Vec::new();
     for item in all {
-        let subject = attribute.of(&item);
+        let subject = attribute.of(call.state, &item);
         let passes = match &test {
             Some((name, rest)) => {
                 let result = call.state.perform_test(name, &arguments(&subject, rest, &named));
                 result.map_err(|error| unknown(error, "test", name))?
             }
-            None if subject.is_undefined() => return Err(ValueError::Undefined.into()),
-            None => is_true(&subject),
+            // A value that does not exist has no truth.
+            None => is_true(&attribute.existing(&item)?),
         };
         if passes == wanted {
             out.push(item);
@@ -124,10 +125,7 @@ pub(super) fn group_by(call: &mut Call<'_, '_, '_>) -> Outcome {
     let attribute = Attribute::new(Some(&attribute));
     let case_sensitive = case_sensitive.as_ref().is_some_and(is_true);
     let key = |item: Value| -> Outcome<(Value, (Value, Value))> {
-        let key = folded(attribute.of(&item), case_sensitive)?;
-        if let View::Undefined = view(&key) {
-            return Err(ValueError::Undefined.into());
-        }
+        let key = folded(attribute.existing(&item)?, case_sensitive)?;
         Ok((key.clone(), (key, item)))
     };
     let keyed = items(&value)?.into_iter().map(key).collect::<Outcome<Vec<_>>>()?;
@@ -136,7 +134,7 @@ pub(super) fn group_by(call: &mut Call<'_, '_, '_>) -> Outcome {
         match groups.last_mut() {
             Some((known, group)) if equal(known, &key)? => group.list.push(item),
             _ => {
-                let grouper = if case_sensitive { key.clone() } else { attribute.of(&item) };
+                let grouper = if case_sensitive { key.clone() } else { attribute.existing(&item)? };
                 groups.push((key, Group { grouper, list: vec![item] }));
             }
         }

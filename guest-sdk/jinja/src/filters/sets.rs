@@ -37,10 +37,7 @@ pub(super) fn unique(call: &mut Call<'_, '_, '_>) -> Outcome {
 fn hashed(all: &[Value], attribute: &Attribute, case_sensitive: bool) -> Outcome<Vec<Value>> {
     let (mut seen, mut out) = (HashSet::new(), Vec::new());
     for item in all {
-        let key = folded(attribute.of(item), case_sensitive)?;
-        if key.is_undefined() {
-            return Err(ValueError::Undefined.into());
-        }
+        let key = folded(attribute.existing(item)?, case_sensitive)?;
         if seen.insert(Key::new(key)?) {
             out.push(item.clone());
         }

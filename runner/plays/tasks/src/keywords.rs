@@ -211,7 +211,18 @@ const CONDITIONAL: &[Place] =
     &[Place::PlaybookImport, Place::Block, Place::Task, Place::Handler, Place::Role, Place::Include];
 
 const LOCAL: &[&str] = &["local", "ansible.builtin.local", "ansible.legacy.local"];
-const LINEAR: &[&str] = &["linear", "ansible.builtin.linear", "ansible.legacy.linear"];
+/// Strategies that are the same for hosts that run one after the other.
+const STRATEGIES: &[&str] = &[
+    "linear",
+    "free",
+    "host_pinned",
+    "ansible.builtin.linear",
+    "ansible.builtin.free",
+    "ansible.builtin.host_pinned",
+    "ansible.legacy.linear",
+    "ansible.legacy.free",
+    "ansible.legacy.host_pinned",
+];
 const METHODS: &[&str] = &["sudo", "su", "ansible.builtin.sudo", "ansible.builtin.su", "runas"];
 
 const fn row(
@@ -295,7 +306,17 @@ pub static TABLE: &[Row] = &[
     row(K::Roles, PLAY, Roles, Static, Own, Does),
     row(K::RunOnce, BASE_INCLUDE, Bool, Templated, Override, Does),
     row(K::Serial, PLAY, List, Templated, Own, Noted("one host is one batch")),
-    row(K::Strategy, PLAY, Text, Templated, Own, Only(LINEAR, "modbox has one strategy")),
+    row(
+        K::Strategy,
+        PLAY,
+        Text,
+        Templated,
+        Own,
+        Only(
+            STRATEGIES,
+            "each host runs its tasks in order, so that only `linear`, `free` and `host_pinned` are known",
+        ),
+    ),
     row(K::Tags, BASE_INCLUDE, List, Templated, Extend, Does),
     row(K::Tasks, PLAY, Tasks, Static, Own, Does),
     row(K::Throttle, BASE, Int, Templated, Override, Noted("one host runs one task at a time")),

@@ -186,6 +186,12 @@ impl Evaluation {
         self.marker(Cause::Undefined, message, &at, 1)
     }
 
+    /// Makes the marker for what a filter did not find.
+    pub(crate) fn absent(&self, reason: String) -> Arc<Marker> {
+        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        self.marker(Cause::Undefined, reason, &at, 1)
+    }
+
     /// Records that other code looked for a key that a dict does not have.
     pub(crate) fn miss(&self, key: &Value) {
         *lock(&self.missing) = Some(key.clone());

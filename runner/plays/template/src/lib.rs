@@ -74,7 +74,7 @@ pub use engine::{Config, Engine, Evaluated, is_template};
 pub use error::{Kind, TemplateError};
 pub use files::TemplateFiles;
 pub use lookup::{FileRenderer, LookupCall, LookupError, Lookups, NoLookups};
-pub use lookups::{KnownLookup, known_lookups};
+pub use lookups::{KnownLookup, known_lookup, known_lookups};
 pub use minijinja::Value;
 pub use modbox_jinja::{FileQuestion, Host, HostError, NoHost};
 pub use options::TemplateOptions;

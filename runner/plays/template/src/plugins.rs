@@ -12,7 +12,7 @@ use crate::marker::{Marker, Stop};
 use crate::settling;
 
 /// Filters whose arguments may hold undefined items.
-const LAZY_FILTERS: [&str; 7] = ["map", "reject", "rejectattr", "select", "selectattr", "to_nice_yaml", "to_yaml"];
+const LAZY_FILTERS: [&str; 5] = ["map", "reject", "rejectattr", "select", "selectattr"];
 
 /// Tests that compare a container with a value.
 const COMPARING_TESTS: [&str; 6] = ["eq", "ge", "gt", "le", "lt", "ne"];

@@ -16,6 +16,8 @@ pub(crate) struct ExplainedCall {
     pub(crate) designated: Vec<Grant>,
     /// Grants that it lacks.
     pub(crate) needs: Vec<Denial>,
+    /// The user that it runs as, if the machine does not have it before the run.
+    pub(crate) absent_user: Option<String>,
     /// What else is known of the run.
     pub(crate) notes: Vec<String>,
     /// Why it could not run at all.
@@ -23,6 +25,15 @@ pub(crate) struct ExplainedCall {
 }
 
 impl ExplainedCall {
+    /// Returns what stays open for a user that the machine does not have.
+    pub(crate) fn open_needs(&self) -> Option<String> {
+        let user = self.absent_user.as_ref()?;
+        Some(format!(
+            "the user `{user}` is not known before the run; what `{}` needs as that user stays open",
+            self.name
+        ))
+    }
+
     /// Removes secrets of the arguments.
     pub(crate) fn mask(&mut self, secrets: &Secrets) {
         let one = |text: &mut String| *text = secrets.mask_text(text);

@@ -44,6 +44,9 @@ impl ExplainedTask {
         let denials = self.calls.iter().flat_map(|call| call.needs.iter().map(move |denial| (call, denial)));
         let missing: Vec<Lacking> = denials.map(of_denial).collect();
         suggestion.add_task(&self.task.name, &RunRecord { origin: origin.clone(), missing, ..RunRecord::default() });
+        for open in self.calls.iter().filter_map(ExplainedCall::open_needs) {
+            suggestion.remark(&self.task.name, &open, &origin);
+        }
         for (name, reason) in self.task.unknown.iter().filter(|(_, reason)| reason.starts_with("from ")) {
             suggestion.remark(&self.task.name, &format!("`{name}` is not known before the run: {reason}"), &origin);
         }
@@ -125,7 +128,7 @@ fn call_lines(call: &ExplainedCall) -> Vec<String> {
         allow => format!("needs {allow}"),
     });
     lines.extend(needed);
-    lines.extend(call.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(call.open_needs().iter().chain(&call.notes).map(|note| format!("note: {note}")));
     lines.extend(call.error.iter().map(|error| format!("refused: {}: {error}", call.name)));
     lines
 }
@@ -144,6 +147,7 @@ fn call_value(call: &ExplainedCall) -> Value {
         ("module", module),
         ("designated", Value::List(call.designated.iter().map(grant).collect())),
         ("needs", Value::List(call.needs.iter().map(denial).collect())),
+        ("absent_user", call.absent_user.as_deref().map_or(Value::Null, Value::from)),
         ("notes", Value::List(call.notes.iter().map(|note| Value::from(note.as_str())).collect())),
         ("error", call.error.as_deref().map_or(Value::Null, Value::from)),
     ]

@@ -4,6 +4,7 @@
 //! The engine of plays is the crate `modbox-tasks`. It reaches the machine only through what this folder gives it, under
 //! the policy of the command line.
 
+mod absent_user;
 mod action_groups;
 mod action_plugins;
 mod ansible_cfg;

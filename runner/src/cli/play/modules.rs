@@ -17,6 +17,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
+use crate::cli::play::absent_user;
 use crate::cli::play::choice::Choice;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::implied_needs;
@@ -267,7 +268,8 @@ impl<'a> TaskModules<'a> {
         })
     }
 
-    fn explained(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<ExplainedCall, NotRun> {
+    fn explained(&mut self, names: &ModuleNames<'_>, mut run: TaskRun<'_>) -> Result<ExplainedCall, NotRun> {
+        let absent_user = absent_user::take(&mut run)?;
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = run.job();
@@ -293,7 +295,8 @@ impl<'a> TaskModules<'a> {
         let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
         let notes = found.deprecations.iter().cloned().chain(fallback).chain(warning).chain(objections).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
-        let mut call = ExplainedCall { name, module, designated: designated.collect(), needs, notes, error: None };
+        let mut call =
+            ExplainedCall { name, module, designated: designated.collect(), needs, notes, absent_user, error: None };
         call.mask(&resolved.admission.secrets().declared().with_escapes());
         Ok(call)
     }

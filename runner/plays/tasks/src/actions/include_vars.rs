@@ -239,7 +239,8 @@ fn selection(context: &ActionContext<'_>) -> Result<Selection, ActionError> {
         matching: context.text("files_matching").map(|text| regex(&text)).transpose()?,
         ignored: ignored.iter().map(|text| regex(&format!("{text}$"))).collect::<Result<_, _>>()?,
         extensions: texts("extensions").unwrap_or_else(|| ["yaml", "yml", "json"].map(str::to_owned).to_vec()),
-        skip_unknown: context.flag("ignore_unknown_extensions", false)?,
+        // Ansible reads no words here: each text is true.
+        skip_unknown: context.args.get("ignore_unknown_extensions").is_some_and(Value::is_truthy),
     })
 }
 

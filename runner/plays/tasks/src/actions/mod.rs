@@ -9,6 +9,7 @@ pub mod assert;
 pub mod async_status;
 pub mod backend;
 pub mod command;
+pub mod connection;
 pub mod context;
 pub mod copy;
 pub mod copying;

@@ -25,8 +25,8 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     check_names(data.keys())?;
     let stats: Dict = [
         ("data".to_owned(), Value::Dict(data)),
-        ("per_host".to_owned(), Value::Bool(context.flag("per_host", false)?)),
-        ("aggregate".to_owned(), Value::Bool(context.flag("aggregate", true)?)),
+        ("per_host".to_owned(), Value::Bool(context.flag_of(&context.args, "per_host", false))),
+        ("aggregate".to_owned(), Value::Bool(context.flag_of(&context.args, "aggregate", true))),
     ]
     .into_iter()
     .collect();

@@ -5,9 +5,9 @@ use modbox_python_json::Dict;
 use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
 use crate::actions::{
-    add_host, assemble, assert, async_status, command, copy, debug, dnf, fail, fetch, gather_facts, group_by,
-    include_vars, libral, normal, package, pause, raw, script, service, set_fact, set_stats, template, unarchive, uri,
-    validate_argument_spec,
+    add_host, assemble, assert, async_status, command, connection, copy, debug, dnf, fail, fetch, gather_facts,
+    group_by, include_vars, libral, normal, package, pause, raw, script, service, set_fact, set_stats, template,
+    unarchive, uri, validate_argument_spec,
 };
 use crate::model::task::short_name;
 
@@ -67,6 +67,7 @@ pub static ALL: &[Action] = &[
     Action { job: true, ..action("package", package::run) },
     action("pause", pause::run),
     Action { free_form: true, ..action("raw", raw::run) },
+    action("reboot", connection::reboot),
     Action { free_form: true, ..action("script", script::run) },
     Action { job: true, ..action("service", service::run) },
     Action { free_form: true, evaluates_names: true, ..action("set_fact", set_fact::run) },
@@ -76,6 +77,7 @@ pub static ALL: &[Action] = &[
     action("unarchive", unarchive::run),
     Action { check_mode: false, job: true, ..action("uri", uri::run) },
     action("validate_argument_spec", validate_argument_spec::run),
+    action("wait_for_connection", connection::wait),
 ];
 
 /// The action of all modules that have none of their own.

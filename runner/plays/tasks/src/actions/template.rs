@@ -55,7 +55,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         let mode = context.host.files().details(&source)?.mode;
         args.insert("mode".to_owned(), Value::from(format!("0{:03o}", mode & 0o7777)));
     }
-    let follow = context.flag("follow", false)?;
+    let follow = context.flag_of(&context.args, "follow", false);
     args.insert("follow".to_owned(), Value::Bool(follow));
     let file = CopiedFile { header: &source, name: paths::name(&source), content, mode: None, is_text: false };
     let mut result = match copy_file(context, &args, &file, &dest, follow)? {
@@ -98,8 +98,8 @@ fn options(context: &ActionContext<'_>) -> Result<TemplateOptions, ActionError> 
             *delimiter = text;
         }
     }
-    options.trim_blocks = context.flag("trim_blocks", true)?;
-    options.lstrip_blocks = context.flag("lstrip_blocks", false)?;
+    options.trim_blocks = context.flag_of(&context.args, "trim_blocks", true);
+    options.lstrip_blocks = context.flag_of(&context.args, "lstrip_blocks", false);
     options.newline_sequence = match context.text("newline_sequence").as_deref() {
         None | Some("\n" | "\\n") => "\n",
         Some("\r" | "\\r") => "\r",

@@ -9,7 +9,7 @@ use modbox_yaml::Source;
 
 use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::PlayFiles;
-use crate::keywords::{Place, Status};
+use crate::keywords::{Keyword, Place, Status};
 use crate::load::findings::TemplateFindings;
 use crate::model::role::Role;
 use crate::python_plugins::{PluginKind, PluginSearch, PythonPlugin};
@@ -155,6 +155,15 @@ impl<'a> Loader<'a> {
         std::mem::take(&mut *self.notes.borrow_mut())
     }
 
+    /// Notes once that a keyword makes no difference here.
+    fn note(&self, keyword: &str, reason: &str) {
+        let note = format!("`{keyword}` makes no difference here: {reason}");
+        let mut notes = self.notes.borrow_mut();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
     /// Applies the status of a keyword that an object has: refuses it, or notes that it makes no difference.
     pub fn judge(&self, place: Place, row: &crate::keywords::Row, key: &Source, value: &Source) {
         let keyword = row.keyword.text();
@@ -164,19 +173,15 @@ impl<'a> Loader<'a> {
                 let problem = Problem::Refused { keyword: keyword.to_owned(), reason: reason.to_owned() };
                 self.report(LoadError::new(key.position(), problem));
             }
-            Status::Noted(reason) => {
-                let note = format!("`{keyword}` makes no difference here: {reason}");
-                let mut notes = self.notes.borrow_mut();
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
+            Status::Noted(reason) => self.note(keyword, reason),
             Status::Only(values, reason) => {
                 let Some(text) = value.as_text().filter(|_| !modbox_template::is_template(value)) else { return };
                 if !values.contains(&&**text) {
                     let keyword = format!("{keyword}: {text}");
                     let problem = Problem::Refused { keyword, reason: reason.to_owned() };
                     self.report(LoadError::new(value.position(), problem));
+                } else if row.keyword == Keyword::Strategy && !text.ends_with("linear") {
+                    self.note(&format!("{keyword}: {text}"), "each host runs its tasks in order");
                 }
             }
         }

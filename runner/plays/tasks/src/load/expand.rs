@@ -55,7 +55,7 @@ pub fn items(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &mut 
     items
 }
 
-/// Replaces the imports of handlers, which have no blocks.
+/// Replaces the imports of handlers, and blocks by the handlers in them, which inherit from the blocks.
 #[must_use]
 pub fn handlers(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &mut Additions) -> Vec<Arc<Task>> {
     let mut found = Vec::new();
@@ -70,8 +70,9 @@ pub fn handlers(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &m
                     Item::Block(_) => None,
                 }));
             }
-            // The reader refuses both before.
-            Draft::Block(_) | Draft::ImportRole(_) => {}
+            Draft::Block(block) => found.extend(handlers(loader, block.tasks, depth, added)),
+            // The reader refuses it before.
+            Draft::ImportRole(_) => {}
         }
     }
     found

@@ -26,18 +26,49 @@ pub fn read(loader: &Loader<'_>, source: &Source, frame: &Arc<Frame>, handlers: 
 
 fn read_entry(loader: &Loader<'_>, entry: &Source, frame: &Arc<Frame>, handlers: bool) -> Result<Draft, LoadError> {
     let map = values::map(entry, "task")?;
-    if !["block", "rescue", "always"].iter().any(|key| map.get(key).is_some()) {
+    if !is_block(map) {
         return task::read(loader, entry, frame, handlers);
     }
     if handlers {
-        let reason = "a handler cannot be a block; use `include_tasks` as the handler".to_owned();
-        return Err(LoadError::new(entry.position(), Problem::Refused { keyword: "block".to_owned(), reason }));
+        check_handlers(map)?;
     }
-    read_block(loader, entry, map, frame)
+    read_block(loader, entry, map, frame, handlers)
 }
 
-fn read_block(loader: &Loader<'_>, entry: &Source, map: &Map, frame: &Arc<Frame>) -> Result<Draft, LoadError> {
-    const PARTS: [&str; 3] = ["block", "rescue", "always"];
+/// Says whether an entry of a list of tasks is a block.
+fn is_block(map: &Map) -> bool {
+    PARTS.iter().any(|key| map.get(key).is_some())
+}
+
+/// Checks a block around handlers. Ansible takes blocks at the top of a list alone, and never runs what `rescue` and `always` of
+/// them have, so these are refused.
+fn check_handlers(map: &Map) -> Result<(), LoadError> {
+    for part in ["rescue", "always"] {
+        if let Some(source) = map.get(part).filter(|source| !source.is_null()) {
+            let reason = "handlers of a block do not run it; remove it".to_owned();
+            return Err(LoadError::new(source.position(), Problem::Refused { keyword: part.to_owned(), reason }));
+        }
+    }
+    let inner = map.get("block").and_then(Source::as_list).unwrap_or_default();
+    match inner.iter().find(|entry| entry.as_map().is_some_and(is_block)) {
+        Some(entry) => {
+            let text = "Using a block as a handler is not supported; write its tasks into the outer block".to_owned();
+            Err(LoadError::new(entry.position(), Problem::Other(text)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The parts of a block.
+const PARTS: [&str; 3] = ["block", "rescue", "always"];
+
+fn read_block(
+    loader: &Loader<'_>,
+    entry: &Source,
+    map: &Map,
+    frame: &Arc<Frame>,
+    handlers: bool,
+) -> Result<Draft, LoadError> {
     for part in ["rescue", "always"] {
         if map.get(part).is_some() && map.get("block").is_none_or(Source::is_null) {
             let (keyword, other) = (part.to_owned(), "an empty `block`".to_owned());
@@ -47,7 +78,7 @@ fn read_block(loader: &Loader<'_>, entry: &Source, map: &Map, frame: &Arc<Frame>
     }
     let own = Arc::new(frame_of(loader, map, frame, entry, &PARTS));
     templates::check_frame(loader, &own, map.get("vars"));
-    let part = |name: &str| map.get(name).map(|source| read(loader, source, &own, false)).unwrap_or_default();
+    let part = |name: &str| map.get(name).map(|source| read(loader, source, &own, handlers)).unwrap_or_default();
     let takes_errors = map.get("rescue").is_some_and(|rescue| !rescue.is_null());
     let tasks = if takes_errors { loader.templates.within_rescue(|| part("block")) } else { part("block") };
     // What `rescue` has is reached only after an error.

@@ -15,36 +15,6 @@ use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, TaskKind, name_text, short_name};
 use crate::vars::layer;
 
-/// Lookups that `with_` keywords can name.
-const LOOKUPS: [&str; 26] = [
-    "config",
-    "csvfile",
-    "dict",
-    "env",
-    "file",
-    "fileglob",
-    "first_found",
-    "flattened",
-    "indexed_items",
-    "ini",
-    "inventory_hostnames",
-    "items",
-    "lines",
-    "list",
-    "nested",
-    "password",
-    "pipe",
-    "random_choice",
-    "sequence",
-    "subelements",
-    "template",
-    "together",
-    "unvault",
-    "url",
-    "vars",
-    "varnames",
-];
-
 /// Reads an entry of a list of tasks that is not a block.
 ///
 /// # Errors
@@ -99,6 +69,9 @@ fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, 
         return loader.report(LoadError::new(key.position(), problem));
     };
     loader.judge(place, row, key, value);
+    if is_not_given(row, value) {
+        return;
+    }
     match row.keyword {
         Keyword::LoopControl => read_loop_control(loader, task, value),
         Keyword::Register => register::read(loader, task, value),
@@ -109,11 +82,14 @@ fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, 
     }
 }
 
-/// Reads a `with_` keyword. Returns whether its lookup is known.
+/// Reads a `with_` keyword. Returns whether it names a lookup: one that modbox knows, or one of a collection.
 fn read_lookup(loader: &Loader<'_>, task: &mut Task, lookup: &str, key: &Source, value: &Source) -> bool {
-    if !LOOKUPS.contains(&lookup) {
+    let known = modbox_template::known_lookup(lookup);
+    if known.is_none() && lookup.split('.').count() < 3 {
         return false;
     }
+    // `templates` reports an unknown one, when it is known whether a run reaches the task.
+    let lookup = known.map_or(lookup, |known| known.name);
     if task.lookup.is_some() || task.keywords.get(Keyword::Loop).is_some() {
         let (keyword, other) = (format!("with_{lookup}"), "loop".to_owned());
         loader.report(LoadError::new(key.position(), Problem::Conflict { keyword, other, remedy: "keep one loop" }));
@@ -146,10 +122,20 @@ pub fn read_keywords(loader: &Loader<'_>, place: Place, map: &Map, skipped: &[&s
             continue;
         };
         loader.judge(place, row, &entry.key, &entry.value);
-        check_shape(loader, row, &entry.value);
-        found.set(row.keyword, entry.value.clone());
+        if !is_not_given(row, &entry.value) {
+            check_shape(loader, row, &entry.value);
+            found.set(row.keyword, entry.value.clone());
+        }
     }
     found
+}
+
+/// Says whether a keyword without a value counts as one that is not written. A keyword that is inherited still hides the value
+/// around it, so that its default counts.
+fn is_not_given(row: &keywords::Row, value: &Source) -> bool {
+    let is_absent =
+        row.kind == Kind::Conditions || matches!(row.keyword, Keyword::Label | Keyword::Loop | Keyword::Name);
+    is_absent && value.is_null()
 }
 
 /// Checks that a value is not of a shape that its keyword can never have.

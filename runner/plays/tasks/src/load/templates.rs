@@ -41,6 +41,7 @@ pub fn check_task(loader: &Loader<'_>, task: &Task, vars: Option<&Source>) {
     if !is_import(action) {
         check_args(loader, task, reached && !task.has_loop());
     }
+    check_lookup(loader, task, reached);
     check_vars(loader, vars);
 }
 
@@ -139,6 +140,17 @@ fn check(loader: &Loader<'_>, source: &Source, kind: TextKind, reached: bool) {
         let error = error_of(loader, finding);
         loader.templates.add(BadTemplate { error, is_certain });
     }
+}
+
+/// Checks that modbox knows the lookup of a `with_` keyword.
+fn check_lookup(loader: &Loader<'_>, task: &Task, is_certain: bool) {
+    let Some((name, terms)) = &task.lookup else { return };
+    if modbox_template::known_lookup(name).is_some() {
+        return;
+    }
+    let problem = TextProblem::Lookup { name: name.clone() };
+    let finding = Finding { position: terms.position().clone(), line: 1, problem, is_certain };
+    loader.templates.add(BadTemplate { error: error_of(loader, finding), is_certain });
 }
 
 fn error_of(loader: &Loader<'_>, finding: Finding) -> LoadError {

@@ -8,10 +8,12 @@ use crate::keywords::Keyword;
 use crate::load::values;
 use crate::model::task::Task;
 
-/// Returns the conditions of `when`: those of everything around the task first.
+/// Returns the conditions of `when`: those of everything around the task first. Null among them is none, as in ansible-core
+/// 2.21; other keywords do not take it.
 #[must_use]
 pub fn when(task: &Task) -> Vec<Source> {
-    task.collected(Keyword::When).into_iter().rev().flat_map(conditions).collect()
+    let all = task.collected(Keyword::When).into_iter().rev().flat_map(conditions);
+    all.filter(|condition| !condition.is_null()).collect()
 }
 
 /// Returns the conditions of a keyword: a list of them, or a single one.

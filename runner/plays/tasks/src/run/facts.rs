@@ -8,6 +8,7 @@ use modbox_template::{Layer, Origin, Provenance, Slot};
 
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
+use crate::run::play_files;
 use crate::run::refresh;
 use crate::run::session::Session;
 
@@ -98,8 +99,11 @@ pub fn apply_inventory(session: &mut Session<'_>, data: &mut Dict) {
         let parents: Vec<String> = parents.iter().map(modbox_python_json::str).collect();
         changed = Some(add_group(session, &modbox_python_json::str(group), &parents));
     }
-    if let Some(changed) = changed {
-        data.insert("changed".to_owned(), Value::Bool(changed));
+    let Some(changed) = changed else { return };
+    data.insert("changed".to_owned(), Value::Bool(changed));
+    // Another group of this host may have files of variables.
+    if changed && let Err(error) = play_files::read_inventory(session) {
+        session.warn(format!("the variables of new groups are left out: {}", error.brief()));
     }
 }
 

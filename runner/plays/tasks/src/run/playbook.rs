@@ -451,6 +451,8 @@ mod tests {
         check("  - {when: true}\n", &["names no module"]);
         check("  - meta: explode\n", &["Invalid options for meta: explode"]);
         check("  - import_tasks: play2.yml\n    loop: [1]\n", &["use `include_tasks`"]);
+        check("  - debug:\n    with_nothing: [1]\n", &["unknown keyword `with_nothing`"]);
+        check("  - debug:\n  strategy: debug\n", &["`strategy: debug` is not supported"]);
     }
 
     #[test]
@@ -527,6 +529,30 @@ mod tests {
             let run = run_with(&play(&tasks), &[], &RunOptions::default());
             assert!(run.end.failed && run.text.contains(expect), "{expression}: {}", run.text);
         }
+    }
+
+    #[test]
+    fn words_that_are_no_values_fail_the_task_also_where_the_keyword_makes_no_difference() {
+        let cases = [("delegate_facts", "bool"), ("ignore_unreachable", "bool"), ("port", "int"), ("throttle", "int")];
+        for (keyword, kind) in cases.into_iter().chain([("run_once", "bool"), ("diff", "bool")]) {
+            let run =
+                run_with(&play(&format!("  - fake: {{}}\n    {keyword}: perhaps\n")), &[], &RunOptions::default());
+            let expect = format!("The value 'perhaps' could not be converted to '{kind}'.");
+            assert!(run.end.failed && run.calls.is_empty() && run.text.contains(&expect), "{keyword}: {}", run.text);
+        }
+    }
+
+    #[test]
+    fn blocks_around_handlers_have_no_other_parts_and_no_blocks_in_them() {
+        let check = |handlers: &str, expect: &str| {
+            let errors = load(&(play("  - debug:\n") + "  handlers:\n" + handlers), &[]);
+            let errors = errors.err().map(|errors| errors.to_string()).unwrap_or_default();
+            assert!(errors.contains(expect) && errors.is_empty() == expect.is_empty(), "{errors}");
+        };
+        check("  - block: [{name: a, debug: {}}]\n    rescue: []\n", "`rescue` is not supported");
+        check("  - block: [{name: a, debug: {}}]\n    always: [{debug: {}}]\n", "`always` is not supported");
+        check("  - block: [{block: [{name: a, debug: {}}]}]\n", "play.yml:6:13: Using a block as a handler");
+        check("  - block: [{name: a, debug: {}}]\n    rescue:\n    when: true\n", "");
     }
 
     #[test]

@@ -63,6 +63,7 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     let any_errors_fatal = run.field(session, |fields, task| fields.flag(task, Keyword::AnyErrorsFatal, false))?;
     let no_log = run.field(session, |fields, task| fields.flag(task, Keyword::NoLog, false))?;
     let integer = |keyword| run.field(session, |fields, task| fields.integer(task, keyword));
+    check_types(run, session)?;
     let notify = notify(run, session)?;
     if let Some(connection) = run.field(session, |fields, task| fields.text(task, Keyword::Connection))?
         && !connection.ends_with("local")
@@ -97,6 +98,17 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         interpreters: interpreters::named(session.engine, &run.scope, &options.python)
             .map_err(|error| errors::of_template(session, &error))?,
     })
+}
+
+/// Checks the types of keywords that make no difference here, or that were evaluated before with a default for errors.
+fn check_types(run: &TaskRun<'_>, session: &Session<'_>) -> Result<(), Message> {
+    for keyword in [Keyword::DelegateFacts, Keyword::IgnoreUnreachable, Keyword::RunOnce] {
+        run.field(session, |fields, task| fields.flag(task, keyword, false))?;
+    }
+    for keyword in [Keyword::Port, Keyword::Throttle] {
+        run.field(session, |fields, task| fields.integer(task, keyword))?;
+    }
+    Ok(())
 }
 
 /// Evaluates what is notified: names and topics, in lists or alone.

@@ -17,4 +17,4 @@ mod varnames;
 mod vars;
 
 pub(crate) use table::find;
-pub use table::{KnownLookup, known_lookups};
+pub use table::{KnownLookup, known_lookup, known_lookups};

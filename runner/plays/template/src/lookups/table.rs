@@ -89,6 +89,12 @@ pub fn known_lookups() -> impl Iterator<Item = KnownLookup> {
     ALL.iter().map(|lookup| KnownLookup { name: lookup.name, doc: lookup.doc, acts: lookup.compute.is_none() })
 }
 
+/// Returns the lookup that modbox knows by a name, which may be a full one.
+#[must_use]
+pub fn known_lookup(name: &str) -> Option<KnownLookup> {
+    find(name).map(|lookup| KnownLookup { name: lookup.name, doc: lookup.doc, acts: lookup.compute.is_none() })
+}
+
 /// Returns the lookup of a name, which may be a full one.
 pub(crate) fn find(name: &str) -> Option<&'static Lookup> {
     let builtin = name.strip_prefix("ansible.builtin.").or_else(|| name.strip_prefix("ansible.legacy."));

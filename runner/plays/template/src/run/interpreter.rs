@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use minijinja::{State, Value};
-use modbox_jinja::Made;
+use modbox_jinja::{AbsentValues, Made};
 use modbox_yaml::Source;
 
 use crate::blocks::Blocks;
@@ -44,7 +44,12 @@ impl<'e> Interpreter<'e> {
     /// Returns the state that filters get. Making one costs more than most expressions, so it is made when needed.
     pub(crate) fn state(&mut self) -> &mut State<'e, 'e> {
         let environment = &self.evaluation.machine.environment;
-        self.state.get_or_insert_with(|| environment.empty_state())
+        self.state.get_or_insert_with(|| {
+            let mut state = environment.empty_state();
+            let evaluation = Arc::clone(self.evaluation);
+            AbsentValues::install(&mut state, move |reason| evaluation.absent(reason).value());
+            state
+        })
     }
 
     /// Counts a step.

@@ -24,6 +24,9 @@ use crate::cli::settings::Settings;
 /// Maximum bytes of a template, and of a question.
 const MAX_TEMPLATE: u64 = 16 << 20;
 
+/// The keys of a question.
+const KEYS: [&str; 5] = ["template", "expression", "condition", "variables", "data"];
+
 /// What to make of a text.
 #[derive(Debug, Clone, Copy)]
 enum Form {
@@ -149,6 +152,9 @@ fn answer(engine: &Engine, extra: &Arc<Layer>, line: &[u8]) -> anyhow::Result<Va
     let text = str::from_utf8(line).context("the line is not UTF-8")?;
     let question = decode(text).map_err(|error| anyhow::anyhow!("the line is not JSON: {error}"))?;
     let Value::Dict(question) = question else { anyhow::bail!("expected an object") };
+    if let Some(key) = question.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        anyhow::bail!("unknown key `{key}`; the keys of a question are `{}`", KEYS.join("`, `"));
+    }
     let forms = [("template", Form::Template), ("expression", Form::Expression), ("condition", Form::Condition)];
     let asked = forms.iter().find_map(|(key, form)| Some((question.get(*key)?.as_str()?, *form)));
     let (text, form) = asked.context("it has no `template`, `expression` or `condition` that is text")?;
