@@ -41,7 +41,7 @@ const RUN: [&str; 16] = [
 
 /// The crates of the runner by their folders, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 26] = [
+const CRATES: [(&str, &[&str]); 27] = [
     ("core/vocabulary", &[]),
     ("core/channel", &[]),
     ("core/cleanup", &[]),
@@ -62,6 +62,7 @@ const CRATES: [(&str, &[&str]); 26] = [
     ("core/native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("layers/overlay", &["channel", "cleanup", "kernel", "vocabulary", "worker"]),
     ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
+    ("plays/vault", &[]),
     ("plays/yaml", &["argument-spec", "python-json"]),
     ("plays/inventory", &["python-re", "yaml"]),
     ("plays/template", &["jinja", "python-json", "python-re", "yaml"]),
@@ -92,6 +93,7 @@ const CRATES: [(&str, &[&str]); 26] = [
             "tasks",
             "template",
             "trust",
+            "vault",
             "vocabulary",
             "wasm",
             "worker",
@@ -101,7 +103,7 @@ const CRATES: [(&str, &[&str]); 26] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 19] = [
+const WITHOUT_ENGINE: [&str; 20] = [
     "core/vocabulary",
     "core/channel",
     "core/cleanup",
@@ -117,6 +119,7 @@ const WITHOUT_ENGINE: [&str; 19] = [
     "core/kernel",
     "layers/overlay",
     "providers",
+    "plays/vault",
     "plays/yaml",
     "plays/inventory",
     "plays/template",

@@ -2,10 +2,10 @@
 
 pub(crate) mod oracle_corpus;
 pub(crate) mod oracle_filters;
+pub(crate) mod oracle_includes;
+pub(crate) mod oracle_play_secrets;
 pub(crate) mod oracle_plays;
 pub(crate) mod oracle_runme;
 pub(crate) mod oracle_targets;
 pub(crate) mod oracle_templates;
 pub(crate) mod oracle_yaml;
-pub(crate) mod oracle_play_secrets;
-pub(crate) mod oracle_includes;

@@ -2,9 +2,9 @@
 
 use modbox_contract::Release;
 
-use modbox_run::PythonSurvey;
 use crate::cli::environment::Environment;
 use crate::cli::find::Lookup;
+use modbox_run::PythonSurvey;
 
 /// Returns the release that a play follows: the chosen one, else that of the installed ansible-core, else the newest final one.
 pub(crate) fn release(chosen: Option<Release>, environment: &Environment, lookup: &Lookup) -> Release {

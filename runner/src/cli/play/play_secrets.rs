@@ -7,8 +7,8 @@
 use modbox_contract::Release;
 use modbox_jinja::SecretKeeper;
 
-use modbox_run::{exact_play_redactor, play_redactor, remember_play_secret};
 use crate::cli::output;
+use modbox_run::{exact_play_redactor, play_redactor, remember_play_secret};
 
 /// Keeper of the secrets of a play.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,6 @@ use std::io;
 
 use modbox_tasks::report::events::{Event, Events};
 
-use modbox_run::play_redactor;
 use crate::cli::args::PlayFormat;
 use crate::cli::play::human::Human;
 use crate::cli::play::jsonl::JsonLines;
@@ -13,6 +12,7 @@ use crate::cli::play::masked_event;
 use crate::cli::play::needs::Need;
 use crate::cli::play::page::PlayPage;
 use crate::cli::play::play_secrets::masked;
+use modbox_run::play_redactor;
 
 /// A receiver of events that is finished at the end of the run.
 pub(crate) enum Sink {
