@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_values_fail_the_task_also_where_the_keyword_makes_no_difference() {
+    fn other_words_fail_the_task_also_where_the_keyword_makes_no_difference() {
         let cases = [("delegate_facts", "bool"), ("ignore_unreachable", "bool"), ("port", "int"), ("throttle", "int")];
         for (keyword, kind) in cases.into_iter().chain([("run_once", "bool"), ("diff", "bool")]) {
             let run =
