@@ -36,6 +36,10 @@ pub(crate) struct Installed {
 }
 
 pub(crate) static INSTALLED: LazyLock<Installed> =
+    LazyLock::new(|| Installed::new(oracle::python_of(oracle::version()), oracle::version()));
+
+/// The same with a release that is still proven.
+pub(crate) static SETTLED: LazyLock<Installed> =
     LazyLock::new(|| Installed::new(oracle::python_of(oracle::SETTLED), oracle::SETTLED));
 
 /// The same with the release that comes next; `None` on machines without a Python for it.
@@ -102,8 +106,6 @@ fn compare(python: &Path, dir: &TestDir, parts: usize, collections: Option<usize
 
 #[test]
 fn modules_do_the_same_in_both_places() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let Installed { dir, python } = &*INSTALLED;
     let (parts, parts_of_collections) = (sample::cases(PARTS, 1), sample::cases(PARTS_OF_COLLECTIONS, 1));
     let (summary, compared) = compare(python, dir, parts, Some(parts_of_collections));
@@ -127,8 +129,6 @@ fn modules_of_the_next_release_do_the_same_in_both_places() {
 #[test]
 #[ignore = "takes long; run it with `--ignored`"]
 fn modules_of_earlier_releases_do_the_same_in_both_places() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     for version in ["2.16.19", "2.17.14", "2.18.19"] {
         let installed = Installed::new(oracle::python_of(version), version);
         let (summary, compared) = compare(&installed.python, &installed.dir, 1, None);
@@ -139,8 +139,6 @@ fn modules_of_earlier_releases_do_the_same_in_both_places() {
 
 #[test]
 fn a_place_is_chosen_before_the_start_and_the_reason_is_told() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let Installed { dir, python } = &*INSTALLED;
     let line = package(python).join("modules/lineinfile.py");
     let file = dir.write("lines", "one\n");
@@ -196,8 +194,6 @@ fn a_place_is_chosen_before_the_start_and_the_reason_is_told() {
 
 #[test]
 fn the_ansible_core_of_an_interpreter_is_the_one_where_no_other_is_found() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let module = INSTALLED.dir.write("lonely.py", module("    found['utilities'] = AnsibleModule.__module__"));
     let other = TestDir::new();
     let ran = Modbox::run_module(&other, &module).own_cache(&other).run();
@@ -232,8 +228,6 @@ fn the_ansible_core_of_an_interpreter_is_the_one_where_no_other_is_found() {
 
 #[test]
 fn what_only_a_run_shows_fails_and_is_told() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let hidden = module("    getattr(os, 'set' + 'sid')()");
     let failed = run("hidden", &hidden, &["--python", "wasm"]).exits_with(1).json();
     assert_eq!(
@@ -247,8 +241,6 @@ fn what_only_a_run_shows_fails_and_is_told() {
 
 #[test]
 fn each_run_begins_anew() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let statements = "    import random, tempfile, uuid\n    \
          found['chance'] = [str(uuid.uuid4()), random.random(), os.urandom(4).hex(), tempfile.mktemp()]\n    \
          found['environment'] = os.environ.get('OWN')\n    found['files'] = os.listdir(module.tmpdir)\n    \
@@ -273,8 +265,6 @@ fn each_run_begins_anew() {
 
 #[test]
 fn a_hostile_module_finds_nothing_and_ends_at_its_limits() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let dir = &INSTALLED.dir;
     let secret = dir.write("secret", "canary");
     let path = format!("path={}", secret.display());
@@ -325,8 +315,6 @@ fn a_hostile_module_finds_nothing_and_ends_at_its_limits() {
 
 #[test]
 fn requests_need_rules_and_certificates_are_checked() {
-    // The proven modules are those of this release.
-    let _settled = oracle::Settled::hold();
     let Installed { dir, python } = &*INSTALLED;
     let page = Server::http(|_, body| response("200 OK", "", &format!("page {body}")));
     let other = Server::greeting("127.0.0.1:0");
