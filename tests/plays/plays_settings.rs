@@ -53,6 +53,35 @@ fn an_interpreter_that_a_play_names_needs_a_grant() {
     play(&dir, &text, &[]).exits_with(0);
 }
 
+/// A module that tells its internal arguments, and arguments that it makes up.
+const TELLER: &str = "#!/bin/sh\n# WANT_JSON\n\
+    printf '{\"invocation\": {\"module_args\": 7}, \"told\": %s}' \"$(sed s/_ansible_/own_/g \"$1\")\"\n";
+
+#[test]
+fn tasks_decide_whether_results_repeat_arguments() {
+    let dir = TestDir::new();
+    dir.write("library/teller.sh", TELLER);
+    // What a module of another kind than Python says by itself stays, as in ansible-core 2.21.
+    let shown = "- debug: {msg: \"{{ r.told.own_inject_invocation }} {{ r.told.own_version }} {{ r.invocation.module_args }}\"}";
+    let text = |vars: &str| format!("{PLAY}  - teller:\n    vars: {{{vars}}}\n    register: r\n  {shown}\n");
+    let said = |vars: &str, variable: &str, args: &[&str]| {
+        dir.write("play.yml", text(vars));
+        let ran =
+            Modbox::new(&dir).arg("play").args(args).arg("play.yml").env("ANSIBLE_INJECT_INVOCATION", variable).run();
+        ran.exits_with(0).stdout_text()
+    };
+    for (vars, variable, expect) in [
+        ("", "", "False 2.21.5 7"),
+        ("ansible_inject_invocation: true", "", "True 2.21.5 7"),
+        ("", "true", "True 2.21.5 7"),
+        ("ansible_inject_invocation: '{{ 1 > 2 }}'", "true", "False 2.21.5 7"),
+    ] {
+        let said = said(vars, variable, &[]);
+        assert!(said.contains(expect), "`{expect}` is missing: {said}");
+    }
+    assert!(said("", "", &["--contract", "2.22"]).contains("False 2.22.0rc1 7"));
+}
+
 #[test]
 fn settings_of_ansible_are_told_and_not_read() {
     let dir = TestDir::new();

@@ -25,6 +25,7 @@ mod folded_yaml;
 mod html;
 mod identity;
 mod ignored_signals;
+mod installed_release;
 mod job_folder;
 mod job_resolver;
 mod job_summary;

@@ -12,6 +12,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::find::Lookup;
 use crate::cli::identity::Identity;
+use crate::cli::installed_release::installed;
 use crate::cli::layered;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{ModuleIdentity, Settings};
@@ -39,7 +40,7 @@ pub(crate) fn perform_by(
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let lookup =
         Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
-    let internal = args.internal.resolve().or_usage()?;
+    let internal = args.internal.resolve(|| installed(&context.environment, &lookup)).or_usage()?;
     let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
     let user = audit.loaded(&args.module, become_user::resolve(args.become_user.as_deref()))?;
     let found = audit.loaded(&args.module, lookup.find_or_build(context, &args.module))?;

@@ -2,7 +2,7 @@
 
 use modbox_contract::{ModuleResult, RawOutput, Release, ResultLines, Value, decode, encode};
 
-use crate::core::contract::oracle_contract::{ask, ask_with, base64};
+use crate::core::contract::oracle_contract::{ask_with, base64};
 use crate::support::oracle;
 
 /// Checks that a result equals the one that Ansible registered, except for intended differences and values that
@@ -93,11 +93,11 @@ pub(crate) const OUTPUTS: &[(&[u8], &[u8], i64)] = &[
 ];
 
 #[test]
-fn results_agree_with_ansible() {
-    // Results have the contract of 2.19.
-    let _settled = oracle::Settled::hold();
-    for ((stdout, stderr, rc), answer) in OUTPUTS.iter().zip(ask("registered.py", &questions())) {
-        let ours = ModuleResult::parse(&RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") });
+fn results_agree_with_2_19() {
+    let answers = ask_with(&oracle::python_of(oracle::SETTLED), "registered.py", &questions());
+    for ((stdout, stderr, rc), answer) in OUTPUTS.iter().zip(answers) {
+        let raw = RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") };
+        let ours = ModuleResult::parse_as(&raw, ResultLines::Ansible, Release::V2_19);
         let registered = answer["registered"].as_str().unwrap_or_default();
         if let Err(difference) = same_result(registered, &ours) {
             panic!("{difference} for {:?}", String::from_utf8_lossy(stdout));

@@ -142,7 +142,7 @@ proptest! {
 
     #[test]
     fn any_line_is_a_job_or_says_why_not(line in bytes()) {
-        if let Err(error) = Job::parse(&line) {
+        if let Err(error) = Job::parse(&line, Release::default()) {
             prop_assert!(!error.message.is_empty());
         }
     }

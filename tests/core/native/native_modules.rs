@@ -152,7 +152,7 @@ fn a_module_is_told_what_the_switches_say() {
         ("check_mode", json!(true)),
         ("diff", json!(true)),
         ("verbosity", json!(1)),
-        ("version", json!("2.19.14")),
+        ("version", json!("2.21.5")),
         ("module_name", json!("a.b.c")),
         ("syslog_facility", json!("LOG_LOCAL1")),
         ("target_log_info", json!("here")),

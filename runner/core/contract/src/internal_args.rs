@@ -65,7 +65,7 @@ pub struct InternalArgs {
 }
 
 impl InternalArgs {
-    /// Returns the defaults of ansible-core 2.19 for a module: no check mode, no diff, no temporary directory.
+    /// Returns the defaults of the newest final release for a module: no check mode, no diff, no temporary directory.
     #[must_use]
     pub fn new(module_name: &str) -> Self {
         Self {
@@ -152,7 +152,8 @@ mod tests {
     fn follows_the_sorted_arguments() {
         let args = Value::from([("b", Value::from([("z", 1), ("y", 2)])), ("a", true.into()), ("Z", Value::Null)]);
         let Value::Dict(args) = args else { unreachable!() };
-        let internal = InternalArgs { tmpdir: Some("/tmp/".to_owned()), ..InternalArgs::new("hello") };
+        let internal =
+            InternalArgs { release: Release::V2_19, tmpdir: Some("/tmp/".to_owned()), ..InternalArgs::new("hello") };
         assert_eq!(
             encode(&Value::Dict(internal.append_to(args))),
             concat!(

@@ -2,9 +2,9 @@
 //!
 //! The differences between the releases are in the code that they affect: the reserved arguments (`internal_args`), the
 //! conversion of output (`older`), the line that old releases add to scripts (`kinds::shebang`), job files
-//! (`crate::jobs`). modbox presents 2.19 to modules by default. The others are for modules that look at
-//! `_ansible_version`, for callers that compare results with those of another Ansible, and for controllers that start
-//! modules through modbox.
+//! (`crate::jobs`). modbox presents the installed release to modules, and the newest final one where none is. The others are for
+//! modules that look at `_ansible_version`, for callers that compare results with those of another Ansible, and for
+//! controllers that start modules through modbox.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,10 +22,10 @@ pub enum Release {
     #[serde(rename = "2.14")]
     V2_14,
     /// ansible-core 2.19 and 2.20.
-    #[default]
     #[serde(rename = "2.19")]
     V2_19,
-    /// ansible-core 2.21: results have one form for modules and actions, and values of reserved keys are not shown.
+    /// ansible-core 2.21: results have one form for modules and actions, and values of reserved keys are not shown. The default.
+    #[default]
     #[serde(rename = "2.21")]
     V2_21,
     /// ansible-core 2.22: modules leave their secrets in their results, and tell them.
@@ -67,7 +67,8 @@ impl Release {
         }
     }
 
-    /// Returns the release for a full version: the same one, or the closest older one.
+    /// Returns the release for a full version: the same one, or the closest older one. A text that is not a version is taken for
+    /// the default.
     #[must_use]
     pub fn of_version(version: &str) -> Self {
         let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
@@ -75,8 +76,9 @@ impl Release {
         match version {
             (Some(2), Some(..14)) | (Some(..2), _) => Self::V2_9,
             (Some(2), Some(14..19)) => Self::V2_14,
-            (Some(2), Some(19 | 20)) | (None, _) | (Some(2), None) => Self::V2_19,
+            (Some(2), Some(19 | 20)) => Self::V2_19,
             (Some(2), Some(21)) => Self::V2_21,
+            (None, _) | (Some(2), None) => Self::default(),
             _ => Self::V2_22,
         }
     }
@@ -116,8 +118,8 @@ mod tests {
             ("2.22.0rc1", "2.22"),
             ("2.23.1", "2.22"),
             ("3.0", "2.22"),
-            ("?", "2.19"),
-            ("2", "2.19"),
+            ("?", "2.21"),
+            ("2", "2.21"),
         ] {
             assert_eq!(Release::of_version(version).as_str(), release, "{version}");
         }

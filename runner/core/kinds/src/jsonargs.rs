@@ -108,7 +108,7 @@ mod tests {
             "v=\"<<ANSIBLE_VERSION>>\" <<ANSIBLE_VERSION>>\nfs=<<SELINUX_SPECIAL_FILESYSTEMS>>\n\
              a=<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>> <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>\nsyslog.LOG_USER",
             "{}",
-            "v='2.19.14' <<ANSIBLE_VERSION>>\nfs=fuse,nfs,vboxsf,ramfs,9p,vfat\na={} {}\nsyslog.LOG_USER",
+            "v='2.21.5' <<ANSIBLE_VERSION>>\nfs=fuse,nfs,vboxsf,ramfs,9p,vfat\na={} {}\nsyslog.LOG_USER",
         );
         check(
             "\"<<ANSIBLE_VERSION>>\" <<SELINUX_SPECIAL_FILESYSTEMS>> syslog.LOG_USER",

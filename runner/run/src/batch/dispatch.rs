@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use modbox_contract::Release;
 use modbox_python_json::Value;
 use rustix::event::PollFlags;
 
@@ -63,6 +64,11 @@ pub trait Host {
     ///
     /// The reason why the job cannot be run.
     fn resolve(&mut self, job: &Job) -> Result<ResolvedJob, String>;
+
+    /// Returns the release whose contract applies to jobs that name none.
+    fn release(&self) -> Release {
+        Release::default()
+    }
 
     /// Receives the progress of the batch. Called often: each time before the batch waits for more lines.
     fn progress(&mut self, progress: &Progress);
@@ -159,7 +165,7 @@ impl<'a, W: Write> Batch<'a, W> {
                 not_run(&Value::Null, Path::new(""), &format!("failed to read line {at} as a job: it is too long"));
             return self.answer(&mut answer).map(|()| None);
         };
-        let job = match Job::parse(&text) {
+        let job = match Job::parse(&text, self.host.release()) {
             Ok(job) => job,
             Err(JobError { id, message }) => {
                 let mut answer = not_run(&id, Path::new(""), &format!("failed to read line {at} as a job: {message}"));

@@ -51,6 +51,9 @@ pub struct JobOptions {
     pub limits: Option<LimitOverrides>,
     /// Internal arguments, and the release of Ansible whose contract applies.
     pub internal: CallerChoices,
+    /// Let the result repeat the arguments, as `invocation`, under ansible-core 2.21 and newer.
+    #[serde(skip)]
+    pub repeats_arguments: bool,
     /// Whether the changes of the run are made at once, shown or committed.
     pub effect: JobEffect,
     /// In a preview, let the module use the network, sockets and devices.
@@ -88,12 +91,12 @@ pub struct JobError {
 }
 
 impl Job {
-    /// Parses a line.
+    /// Parses a line. The contract of `release` applies if the line names none.
     ///
     /// # Errors
     ///
     /// The text is not JSON, a key is unknown, or a value has the wrong type.
-    pub fn parse(line: &[u8]) -> Result<Self, JobError> {
+    pub fn parse(line: &[u8], release: Release) -> Result<Self, JobError> {
         let wrong = |id: Value| move |message: String| JobError { id, message };
         let text = str::from_utf8(line).map_err(|_| wrong(Value::Null)("it is not UTF-8".to_owned()))?;
         let value = decode(text).map_err(|error| wrong(Value::Null)(format!("it is not JSON: {error}")))?;
@@ -115,13 +118,20 @@ impl Job {
         if let Err(error) = args::check_not_reserved(&args) {
             return Err(wrong(id)(error.to_string()));
         }
+        let choices = entries.get("internal").and_then(Value::as_dict);
+        let names_contract = choices.is_some_and(|choices| choices.contains_key("contract"));
         let options: Result<JobOptions, _> =
             if entries.is_empty() { Ok(JobOptions::default()) } else { from_value(Value::Dict(entries)) };
         match options {
-            Ok(options) => match options.internal.check() {
-                Ok(()) => Ok(Self { id, module, args, options }),
-                Err(error) => Err(wrong(id)(error.to_string())),
-            },
+            Ok(mut options) => {
+                if !names_contract {
+                    options.internal.contract = release;
+                }
+                match options.internal.check() {
+                    Ok(()) => Ok(Self { id, module, args, options }),
+                    Err(error) => Err(wrong(id)(error.to_string())),
+                }
+            }
             Err(error) => Err(wrong(id)(error.to_string())),
         }
     }
@@ -140,12 +150,6 @@ impl Job {
             .map_err(|error: modbox_kinds::UnknownKind| error.to_string())
     }
 
-    /// Returns the choices of plays, whose modules get what ansible-core 2.21 passes to them.
-    #[must_use]
-    pub fn choices_of_plays() -> CallerChoices {
-        CallerChoices { contract: Release::V2_21, ..CallerChoices::default() }
-    }
-
     /// Returns the module's internal arguments.
     #[must_use]
     pub fn internal_args(&self, name: &str) -> InternalArgs {
@@ -155,6 +159,7 @@ impl Job {
             diff: self.options.diff,
             verbosity: self.options.verbosity.into(),
             no_log: self.options.no_log || defaults.no_log,
+            inject_invocation: self.options.repeats_arguments,
             ..defaults
         }
     }
@@ -171,7 +176,7 @@ mod tests {
         let line = br#"{"id": [1, NaN], "module": "m/ping.wasm", "args": {"data": "x"}, "check": true,
             "policy": {"allow": {"read": ["/srv"]}}, "limits": {"timeout": "3s"},
             "internal": {"contract": "2.14", "no_target_syslog": true, "selinux_special_fs": ["a"]}}"#;
-        let job = Job::parse(line).unwrap();
+        let job = Job::parse(line, Release::V2_22).unwrap();
         let internal = job.internal_args("ping");
         assert_eq!((internal.release.as_str(), internal.no_log), ("2.14", true));
         assert_eq!(internal.selinux_special_fs, ["a"]);
@@ -201,7 +206,7 @@ mod tests {
             ),
             (br#"{"id": 7, "module": "m", "policy": {"allow": {"raed": []}}}"#, 7.into(), "raed"),
         ] {
-            let error = Job::parse(line).unwrap_err();
+            let error = Job::parse(line, Release::V2_21).unwrap_err();
             assert_eq!(error.id, id);
             assert!(error.message.contains(expect), "{}", error.message);
         }

@@ -46,6 +46,7 @@ pub(crate) struct PlayHost<'a> {
     jobs: PlayJobs<'a>,
     trust: ArgumentTrust,
     folders: PrivateFolders,
+    release: Release,
     /// Keeps secrets of the play; `None` for releases in which it has none.
     secrets: Option<PlaySecrets>,
     /// The runs that were explained instead of started; `None` to start them.
@@ -70,7 +71,7 @@ impl<'a> PlayHost<'a> {
         let folders = PrivateFolders::new(scratch);
         let jobs = PlayJobs::new(context, modules.policy().clone());
         let secrets = PlaySecrets::of(release);
-        Self { context, names, tree, modules, resources, jobs, trust, folders, secrets, explained: None }
+        Self { context, names, tree, modules, resources, jobs, trust, folders, release, secrets, explained: None }
     }
 
     /// Makes all runs work on the layers of a play.
@@ -106,6 +107,30 @@ impl ActionNames for PlayHost<'_> {
 }
 
 impl PlayHost<'_> {
+    /// Returns the run that a call asks for, with its arguments as they are.
+    fn task_run<'c>(&self, call: &'c ModuleCall) -> TaskRun<'c> {
+        let options = &call.options;
+        TaskRun {
+            name: &call.name,
+            args: call.args.clone(),
+            check: options.check,
+            diff: options.diff,
+            no_log: options.no_log,
+            repeats_arguments: options.repeats_arguments,
+            release: self.release,
+            verbosity: options.verbosity,
+            environment: &options.environment,
+            own_files: Vec::new(),
+            timeout: options.timeout.map(Duration::from_secs),
+            collections: &options.collections,
+            become_user: options.become_user.as_deref(),
+            interpreters: Default::default(),
+            names: task_names(options),
+            origins: Vec::new(),
+            job_limit: None,
+        }
+    }
+
     /// Waits for the end of this process if a signal ends it: the run was ended, too, which is not the fault of its task.
     fn stay_if_ending(&self) {
         while self.context.cleanup.is_ending() {
@@ -129,7 +154,7 @@ impl ActionHost for PlayHost<'_> {
             interpreters,
             origins: self.trust.origins(call),
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
-            ..task_run(call)
+            ..self.task_run(call)
         };
         if let Some(explained) = &self.explained {
             explained.borrow_mut().push(self.modules.explain(self.names, run));
@@ -151,7 +176,7 @@ impl ActionHost for PlayHost<'_> {
     }
 
     fn runs_after_commit(&mut self, call: &ModuleCall) -> bool {
-        self.modules.runs_after_commit(self.names, &task_run(call))
+        self.modules.runs_after_commit(self.names, &self.task_run(call))
     }
 
     fn commit(&mut self) -> bool {
@@ -172,7 +197,7 @@ impl ActionHost for PlayHost<'_> {
             let message = "a provider is not explained before it runs; see `modbox resource --explain TYPE`";
             return Ok(run_end::failed_resource(message.to_owned()));
         }
-        let run = TaskRun { interpreters, origins: self.trust.origins(call), ..task_run(call) };
+        let run = TaskRun { interpreters, origins: self.trust.origins(call), ..self.task_run(call) };
         let managed = self.resources.manage(&mut self.modules, &run, &folders);
         self.stay_if_ending();
         match managed {
@@ -235,28 +260,6 @@ impl ActionHost for PlayHost<'_> {
 
     fn is_interrupted(&self) -> bool {
         self.context.cleanup.is_ending()
-    }
-}
-
-/// Returns the run that a call asks for, with its arguments as they are.
-fn task_run(call: &ModuleCall) -> TaskRun<'_> {
-    let options = &call.options;
-    TaskRun {
-        name: &call.name,
-        args: call.args.clone(),
-        check: options.check,
-        diff: options.diff,
-        no_log: options.no_log,
-        verbosity: options.verbosity,
-        environment: &options.environment,
-        own_files: Vec::new(),
-        timeout: options.timeout.map(Duration::from_secs),
-        collections: &options.collections,
-        become_user: options.become_user.as_deref(),
-        interpreters: Default::default(),
-        names: task_names(options),
-        origins: Vec::new(),
-        job_limit: None,
     }
 }
 

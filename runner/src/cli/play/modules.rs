@@ -162,6 +162,8 @@ impl<'a> TaskModules<'a> {
             check: job.options.check,
             diff: job.options.diff,
             no_log: job.options.no_log,
+            repeats_arguments: job.options.repeats_arguments,
+            release: job.options.internal.contract,
             verbosity: job.options.verbosity,
             policy: admission.policy().clone(),
             limits: setup.limits,

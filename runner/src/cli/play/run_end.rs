@@ -1,6 +1,7 @@
 //! What a task gets of the report of a run.
 
 use modbox_contract::{Dict, Value};
+use modbox_kinds::Kind;
 use modbox_tasks::run::host::{HostError, HostErrorKind, ModuleOptions, ModuleRun, ResourceRun};
 use modbox_vocabulary::LimitKind;
 
@@ -39,10 +40,20 @@ fn used_result(report: &Report) -> Dict {
     )
 }
 
+/// Drops the arguments that the result of a Python module or of a component repeats although the task did not ask for them: utilities
+/// before ansible-core 2.21 always do. Modules of other kinds say what they want.
+pub(crate) fn settle_invocation(report: &mut Report, repeats_arguments: bool) {
+    let repeats_always = report.module.kind.is_some_and(|kind| kind == Kind::Python || kind.is_wasm());
+    if repeats_always && !repeats_arguments {
+        report.result.drop_invocation();
+    }
+}
+
 /// Returns what a task gets of a run. A run that did not start is an error of the host. The report of a secret task has no
 /// result.
 pub(crate) fn module_run(mut report: Report, options: &ModuleOptions) -> Result<ModuleRun, HostError> {
     let kind = failure(&report, options.timeout);
+    settle_invocation(&mut report, options.repeats_arguments);
     let result = used_result(&report);
     if options.no_log {
         report.censor();

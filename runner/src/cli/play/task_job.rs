@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use modbox_contract::{Dict, Value, decode, encode};
+use modbox_contract::{CallerChoices, Dict, Release, Value, decode, encode};
 use modbox_policy::{Designated, Policy, TrustStanding};
 use modbox_scratch::ScratchRoot;
 use modbox_tasks::run::host::{HostErrorKind, ModuleCall, PrivateFile};
@@ -42,6 +42,9 @@ pub(crate) struct TaskJob {
     pub(crate) check: bool,
     pub(crate) diff: bool,
     pub(crate) no_log: bool,
+    pub(crate) repeats_arguments: bool,
+    /// The release whose contract applies.
+    pub(crate) release: Release,
     pub(crate) verbosity: u8,
     /// The grants of the run, with the paths that its arguments name.
     pub(crate) policy: Policy,
@@ -149,7 +152,8 @@ impl TaskJob {
         let audit = Audit::open(&self.policy)?;
         audit.check(&self.policy)?;
         let pending = audit.start(context, &module, &request)?;
-        let report = runner.run(&module, &request);
+        let mut report = runner.run(&module, &request);
+        run_end::settle_invocation(&mut report, self.repeats_arguments);
         drop(runner);
         let audited = pending.finish(&report);
         let failure = run_end::failure(&report, None);
@@ -188,7 +192,8 @@ impl TaskJob {
             diff: self.diff,
             verbosity: self.verbosity,
             no_log: self.no_log,
-            internal: Job::choices_of_plays(),
+            internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
+            repeats_arguments: self.repeats_arguments,
             ..JobOptions::default()
         };
         Job { id: Value::Null, module: self.file.clone(), args, options }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use modbox_contract::{Dict, Value};
+use modbox_contract::{CallerChoices, Dict, Release, Value};
 use modbox_policy::{EnvGrant, Rules, TaskNames};
 
 use crate::cli::play::private_files;
@@ -21,6 +21,10 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) check: bool,
     pub(crate) diff: bool,
     pub(crate) no_log: bool,
+    /// Whether the result repeats the arguments.
+    pub(crate) repeats_arguments: bool,
+    /// The release whose contract applies.
+    pub(crate) release: Release,
     pub(crate) verbosity: u8,
     pub(crate) environment: &'a [(String, String)],
     /// Files of the run's own, which are gone when it ends.
@@ -48,7 +52,8 @@ impl TaskRun<'_> {
             verbosity: self.verbosity,
             no_log: self.no_log,
             become_user: self.become_user.map(str::to_owned),
-            internal: Job::choices_of_plays(),
+            internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
+            repeats_arguments: self.repeats_arguments,
             ..JobOptions::default()
         };
         Job { id: Value::Null, module: PathBuf::from(self.name), args: self.args.clone(), options }

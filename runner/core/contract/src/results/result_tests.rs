@@ -1,16 +1,21 @@
-//! Outputs and their results. Every expected result is what ansible-core 2.19.14 registered, unless it is marked as
-//! ours.
+//! Outputs and their results under the contract of 2.19. Every expected result is what ansible-core 2.19.14 registered, unless it is
+//! marked as ours.
 
 use modbox_python_json::encode;
 
 use super::*;
 use crate::results::typed::NO_TRACEBACK;
 
+/// Reads an output as ansible-core 2.19 does.
+fn parse(raw: &RawOutput<'_>) -> ModuleResult {
+    ModuleResult::parse_as(raw, ResultLines::Ansible, Release::V2_19)
+}
+
 /// Compares the result without the streams, which every failure repeats.
 #[track_caller]
 fn check(stdout: &[u8], expect: &str) {
     let raw = RawOutput { stdout, stderr: b"", rc: 0, shebang: Some("/bin/sh") };
-    let mut dict = ModuleResult::parse(&raw).into_dict();
+    let mut dict = parse(&raw).into_dict();
     for key in ["module_stdout", "module_stderr", "exception"] {
         dict.shift_remove(key);
     }
@@ -20,7 +25,7 @@ fn check(stdout: &[u8], expect: &str) {
 #[track_caller]
 fn check_failure(stdout: &[u8], msg: &str) {
     let raw = RawOutput { stdout, stderr: b"err\xff", rc: 3, shebang: Some("/bin/sh") };
-    let result = ModuleResult::parse(&raw);
+    let result = parse(&raw);
     assert_eq!(result.msg().as_deref(), Some(msg), "for {:?}", String::from_utf8_lossy(stdout));
     assert!(result.failed() && !result.changed() && !result.parsed());
     assert_eq!(result.as_dict()["rc"], Value::Int(3));
@@ -98,7 +103,7 @@ fn keeps_the_traceback_that_was_sent() {
         (br#"{"exception": ""}"#, None),
         (br#"{"exception": "TB"}"#, Some("TB")),
     ] {
-        let result = ModuleResult::parse(&RawOutput { stdout, stderr: b"", rc: 0, shebang: None });
+        let result = parse(&RawOutput { stdout, stderr: b"", rc: 0, shebang: None });
         assert_eq!(result.as_dict().get("exception").and_then(Value::as_str), expect);
     }
 }
@@ -137,8 +142,8 @@ fn secrets_that_a_module_tells_are_apart() {
         assert!(!format!("{result:?}").contains("Q7"), "{result:?}");
         assert_eq!(encode(&Value::Dict(result.to_clear().unwrap())).matches("Q7").count(), 1);
     }
-    assert!(ModuleResult::parse(&raw(b"{}")).secrets().is_none());
-    assert!(ModuleResult::parse(&raw(b"{}")).to_clear().is_none());
+    assert!(parse(&raw(b"{}")).secrets().is_none());
+    assert!(parse(&raw(b"{}")).to_clear().is_none());
     let failed = ModuleResult::runner_failure("too slow", Some(&raw(output)));
     assert_eq!(failed.as_dict()["module_stdout"].as_str().unwrap().matches("$REDACTED$").count(), 3);
     assert_eq!(failed.secrets().unwrap().iter().collect::<Vec<_>>(), ["Q7", "5"]);
@@ -157,14 +162,14 @@ fn says_when_the_interpreter_is_missing() {
         (None, "/x/perl: not found", "Module result deserialization failed: No start of json char found"),
     ] {
         let raw = RawOutput { stdout: b"", stderr: stderr.as_bytes(), rc: 127, shebang };
-        assert_eq!(ModuleResult::parse(&raw).msg().as_deref(), Some(expect));
+        assert_eq!(parse(&raw).msg().as_deref(), Some(expect));
     }
 }
 
 #[test]
 fn takes_the_last_json_line_when_asked_to() {
     let raw = |stdout| RawOutput { stdout, stderr: b"", rc: 0, shebang: None };
-    let parse = |stdout| ModuleResult::parse_as(&raw(stdout), ResultLines::LastJsonLine, Release::default());
+    let parse = |stdout| ModuleResult::parse_as(&raw(stdout), ResultLines::LastJsonLine, Release::V2_19);
     assert_eq!(
         parse(b"{\"log\": 1}\n {\"a\": 2} \n{junk}\nbye\n").to_json(),
         r#"{"a": 2, "failed": false, "changed": false}"#
@@ -188,7 +193,7 @@ fn makes_results_for_failures_of_the_runner() {
 #[test]
 fn what_the_runner_tells_replaces_what_a_module_put_in_its_place() {
     let told = |text: &str, told: Option<&str>| {
-        let mut result = ModuleResult::parse(&RawOutput { stdout: text.as_bytes(), stderr: b"", rc: 0, shebang: None });
+        let mut result = parse(&RawOutput { stdout: text.as_bytes(), stderr: b"", rc: 0, shebang: None });
         result.set_told(told.map(Value::from).as_ref());
         result.as_dict().get("invocation").map(encode)
     };

@@ -200,8 +200,13 @@ pub fn failure(text: &str) -> Dict {
     result
 }
 
-/// Adds `invocation` to a result that has none, and hides content in it.
+/// Adds `invocation` to a result that has none, and hides content in it. Without the task's wish to have it, there is none
+/// (ansible-core 2.21, `copy._ensure_invocation`).
 pub fn add_invocation(context: &ActionContext<'_>, args: &Dict, result: &mut Dict) {
+    if !context.options.repeats_arguments {
+        result.shift_remove("invocation");
+        return;
+    }
     if !result.contains_key("invocation") {
         let invocation = if context.options.no_log {
             Value::from("CENSORED: no_log is set")

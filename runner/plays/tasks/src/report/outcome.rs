@@ -134,7 +134,6 @@ impl Outcome {
     #[must_use]
     pub fn registered(&self) -> Dict {
         let mut data = self.with_items();
-        remove_invocation(&mut data);
         strip_internal(&mut data);
         data
     }
@@ -159,18 +158,6 @@ impl Outcome {
             data.insert("exception".to_owned(), Value::from("(traceback unavailable)"));
         }
         data
-    }
-}
-
-/// Removes the invocation of a result and of those of items: modules tell it only where they are asked to (ansible-core 2.21,
-/// `_ansible_inject_invocation`).
-fn remove_invocation(data: &mut Dict) {
-    data.shift_remove("invocation");
-    let Some(Value::List(items)) = data.get_mut("results") else { return };
-    for item in items.iter_mut() {
-        if let Value::Dict(item) = item {
-            item.shift_remove("invocation");
-        }
     }
 }
 
@@ -222,6 +209,6 @@ mod tests {
     fn internal_keys_are_removed_at_all_depths() {
         let registered =
             outcome(r#"{"a": [{"_ansible_x": 1, "b": 2}], "_ansible_y": 1, "invocation": {}}"#).registered();
-        assert_eq!(modbox_python_json::encode_dict(&registered), r#"{"a": [{"b": 2}]}"#);
+        assert_eq!(modbox_python_json::encode_dict(&registered), r#"{"a": [{"b": 2}], "invocation": {}}"#);
     }
 }

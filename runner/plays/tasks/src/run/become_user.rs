@@ -3,14 +3,10 @@
 //! Ansible's `become` says how to get there. modbox asks who the task is to run as: the user that modbox runs as needs
 //! nothing, root can become each user, and others cannot become another one.
 
-use modbox_python_json::Value;
-use modbox_template::Content;
-
 use crate::keywords::Keyword;
 use crate::model::task::Task;
 use crate::run::fields::{FieldError, Fields, truth};
 use crate::run::options::RunOptions;
-use crate::vars::layer;
 
 /// A user that modbox cannot become.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +33,7 @@ pub fn target(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<
     if !becomes(fields, options, task)? {
         return Ok(None);
     }
-    let user = match variable(fields, "ansible_become_user") {
+    let user = match fields.variable("ansible_become_user") {
         Some(value) => Some(modbox_python_json::str(&value)),
         None => fields.text(task, Keyword::BecomeUser)?.or_else(|| options.become_user.clone()),
     };
@@ -47,7 +43,7 @@ pub fn target(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<
 
 /// Says whether a task is to become a user.
 fn becomes(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<bool, FieldError> {
-    match variable(fields, "ansible_become") {
+    match fields.variable("ansible_become") {
         Some(value) => Ok(truth(&value).unwrap_or(false)),
         None => fields.flag(task, Keyword::Become, options.become_by_default),
     }
@@ -63,7 +59,7 @@ pub fn passwords(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Vec<
     if !matches!(becomes(fields, options, task), Ok(true)) {
         return Vec::new();
     }
-    PASSWORDS.iter().filter_map(|name| variable(fields, name)).map(|value| modbox_python_json::str(&value)).collect()
+    PASSWORDS.iter().filter_map(|name| fields.variable(name)).map(|value| modbox_python_json::str(&value)).collect()
 }
 
 /// Returns the user to become, if it is another one that can be become.
@@ -79,16 +75,6 @@ fn check(options: &RunOptions, user: String) -> Result<Option<String>, BecomeErr
         return Ok(Some(user));
     }
     Err(BecomeError::NotRoot { user, current: options.user.name.clone() })
-}
-
-/// Evaluates a variable that decides in place of a keyword.
-fn variable(fields: &Fields<'_>, name: &str) -> Option<Value> {
-    let value = match fields.scope.get(name)?.content() {
-        Content::Source(source) => layer::to_json(&fields.engine.evaluate(source, fields.scope).ok()?.value),
-        Content::Value(value) => layer::to_json(value),
-        Content::Scope(_) | Content::Everything => return None,
-    };
-    Some(value).filter(|value| *value != Value::Null)
 }
 
 /// Returns the user that a task becomes for certain, if its keywords have no templates, and modbox cannot become it.

@@ -1,7 +1,7 @@
 //! Evaluating keywords to values of their types.
 
 use modbox_python_json::Value;
-use modbox_template::{Engine, Scope, TemplateError};
+use modbox_template::{Content, Engine, Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::keywords::{Keyword, Kind};
@@ -48,6 +48,18 @@ pub struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// Evaluates a variable that decides in place of a keyword or a setting. `None` if there is none, or if it cannot be
+    /// evaluated.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<Value> {
+        let value = match self.scope.get(name)?.content() {
+            Content::Source(source) => layer::to_json(&self.engine.evaluate(source, self.scope).ok()?.value),
+            Content::Value(value) => layer::to_json(value),
+            Content::Scope(_) | Content::Everything => return None,
+        };
+        Some(value).filter(|value| *value != Value::Null)
+    }
+
     /// Evaluates a keyword of a task. `None` if the task has none, or if it is omitted.
     ///
     /// # Errors

@@ -178,6 +178,8 @@ pub struct ModuleOptions {
     pub diff: bool,
     /// Whether its arguments and result are secret.
     pub no_log: bool,
+    /// Whether its result repeats its arguments, as `invocation`.
+    pub repeats_arguments: bool,
     /// The number of `-v`.
     pub verbosity: u8,
     /// Variables of its environment.

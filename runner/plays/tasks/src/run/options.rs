@@ -50,6 +50,9 @@ pub struct RunOptions {
     pub limit: Option<String>,
     /// The version of ansible-core that variables show.
     pub ansible_version: String,
+    /// Whether results of modules repeat the arguments, as `invocation`, where no task says otherwise (`INJECT_INVOCATION` of
+    /// ansible-core 2.21).
+    pub repeats_arguments: bool,
     /// The interpreter of Python that variables show.
     pub python: String,
 }
@@ -89,6 +92,7 @@ impl Default for RunOptions {
             extra_vars: layer::empty(),
             limit: None,
             ansible_version: "2.21.5".to_owned(),
+            repeats_arguments: false,
             python: "/usr/bin/python3".to_owned(),
         }
     }

@@ -34,9 +34,11 @@ pub fn clean(mut data: Dict) -> Cleaned {
     Cleaned { data, warnings }
 }
 
-/// Renames `results` that is neither a list nor a dict, since loops have results of their own.
+/// Renames `results` that is neither a list nor a dict, since loops have results of their own. The contract of ansible-core 2.21 has
+/// copied it instead.
 fn rename_results(data: &mut Dict, warnings: &mut Vec<Message>) {
-    if data.get("results").is_none_or(|results| matches!(results, Value::List(_) | Value::Dict(_))) {
+    let is_odd = data.get("results").is_some_and(|results| !matches!(results, Value::List(_) | Value::Dict(_)));
+    if !is_odd || data.get("ansible_module_results") == data.get("results") {
         return;
     }
     if let Some(results) = data.shift_remove("results") {
@@ -184,6 +186,8 @@ mod tests {
         check(r#"{"_ansible_x": 1, "add_host": {}, "a": 1}"#, r#"{"a": 1}"#, 2);
         check(r#"{"results": "x"}"#, r#"{"ansible_module_results": "x"}"#, 1);
         check(r#"{"results": [1], "warnings": []}"#, r#"{"results": [1]}"#, 0);
+        let copied = r#"{"results": "x", "ansible_module_results": "x"}"#;
+        check(copied, copied, 0);
         check(r#"{"stdout": "a\nb\n"}"#, r#"{"stdout": "a\nb\n", "stdout_lines": ["a", "b"]}"#, 0);
         check(r#"{"stdout": null}"#, r#"{"stdout": null, "stdout_lines": []}"#, 0);
         let facts = r#"{"ansible_facts": {"discovered_interpreter_python": 1, "x": 2}}"#;

@@ -9,7 +9,7 @@ use crate::model::task::is_builtin;
 use crate::report::message::Message;
 use crate::run::become_user::{self, BecomeError};
 use crate::run::errors;
-use crate::run::fields::Fields;
+use crate::run::fields::{Fields, truth};
 use crate::run::host::{JobOptions, ModuleOptions};
 use crate::run::interpreters::{self, NamedInterpreter};
 use crate::run::job_folder;
@@ -46,6 +46,8 @@ pub struct TaskFields {
     pub environment: Vec<(String, String)>,
     /// The user that modules run as.
     pub become_user: Option<String>,
+    /// Whether results of modules repeat the arguments.
+    pub repeats_arguments: bool,
     /// Programs to start instead of interpreters.
     pub interpreters: Vec<NamedInterpreter>,
 }
@@ -76,6 +78,7 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     let become_fields = Fields { engine: session.engine, scope: &run.scope };
     let passwords = become_user::passwords(&become_fields, options, run.task);
     passwords.iter().for_each(|password| session.host.register_secret(password));
+    let named = become_fields.variable("ansible_inject_invocation").as_ref().and_then(truth);
     let become_user = become_user::target(&become_fields, options, run.task).map_err(|error| match error {
         BecomeError::Field(error) => errors::of_field(session, &error),
         error @ BecomeError::NotRoot { .. } => Message::new(error.to_string()),
@@ -95,6 +98,7 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         timeout: integer(Keyword::Timeout)?.unwrap_or(0),
         environment: environment(run, session)?,
         become_user,
+        repeats_arguments: named.unwrap_or(options.repeats_arguments),
         interpreters: interpreters::named(session.engine, &run.scope, &options.python)
             .map_err(|error| errors::of_template(session, &error))?,
     })
@@ -160,6 +164,7 @@ pub fn module_options(
         check: fields.check,
         diff: fields.diff,
         no_log: fields.no_log,
+        repeats_arguments: fields.repeats_arguments,
         verbosity: session.options.verbosity,
         environment: fields.environment.clone(),
         become_user: fields.become_user.clone(),

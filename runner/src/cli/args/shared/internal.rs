@@ -9,7 +9,7 @@ use modbox_contract::{CallerChoices, Release};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Internal arguments")]
 pub(crate) struct InternalKeyArgs {
-    /// Use the contract of this release of Ansible [default: 2.19].
+    /// Use the contract of this release of Ansible [default: the installed one, else 2.21].
     #[arg(long, value_name = "2.9|2.14|2.19|2.21|2.22", value_parser = str::parse::<Release>)]
     pub(crate) contract: Option<Release>,
     /// Name of the module in the call [default: the module's].
@@ -51,15 +51,16 @@ pub(crate) struct InternalKeyArgs {
 }
 
 impl InternalKeyArgs {
-    /// Converts the switches to the contract's form, and checks them against each other.
+    /// Converts the switches to the contract's form, and checks them against each other. `installed` returns the release that
+    /// applies if none is named.
     ///
     /// # Errors
     ///
     /// A value is unknown, or the chosen release does not have one of the switches' features.
-    pub(crate) fn resolve(&self) -> Result<CallerChoices, ChoiceError> {
+    pub(crate) fn resolve(&self, installed: impl FnOnce() -> Release) -> Result<CallerChoices, ChoiceError> {
         let args = self.clone();
         let internal = CallerChoices {
-            contract: args.contract.unwrap_or_default(),
+            contract: args.contract.unwrap_or_else(installed),
             module_name: args.module_name,
             no_target_syslog: args.no_target_syslog,
             debug: args.debug,

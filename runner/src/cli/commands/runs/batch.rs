@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
+use modbox_contract::Release;
 use rustix::fs::FileType;
 
 use crate::cli::args::BatchArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::installed_release::installed;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::output;
 use crate::cli::runner::runner;
@@ -35,9 +37,10 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     }
     let lookup =
         Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
+    let release = installed(environment, &lookup);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let resolver = JobResolver::new(context, Arc::clone(&runner), lookup, settings)?;
-    let mut host = JobHost { resolver, bar: progress_bar(), drawn: Instant::now() };
+    let mut host = JobHost { resolver, release, bar: progress_bar(), drawn: Instant::now() };
     let jobs = match args.jobs {
         Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),
         None => std::thread::available_parallelism().map_or(1, usize::from),
@@ -90,6 +93,7 @@ fn print_stop_summary(summary: &Summary) {
 
 struct JobHost<'a> {
     resolver: JobResolver<'a>,
+    release: Release,
     bar: Option<ProgressBar>,
     drawn: Instant,
 }
@@ -97,6 +101,10 @@ struct JobHost<'a> {
 impl Host for JobHost<'_> {
     fn resolve(&mut self, job: &Job) -> Result<ResolvedJob, String> {
         self.resolver.resolve(job)
+    }
+
+    fn release(&self) -> Release {
+        self.release
     }
 
     fn progress(&mut self, progress: &Progress) {

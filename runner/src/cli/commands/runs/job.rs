@@ -16,6 +16,7 @@ use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
+use crate::cli::installed_release::installed;
 use crate::cli::play::{TaskJob, TaskJobEnd};
 use crate::cli::settings::Settings;
 use crate::cli::{job_folder, job_summary, output, perform, python_program, sent_module};
@@ -46,11 +47,11 @@ pub(crate) fn start(
     argv: &[OsString],
     format: OutputFormat,
 ) -> Result<ExitStatus, Failure> {
-    let internal = args.internal.resolve().or_usage()?;
     Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     become_user::resolve(args.become_user.as_deref())?;
     let lookup =
         Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
+    let internal = args.internal.resolve(|| installed(&context.environment, &lookup)).or_usage()?;
     let found = lookup.find_or_build(context, &args.module)?;
     locate::read(&found.path).or_unavailable()?;
     let folder = job_folder(&args.jobs, &context.environment).or_usage()?;

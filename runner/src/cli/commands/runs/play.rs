@@ -29,6 +29,7 @@ use crate::cli::context::Context;
 use crate::cli::deep_stack;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::find::Lookup;
+use crate::cli::installed_release::installed;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay, prepare_process};
 use crate::cli::output;
@@ -103,7 +104,7 @@ fn run_plays<'a>(
     }
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
-    let release = play::release(args.contract, environment, &lookup);
+    let release = args.contract.unwrap_or_else(|| installed(environment, &lookup).max(Release::V2_21));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain));
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
@@ -262,6 +263,7 @@ fn run_options(
         step: args.step,
         force_handlers: args.force_handlers || flag(environment, "ANSIBLE_FORCE_HANDLERS")?.unwrap_or(false),
         gather_explicitly: gathers_explicitly(environment)?,
+        repeats_arguments: flag(environment, "ANSIBLE_INJECT_INVOCATION")?.unwrap_or(false),
         become_by_default: args.become_user_by_default,
         become_user: args.become_user.clone(),
         user: user(),

@@ -16,6 +16,7 @@ use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
+use crate::cli::installed_release::installed;
 use crate::cli::output;
 use crate::cli::play::{self, PlayTree, described, extra_vars};
 use crate::cli::runner::runner;
@@ -46,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
         policy,
     ));
     let lookup = Lookup::new(context, &LookupArgs::default())?;
-    let release = play::release(args.contract, &context.environment, &lookup);
+    let release = args.contract.unwrap_or_else(|| installed(&context.environment, &lookup));
     let runner = Arc::new(runner(context, None, lookup.python));
     let engine = play::engine(context, &tree, &merged, runner, (release, false));
     let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
