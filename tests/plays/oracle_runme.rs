@@ -39,13 +39,11 @@ const TARGETS: &[&str] = &[
     "templating_settings",
     "roles_var_inheritance",
     "tags",
-    "ignore_errors",
     "loop_control",
     "register",
     "vars_files",
     "include_when_parent_is_dynamic",
     "include_when_parent_is_static",
-    "filter_core",
     "filter_mathstuff",
 ];
 
@@ -66,6 +64,8 @@ const MISSES: &[(&str, &str)] = &[
     ("var_templating", "looks for the command line of `sudo`, which modbox does not start"),
     ("set_fact", "asks for tags of Ansible's own values, by a test that is a Python plugin, and for a cache of facts"),
     ("include_vars", "asks for tags of Ansible's own values, by a test that is a Python plugin"),
+    ("filter_core", "has a vault"),
+    ("ignore_errors", "has `ignore_errors` for each item of a loop by itself, since 2.21"),
     ("handlers", "needs each task to run on all hosts before the next task, and Ansible's words about handlers"),
     ("roles", "needs a host that cannot be reached"),
 ];
@@ -81,8 +81,6 @@ const SHOWN: usize = 4000;
 
 #[test]
 fn scripts_of_integration_targets_pass() {
-    // The targets are those of this release.
-    let _settled = oracle::Settled::hold();
     let targets = sample::sample(TARGETS.to_vec(), SAMPLE);
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
@@ -103,8 +101,6 @@ fn scripts_of_integration_targets_pass() {
 
 #[test]
 fn each_miss_is_a_target_and_has_a_reason() {
-    // The targets are those of this release.
-    let _settled = oracle::Settled::hold();
     for (target, reason) in MISSES {
         assert!(oracle::targets().join(target).join("runme.sh").is_file(), "{target}");
         assert!(!TARGETS.contains(target) && !reason.is_empty(), "{target}");

@@ -101,3 +101,16 @@ fn settings_of_ansible_are_told_and_not_read() {
     let wrong = run("HOME", &dir.path().display().to_string()).exits_with(2).stderr_text();
     assert!(wrong.contains("hash_behaviour = merge") && wrong.contains("combine"), "{wrong}");
 }
+
+#[test]
+fn tags_that_select_tasks_are_warned_about() {
+    let dir = TestDir::new();
+    let text =
+        format!("{PLAY}  - debug:\n    tags: [x, tagged]\n  - debug:\n    tags: y,all\n  - debug:\n    tags: always\n");
+    let said = play(&dir, &text, &[]).exits_with(0).stderr_text();
+    for expect in ["play.yml:5:11: Found reserved tagnames in tags: ['tagged'], we do not", "tags: ['all'], we do not"]
+    {
+        assert!(said.contains(expect), "`{expect}` is missing: {said}");
+    }
+    assert_eq!(said.matches("reserved tagnames").count(), 2, "{said}");
+}

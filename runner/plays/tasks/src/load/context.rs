@@ -15,6 +15,9 @@ use crate::model::role::Role;
 use crate::python_plugins::{PluginKind, PluginSearch, PythonPlugin};
 use crate::vars::layer;
 
+/// Tags that tasks should not have, since they mean something as words of `--tags`.
+const RESERVED_TAGS: [&str; 3] = ["tagged", "all", "untagged"];
+
 /// Names of actions and modules that can be run, given by the caller.
 pub trait ActionNames {
     /// Says whether a name is that of an action or a module. `collections` is searched for names without a collection.
@@ -185,7 +188,25 @@ impl<'a> Loader<'a> {
                 }
             }
         }
+        if row.keyword == Keyword::Tags {
+            self.warn_of_reserved_tags(value);
+        }
         debug_assert!(row.places.contains(&place));
+    }
+
+    /// Warns about tags whose names select tasks (ansible-core 2.21, `Taggable._RESERVED`).
+    fn warn_of_reserved_tags(&self, tags: &Source) {
+        let items = tags.as_list().unwrap_or(std::slice::from_ref(tags));
+        let names = items.iter().filter_map(Source::as_text).flat_map(|text| text.split(',')).map(str::trim);
+        let mut found: Vec<String> =
+            names.filter(|name| RESERVED_TAGS.contains(name)).map(modbox_python_json::str_repr).collect();
+        found.sort_unstable();
+        found.dedup();
+        if !found.is_empty() {
+            let found = found.join(", ");
+            let advice = "we do not recommend doing this as it might give unexpected results";
+            self.warn(format!("{}: Found reserved tagnames in tags: [{found}], {advice}", tags.position()));
+        }
     }
 
     /// Records a role, which can have modules and plugins of its own.

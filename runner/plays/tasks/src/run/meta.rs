@@ -36,7 +36,7 @@ pub fn run(
         let scope = session.scope(Some(task));
         let found = conditions::first_false(session.engine, &scope, &conditions);
         if found.map_err(|error| errors::of_template(session, &error))?.is_some() {
-            skip(session, info, &meta);
+            skip(session, task, info, &meta);
             return Ok(());
         }
     }
@@ -110,7 +110,7 @@ fn complete_role(session: &mut Session<'_>, task: &Task) {
 }
 
 /// Tells that a `meta` task was skipped.
-fn skip(session: &mut Session<'_>, info: &TaskInfo, meta: &str) {
+fn skip(session: &mut Session<'_>, task: &Task, info: &TaskInfo, meta: &str) {
     let host = &session.host_name;
     let rest = match meta {
         "flush_handlers" => format!(", not running handlers for {host}"),
@@ -119,7 +119,10 @@ fn skip(session: &mut Session<'_>, info: &TaskInfo, meta: &str) {
         "end_batch" => ", continuing current batch".to_owned(),
         "end_play" => ", continuing play".to_owned(),
         "end_host" => format!(", continuing execution for {host}"),
-        _ => format!("continuing role for {host}"),
+        _ => {
+            let role = task.frame.role().map(|role| role.full_name()).unwrap_or_default();
+            format!(", continuing role {role} for {host}")
+        }
     };
     let reason = format!("{meta} conditional evaluated to False{rest}");
     session.event(Event::Meta { text: &reason });
