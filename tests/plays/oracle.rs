@@ -6,6 +6,8 @@ pub(crate) mod oracle_includes;
 pub(crate) mod oracle_play_secrets;
 pub(crate) mod oracle_plays;
 pub(crate) mod oracle_runme;
+pub(crate) mod oracle_settings;
 pub(crate) mod oracle_targets;
 pub(crate) mod oracle_templates;
+pub(crate) mod oracle_vault;
 pub(crate) mod oracle_yaml;

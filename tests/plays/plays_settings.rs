@@ -82,24 +82,129 @@ fn tasks_decide_whether_results_repeat_arguments() {
     assert!(said("", "", &["--contract", "2.22"]).contains("False 2.22.0rc1 7"));
 }
 
-#[test]
-fn settings_of_ansible_are_told_and_not_read() {
+/// A play that shows what settings do: one line for each host and task.
+const SHOWING: &str = "- hosts: all\n  gather_facts: false\n  tasks:\n  - debug: {msg: \"roles {{ lookup('config', 'DEFAULT_ROLES_PATH') | first }}\"}\n    \
+    tags: shown\n  - debug: {msg: other}\n  - debug: {msg: waits}\n    changed_when: true\n    notify: nothing\n    tags: [never, notifies]\n  \
+    handlers: []\n";
+
+/// Runs a play with a setting, once by the variable and once by the file, and returns the outputs.
+fn set(setting: (&str, &str), key: (&str, &str), text: &str, args: &[&str]) -> [RunOutput; 2] {
     let dir = TestDir::new();
-    let text = format!("{PLAY}  - debug:\n");
-    dir.write("ansible.cfg", "[defaults]\nroles_path = elsewhere\nforks = 3\n");
-    let told = play(&dir, &text, &[]).exits_with(0).stderr_text();
-    assert!(told.contains("ansible.cfg` is not read; it sets roles_path (use `--roles-path DIR`)"), "{told}");
-    assert!(!told.contains("forks"), "{told}");
-    let named = dir.write("other.cfg", "[defaults]\nforks = 3\n");
-    dir.write("play.yml", &text);
-    let run = |name: &str, value: &str| Modbox::new(&dir).env(name, value).args(["play", "play.yml"]).run();
-    let silent = run("ANSIBLE_CONFIG", &named.display().to_string()).exits_with(0).stderr_text();
-    assert!(!silent.contains("is not read"), "{silent}");
-    let wrong = run("ANSIBLE_HASH_BEHAVIOUR", "merge").exits_with(2).stderr_text();
-    assert!(wrong.contains("ANSIBLE_HASH_BEHAVIOUR=merge"), "{wrong}");
-    dir.write("ansible.cfg", "[defaults]\nhash_behaviour: merge\n");
-    let wrong = run("HOME", &dir.path().display().to_string()).exits_with(2).stderr_text();
-    assert!(wrong.contains("hash_behaviour = merge") && wrong.contains("combine"), "{wrong}");
+    dir.write("hosts", "here ansible_connection=local\n");
+    dir.write("play.yml", text);
+    let home = dir.mkdir("home");
+    let run = || Modbox::new(&dir).env("HOME", &home).args(["play", "play.yml"]).args(args);
+    let by_variable = run().env(setting.0, setting.1).run();
+    dir.write("ansible.cfg", format!("[{}]\n{} = {} ; a comment\n", key.0, key.1, setting.1));
+    [by_variable, run().run()]
+}
+
+#[test]
+fn settings_of_the_environment_and_of_the_file_are_honoured() {
+    let check = |variable: &str, key: (&str, &str), value: &str, args: &[&str], expect: &str| {
+        for ran in set((variable, value), key, SHOWING, args) {
+            let all = format!("{}{}", ran.stdout_text(), ran.stderr_text());
+            assert!(all.contains(expect), "{variable}={value}: {ran}");
+        }
+    };
+    let defaults = |key: &'static str| ("defaults", key);
+    check("ANSIBLE_INVENTORY", defaults("inventory"), "hosts", &["-t", "shown"], "ok: [here]");
+    check("ANSIBLE_ROLES_PATH", defaults("roles_path"), "own:more", &["-t", "shown"], "\"roles own\"");
+    for ran in set(("ANSIBLE_GATHERING", "explicit"), defaults("gathering"), "- hosts: all\n  tasks: [debug: ]\n", &[])
+    {
+        assert!(ran.stdout_text().contains("ok=1 ") && !ran.stdout_text().contains("Gathering"), "{ran}");
+    }
+    check("ANSIBLE_RUN_TAGS", ("tags", "run"), "shown", &["--skip-tags", "x"], "ok=1 ");
+    check("ANSIBLE_SKIP_TAGS", ("tags", "skip"), "shown", &["-t", "all"], "\"other\"");
+    check("ANSIBLE_NO_LOG", defaults("no_log"), "yes", &["-t", "shown"], "the output has been hidden");
+    check("ANSIBLE_VERBOSITY", defaults("verbosity"), "2", &["-t", "shown"], "plays in ");
+    check(
+        "ANSIBLE_ERROR_ON_MISSING_HANDLER",
+        defaults("error_on_missing_handler"),
+        "no",
+        &["-t", "notifies"],
+        "changed=1",
+    );
+    check("ANSIBLE_FORKS", defaults("forks"), "x", &[], "expected a whole number");
+    check("ANSIBLE_GATHERING", defaults("gathering"), "never", &[], "use `implicit`, `explicit` or `smart`");
+    // What is not honoured is told, or refused where it would change what the play means.
+    check(
+        "ANSIBLE_FILTER_PLUGINS",
+        defaults("filter_plugins"),
+        "x",
+        &["-t", "x"],
+        "makes no difference: plugins in Python",
+    );
+    check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "merge", &[], "combine the variables in the play");
+    check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "replace", &["-t", "x"], "PLAY RECAP");
+    check("ANSIBLE_STRATEGY", defaults("strategy"), "free", &["-t", "x"], "PLAY RECAP");
+    check("ANSIBLE_STRATEGY", defaults("strategy"), "debug", &[], "set `strategy` in the play");
+    check("ANSIBLE_TIMEOUT", defaults("timeout"), "7", &["-v", "-t", "x"], "makes no difference here");
+    check(
+        "ANSIBLE_NO_SUCH",
+        defaults("no_such"),
+        "x",
+        &["-t", "x"],
+        "make no difference: ansible-core itself has no such",
+    );
+}
+
+#[test]
+fn tasks_become_the_user_of_the_settings() {
+    let dir = TestDir::new();
+    let text = format!("{PLAY}  - who:\n    register: w\n  - debug: {{msg: \"by {{{{ w.user }}}}\"}}\n");
+    dir.write("play.yml", text);
+    dir.write("library/who.sh", "#!/bin/sh\n# WANT_JSON\necho \"{\\\"user\\\": \\\"$(id -u)\\\"}\"\n");
+    let home = dir.mkdir("home");
+    let play = || Modbox::new(&dir).env("HOME", &home).args(["play", "--allow-all", "play.yml"]);
+    let by_variables = play().env("ANSIBLE_BECOME", "true").env("ANSIBLE_BECOME_USER", "65534").run();
+    dir.write("ansible.cfg", "[privilege_escalation]\nbecome = true\nbecome_user = 65534\n");
+    for ran in [by_variables, play().run()] {
+        match rustix::process::geteuid().is_root() {
+            true => assert!(ran.stdout_text().contains("by 65534"), "{ran}"),
+            false => assert!(ran.stderr_text().contains("start it with `sudo`"), "{ran}"),
+        }
+    }
+}
+
+#[test]
+fn the_file_of_a_play_names_no_folders_outside_of_its_own() {
+    let (dir, elsewhere) = (TestDir::new(), TestDir::new());
+    elsewhere.write("roles/r/tasks/main.yml", "- debug: {msg: from elsewhere}\n");
+    dir.write("play.yml", "- hosts: all\n  gather_facts: false\n  roles: [r]\n");
+    let text = format!("[defaults]\nroles_path = {}\n", elsewhere.join("roles").display());
+    dir.write("ansible.cfg", &text);
+    let home = dir.mkdir("home");
+    let run = || Modbox::new(&dir).env("HOME", &home).args(["play", "play.yml"]);
+    for run in [run(), run().env("ANSIBLE_CONFIG", "ansible.cfg")] {
+        let refused = run.run().exits_with(2).stderr_text();
+        let expect = "is left out: it is outside of the folder of the file; use `--roles-path ";
+        assert!(refused.contains(expect), "{refused}");
+    }
+    // The file of the user is the user's word.
+    dir.write("home/.ansible.cfg", &text);
+    std::fs::remove_file(dir.join("ansible.cfg")).unwrap();
+    let own = run().run().exits_with(0).stdout_text();
+    assert!(own.contains("from elsewhere"), "{own}");
+}
+
+#[test]
+fn only_the_file_that_ansible_would_read_counts() {
+    let dir = TestDir::new();
+    let home = dir.mkdir("home");
+    dir.write("play/play.yml", "- hosts: all\n  gather_facts: false\n  tasks: [debug: ]\n");
+    dir.write("play/ansible.cfg", "[tags]\nskip = all\n");
+    let run = || Modbox::new(&dir).env("HOME", &home).args(["play", "play/play.yml"]);
+    let beside = run().run().exits_with(0);
+    assert!(
+        beside.stdout_text().contains("ok=1") && beside.stderr_text().contains("looks in the current folder"),
+        "{beside}"
+    );
+    dir.write("other.cfg", "no section\n");
+    let wrong = run().env("ANSIBLE_CONFIG", "other.cfg").run().exits_with(2).stderr_text();
+    assert!(wrong.contains("other.cfg`: File contains no section headers; line 1"), "{wrong}");
+    let named = run().env("ANSIBLE_CONFIG", "play").run().exits_with(0);
+    assert!(!named.stdout_text().contains("ok=1"), "a folder stands for the file in it: {named}");
 }
 
 #[test]

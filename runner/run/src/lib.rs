@@ -58,7 +58,8 @@ pub use self::python_place::guest::PythonGuest;
 pub use self::python_place::run::PythonRun;
 pub use self::reports::error::{RunError, Shortfall};
 pub use self::reports::live_secrets::{
-    exact_play_redactor, mask as mask_live_secrets, play_redactor, remember_hidden, remember_play_secret, remember_told,
+    exact_play_redactor, mask as mask_live_secrets, play_redactor, remember_hidden, remember_plain,
+    remember_play_secret, remember_told,
 };
 pub use self::reports::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::reports::secrets::TaskSecrets;

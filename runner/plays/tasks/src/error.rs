@@ -67,10 +67,10 @@ pub enum Problem {
     // The position is that of the load error.
     #[error("failed to read the file: {}", .0.explanation())]
     Yaml(#[source] YamlError),
-    #[error(
-        "the file is encrypted with Ansible Vault; decrypt it with `ansible-vault decrypt`, since modbox has no vault"
-    )]
+    #[error("the file is encrypted with Ansible Vault; give its password by `--vault-password-file`")]
     Encrypted,
+    #[error("failed to decrypt the value: {0}")]
+    Vault(String),
     #[error("failed to evaluate the text: {}", .0.message())]
     Template(#[source] TemplateError),
     #[error("{}", text_problem(.finding, .plugin.as_deref()))]

@@ -11,12 +11,26 @@ pub type SharedFiles = Arc<dyn PlayFiles + Send + Sync>;
 
 /// The files of a play's tree.
 pub trait PlayFiles {
-    /// Reads a file of bounded size.
+    /// Reads a file of bounded size. One that is encrypted with Ansible Vault is decrypted.
     ///
     /// # Errors
     ///
     /// The file does not exist, may not be read, or is too large.
     fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError>;
+
+    /// Reads a file as it is, also one that is encrypted, which [`PlayFiles::bytes`] decrypts.
+    ///
+    /// # Errors
+    ///
+    /// As [`PlayFiles::bytes`].
+    fn raw_bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        self.bytes(path)
+    }
+
+    /// Says whether a file is encrypted, so that its lines must not be shown.
+    fn is_encrypted(&self, path: &str) -> bool {
+        self.raw_bytes(path).is_ok_and(|bytes| bytes.starts_with(b"$ANSIBLE_VAULT"))
+    }
 
     /// Returns what lies at a path, or `None` if nothing does.
     ///

@@ -25,6 +25,7 @@ pub mod paths;
 pub mod python_plugins;
 pub mod report;
 pub mod run;
+pub mod settings;
 pub mod template_file;
 pub mod text;
 pub mod vars;

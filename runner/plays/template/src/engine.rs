@@ -22,6 +22,7 @@ use crate::origin::Provenance;
 use crate::result::{finalized, run};
 use crate::run::Rendering;
 use crate::scope::Scope;
+use crate::vault::{Decrypter, NoPasswords};
 use crate::{plugins, text};
 
 /// What an engine needs of its caller.
@@ -30,12 +31,14 @@ pub struct Config {
     pub lookups: Arc<dyn Lookups>,
     /// The clock, chance and files, as far as templates may see them.
     pub host: Arc<dyn Host>,
+    /// What decrypts `!vault` values.
+    pub vault: Arc<dyn Decrypter>,
 }
 
 impl Default for Config {
-    /// No lookups that act, and a host that answers nothing.
+    /// No lookups that act, a host that answers nothing, and no passwords.
     fn default() -> Self {
-        Self { lookups: Arc::new(NoLookups), host: Arc::new(NoHost) }
+        Self { lookups: Arc::new(NoLookups), host: Arc::new(NoHost), vault: Arc::new(NoPasswords) }
     }
 }
 
@@ -61,6 +64,12 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// Says why an encrypted text cannot be decrypted; `None` if it can.
+    #[must_use]
+    pub fn undecryptable(&self, text: &str) -> Option<String> {
+        self.machine.vault.decrypt(text).err()
+    }
+
     /// Makes an engine.
     #[must_use]
     pub fn new(config: Config) -> Self {
@@ -70,6 +79,7 @@ impl Engine {
             filters,
             tests,
             globals: globals(),
+            vault: config.vault,
             lookups: config.lookups,
             host: config.host,
             cache: Cache::default(),

@@ -68,6 +68,7 @@ mod scope;
 mod settling;
 mod text;
 mod types;
+mod vault;
 
 pub use check::{Finding, Problem};
 pub use engine::{Config, Engine, Evaluated, is_template};
@@ -80,3 +81,4 @@ pub use modbox_jinja::{FileQuestion, Host, HostError, NoHost};
 pub use options::TemplateOptions;
 pub use origin::{Origin, Provenance};
 pub use scope::{Content, Layer, Scope, Slot};
+pub use vault::{Decrypter, NoPasswords};

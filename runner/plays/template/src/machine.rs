@@ -11,6 +11,7 @@ use modbox_jinja::{Host, Meaning, PluginKind};
 use crate::cache::Cache;
 use crate::compile::{Mention, Program, SyntaxFailure};
 use crate::lookup::Lookups;
+use crate::vault::Decrypter;
 
 /// A filter or a test.
 #[derive(Debug, Clone)]
@@ -43,6 +44,7 @@ pub(crate) struct Machine {
     pub(crate) tests: HashMap<String, Plugin>,
     pub(crate) globals: HashMap<&'static str, Value>,
     pub(crate) lookups: Arc<dyn Lookups>,
+    pub(crate) vault: Arc<dyn Decrypter>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) cache: Cache,
 }

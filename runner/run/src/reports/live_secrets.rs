@@ -62,6 +62,14 @@ pub fn remember_play_secret(secret: &str) {
     remember(&secrets);
 }
 
+/// Remembers texts that were decrypted, which tasks of a play use.
+pub fn remember_plain<'a>(texts: impl Iterator<Item = &'a str>) {
+    let mut secrets = Secrets::default();
+    texts.for_each(|text| secrets.add(text));
+    remember_of_play(secrets.iter());
+    remember(&secrets);
+}
+
 fn remember_of_play<'a>(texts: impl Iterator<Item = &'a str>) {
     let mut known = OF_PLAY.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();

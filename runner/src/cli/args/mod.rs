@@ -26,6 +26,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use modbox_kinds::Kind;
 use modbox_policy::{parse_count, parse_duration, parse_size};
 
+pub(crate) use self::ansible_switches::AnsibleSwitches;
 pub(crate) use self::audit::AuditArgs;
 pub(crate) use self::collection::{CollectionArgs, CollectionBuildArgs, CollectionCommand};
 pub(crate) use self::doctor::DoctorArgs;

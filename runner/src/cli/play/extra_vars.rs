@@ -9,6 +9,7 @@ use modbox_template::{Content, Layer, Origin, Slot};
 use modbox_yaml::{Document, Key, Source, extra_vars_key_values, load_extra_vars};
 
 use crate::cli::bounded;
+use crate::cli::play::vault_store::VaultStore;
 
 /// Maximum bytes of a file of variables.
 const MAX_FILE: u64 = 64 << 20;
@@ -18,10 +19,10 @@ const MAX_FILE: u64 = 64 << 20;
 /// # Errors
 ///
 /// A file cannot be read, or a text does not define variables.
-pub(crate) fn read(given: &[String]) -> anyhow::Result<Layer> {
+pub(crate) fn read(given: &[String], vault: &VaultStore) -> anyhow::Result<Layer> {
     let mut layer = Layer::default();
     for text in given {
-        let root = parse(text)?;
+        let root = parse(text, vault)?;
         let Some(map) = root.as_map() else { continue };
         for (key, entry) in map.iter() {
             let Key::Text(name) = key else {
@@ -41,10 +42,13 @@ pub(crate) fn named_python(variables: &Layer) -> Option<String> {
 }
 
 /// Reads one `-e`, in the form that its first character tells (ansible-core 2.19, `load_extra_vars`).
-fn parse(text: &str) -> anyhow::Result<Source> {
+fn parse(text: &str, vault: &VaultStore) -> anyhow::Result<Source> {
     let document = if let Some(path) = text.strip_prefix('@') {
-        let bytes =
+        let mut bytes =
             bounded::read_file(Path::new(path), MAX_FILE).with_context(|| format!("failed to read `{path}`"))?;
+        if modbox_vault::is_encrypted(&bytes) {
+            bytes = vault.file(&bytes).map_err(|reason| anyhow::anyhow!("failed to read `{path}`: {reason}"))?;
+        }
         let content = String::from_utf8(bytes).ok().with_context(|| format!("`{path}` is not UTF-8"))?;
         load_extra_vars(&content, path)
     } else if text.starts_with(['{', '[']) {
@@ -74,7 +78,7 @@ mod tests {
 
     fn names(given: &[&str]) -> Result<Vec<String>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-        let layer = read(&given).map_err(|error| error_words(&error))?;
+        let layer = read(&given, &VaultStore::default()).map_err(|error| error_words(&error))?;
         Ok(layer.iter().map(|(name, _)| name.to_string()).collect())
     }
 

@@ -8,6 +8,7 @@ use modbox_tasks::inventory::read::read;
 use modbox_tasks::inventory::sources::GivenInventory;
 
 use crate::cli::environment::Environment;
+use crate::cli::play::ansible_settings::AnsibleSettings;
 use crate::cli::play::extent::Extent;
 use crate::cli::play::tree::PlayTree;
 
@@ -20,8 +21,12 @@ pub(crate) enum InventorySource {
     Hosts(String),
 }
 
-/// Returns what the operator names: by `-i`, and else by the variable.
-pub(crate) fn sources(environment: &Environment, given: &[String]) -> Vec<InventorySource> {
+/// Returns what the operator names: by `-i`, and else by the setting.
+pub(crate) fn sources(
+    environment: &Environment,
+    given: &[String],
+    settings: &mut AnsibleSettings,
+) -> Vec<InventorySource> {
     let source = |text: &str| {
         let path = environment.absolute(Path::new(text));
         let is_list = text.contains(',') && !path.exists();
@@ -30,8 +35,8 @@ pub(crate) fn sources(environment: &Environment, given: &[String]) -> Vec<Invent
     if !given.is_empty() {
         return given.iter().map(|text| source(text)).collect();
     }
-    let variable = environment.variable("ANSIBLE_INVENTORY").and_then(|value| value.to_str()).unwrap_or_default();
-    variable.split(',').map(str::trim).filter(|text| !text.is_empty()).map(source).collect()
+    let paths = settings.paths("DEFAULT_HOST_LIST", "-i").unwrap_or_default();
+    paths.into_iter().map(InventorySource::Path).collect()
 }
 
 /// Returns the only host of a list, which is this one.

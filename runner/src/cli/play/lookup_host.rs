@@ -21,6 +21,7 @@ use modbox_vocabulary::quoting::quote;
 use crate::cli::bounded;
 use crate::cli::environment::Environment;
 use crate::cli::output;
+use crate::cli::play::ansible_settings::AnsibleSettings;
 use crate::cli::play::clock;
 use crate::cli::play::play_secrets::PlaySecrets;
 use crate::cli::play::tree::PlayTree;
@@ -45,6 +46,7 @@ pub(crate) struct PlayLookups {
     pub(crate) runner: Arc<Runner>,
     /// Keeps secrets that lookups make; `None` for releases in which they make none.
     pub(crate) secrets: Option<PlaySecrets>,
+    pub(crate) settings: Arc<AnsibleSettings>,
     /// Whether the play is explained, so that nothing may run or be written.
     pub(crate) explains: bool,
 }
@@ -168,6 +170,10 @@ impl LookupHost for PlayLookups {
 
     fn local_time(&self, time: Duration) -> Option<Moment> {
         clock::local_moment(time)
+    }
+
+    fn setting(&self, name: &str) -> Option<(Value, String)> {
+        self.settings.get(name)
     }
 
     fn host_name(&self) -> String {

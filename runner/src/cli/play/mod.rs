@@ -7,8 +7,7 @@
 mod absent_user;
 mod action_groups;
 mod action_plugins;
-mod ansible_cfg;
-pub(crate) mod ansible_variables;
+pub(crate) mod ansible_settings;
 mod argument_trust;
 mod choice;
 mod clock;
@@ -39,6 +38,7 @@ mod private_files;
 mod proven;
 mod resources;
 mod run_end;
+pub(crate) mod run_options;
 mod sink;
 mod task_job;
 mod task_run;
@@ -46,6 +46,8 @@ mod task_start;
 mod terminal;
 mod tree;
 mod tree_root;
+pub(crate) mod vault_secrets;
+mod vault_store;
 mod written;
 
 use std::path::Path;
@@ -57,7 +59,7 @@ use modbox_tasks::lookups::table::ActingLookups;
 use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
 use modbox_template::{Config, Engine, TemplateFiles};
 
-pub(crate) use self::ansible_cfg::check as check_settings;
+pub(crate) use self::ansible_settings::AnsibleSettings;
 pub(crate) use self::argument_trust::{ArgumentTrust, CallerFolders};
 pub(crate) use self::explain::Explainer;
 pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
@@ -72,6 +74,7 @@ pub(crate) use self::resources::TaskResources;
 pub(crate) use self::sink::Sink;
 pub(crate) use self::task_job::{TaskJob, TaskJobEnd};
 pub(crate) use self::tree::PlayTree;
+pub(crate) use self::vault_store::VaultStore;
 use crate::cli::context::Context;
 use modbox_run::Runner;
 
@@ -83,6 +86,7 @@ pub(crate) fn engine(
     merged: &MergedPolicy,
     runner: Arc<Runner>,
     (release, explains): (Release, bool),
+    (settings, vault): (Arc<AnsibleSettings>, Arc<VaultStore>),
 ) -> Engine {
     let environment = &context.environment;
     let secrets = PlaySecrets::of(release);
@@ -93,11 +97,13 @@ pub(crate) fn engine(
         limits: merged.limits,
         runner,
         secrets,
+        settings,
         explains,
     };
     Engine::new(Config {
         lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),
         host: Arc::new(Machine::new(environment.clone(), Arc::clone(tree), secrets)),
+        vault,
     })
 }
 

@@ -6,6 +6,7 @@
 
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
@@ -19,6 +20,7 @@ use crate::cli::play::extent::Extent;
 use crate::cli::play::named_file::NamedFile;
 use crate::cli::play::needs::Needs;
 use crate::cli::play::tree_root::Root;
+use crate::cli::play::vault_store::VaultStore;
 use crate::cli::play::written::WrittenFiles;
 
 /// Maximum bytes of a file. Ansible holds a file in memory several times; no real file of a play is near this.
@@ -34,6 +36,8 @@ pub(crate) struct PlayTree {
     files: Vec<NamedFile>,
     written: WrittenFiles,
     needs: Needs,
+    /// What decrypts files; without it they are read as they are.
+    vault: Option<Arc<VaultStore>>,
     /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
     opened: (i64, i64),
     /// Whether files that were written since then are neither run nor rendered.
@@ -62,6 +66,11 @@ impl PlayTree {
     /// Opens the folders in which roles and collections are searched. Folders that do not exist are left out.
     pub(crate) fn add_sources(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
         folders.into_iter().for_each(|folder| self.add(&folder, Extent::Sources));
+    }
+
+    /// Decrypts files with the passwords of a store.
+    pub(crate) fn set_vault(&mut self, vault: Arc<VaultStore>) {
+        self.vault = Some(vault);
     }
 
     /// Refuses to run or render files that a task may have made.
@@ -238,6 +247,16 @@ impl PlayTree {
 
 impl PlayFiles for PlayTree {
     fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        let bytes = self.raw_bytes(path)?;
+        match &self.vault {
+            Some(vault) if modbox_vault::is_encrypted(&bytes) => {
+                vault.file(&bytes).map_err(|reason| FileError::Other { path: path.to_owned(), reason })
+            }
+            _ => Ok(bytes),
+        }
+    }
+
+    fn raw_bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
         let file = self.noted(self.open_file(path))?;
         self.written.add_read(path, || self.real_path(path));
         let metadata = file.metadata().map_err(|error| failure(path, &error))?;

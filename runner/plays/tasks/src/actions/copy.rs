@@ -104,7 +104,10 @@ fn copy_tree(
     // Links at the destination are followed only where a single file is copied.
     let follow = tree.folders.is_empty() && context.flag_of(args, "follow", false);
     for entry in &tree.files {
-        let content: Arc<[u8]> = context.host.files().bytes(&entry.source)?.into();
+        let files = context.host.files();
+        let decrypts = context.flag_of(args, "decrypt", true);
+        let content = if decrypts { files.bytes(&entry.source)? } else { files.raw_bytes(&entry.source)? };
+        let content: Arc<[u8]> = content.into();
         let mode = preserved_mode(context, &entry.source)?;
         let file = CopiedFile { header: &entry.source, name: &entry.name, content, mode, is_text: false };
         let result = copy_file(context, args, &file, dest, follow)?;

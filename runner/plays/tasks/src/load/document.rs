@@ -1,10 +1,11 @@
 //! Reading a file of YAML of a play's tree.
 
-use modbox_yaml::{Source, load_play_file};
+use modbox_yaml::{Node, Source, load_play_file};
 
 use crate::error::{LoadError, Problem, beginning};
 use crate::files::FileError;
 use crate::load::context::Loader;
+use crate::load::findings::BadTemplate;
 
 /// The beginning of a file that is encrypted.
 const VAULT_HEADER: &str = "$ANSIBLE_VAULT;";
@@ -28,7 +29,23 @@ fn parsed(loader: &Loader<'_>, path: &str, text: Result<String, FileError>) -> R
     for warning in document.warnings {
         loader.warn(warning.to_string());
     }
+    check_vaults(loader, &document.root);
     Ok(Some(document.root).filter(|root| !root.is_null()))
+}
+
+/// Reports the encrypted values that cannot be decrypted. A run may never use them, as where each has a password of its own.
+fn check_vaults(loader: &Loader<'_>, source: &Source) {
+    match source.node() {
+        Node::Vault(text) => {
+            if let Some(reason) = loader.engine.undecryptable(text) {
+                let error = LoadError::new(source.position(), Problem::Vault(reason));
+                loader.templates.add(BadTemplate { error, is_certain: false });
+            }
+        }
+        Node::List(items) => items.iter().for_each(|item| check_vaults(loader, item)),
+        Node::Map(map) => map.iter().for_each(|(_, entry)| check_vaults(loader, &entry.value)),
+        _ => {}
+    }
 }
 
 /// Reads a file of variables. One that was written since the run began may be made of what a module returned, so nothing in

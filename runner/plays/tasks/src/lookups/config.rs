@@ -1,12 +1,12 @@
-//! `config`: settings of Ansible. modbox reads no configuration of Ansible, so they have their defaults.
+//! `config`: settings of Ansible, as the variables of a host, the environment and `ansible.cfg` set them.
 
 use modbox_jinja::values;
-use modbox_python_json::{Value as Json, decode};
+use modbox_python_json::Value as Json;
 use modbox_template::{LookupError, Value};
 
 use super::call::Call;
-use super::config_settings::{ALL, Setting};
 use super::options::failed;
+use crate::settings::{self, Setting};
 
 pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
     let missing = call.options.text("on_missing")?.unwrap_or_else(|| "error".to_owned());
@@ -19,7 +19,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
     let shows_origin = call.options.flag("show_origin", false)?;
     let mut found = Vec::new();
     for term in call.texts()? {
-        let Some(setting) = ALL.iter().find(|setting| setting.name == term) else {
+        let Some(setting) = settings::find(&term) else {
             match missing.as_str() {
                 "error" => return Err(failed(format!("No config definition exists for '{term}'."))),
                 "warn" => call.host.warn(&format!("Skipping {term}. No config definition exists for '{term}'.")),
@@ -47,10 +47,12 @@ fn check_plugin(call: &Call<'_>) -> Result<(), LookupError> {
 
 /// Returns the value of a setting, and where it comes from.
 fn value(call: &Call<'_>, setting: &Setting) -> Result<(Json, String), LookupError> {
-    if let Some(value) = Some(setting.variable).filter(|name| !name.is_empty()).and_then(|name| call.variable(name)) {
-        return Ok((value, format!("var: {}", setting.variable)));
+    let of_host = setting.variables.iter().find_map(|name| Some((call.variable(name)?, format!("var: {name}"))));
+    if let Some(found) = of_host {
+        return Ok(found);
     }
-    let mut value = decode(setting.default).map_err(|error| failed(error.to_string()))?;
+    let given = call.host.setting(setting.name);
+    let (mut value, origin) = given.unwrap_or_else(|| (setting.default_value(), "default".to_owned()));
     match &mut value {
         Json::Str(path) if path.starts_with("~/") => *path = call.expand(path)?,
         Json::List(items) => {
@@ -64,5 +66,5 @@ fn value(call: &Call<'_>, setting: &Setting) -> Result<(Json, String), LookupErr
         }
         _ => {}
     }
-    Ok((value, "default".to_owned()))
+    Ok((value, origin))
 }

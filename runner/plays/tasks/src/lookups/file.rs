@@ -47,8 +47,8 @@ fn content(call: &Call<'_>, path: &str) -> Result<Json, LookupError> {
     let bytes = call.content(path)?;
     if bytes.starts_with(VAULT) {
         return Err(failed(format!(
-            "failed to read `{path}`: the file is encrypted, and encrypted files are not supported; decrypt it with \
-             `ansible-vault decrypt`"
+            "failed to read `{path}`: the file is encrypted with Ansible Vault; give its password by \
+             `--vault-password-file`"
         )));
     }
     Ok(Json::from_os_bytes(&bytes))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use modbox_jinja::values::Moment;
+use modbox_python_json::Value;
 use modbox_template::LookupError;
 
 use crate::files::SharedFiles;
@@ -46,6 +47,11 @@ pub trait LookupHost: Send + Sync {
 
     /// Returns a time as date and time of the host's zone; `None` outside the years 1 to 9999.
     fn local_time(&self, time: Duration) -> Option<Moment>;
+
+    /// Returns the value of a setting of Ansible that the operator has set, and what sets it.
+    fn setting(&self, _name: &str) -> Option<(Value, String)> {
+        None
+    }
 
     /// Returns the name of the machine.
     fn host_name(&self) -> String;

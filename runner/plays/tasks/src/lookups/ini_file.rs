@@ -5,25 +5,25 @@ use indexmap::{IndexMap, IndexSet};
 use crate::text::{is_space, strip};
 
 /// The section whose options all others have, too.
-pub(super) const DEFAULT_SECTION: &str = "DEFAULT";
+pub(crate) const DEFAULT_SECTION: &str = "DEFAULT";
 
 /// The options of a section. `None` is the value of an option without one.
-pub(super) type Section = IndexMap<String, Option<String>>;
+pub(crate) type Section = IndexMap<String, Option<String>>;
 
 /// What was read of one or more files.
 #[derive(Debug, Default)]
-pub(super) struct IniFile {
-    pub(super) sections: IndexMap<String, Section>,
-    pub(super) defaults: Section,
+pub(crate) struct IniFile {
+    pub(crate) sections: IndexMap<String, Section>,
+    pub(crate) defaults: Section,
     /// Whether names of options keep their case.
-    pub(super) case_sensitive: bool,
+    pub(crate) case_sensitive: bool,
     /// Whether an option may have no value.
-    pub(super) allow_no_value: bool,
+    pub(crate) allow_no_value: bool,
 }
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum IniError {
+pub(crate) enum IniError {
     #[error("line {line}: section '{section}' already exists")]
     DuplicateSection { line: usize, section: String },
     #[error("line {line}: option '{option}' in section '{section}' already exists")]
@@ -52,12 +52,12 @@ struct Reader {
 
 impl IniFile {
     /// Returns the name of an option as it is stored.
-    pub(super) fn option_name(&self, name: &str) -> String {
+    pub(crate) fn option_name(&self, name: &str) -> String {
         if self.case_sensitive { name.to_owned() } else { name.to_lowercase() }
     }
 
     /// Adds the content of a file. Its options replace those of earlier files.
-    pub(super) fn read(&mut self, text: &str) -> Result<(), IniError> {
+    pub(crate) fn read(&mut self, text: &str) -> Result<(), IniError> {
         let mut reader = Reader::default();
         for (index, line) in text.lines().enumerate() {
             self.line(&mut reader, index + 1, line)?;

@@ -6,7 +6,6 @@
 mod call;
 mod commands;
 mod config;
-mod config_settings;
 mod csv;
 mod csvfile;
 pub mod encoding;
@@ -16,7 +15,7 @@ mod fileglob;
 pub mod first_found;
 pub mod host;
 mod ini;
-mod ini_file;
+pub(crate) mod ini_file;
 mod ini_interpolation;
 mod inventory_hostnames;
 #[cfg(test)]

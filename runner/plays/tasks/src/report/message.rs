@@ -168,6 +168,9 @@ impl Excerpt {
         if !position.file.starts_with('/') {
             return None;
         }
+        if files.is_encrypted(&position.file) {
+            return Some(Self::without_lines(position));
+        }
         let text = files.text(&position.file);
         Some(text.map_or_else(|_| Self::without_lines(position), |text| Self::of_text(position, &text)))
     }

@@ -18,10 +18,15 @@ pub fn notify(session: &mut Session<'_>, notifications: &[String], in_handlers: 
     for notification in notifications {
         let found = matching(session, notification);
         if found.is_empty() {
-            return Err(Message::new(format!(
+            let text = format!(
                 "The requested handler '{notification}' was not found in either the main handlers list nor in the \
                  listening handlers list"
-            )));
+            );
+            if session.options.needs_handlers {
+                return Err(Message::new(text));
+            }
+            session.warn(text);
+            continue;
         }
         if in_handlers {
             found.into_iter().for_each(|handler| mark(session, handler));

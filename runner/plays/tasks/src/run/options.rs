@@ -42,6 +42,16 @@ pub struct RunOptions {
     pub become_by_default: bool,
     /// The user that tasks become where they do not say.
     pub become_user: Option<String>,
+    /// Whether results are hidden where tasks do not say.
+    pub no_log: bool,
+    /// Whether a failure stops the play for all hosts where tasks do not say.
+    pub any_errors_fatal: bool,
+    /// Seconds that a task may take where it does not say; 0 for no limit.
+    pub task_timeout: i64,
+    /// Seconds between looks at a job where its task does not say.
+    pub poll_interval: i64,
+    /// Whether a notification that means no handler is an error.
+    pub needs_handlers: bool,
     /// The user that modbox runs as.
     pub user: UserInfo,
     /// Extra variables.
@@ -88,6 +98,11 @@ impl Default for RunOptions {
             gather_explicitly: false,
             become_by_default: false,
             become_user: None,
+            no_log: false,
+            any_errors_fatal: false,
+            task_timeout: 0,
+            poll_interval: 15,
+            needs_handlers: true,
             user: UserInfo { name: "root".to_owned(), is_root: true },
             extra_vars: layer::empty(),
             limit: None,

@@ -102,7 +102,7 @@ fn run_on_hosts(session: &mut Session<'_>, play: &Play, info: &PlayInfo) -> Resu
         if run_on_host(session, play)? == PlayEnd::Failed {
             session.failed = true;
             failed += 1;
-            if flag(session, Keyword::AnyErrorsFatal, false)? {
+            if flag(session, Keyword::AnyErrorsFatal, session.options.any_errors_fatal)? {
                 return Ok(PlayEnd::Failed);
             }
         }

@@ -62,8 +62,9 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     let check = run.field(session, |fields, task| fields.flag(task, Keyword::CheckMode, options.check))?;
     let diff = run.field(session, |fields, task| fields.flag(task, Keyword::Diff, options.diff))?;
     let ignore_errors = run.field(session, |fields, task| fields.flag(task, Keyword::IgnoreErrors, false))?;
-    let any_errors_fatal = run.field(session, |fields, task| fields.flag(task, Keyword::AnyErrorsFatal, false))?;
-    let no_log = run.field(session, |fields, task| fields.flag(task, Keyword::NoLog, false))?;
+    let any_errors_fatal =
+        run.field(session, |fields, task| fields.flag(task, Keyword::AnyErrorsFatal, options.any_errors_fatal))?;
+    let no_log = run.field(session, |fields, task| fields.flag(task, Keyword::NoLog, options.no_log))?;
     let integer = |keyword| run.field(session, |fields, task| fields.integer(task, keyword));
     check_types(run, session)?;
     let notify = notify(run, session)?;
@@ -94,8 +95,8 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         retries: integer(Keyword::Retries)?,
         delay: if delay < 0.0 { 1.0 } else { delay },
         job_limit: integer(Keyword::Async)?.unwrap_or(0),
-        poll: integer(Keyword::Poll)?.unwrap_or(15),
-        timeout: integer(Keyword::Timeout)?.unwrap_or(0),
+        poll: integer(Keyword::Poll)?.unwrap_or(options.poll_interval),
+        timeout: integer(Keyword::Timeout)?.unwrap_or(options.task_timeout),
         environment: environment(run, session)?,
         become_user,
         repeats_arguments: named.unwrap_or(options.repeats_arguments),

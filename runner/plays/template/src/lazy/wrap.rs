@@ -33,10 +33,13 @@ impl Evaluation {
             Node::Binary(bytes) => Value::from_bytes(bytes.to_vec()),
             Node::Text(text) if crate::text::is_template(text) => self.render(source),
             Node::Text(text) | Node::Unsafe(text) => Value::from(text.clone()),
-            Node::Vault(_) => {
-                let message = "Attempt to use undecryptable variable: modbox does not decrypt `!vault` text";
-                self.marker(Cause::Failed, message, source.position(), 1).value()
-            }
+            Node::Vault(text) => match self.machine.vault.decrypt(text) {
+                Ok(plain) => Value::from(plain),
+                Err(reason) => {
+                    let message = format!("Attempt to use undecryptable variable: {reason}");
+                    self.marker(Cause::Failed, message, source.position(), 1).value()
+                }
+            },
             Node::List(_) => LazyList::value(self, Items::Source(source.clone())),
             Node::Map(_) => LazyDict::value(self, Entries::Source(source.clone())),
         }

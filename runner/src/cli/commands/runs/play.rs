@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use modbox_contract::Release;
-use modbox_policy::accounts::Accounts;
 use modbox_policy::normalize;
 use modbox_tasks::error::{LoadError, LoadErrors};
-use modbox_tasks::inventory::sources::GivenInventory;
 use modbox_tasks::load::context::{LoadSettings, Loader};
 use modbox_tasks::load::findings::BadTemplate;
 use modbox_tasks::load::play_metadata::candidates;
@@ -18,7 +16,7 @@ use modbox_tasks::model::play::Playbook;
 use modbox_tasks::report::message::Excerpt;
 use modbox_tasks::run::host::HostErrorKind;
 use modbox_tasks::run::listing::{self, Listing};
-use modbox_tasks::run::options::{RunOptions, UserInfo};
+use modbox_tasks::run::options::RunOptions;
 use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbooks};
 use modbox_template::Engine;
@@ -33,10 +31,11 @@ use crate::cli::installed_release::installed;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay, prepare_process};
 use crate::cli::output;
-use crate::cli::play::ansible_variables::{flag, gathers_explicitly, list as list_of};
-use crate::cli::play::inventory::{self, InventorySource};
+use crate::cli::play::inventory;
+use crate::cli::play::run_options::{run_options, user, verbosity};
 use crate::cli::play::{
-    self, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules, TaskResources,
+    self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules,
+    TaskResources, VaultStore, vault_secrets,
 };
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
@@ -78,20 +77,24 @@ fn run_plays<'a>(
     if policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");
     }
-    let lookup = lookup(context, args)?;
-    let files: Vec<PathBuf> = args.files.iter().map(|file| context.environment.absolute(file)).collect();
-    files.iter().try_for_each(|file| check_playbook(file)).or_usage()?;
-    play::check_settings(&context.environment, &files).or_usage()?;
-    args.ansible.check(&user().name).or_usage()?;
     let environment = &context.environment;
-    play::ansible_variables::warnings(environment).iter().for_each(|warning| output::print_note(warning));
-    if args.verbose > 0 {
-        args.ansible.notes().iter().for_each(|note| output::print_note(note));
-    }
-    let load = load_settings(context, args, &lookup);
+    let files: Vec<PathBuf> = args.files.iter().map(|file| environment.absolute(file)).collect();
+    files.iter().try_for_each(|file| check_playbook(file)).or_usage()?;
+    let mut ansible = AnsibleSettings::load(environment, &files).or_usage()?;
+    let vault = vault_secrets::read(&args.ansible, &mut ansible, environment).or_usage()?;
+    let vault = Arc::new(VaultStore::new(vault));
+    let lookup = lookup(context, args, &mut ansible, &vault)?;
+    args.ansible.check(&user().name).or_usage()?;
+    let load = load_settings(context, args, &lookup, &mut ansible);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
-    let sources = inventory::sources(environment, &args.inventory);
+    let sources = inventory::sources(environment, &args.inventory, &mut ansible);
+    ansible.notes.iter().for_each(|note| output::print_note(note));
+    if verbosity(args, &ansible) > 0 {
+        args.ansible.notes().iter().chain(&ansible.details).for_each(|note| output::print_note(note));
+    }
+    let ansible = Arc::new(ansible);
     let mut tree = PlayTree::open(&folders(&files), environment.home().as_deref(), policy);
+    tree.set_vault(Arc::clone(&vault));
     tree.add_sources(searched(&load));
     for file in &files {
         tree.add_file(file);
@@ -105,12 +108,14 @@ fn run_plays<'a>(
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
     let release = args.contract.unwrap_or_else(|| installed(environment, &lookup).max(Release::V2_21));
-    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain));
+    let known = (Arc::clone(&ansible), Arc::clone(&vault));
+    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     let names = ModuleNames::new(context, lookup.clone(), &first_folder);
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
     let python = python.map(|python| python.display().to_string());
-    let mut options = run_options(context, args, &sources, given, python.as_deref()).or_usage()?;
+    let extra_vars = play::extra_vars(&args.extra_vars, &vault).or_usage()?;
+    let mut options = run_options(args, extra_vars, &ansible, &sources, given, python.as_deref()).or_usage()?;
     if release > Release::V2_21 {
         release.version().clone_into(&mut options.ansible_version);
     }
@@ -138,7 +143,7 @@ fn run_plays<'a>(
     if args.explain {
         return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
     }
-    let mut sink = Sink::new(args.output, args.verbose);
+    let mut sink = Sink::new(args.output, options.verbosity);
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
     Ok(exit_status(&ended))
@@ -179,15 +184,23 @@ fn explain(
 }
 
 /// Returns how modules are looked up.
-fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
+fn lookup(
+    context: &Context,
+    args: &PlayArgs,
+    ansible: &mut AnsibleSettings,
+    vault: &VaultStore,
+) -> Result<Lookup, Failure> {
     let mut lookup =
         Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
     lookup.add_folders(&args.library);
-    let variable = context.environment.variable("ANSIBLE_LIBRARY").map(std::env::split_paths);
-    let folders: Vec<PathBuf> = variable.into_iter().flatten().filter(|folder| folder.is_dir()).collect();
+    let named = ansible.paths("DEFAULT_MODULE_PATH", "--module-path").unwrap_or_default();
+    let folders: Vec<PathBuf> = named.into_iter().filter(|folder| folder.is_dir()).collect();
     lookup.add_folders(&folders);
+    if lookup.python.collections.variable.is_none() {
+        lookup.python.collections.variable = ansible.paths("COLLECTIONS_PATHS", "--collections-path");
+    }
     // ansible-core may be installed for the Python that the operator names.
-    let named = || play::extra_vars(&args.extra_vars).map(|variables| play::named_python(&variables));
+    let named = || play::extra_vars(&args.extra_vars, vault).map(|variables| play::named_python(&variables));
     if lookup.interpreter().is_none()
         && let Some(python) = named().or_usage()?
     {
@@ -197,10 +210,10 @@ fn lookup(context: &Context, args: &PlayArgs) -> Result<Lookup, Failure> {
 }
 
 /// Returns where roles and collections are searched.
-fn load_settings(context: &Context, args: &PlayArgs, lookup: &Lookup) -> LoadSettings {
+fn load_settings(context: &Context, args: &PlayArgs, lookup: &Lookup, ansible: &mut AnsibleSettings) -> LoadSettings {
     let environment = &context.environment;
-    let variable = environment.variable("ANSIBLE_ROLES_PATH").map(std::env::split_paths);
-    let named = args.roles_path.iter().cloned().chain(variable.into_iter().flatten());
+    let of_setting = ansible.paths("DEFAULT_ROLES_PATH", "--roles-path").unwrap_or_default();
+    let named = args.roles_path.iter().cloned().chain(of_setting);
     let home = environment.variable("HOME").map(|home| Path::new(home).join(".ansible/roles"));
     let usual = ["/usr/share/ansible/roles", "/etc/ansible/roles"].map(PathBuf::from);
     let shown = |path: PathBuf| environment.absolute(&path).display().to_string();
@@ -230,55 +243,6 @@ fn caller_folders(files: &[PathBuf], load: &LoadSettings) -> CallerFolders {
     let searched = load.roles_path.iter().chain(&load.collections_path).map(|folder| normalize(Path::new(folder)));
     let foreign = searched.filter(|folder| !own.contains(folder) && !is_of_play(folder)).collect();
     CallerFolders { own, foreign }
-}
-
-fn run_options(
-    context: &Context,
-    args: &PlayArgs,
-    sources: &[InventorySource],
-    given: Option<GivenInventory>,
-    python: Option<&str>,
-) -> anyhow::Result<RunOptions> {
-    let environment = &context.environment;
-    let mut groups = args.groups.clone();
-    let host = inventory::only_host(sources).unwrap_or(&args.host).to_owned();
-    given.iter().flat_map(|given| &given.warnings).for_each(|warning| output::print_note(warning));
-    groups.retain(|group| !group.is_empty());
-    Ok(RunOptions {
-        host,
-        groups,
-        inventory: given.map(Arc::new),
-        connection: args.connection.clone(),
-        check: args.check,
-        diff: args.diff,
-        verbosity: args.verbose,
-        forks: args.ansible.forks.unwrap_or(modbox_tasks::run::options::FORKS),
-        tags: if args.tags.is_empty() { list_of(environment, "ANSIBLE_RUN_TAGS") } else { args.tags.clone() },
-        skip_tags: if args.skip_tags.is_empty() {
-            list_of(environment, "ANSIBLE_SKIP_TAGS")
-        } else {
-            args.skip_tags.clone()
-        },
-        start_at_task: args.start_at_task.clone(),
-        step: args.step,
-        force_handlers: args.force_handlers || flag(environment, "ANSIBLE_FORCE_HANDLERS")?.unwrap_or(false),
-        gather_explicitly: gathers_explicitly(environment)?,
-        repeats_arguments: flag(environment, "ANSIBLE_INJECT_INVOCATION")?.unwrap_or(false),
-        become_by_default: args.become_user_by_default,
-        become_user: args.become_user.clone(),
-        user: user(),
-        extra_vars: Arc::new(play::extra_vars(&args.extra_vars)?),
-        limit: args.limit.clone(),
-        python: python.map_or_else(|| RunOptions::default().python, str::to_owned),
-        ..RunOptions::default()
-    })
-}
-
-/// Returns the user that modbox runs as.
-fn user() -> UserInfo {
-    let uid = rustix::process::geteuid();
-    let name = Accounts::host().users().name(uid.as_raw()).map_or_else(|| uid.as_raw().to_string(), str::to_owned);
-    UserInfo { name, is_root: uid.is_root() }
 }
 
 fn read_all(

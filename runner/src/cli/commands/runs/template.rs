@@ -18,7 +18,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::find::Lookup;
 use crate::cli::installed_release::installed;
 use crate::cli::output;
-use crate::cli::play::{self, PlayTree, described, extra_vars};
+use crate::cli::play::{self, PlayTree, VaultStore, described, extra_vars};
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 
@@ -49,8 +49,8 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let lookup = Lookup::new(context, &LookupArgs::default())?;
     let release = args.contract.unwrap_or_else(|| installed(&context.environment, &lookup));
     let runner = Arc::new(runner(context, None, lookup.python));
-    let engine = play::engine(context, &tree, &merged, runner, (release, false));
-    let extra = Arc::new(extra_vars(&args.extra_vars).or_usage()?);
+    let engine = play::engine(context, &tree, &merged, runner, (release, false), Default::default());
+    let extra = Arc::new(extra_vars(&args.extra_vars, &VaultStore::default()).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();
     }

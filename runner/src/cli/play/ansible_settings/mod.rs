@@ -1,0 +1,225 @@
+//! Settings of Ansible for a play: those that variables of the environment and `ansible.cfg` set, and what is said of those that
+//! are not honoured.
+//!
+//! A switch of the command line comes before a variable, and a variable before the file. The table of `modbox_tasks::settings` says
+//! which settings are honoured; doing what they say is the work of the callers.
+
+mod config_file;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use modbox_contract::Value;
+use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
+
+use self::config_file::{ConfigFile, expanded};
+use crate::cli::environment::Environment;
+
+/// A setting that the operator set.
+#[derive(Debug, Clone)]
+struct Given {
+    value: Value,
+    /// The variable or the file, for messages and for `lookup('config', …, show_origin=true)`.
+    origin: String,
+    /// Whether the file of the play sets it.
+    is_of_play: bool,
+}
+
+/// The settings of a run.
+#[derive(Debug, Default)]
+pub(crate) struct AnsibleSettings {
+    given: BTreeMap<&'static str, Given>,
+    cwd: PathBuf,
+    /// The folder of the file, to which its paths are relative.
+    folder: Option<PathBuf>,
+    home: Option<PathBuf>,
+    /// What is said before the play.
+    pub(crate) notes: Vec<String>,
+    /// What `-v` tells.
+    pub(crate) details: Vec<String>,
+}
+
+impl AnsibleSettings {
+    /// Reads the settings for playbooks.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, a value has a wrong type, or a setting would change what the play means and is not supported.
+    pub(crate) fn load(environment: &Environment, plays: &[PathBuf]) -> anyhow::Result<Self> {
+        let found = config_file::find(environment, plays)?;
+        let file = found.file.as_ref();
+        let folder = file.and_then(|file| file.path.parent()).map(Path::to_owned);
+        let (cwd, home) = (environment.cwd.clone(), environment.home());
+        let mut settings = Self { cwd, folder, home, notes: found.notes.clone(), ..Self::default() };
+        for setting in ALL {
+            if let Some(given) = given(setting, environment, file)? {
+                settings.judge(setting, &given)?;
+                settings.given.insert(setting.name, given);
+            }
+        }
+        settings.name_unknown(environment, file);
+        Ok(settings)
+    }
+
+    /// Says what is to be said of a setting.
+    fn judge(&mut self, setting: &Setting, given: &Given) -> anyhow::Result<()> {
+        if given.value == setting.default_value() {
+            return Ok(());
+        }
+        let origin = &given.origin;
+        match setting.status {
+            Status::Honoured => {}
+            Status::NoMeaning => self.details.push(format!("{origin} makes no difference here")),
+            Status::Told(instead) => self.notes.push(format!("{origin} makes no difference: {instead}")),
+            Status::Only(words, _) if given.value.as_str().is_some_and(|word| words.contains(&word)) => {}
+            Status::Refused(instead) | Status::Only(_, instead) => {
+                let shown = modbox_contract::encode(&given.value);
+                bail!(
+                    "failed to run the play as Ansible would: {origin} sets `{}` to {shown}, which is not supported; {instead}",
+                    setting.name
+                )
+            }
+        }
+        Ok(())
+    }
+
+    /// Names variables and keys that ansible-core does not know. They may belong to plugins.
+    fn name_unknown(&mut self, environment: &Environment, file: Option<&ConfigFile>) {
+        const PLUGINS: &str = "ansible-core itself has no such settings, and modbox runs no plugins that may have them";
+        // The first one names the file, modbox reads the others elsewhere.
+        const OTHERS: [&str; 3] = ["ANSIBLE_CONFIG", "ANSIBLE_ASYNC_DIR", "ANSIBLE_COLLECTIONS_PATHS"];
+        let is_known = |name: &str| OTHERS.contains(&name) || ALL.iter().any(|known| known.environment.contains(&name));
+        let names = environment.variables.iter().filter_map(|(name, _)| name.to_str());
+        let unknown: Vec<String> = names
+            .filter(|name| name.starts_with("ANSIBLE_") && !is_known(name))
+            .map(|name| format!("`{name}`"))
+            .collect();
+        if !unknown.is_empty() {
+            self.notes.push(format!("the variables {} make no difference: {PLUGINS}", unknown.join(", ")));
+        }
+        let Some(file) = file else { return };
+        let known = |section: &str, key: &str| ALL.iter().any(|setting| setting.keys.contains(&(section, key)));
+        let keys = file.settings.keys().filter(|(section, key)| !known(section, key));
+        let unknown: Vec<String> = keys.map(|(section, key)| format!("`[{section}] {key}`")).collect();
+        if !unknown.is_empty() {
+            let shown = file.path.display();
+            self.notes.push(format!("the keys {} of `{shown}` make no difference: {PLUGINS}", unknown.join(", ")));
+        }
+    }
+
+    /// Returns the value of a setting that is set, and what sets it.
+    pub(crate) fn get(&self, name: &str) -> Option<(Value, String)> {
+        self.given.get(name).map(|given| (given.value.clone(), given.origin.clone()))
+    }
+
+    /// Returns a boolean that is set.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        match self.given.get(name)?.value {
+            Value::Bool(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
+    /// Returns a number that is set.
+    pub(crate) fn number(&self, name: &str) -> Option<i64> {
+        match self.given.get(name)?.value {
+            Value::Int(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Returns a text that is set.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.given.get(name)?.value.as_str()
+    }
+
+    /// Returns the items of a list that is set, without empty ones.
+    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+        let items = self.given.get(name).and_then(|given| given.value.as_list()).unwrap_or_default();
+        items.iter().filter_map(Value::as_str).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Returns folders or files that are set, as absolute paths. A path of the play's own file that leads out of its folder is
+    /// left out, with a note that names the switch for it: the file may have come with the play.
+    pub(crate) fn paths(&mut self, name: &str, switch: &str) -> Option<Vec<PathBuf>> {
+        let given = self.given.get(name)?.clone();
+        let base = if given.origin.starts_with("the variable") { &self.cwd } else { self.folder.as_ref()? }.clone();
+        let mut paths = Vec::new();
+        for text in self.list(name) {
+            let path = modbox_policy::normalize(&base.join(self.expanded(&text)));
+            if given.is_of_play && !path.starts_with(&base) && !self.is_usual(&path) {
+                let (shown, origin) = (path.display(), &given.origin);
+                self.notes.push(format!(
+                    "`{shown}` of {origin} is left out: it is outside of the folder of the file; use `{switch} {shown}`"
+                ));
+            } else {
+                paths.push(path);
+            }
+        }
+        Some(paths)
+    }
+
+    /// Returns a file that is set, as an absolute path, by the rules of [`AnsibleSettings::paths`].
+    pub(crate) fn file(&mut self, name: &'static str, switch: &str) -> Option<PathBuf> {
+        let mut given = self.given.get(name)?.clone();
+        given.value = Value::List(vec![given.value]);
+        self.given.insert(name, given);
+        self.paths(name, switch)?.pop()
+    }
+
+    fn expanded(&self, text: &str) -> PathBuf {
+        match (Path::new(text).strip_prefix("~"), &self.home) {
+            (Ok(below), Some(home)) => home.join(below),
+            _ => PathBuf::from(text.replace("{{CWD}}", &self.cwd.display().to_string())),
+        }
+    }
+
+    /// Says whether a path is one of the folders that each play may use: those of Ansible in the home folder and of the machine.
+    fn is_usual(&self, path: &Path) -> bool {
+        let own = self.home.as_ref().map(|home| home.join(".ansible"));
+        let machine = ["/usr/share/ansible", "/etc/ansible"].map(PathBuf::from);
+        own.into_iter().chain(machine).any(|folder| path.starts_with(folder))
+    }
+}
+
+/// Returns the value that a variable or the file gives to a setting.
+fn given(setting: &Setting, environment: &Environment, file: Option<&ConfigFile>) -> anyhow::Result<Option<Given>> {
+    let variable = |name: &&&str| environment.variable(name).is_some();
+    let (text, origin, is_of_play) = if let Some(name) = setting.environment.iter().rev().find(variable) {
+        let text = environment.variable(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
+        (text, format!("the variable `{name}`"), false)
+    } else {
+        let Some(file) = file else { return Ok(None) };
+        let found = setting.keys.iter().rev().find_map(|(section, key)| Some((key, file.settings.get(section, key)?)));
+        let Some((key, text)) = found else { return Ok(None) };
+        (text.to_owned(), format!("`{key}` in `{}`", file.path.display()), file.is_of_play)
+    };
+    let value = parse(setting.kind, &text).map_err(|expected| {
+        anyhow::anyhow!("failed to read the setting `{}`: {origin} is `{text}`; {expected}", setting.name)
+    })?;
+    let value = match (setting.kind, value) {
+        (Kind::Path, Value::Str(path)) => Value::from(expanded(Path::new(&path), environment).display().to_string()),
+        (_, value) => value,
+    };
+    Ok(Some(Given { value, origin, is_of_play }))
+}
+
+/// Says whether facts are gathered only by plays that ask for it.
+///
+/// # Errors
+///
+/// The value is unknown.
+pub(crate) fn gathers_explicitly(settings: &AnsibleSettings) -> anyhow::Result<bool> {
+    match settings.text("DEFAULT_GATHERING").unwrap_or("implicit") {
+        "explicit" => Ok(true),
+        // `smart` keeps the facts of earlier plays; to gather them again gives the same.
+        "implicit" | "smart" => Ok(false),
+        other => {
+            let origin = settings.get("DEFAULT_GATHERING").map(|(_, origin)| origin).unwrap_or_default();
+            bail!(
+                "failed to read the setting `DEFAULT_GATHERING`: {origin} is `{other}`; use `implicit`, `explicit` or `smart`"
+            )
+        }
+    }
+}
