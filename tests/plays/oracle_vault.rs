@@ -1,6 +1,7 @@
 //! Ansible Vault: texts that ansible-core encrypts, damaged ones, and plays with them by both programs.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use modbox_vault::{Secret, Vault, Zeroizing};
@@ -102,10 +103,8 @@ const PLAY: &str = "
   vars:
 ";
 
-/// Makes a folder with a play and what it has in vaults.
-fn prepared() -> TestDir {
-    let dir = TestDir::new();
-    dir.write("password", "pw\n");
+/// Encrypts files with the password `pw`.
+fn encrypt(files: &[PathBuf]) {
     let script = "
 import sys
 from ansible.parsing.vault import VaultLib, VaultSecret
@@ -114,6 +113,14 @@ for name in sys.argv[1:]:
     text = open(name, 'rb').read()
     open(name, 'wb').write(VaultLib([('default', secret)]).encrypt(text, secret))
 ";
+    let made = Command::new(oracle::python()).args(["-c", script]).args(files).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+/// Makes a folder with a play and what it has in vaults.
+fn prepared() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("password", "pw\n");
     dir.write("play/secret.yml", format!("of_file: {SECRET}-1\nlater: '{{{{ of_file }}}}-2'\n"));
     dir.write("play/group_vars/all.yml", format!("of_group: {SECRET}-3\n"));
     dir.write("play/t.j2", "{{ of_file }} {{ 1 + 1 }}\n");
@@ -125,8 +132,7 @@ for name in sys.argv[1:]:
     dir.mkdir("play/out");
     let names = ["secret.yml", "group_vars/all.yml", "t.j2", "c", "tasks.yml", "extra.yml"];
     let files = names.iter().map(|name| dir.join("play").join(name)).chain([dir.join("inline"), dir.join("braces")]);
-    let made = Command::new(oracle::python()).args(["-c", script]).args(files).output().unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    encrypt(&files.collect::<Vec<_>>());
     let value = |name: &str| fs::read_to_string(dir.join(name)).unwrap().trim_end().replace('\n', "\n      ");
     let vars = ["inline", "braces"].map(|name| format!("    {name}: !vault |\n      {}\n", value(name))).concat();
     dir.write("play/play.yml", format!("{PLAY}{vars}"));
@@ -196,4 +202,24 @@ fn what_cannot_be_decrypted_is_told_before_the_first_task() {
     dir.write_executable("program", "#!/bin/sh\necho pw\n");
     check(&["--vault-password-file", "program"], "it is a program, which modbox does not start");
     check(&["--ask-vault-pass"], "there is no terminal");
+}
+
+#[test]
+fn mistakes_in_encrypted_files_show_none_of_their_lines() {
+    let dir = prepared();
+    let wrong = format!("key:{SECRET}\nother: [\n");
+    for name in ["play/secret.yml", "play/tasks.yml", "play/extra.yml"] {
+        dir.write(name, &wrong);
+        encrypt(&[dir.join(name)]);
+    }
+    let tasks = "  tasks:\n  - include_vars: secret.yml\n    ignore_errors: true\n  - include_tasks: tasks.yml\n";
+    dir.write("play/play.yml", format!("- hosts: localhost\n  gather_facts: false\n{tasks}"));
+    let run = |args: &[&str]| {
+        let ran = Modbox::new(&dir).args(["play", "--vault-password-file", "password"]).args(args).arg("play/play.yml");
+        let ran = ran.run();
+        let all = format!("{}{}", ran.stdout_text(), ran.stderr_text());
+        assert!(all.contains("a mistake in its YAML, which is not shown") && !all.contains(SECRET), "{all}");
+    };
+    run(&[]);
+    run(&["-e", "@play/extra.yml"]);
 }

@@ -81,6 +81,10 @@ pub enum Problem {
     Other(String),
 }
 
+/// What is said of a mistake in the YAML of an encrypted file, of which nothing is shown.
+pub const HIDDEN_MISTAKE: &str =
+    "the decrypted text has a mistake in its YAML, which is not shown; find it with `ansible-vault edit`";
+
 /// All errors of reading plays, in the order in which they were found.
 #[derive(Debug, Default, thiserror::Error)]
 pub struct LoadErrors(pub Vec<LoadError>);

@@ -46,11 +46,16 @@ fn parse(text: &str, vault: &VaultStore) -> anyhow::Result<Source> {
     let document = if let Some(path) = text.strip_prefix('@') {
         let mut bytes =
             bounded::read_file(Path::new(path), MAX_FILE).with_context(|| format!("failed to read `{path}`"))?;
-        if modbox_vault::is_encrypted(&bytes) {
+        let is_encrypted = modbox_vault::is_encrypted(&bytes);
+        if is_encrypted {
             bytes = vault.file(&bytes).map_err(|reason| anyhow::anyhow!("failed to read `{path}`: {reason}"))?;
         }
         let content = String::from_utf8(bytes).ok().with_context(|| format!("`{path}` is not UTF-8"))?;
-        load_extra_vars(&content, path)
+        let document = load_extra_vars(&content, path);
+        if let (true, Err(error)) = (is_encrypted, &document) {
+            bail!("{}: {}", error.position(), modbox_tasks::error::HIDDEN_MISTAKE);
+        }
+        document
     } else if text.starts_with(['{', '[']) {
         load_extra_vars(text, "<-e>")
     } else {

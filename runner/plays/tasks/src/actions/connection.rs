@@ -17,7 +17,6 @@ use crate::run::fields;
 /// The task gives unknown arguments, or one that is not a whole number.
 pub fn wait(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     const OPTIONS: [&str; 4] = ["connect_timeout", "delay", "sleep", "timeout"];
-    context.check_args(&OPTIONS).map_err(|error| error.into_result(""))?;
     let mut delay = 0;
     for option in OPTIONS {
         let Some(value) = context.args.get(option) else { continue };
@@ -33,6 +32,8 @@ pub fn wait(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     if context.options.check {
         return Ok(entry("skipped", true));
     }
+    // After the numbers and check mode, as in Ansible.
+    context.check_args(&OPTIONS).map_err(|error| error.into_result(""))?;
     context.host.sleep(Duration::from_secs(delay));
     let mut result = entry("changed", false);
     result.extend(entry("elapsed", delay));

@@ -10,6 +10,7 @@ use modbox_yaml::{Source, load_play_file};
 
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
+use crate::error::HIDDEN_MISTAKE;
 use crate::load::values;
 use crate::paths;
 use crate::run::fields;
@@ -162,7 +163,10 @@ fn read_file(context: &ActionContext<'_>, found: &mut Found) -> Result<(), Actio
 /// Reads the mapping of a file.
 fn load(context: &ActionContext<'_>, path: &str, found: &mut Found) -> Result<(), ActionError> {
     let text = context.host.files().text(path)?;
-    let document = load_play_file(&text, path).map_err(|error| ActionError::failed(error.to_string()))?;
+    let document = load_play_file(&text, path).map_err(|error| {
+        let is_encrypted = context.host.files().is_encrypted(path);
+        ActionError::failed(if is_encrypted { format!("{path}: {HIDDEN_MISTAKE}") } else { error.to_string() })
+    })?;
     if document.root.is_null() {
         found.files.push(path.to_owned());
         return Ok(());

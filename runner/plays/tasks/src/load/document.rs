@@ -2,7 +2,7 @@
 
 use modbox_yaml::{Node, Source, load_play_file};
 
-use crate::error::{LoadError, Problem, beginning};
+use crate::error::{HIDDEN_MISTAKE, LoadError, Problem, beginning};
 use crate::files::FileError;
 use crate::load::context::Loader;
 use crate::load::findings::BadTemplate;
@@ -24,8 +24,13 @@ fn parsed(loader: &Loader<'_>, path: &str, text: Result<String, FileError>) -> R
     if text.starts_with(VAULT_HEADER) {
         return Err(LoadError::new(&beginning(path), Problem::Encrypted));
     }
-    let document =
-        load_play_file(&text, path).map_err(|error| LoadError::new(&error.position().clone(), Problem::Yaml(error)))?;
+    let document = load_play_file(&text, path).map_err(|error| {
+        let position = error.position().clone();
+        match loader.files.is_encrypted(path) {
+            true => LoadError::new(&position, Problem::Other(HIDDEN_MISTAKE.to_owned())),
+            false => LoadError::new(&position, Problem::Yaml(error)),
+        }
+    })?;
     for warning in document.warnings {
         loader.warn(warning.to_string());
     }

@@ -41,7 +41,7 @@ pub enum PlayEnd {
     Failed,
 }
 
-/// Why a run ends at once, without a recap.
+/// Why a run ends at once.
 #[derive(Debug)]
 pub enum RunError {
     /// Something in the play is wrong.

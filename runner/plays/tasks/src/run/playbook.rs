@@ -23,7 +23,7 @@ pub struct RunEnd {
     pub failed: bool,
     /// What stopped the run first, if it was not an ordinary failure of a task.
     pub first_failure: Option<HostErrorKind>,
-    /// Why the run ended at once, without a recap.
+    /// Why the run ended at once.
     pub error: Option<RunError>,
 }
 
@@ -46,6 +46,9 @@ pub fn run(
         announce(session.events, playbook);
         if let Err(error) = run_plays(&mut session, playbook, index + 1 == playbooks.len()) {
             tell(&mut session, &error);
+            if !session.all_counters().is_empty() {
+                recap(&mut session);
+            }
             return end(session, true, Some(error));
         }
         if session.any_failed() {
@@ -83,13 +86,18 @@ fn run_plays(session: &mut Session<'_>, playbook: &Playbook, is_last: bool) -> R
     if !has_plays {
         return Ok(());
     }
-    let (counters, custom) = (session.all_counters(), session.custom.clone());
-    session.event(Event::Stats { hosts: &counters, custom: &custom });
+    recap(session);
     if let Some(name) = &session.start_at {
         let text = format!("No matching task \"{name}\" found. Note: --start-at-task can only follow static includes.");
         session.events.event(Event::Error(&Message::new(text)));
     }
     Ok(())
+}
+
+/// Tells what has run. Ansible does not, where a run ends at once; but then nothing else says what was done.
+fn recap(session: &mut Session<'_>) {
+    let (counters, custom) = (session.all_counters(), session.custom.clone());
+    session.event(Event::Stats { hosts: &counters, custom: &custom });
 }
 
 /// Tells why the run ends at once. An error of a file that was included comes with the lines that it is about.
@@ -365,6 +373,7 @@ mod tests {
         let others = [("more.yml", "- name: wrong\n  include_tasks:\n")];
         let run = run_with(&play("  - include_tasks: more.yml\n"), &others, &RunOptions::default());
         assert!(matches!(run.end.error, Some(RunError::Load(_))), "{}", run.text);
+        assert!(run.text.contains("PLAY RECAP "), "{}", run.text);
         let expect = "[ERROR]: No file specified for include_tasks; name one with `file`\nOrigin: /p/more.yml:1:3\n\n1 - name: wrong\n";
         assert!(run.text.contains(expect), "{}", run.text);
     }

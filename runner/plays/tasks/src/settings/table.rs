@@ -217,7 +217,7 @@ pub static ALL: &[Setting] = &[
     setting("PLAYBOOK_DIR", Path, "null", &["ANSIBLE_PLAYBOOK_DIR"], &[("defaults", "playbook_dir")], &[], Told("the folder is that of the playbook")),
     setting("PLAYBOOK_VARS_ROOT", Text, r#""top""#, &["ANSIBLE_PLAYBOOK_VARS_ROOT"], &[("defaults", "playbook_vars_root")], &[], Refused("variables are read beside the playbook that is run")),
     setting("PLUGIN_FILTERS_CFG", Path, "null", &[], &[("defaults", "plugin_filters_cfg")], &[], Told("all modules can be used")),
-    setting("PYTHON_MODULE_RLIMIT_NOFILE", Int, "0", &["ANSIBLE_PYTHON_MODULE_RLIMIT_NOFILE"], &[("defaults", "python_module_rlimit_nofile")], &["ansible_python_module_rlimit_nofile"], Refused("use `--max-files`")),
+    setting("PYTHON_MODULE_RLIMIT_NOFILE", Int, "0", &["ANSIBLE_PYTHON_MODULE_RLIMIT_NOFILE"], &[("defaults", "python_module_rlimit_nofile")], &["ansible_python_module_rlimit_nofile"], Refused("use `--max-descriptors`")),
     setting("RETRY_FILES_ENABLED", Bool, "false", &["ANSIBLE_RETRY_FILES_ENABLED"], &[("defaults", "retry_files_enabled")], &[], Told("no retry files are made")),
     setting("RETRY_FILES_SAVE_PATH", Path, "null", &["ANSIBLE_RETRY_FILES_SAVE_PATH"], &[("defaults", "retry_files_save_path")], &[], NoMeaning),
     setting("RUN_VARS_PLUGINS", Text, r#""demand""#, &["ANSIBLE_RUN_VARS_PLUGINS"], &[("defaults", "run_vars_plugins")], &[], NoMeaning),

@@ -306,7 +306,8 @@ fn spared_text(spared: &[LoadError]) -> String {
 fn with_lines(errors: &LoadErrors, loader: &Loader<'_>) -> anyhow::Error {
     let shown = errors.0.iter().enumerate().map(|(index, error)| {
         let text = error.to_string();
-        let file = loader.files.text(&error.position.file).ok().filter(|_| index < EXCERPTS && !text.contains('\n'));
+        let is_shown = index < EXCERPTS && !text.contains('\n') && !loader.files.is_encrypted(&error.position.file);
+        let file = Some(&error.position.file).filter(|_| is_shown).and_then(|file| loader.files.text(file).ok());
         let excerpt = file.map(|file| Excerpt::of_text(&error.position, &file)).filter(|found| !found.lines.is_empty());
         excerpt.map_or_else(|| text.clone(), |excerpt| format!("{text}\n{}", excerpt.text()))
     });
