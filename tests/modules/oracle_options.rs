@@ -19,7 +19,7 @@ fn options_of_components_are_those_of_ansibles_modules() {
     for name in &names {
         fs::copy(module(name), library.join(format!("{name}.wasm"))).unwrap();
     }
-    let proven = fs::read_to_string(repository().join("runner/src/cli/play/proven.tsv")).unwrap();
+    let proven = fs::read_to_string(repository().join("runner/src/cli/play/task_modules/proven.tsv")).unwrap();
     let proven = proven.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').next().unwrap());
     assert!(proven.into_iter().all(|name| names.contains(name)), "{names:?}");
     let ran = Modbox::of(&oracle::python(), &dir)

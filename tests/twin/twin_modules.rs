@@ -87,7 +87,7 @@ fn native_tasks_do_what_ansibles_do() {
 
 #[test]
 fn components_that_stand_for_ansibles_modules_are_in_the_twin_and_have_no_fault_of_their_own() {
-    let list = fs::read_to_string(repository().join("runner/src/cli/play/proven.tsv")).unwrap();
+    let list = fs::read_to_string(repository().join("runner/src/cli/play/task_modules/proven.tsv")).unwrap();
     let names = list.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').next().unwrap());
     let proven: BTreeSet<String> = names.map(str::to_owned).collect();
     assert!(!proven.is_empty() && proven.is_subset(&generated()), "{proven:?}");

@@ -9,7 +9,7 @@ use modbox_policy::Policy;
 use crate::cli::args::{AuditedArgs, GrantArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::output;
+use crate::cli::printing::output;
 use crate::cli::settings::Settings;
 use modbox_run::audit::{AuditError, AuditLog, AuditedCommit, AuditedRun, CommitOutcome, PendingRecord};
 use modbox_run::{CommitState, Module, Report, RunRequest};

@@ -6,7 +6,7 @@ use modbox_authoring::{AuthoringContext, BuildOptions, BuiltModule};
 
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 
 /// Returns the path of a project's component if it is up to date. Starts no program.
 pub(crate) fn find_fresh(context: &Context, dir: &Path) -> Option<PathBuf> {

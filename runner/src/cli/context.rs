@@ -3,8 +3,8 @@
 use modbox_cleanup::Cleanup;
 use modbox_worker::Workers;
 
-use crate::cli::environment::Environment;
-use crate::cli::signals::SignalWatch;
+use crate::cli::process::environment::Environment;
+use crate::cli::process::signals::SignalWatch;
 
 /// Context of a command.
 #[derive(Debug)]

@@ -11,13 +11,13 @@ use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, Merged
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::cli::audit::Audit;
-use crate::cli::become_user;
 use crate::cli::context::Context;
-use crate::cli::data_dirs::lenses;
 use crate::cli::exit::{Failure, OrExit, error_words};
-use crate::cli::find::Lookup;
-use crate::cli::identity::Identity;
+use crate::cli::folders::data_dirs::lenses;
 use crate::cli::layered;
+use crate::cli::named::find::Lookup;
+use crate::cli::named::identity::Identity;
+use crate::cli::process::become_user;
 use crate::cli::settings::{ModuleIdentity, Settings};
 use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use modbox_run::library::FoundModule;

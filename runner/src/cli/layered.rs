@@ -8,7 +8,7 @@ use modbox_policy::Policy;
 use crate::cli::args::RunArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::state_folder;
+use crate::cli::folders::state_folder;
 use modbox_run::batch::{JobEffect, JobOptions};
 use modbox_run::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
 

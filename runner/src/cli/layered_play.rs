@@ -14,10 +14,11 @@ use modbox_scratch::ScratchRoot;
 use crate::cli::args::{PlayArgs, PlayFormat};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
-use crate::cli::effect_output::push_effect;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::layered;
+use crate::cli::printing::effect_output::push_effect;
+use crate::cli::printing::output;
 use crate::cli::settings::Settings;
-use crate::cli::{layered, output};
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
 use modbox_run::{
     CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,

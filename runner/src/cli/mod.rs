@@ -1,60 +1,33 @@
 //! The command-line program. Only this module reads the command line and the environment, prints, and decides the exit
 //! status.
 
-mod ansible_call;
-mod ansible_form;
+pub(crate) mod ansible;
 mod args;
 mod audit;
 mod audit_view;
 mod authoring;
-mod become_user;
-mod bounded;
-mod clean;
 mod commands;
 mod completion;
 mod context;
-mod data_dirs;
-mod deep_stack;
-mod diff_lines;
-mod effect_output;
-mod environment;
 mod exit;
-mod find;
-mod fleet_folder;
-mod folded_yaml;
-mod html;
-mod identity;
-mod ignored_signals;
-mod installed_release;
-mod job_folder;
+pub(crate) mod folders;
 mod job_resolver;
-mod job_summary;
 mod layered;
 mod layered_play;
-mod logging;
-mod module_store;
-mod output;
-mod pager;
+pub(crate) mod named;
 mod perform;
 mod play;
-mod playbook_program;
-mod python_program;
-mod python_rule;
+pub(crate) mod printing;
+pub(crate) mod process;
 mod registry;
-mod resource_output;
-mod roles;
 mod runner;
-mod sent_module;
 mod settings;
-mod signals;
 mod ssh_keygen;
-mod standard;
-mod state_folder;
-mod surroundings;
 mod task_args;
-mod usage_tips;
-mod whole_file;
 
+use crate::cli::ansible::{playbook_program, python_program};
+use crate::cli::printing::{output, usage_tips};
+use crate::cli::process::{deep_stack, logging, roles, signals};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -67,8 +40,8 @@ use modbox_worker::{Forked, THIS_PROGRAM, WorkerProcess, Workers};
 
 use self::args::{Cli, Command};
 use self::context::Context;
-use self::environment::Environment;
 use self::exit::{ExitStatus, Failure, OrExit};
+use self::process::environment::Environment;
 use self::task_args::argument_order;
 use modbox_run::jobs::order::JOB_WORD;
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use crate::cli::bounded::read_stream;
+use crate::cli::folders::bounded::read_stream;
 
 /// Maximum length of a signature.
 const MAX_SIGNATURE: u64 = 16 << 10;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ArgMatches;
 use modbox_contract::{Dict, Value, args};
 
-use crate::cli::bounded;
+use crate::cli::folders::bounded;
 
 /// Maximum bytes of arguments. No real task passes more; Ansible itself holds arguments in memory several times.
 pub(crate) const MAX_ARGS: u64 = 64 << 20;

@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 use crate::cli::audit_view::details::{circumstances, course};
 use crate::cli::audit_view::entry::{AuditEntry, duration_text, time_text};
 use crate::cli::audit_view::summary::{AuditSummary, RunCounts};
-use crate::cli::html::{self, Escaped};
+use crate::cli::printing::html::{self, Escaped};
 
 /// Runs that are listed. Browsers become slow with many more.
 const MAX_RUNS: usize = 5000;

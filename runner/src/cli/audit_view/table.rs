@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::cli::audit_view::details::course;
 use crate::cli::audit_view::entry::{AuditEntry, duration_text};
-use crate::cli::clean::clean_line;
+use crate::cli::printing::clean::clean_line;
 
 /// Rows that decide the widths.
 const MEASURED: usize = 200;

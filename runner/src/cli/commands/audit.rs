@@ -12,7 +12,7 @@ use crate::cli::audit_view::page::AuditPage;
 use crate::cli::audit_view::source::AuditSource;
 use crate::cli::audit_view::table::AuditTable;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 
 /// Shows the runs that fit the filters.
 pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {

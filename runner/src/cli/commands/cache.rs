@@ -9,8 +9,9 @@ use modbox_wasm::CompileCache;
 use crate::cli::args::CacheCommand;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::folders::fleet_folder;
+use crate::cli::printing::output;
 use crate::cli::runner::cache_of_user;
-use crate::cli::{fleet_folder, output};
 use modbox_run::{clear_descriptions, clear_python_cache};
 
 /// Lists, prunes or clears the cache.

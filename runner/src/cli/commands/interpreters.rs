@@ -17,7 +17,7 @@ use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings;
 use modbox_run::{

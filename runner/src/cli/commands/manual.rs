@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use crate::cli::args::Cli;
 use crate::cli::completion;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 
 /// Prints the completion script of a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Failure> {

@@ -6,8 +6,8 @@ use modbox_cleanup::Cleanup;
 use modbox_worker::{THIS_PROGRAM, Workers};
 
 use crate::cli::context::Context;
-use crate::cli::environment::Environment;
-use crate::cli::signals;
+use crate::cli::process::environment::Environment;
+use crate::cli::process::signals;
 
 /// Maximum number of candidates of each sort; a person reads no more.
 pub(super) const MAX_CANDIDATES: usize = 1000;

@@ -19,7 +19,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
 use crate::cli::args::Cli;
-use crate::cli::environment;
+use crate::cli::process::environment;
 
 /// Variable by which the script asks for completions. Its value is the shell's name.
 const VARIABLE: &str = "MODBOX_COMPLETE";

@@ -10,7 +10,7 @@ use modbox_python_json::str as python_str;
 
 use super::line::{MAX_CANDIDATES, begins_with, context, words};
 use crate::cli::args::LookupArgs;
-use crate::cli::find::Lookup;
+use crate::cli::named::find::Lookup;
 use modbox_run::{WasmInfo, locate, wasm_bytes};
 
 /// Words that are looked up as the module. Others are values of switches.

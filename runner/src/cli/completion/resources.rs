@@ -10,7 +10,7 @@ use modbox_providers::{Attribute, AttributeKind, AttributeType, Metadata};
 
 use super::line::{MAX_CANDIDATES, begins_with, context, words};
 use crate::cli::args::ProviderArgs;
-use crate::cli::data_dirs::data_dirs;
+use crate::cli::folders::data_dirs::data_dirs;
 use crate::cli::runner::runner;
 use modbox_run::{PythonConfig, provider_files};
 

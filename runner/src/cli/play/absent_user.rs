@@ -2,8 +2,8 @@
 
 use modbox_policy::find_user;
 
-use crate::cli::play::task_run::TaskRun;
-use crate::cli::play::task_start::NotRun;
+use crate::cli::play::task_modules::task_run::TaskRun;
+use crate::cli::play::task_modules::task_start::NotRun;
 
 /// Takes the user from a run if this machine does not have it, and returns its name. The run is then explained as one of the user
 /// that runs modbox.

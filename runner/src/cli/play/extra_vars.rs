@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use modbox_template::{Content, Layer, Origin, Slot};
 use modbox_yaml::{Document, Key, Source, extra_vars_key_values, load_extra_vars};
 
-use crate::cli::bounded;
+use crate::cli::folders::bounded;
 use crate::cli::play::vault_store::VaultStore;
 
 /// Maximum bytes of a file of variables.

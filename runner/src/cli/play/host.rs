@@ -20,20 +20,20 @@ use modbox_tasks::run::host::{
 
 use crate::cli::context::Context;
 use crate::cli::layered_play::SharedLayeredPlay;
-use crate::cli::play::argument_trust::ArgumentTrust;
-use crate::cli::play::explained_call::ExplainedCall;
-use crate::cli::play::interpreters;
+use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::lookup_host::host_name;
-use crate::cli::play::modules::TaskModules;
-use crate::cli::play::names::ModuleNames;
-use crate::cli::play::play_jobs::PlayJobs;
 use crate::cli::play::play_secrets::{self, PlaySecrets};
-use crate::cli::play::private_files::PrivateFolders;
-use crate::cli::play::resources::{ResourceError, TaskResources};
-use crate::cli::play::run_end;
-use crate::cli::play::task_run::TaskRun;
-use crate::cli::play::task_start::{NotRun, TaskStart};
-use crate::cli::play::tree::PlayTree;
+use crate::cli::play::shown::explained_call::ExplainedCall;
+use crate::cli::play::task_modules::argument_trust::ArgumentTrust;
+use crate::cli::play::task_modules::interpreters;
+use crate::cli::play::task_modules::modules::TaskModules;
+use crate::cli::play::task_modules::names::ModuleNames;
+use crate::cli::play::task_modules::play_jobs::PlayJobs;
+use crate::cli::play::task_modules::private_files::PrivateFolders;
+use crate::cli::play::task_modules::resources::{ResourceError, TaskResources};
+use crate::cli::play::task_modules::run_end;
+use crate::cli::play::task_modules::task_run::TaskRun;
+use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
 use crate::cli::play::{clock, terminal};
 
 /// The host of a play.
@@ -211,7 +211,7 @@ impl ActionHost for PlayHost<'_> {
     fn home(&self, user: Option<&str>) -> Option<String> {
         match user {
             None => self.context.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned),
-            Some(user) => crate::cli::surroundings::home_of(user),
+            Some(user) => crate::cli::process::surroundings::home_of(user),
         }
     }
 

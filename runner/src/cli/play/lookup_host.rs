@@ -18,13 +18,13 @@ use modbox_tasks::lookups::host::{CommandOutput, LookupFailure, LookupHost, Shel
 use modbox_vocabulary::Limits;
 use modbox_vocabulary::quoting::quote;
 
-use crate::cli::bounded;
-use crate::cli::environment::Environment;
-use crate::cli::output;
+use crate::cli::folders::bounded;
 use crate::cli::play::ansible_settings::AnsibleSettings;
 use crate::cli::play::clock;
+use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::play_secrets::PlaySecrets;
-use crate::cli::play::tree::PlayTree;
+use crate::cli::printing::output;
+use crate::cli::process::environment::Environment;
 use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner};
 
 /// Variables that a play may always read.

@@ -12,10 +12,10 @@ use modbox_policy::normalize;
 use modbox_template::Value;
 use modbox_yaml::load_data;
 
-use crate::cli::environment::Environment;
-use crate::cli::play::glob;
+use crate::cli::play::files::glob;
+use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::play_secrets::PlaySecrets;
-use crate::cli::play::tree::PlayTree;
+use crate::cli::process::environment::Environment;
 
 /// The machine, as far as a play may see it.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Host for Machine {
         match user {
             None => Ok(self.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned)),
             // A home directory of another user says that the user exists, and nothing more.
-            Some(user) => Ok(crate::cli::surroundings::home_of(user)),
+            Some(user) => Ok(crate::cli::process::surroundings::home_of(user)),
         }
     }
 

@@ -7,7 +7,7 @@
 use modbox_contract::Release;
 use modbox_jinja::SecretKeeper;
 
-use crate::cli::output;
+use crate::cli::printing::output;
 use modbox_run::{exact_play_redactor, play_redactor, remember_play_secret};
 
 /// Keeper of the secrets of a play.

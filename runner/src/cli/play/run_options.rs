@@ -8,9 +8,9 @@ use modbox_tasks::run::options::{RunOptions, UserInfo};
 use modbox_template::Layer;
 
 use crate::cli::args::PlayArgs;
-use crate::cli::output;
 use crate::cli::play::ansible_settings::{AnsibleSettings, gathers_explicitly};
-use crate::cli::play::inventory::{self, InventorySource};
+use crate::cli::play::files::inventory::{self, InventorySource};
+use crate::cli::printing::output;
 
 /// Returns the options of a run, by switches first, then by settings.
 ///

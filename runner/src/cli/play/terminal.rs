@@ -61,7 +61,8 @@ pub(crate) fn ask(prompt: &Prompt) -> Result<String, PromptError> {
     }
     let mode = KeyMode::new().map_err(|_| PromptError::NotInteractive)?;
     let mut stderr = io::stderr().lock();
-    let shown = stderr.write_all(crate::cli::clean::clean(&prompt.text).as_bytes()).and_then(|()| stderr.flush());
+    let shown =
+        stderr.write_all(crate::cli::printing::clean::clean(&prompt.text).as_bytes()).and_then(|()| stderr.flush());
     shown.map_err(|_| PromptError::NotInteractive)?;
     let answer = read_answer(prompt, &mode, &mut stderr);
     // The person's line end was not shown.

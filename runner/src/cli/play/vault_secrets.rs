@@ -9,9 +9,9 @@ use modbox_tasks::run::host::Prompt;
 use modbox_vault::{Secret, Vault, Zeroizing};
 
 use crate::cli::args::AnsibleSwitches;
-use crate::cli::environment::Environment;
 use crate::cli::play::ansible_settings::AnsibleSettings;
 use crate::cli::play::terminal;
+use crate::cli::process::environment::Environment;
 
 /// Maximum bytes of a password.
 const MAX_PASSWORD: u64 = 64 << 10;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::cli::bounded::{open_at_once, read_stream};
-use crate::cli::environment::Environment;
+use crate::cli::folders::bounded::{open_at_once, read_stream};
+use crate::cli::process::environment::Environment;
 
 /// Files in which systems keep them: Debian and its kin, Fedora and its kin, openSUSE, Alpine.
 const FILES: [&str; 4] = [

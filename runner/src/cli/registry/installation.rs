@@ -9,10 +9,10 @@ use modbox_registry::module_store::ModuleStore;
 use modbox_registry::reference::Reference;
 
 use crate::cli::args::LOCK_FILE;
-use crate::cli::environment::Environment;
-use crate::cli::module_store::user_library;
+use crate::cli::folders::whole_file;
+use crate::cli::named::module_store::user_library;
+use crate::cli::process::environment::Environment;
 use crate::cli::registry::judged::JudgedModule;
-use crate::cli::whole_file;
 
 /// Permissions of the files.
 const MODE: u32 = 0o644;

@@ -13,8 +13,8 @@ use modbox_registry::session::Session;
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::identity::Identity;
-use crate::cli::output::{clean_line, print_note};
+use crate::cli::named::identity::Identity;
+use crate::cli::printing::output::{clean_line, print_note};
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::progress::TransferBar;
 use crate::cli::settings::{ModuleIdentity, Trust};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use modbox_registry::credentials::CredentialFiles;
 
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 
 /// Returns the files, and the folders of docker's helpers.
 pub(super) fn files(environment: &Environment) -> CredentialFiles {

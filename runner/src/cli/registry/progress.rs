@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::clean::clean_line;
+use crate::cli::printing::clean::clean_line;
 
 /// A bar that appears with the first content.
 pub(super) struct TransferBar {

@@ -2,7 +2,7 @@
 
 use modbox_registry::proxy::{Proxies, Proxy, ProxyError};
 
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 
 /// Returns the proxies.
 ///

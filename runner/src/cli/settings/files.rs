@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use modbox_policy::{Access, FileRules, Located, Place, PolicyFile, Rules};
 
-use crate::cli::bounded::{open_at_once, read_stream};
-use crate::cli::environment::Environment;
-use crate::cli::output;
+use crate::cli::folders::bounded::{open_at_once, read_stream};
+use crate::cli::printing::output;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::exposure::{self, Exposure};
 use crate::cli::settings::grants;
 

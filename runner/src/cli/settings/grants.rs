@@ -17,7 +17,7 @@ use modbox_policy::{
 };
 use rustix::io::Errno;
 
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 use modbox_run::{WayEnd, resolve_way};
 
 const NOT_UTF8: &str = "the path is not UTF-8, which guests need; map the directory to another path with `PATH::GUEST`";

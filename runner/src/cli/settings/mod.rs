@@ -31,10 +31,10 @@ use self::sent_policy::SentPolicy;
 pub(crate) use self::signature_files::{read_signature, read_signature_file, signature_path};
 pub(crate) use self::trust::{ModuleIdentity, Trust};
 use crate::cli::args::{GrantArgs, LimitArgs};
-use crate::cli::environment::Environment;
 use crate::cli::exit::error_words;
-use crate::cli::identity::Identity;
-use crate::cli::module_store::user_library;
+use crate::cli::named::identity::Identity;
+use crate::cli::named::module_store::user_library;
+use crate::cli::process::environment::Environment;
 use modbox_run::library::Place;
 use modbox_run::reaches_out;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use modbox_policy::{Place, PolicyFile};
 
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::files::{self, FileChoice};
 
 /// The rule of a policy file that no registry is asked.

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use modbox_policy::{AcceptPolicy, FileRules, ModuleKey, PolicyFile, Rules};
 
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::files::{self, Resolved};
 
 /// Name of the policy in reports and listings.

@@ -6,7 +6,7 @@ use anyhow::Context;
 use modbox_policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
 
 use crate::cli::args::{GrantArgs, LimitArgs};
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::grants;
 
 /// Resolves the switches. The rules have no common source: each grant names its switch, and the names of limits are

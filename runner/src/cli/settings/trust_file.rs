@@ -10,7 +10,7 @@ use modbox_policy::{
 use modbox_trust::allowed_signers::{AllowedSigners, Signer};
 use modbox_trust::verification::VerifiedStatement;
 
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::signature_files::is_meant;
 use crate::cli::settings::{files, grants};
 

@@ -17,7 +17,7 @@ const FIRST: u32 = 0x10_F700;
 const LEAD: u8 = 0xF4;
 
 /// Returns a name or a path of the host as guests see it.
-pub(super) fn to_guest(name: &[u8]) -> Cow<'_, str> {
+pub(crate) fn to_guest(name: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(name) {
         Ok(text) if !has_escapes(text) => Cow::Borrowed(text),
         _ => Cow::Owned(escaped(name)),
@@ -40,7 +40,7 @@ fn escaped(name: &[u8]) -> String {
 }
 
 /// Returns the host's bytes of a name or a path of a guest.
-pub(super) fn to_host(path: &str) -> Cow<'_, OsStr> {
+pub(crate) fn to_host(path: &str) -> Cow<'_, OsStr> {
     if !has_escapes(path) {
         return Cow::Borrowed(OsStr::new(path));
     }
@@ -56,7 +56,7 @@ pub(super) fn to_host(path: &str) -> Cow<'_, OsStr> {
 
 /// Returns the one spelling of a path that a guest has written. Two spellings could otherwise lead to one file, and only
 /// one of them be compared with the grants.
-pub(super) fn canonical(path: String) -> String {
+pub(crate) fn canonical(path: String) -> String {
     if !has_escapes(&path) {
         return path;
     }

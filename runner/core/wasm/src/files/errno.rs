@@ -5,7 +5,7 @@ use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 /// Returns the code of an error of the kernel.
-pub(super) fn code_of(errno: Errno) -> ErrorCode {
+pub(crate) fn code_of(errno: Errno) -> ErrorCode {
     match errno {
         Errno::XDEV => ErrorCode::CrossDevice,
         Errno::ROFS => ErrorCode::ReadOnly,
@@ -18,6 +18,6 @@ pub(super) fn code_of(errno: Errno) -> ErrorCode {
 }
 
 /// Returns the error of a failed system call.
-pub(super) fn failed(errno: Errno) -> FsError {
+pub(crate) fn failed(errno: Errno) -> FsError {
     code_of(errno).into()
 }

@@ -14,38 +14,38 @@ use wasmtime_wasi::filesystem::{Dir, OpenMode};
 
 use crate::files::encoding::{to_guest, to_host};
 use crate::files::ledger::Share;
-use crate::files::open::{OpenRequest, open_beneath, stat_name};
-use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
+use crate::files::ways::open::{OpenRequest, open_beneath, stat_name};
+use crate::files::ways::tree::{Kind, NodeId, ROOT, Tree, names};
 
 /// The guest's directory of its arguments.
-pub(super) const ARGS: &str = "/args";
+pub(crate) const ARGS: &str = "/args";
 
 /// The guest's temporary directory.
-pub(super) const TMP: &str = "/tmp";
+pub(crate) const TMP: &str = "/tmp";
 
 /// The guest's working directory: its private `/tmp` under another name, below which nothing is granted. C libraries take an
 /// empty path for the working directory. In `/tmp` it would lead to every grant below `/tmp`.
 pub(crate) const WORKING: &str = "/args/.cwd";
 
 /// A granted directory.
-pub(super) struct Mount {
-    pub(super) node: NodeId,
-    pub(super) host: PathBuf,
-    pub(super) writable: bool,
-    pub(super) share: Share,
+pub(crate) struct Mount {
+    pub(crate) node: NodeId,
+    pub(crate) host: PathBuf,
+    pub(crate) writable: bool,
+    pub(crate) share: Share,
     /// Whether nodes lie below the mount, so that paths in it must be walked.
-    pub(super) nested: bool,
-    pub(super) dir: Dir,
+    pub(crate) nested: bool,
+    pub(crate) dir: Dir,
     /// The directory's number in the resource table, once an operation has needed it there. The guest gets no handle
     /// to it.
-    pub(super) listed: Option<u32>,
+    pub(crate) listed: Option<u32>,
     /// The granted name that this mount replaced, when the guest created a directory there.
-    pub(super) name: Option<usize>,
+    pub(crate) name: Option<usize>,
 }
 
 impl Mount {
     /// Creates a mount of an open directory. The caller adds it to the tree.
-    pub(super) fn new(dir: OwnedFd, host: PathBuf, writable: bool, share: Share) -> Self {
+    pub(crate) fn new(dir: OwnedFd, host: PathBuf, writable: bool, share: Share) -> Self {
         let mode = if writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
         let dir = Dir::new(dir.into(), OpenRequest::perms(writable), mode, true);
         Self { node: ROOT, host, writable, share, nested: false, dir, listed: None, name: None }
@@ -54,43 +54,43 @@ impl Mount {
 
 /// A granted name.
 #[derive(Debug)]
-pub(super) struct Name {
-    pub(super) node: NodeId,
+pub(crate) struct Name {
+    pub(crate) node: NodeId,
     /// The directory that contains the name.
-    pub(super) parent: Arc<OwnedFd>,
+    pub(crate) parent: Arc<OwnedFd>,
     /// The path on the host.
-    pub(super) host: PathBuf,
+    pub(crate) host: PathBuf,
     /// The last component of the host path.
-    pub(super) name: OsString,
-    pub(super) writable: bool,
+    pub(crate) name: OsString,
+    pub(crate) writable: bool,
     /// Whether only a link is granted there, for looking at it and following it.
-    pub(super) is_link: bool,
+    pub(crate) is_link: bool,
 }
 
 /// All grants of a run, opened.
-pub(super) struct Grants {
-    pub(super) tree: Tree,
-    pub(super) mounts: Vec<Mount>,
-    pub(super) names: Vec<Name>,
-    pub(super) memory: Vec<Arc<[u8]>>,
+pub(crate) struct Grants {
+    pub(crate) tree: Tree,
+    pub(crate) mounts: Vec<Mount>,
+    pub(crate) names: Vec<Name>,
+    pub(crate) memory: Vec<Arc<[u8]>>,
     /// The errors at which the ways to named paths end.
-    pub(super) failing: Vec<Errno>,
+    pub(crate) failing: Vec<Errno>,
     /// What stands in for the machine's files.
-    pub(super) stand_ins: SingleFiles,
+    pub(crate) stand_ins: SingleFiles,
     /// The preopened directories, in the order in which the guest gets them.
-    pub(super) preopens: Vec<NodeId>,
+    pub(crate) preopens: Vec<NodeId>,
 }
 
 /// A grant that cannot be used.
 #[derive(Debug)]
-pub(super) struct UnusableGrant {
-    pub(super) path: PathBuf,
-    pub(super) why: std::io::Error,
+pub(crate) struct UnusableGrant {
+    pub(crate) path: PathBuf,
+    pub(crate) why: std::io::Error,
 }
 
 impl Grants {
     /// Opens the paths that a policy grants, and the guest's `/tmp` in the run's directory.
-    pub(super) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, UnusableGrant> {
+    pub(crate) fn open(policy: &Policy, files: &[InputFile], run_dir: &RunDir) -> Result<Self, UnusableGrant> {
         let unusable = |error| UnusableGrant { path: "/".into(), why: std::io::Error::other(error) };
         modbox_kernel::check_path_resolution().map_err(unusable)?;
         let (tree, preopens) = (Tree::new(), Vec::new());

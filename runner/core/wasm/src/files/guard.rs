@@ -17,23 +17,23 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use crate::files::grants::Grants;
 use crate::files::ledger::Ledger;
 use crate::files::records::Records;
-use crate::files::temporaries::Temporaries;
+use crate::files::replacing::temporaries::Temporaries;
 
 /// The guard of one run.
 pub(crate) struct FileGuard {
-    pub(super) grants: Grants,
-    pub(super) records: Records,
+    pub(crate) grants: Grants,
+    pub(crate) records: Records,
     /// User and group ids that files may be given to.
-    pub(super) owners: Owners,
-    pub(super) temporaries: Arc<Temporaries>,
-    pub(super) run_dir: Arc<RunDir>,
-    pub(super) ledger: Arc<Ledger>,
+    pub(crate) owners: Owners,
+    pub(crate) temporaries: Arc<Temporaries>,
+    pub(crate) run_dir: Arc<RunDir>,
+    pub(crate) ledger: Arc<Ledger>,
     /// Context for wasmtime-wasi's host, without preopened directories.
     stock: WasiFilesystemCtx,
     /// The permissions that new files do not get, beside those of the umask.
-    pub(super) new_mask: Mode,
+    pub(crate) new_mask: Mode,
     /// The times that `stat` reports for files that exist only for the guest.
-    pub(super) made: SystemTime,
+    pub(crate) made: SystemTime,
 }
 
 /// A granted path that cannot be opened.
@@ -84,7 +84,7 @@ pub(crate) struct GuardView<'a> {
 }
 
 impl GuardView<'_> {
-    pub(super) fn stock(&mut self) -> WasiFilesystemCtxView<'_> {
+    pub(crate) fn stock(&mut self) -> WasiFilesystemCtxView<'_> {
         WasiFilesystemCtxView { ctx: &mut self.guard.stock, table: self.table }
     }
 }
@@ -92,7 +92,7 @@ impl GuardView<'_> {
 /// Returns the result of an `async` function of wasmtime-wasi without waiting. Such a function waits only when it hands
 /// a file to another thread. On descriptors that may block this thread it finishes at once, and the guard creates no
 /// others.
-pub(super) fn finish_now<T>(call: impl Future<Output = FsResult<T>>) -> FsResult<T> {
+pub(crate) fn finish_now<T>(call: impl Future<Output = FsResult<T>>) -> FsResult<T> {
     match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
         Poll::Pending => Err(FsError::trap(wasmtime::Error::msg("a file operation waits for another thread"))),
@@ -106,7 +106,7 @@ pub(crate) trait HasGuard: Send {
 }
 
 /// Type that names the guard to the linker.
-pub(super) struct Files;
+pub(crate) struct Files;
 
 impl HasData for Files {
     type Data<'a> = GuardView<'a>;

@@ -17,7 +17,7 @@ const MAX_NOTES: usize = 64;
 
 /// Quotas that a file's bytes count towards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// The quota of all writes.
     All,
     /// The quota of all writes, and the one of `/tmp`.
@@ -26,7 +26,7 @@ pub(super) enum Share {
 
 /// The error for a quota that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct QuotaExceeded;
+pub(crate) struct QuotaExceeded;
 
 /// The ledger of one run.
 #[derive(Debug)]
@@ -48,11 +48,11 @@ pub(crate) struct Ledger {
 
 /// A permit for one open descriptor; returned to the ledger when it is dropped.
 #[derive(Debug)]
-pub(super) struct Permit(Arc<Ledger>);
+pub(crate) struct Permit(Arc<Ledger>);
 
 impl Permit {
     /// Returns the ledger that the permit was taken from.
-    pub(super) fn ledger(&self) -> &Ledger {
+    pub(crate) fn ledger(&self) -> &Ledger {
         &self.0
     }
 }
@@ -84,7 +84,7 @@ impl Ledger {
     }
 
     /// Takes bytes from the quota; call it before they are written.
-    pub(super) fn take_bytes(&self, share: Share, bytes: u64) -> Result<(), QuotaExceeded> {
+    pub(crate) fn take_bytes(&self, share: Share, bytes: u64) -> Result<(), QuotaExceeded> {
         if !take(&self.disk, bytes, self.limits.max_disk) {
             return self.exhausted(self.limits.hit(LimitKind::Disk));
         }
@@ -96,7 +96,7 @@ impl Ledger {
     }
 
     /// Returns bytes to the quota that were not written.
-    pub(super) fn give_bytes(&self, share: Share, bytes: u64) {
+    pub(crate) fn give_bytes(&self, share: Share, bytes: u64) {
         self.disk.fetch_sub(bytes, Ordering::Relaxed);
         if share == Share::Tmp {
             self.tmp.fetch_sub(bytes, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl Ledger {
     }
 
     /// Takes a file from the quota; call it before it is created.
-    pub(super) fn take_file(&self) -> Result<(), QuotaExceeded> {
+    pub(crate) fn take_file(&self) -> Result<(), QuotaExceeded> {
         if take(&self.files, 1, self.limits.max_files) {
             return Ok(());
         }
@@ -112,12 +112,12 @@ impl Ledger {
     }
 
     /// Returns a file to the quota that was not created.
-    pub(super) fn give_file(&self) {
+    pub(crate) fn give_file(&self) {
         self.files.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Takes a descriptor from the quota; call it before it is opened.
-    pub(super) fn take_descriptor(self: &Arc<Self>) -> Result<Permit, QuotaExceeded> {
+    pub(crate) fn take_descriptor(self: &Arc<Self>) -> Result<Permit, QuotaExceeded> {
         if !take(&self.open, 1, self.limits.max_descriptors) {
             self.exhausted(self.limits.hit(LimitKind::Descriptors))?;
         }
@@ -167,7 +167,7 @@ impl Ledger {
     }
 
     /// Adds a note for the operator, unless the same one or too many were added before.
-    pub(super) fn note(&self, note: String) {
+    pub(crate) fn note(&self, note: String) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if notes.len() < MAX_NOTES && !notes.contains(&note) {
             notes.push(note);
@@ -185,7 +185,7 @@ impl Ledger {
     }
 
     /// Records that a rename or a link was refused as one between file systems.
-    pub(super) fn note_refused_rename(&self) {
+    pub(crate) fn note_refused_rename(&self) {
         self.refused_renames.store(true, Ordering::Relaxed);
     }
 
@@ -205,7 +205,7 @@ impl Ledger {
     }
 
     /// Records a denial of reading or writing; see [`Ledger::deny_as`].
-    pub(super) fn deny(&self, access: Access, subject: &str, operation: Operation, flag: impl FnOnce() -> String) {
+    pub(crate) fn deny(&self, access: Access, subject: &str, operation: Operation, flag: impl FnOnce() -> String) {
         self.deny_as(access.capability(), subject, operation, flag);
     }
 
@@ -232,7 +232,7 @@ fn take(used: &AtomicU64, more: u64, limit: u64) -> bool {
 }
 
 /// Returns the flag that grants a host path at the path where the guest looks for it.
-pub(super) fn flag(access: Access, host: &Path, guest: &str) -> String {
+pub(crate) fn flag(access: Access, host: &Path, guest: &str) -> String {
     modbox_policy::mapped_path_option(access, host, guest)
 }
 

@@ -33,58 +33,36 @@
 //! What the guard does not do: it does not see what other processes do in a granted directory. It only refuses the
 //! files that it may not open, such as a FIFO or a link that leads out.
 
-mod attributes;
-mod changes;
-mod coverage;
 mod denied;
-mod descriptors;
 mod encoding;
-mod entries;
 mod errno;
-mod file_systems;
-mod follow;
 mod grants;
 mod guard;
-mod host;
-mod keep;
 mod ledger;
-mod links;
-mod listing;
-mod names;
-mod open;
-mod open_file;
-mod paths;
-mod publish;
+pub(crate) mod operations;
 mod records;
-mod resolve;
-mod stat;
-mod streams;
-mod target;
-mod temporaries;
-mod times;
-mod tree;
-mod two_paths;
+pub(crate) mod replacing;
 mod unused_mounts;
-mod walk;
+pub(crate) mod ways;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 
-pub(super) use self::attributes::add_attributes;
-pub(super) use self::changes::add_changes;
-pub(super) use self::file_systems::add_file_systems;
-pub(super) use self::grants::WORKING;
+pub(crate) use self::grants::WORKING;
 use self::guard::Files;
-pub(super) use self::guard::{FileGuard, GuardView, HasGuard};
-pub(super) use self::ledger::Ledger;
+pub(crate) use self::guard::{FileGuard, GuardView, HasGuard};
+pub(crate) use self::ledger::Ledger;
+pub(crate) use self::operations::attributes::add_attributes;
+pub(crate) use self::operations::changes::add_changes;
+pub(crate) use self::operations::file_systems::add_file_systems;
 
 /// Links `wasi:filesystem/preopens`.
-pub(super) fn add_preopens<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub(crate) fn add_preopens<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     preopens::add_to_linker::<T, Files>(linker, T::guard)
 }
 
 /// Links `wasi:filesystem/types`.
-pub(super) fn add_types<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub(crate) fn add_types<T: HasGuard + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     types::add_to_linker::<T, Files>(linker, T::guard)
 }

@@ -13,11 +13,11 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::ledger::Permit;
-use crate::files::open_file::OpenFile;
-use crate::files::tree::NodeId;
+use crate::files::operations::open_file::OpenFile;
+use crate::files::ways::tree::NodeId;
 
 #[derive(Debug)]
-pub(super) enum Record {
+pub(crate) enum Record {
     /// A directory that exists only for the guest.
     Virtual(NodeId),
     /// A file in memory.
@@ -33,12 +33,12 @@ pub(super) enum Record {
 
 /// The records of all open descriptors, by their numbers in the table.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(crate) struct Records {
     entries: Vec<Option<(Record, Option<Permit>)>>,
 }
 
 impl Records {
-    pub(super) fn insert(&mut self, descriptor: &Resource<Descriptor>, record: Record, permit: Option<Permit>) {
+    pub(crate) fn insert(&mut self, descriptor: &Resource<Descriptor>, record: Record, permit: Option<Permit>) {
         let index = descriptor.rep() as usize;
         if index >= self.entries.len() {
             self.entries.resize_with(index + 1, || None);
@@ -47,12 +47,12 @@ impl Records {
     }
 
     /// Returns a descriptor's record. It exists, because the engine passes on only handles that the guest owns.
-    pub(super) fn get(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Record> {
+    pub(crate) fn get(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Record> {
         let entry = self.entries.get(descriptor.rep() as usize).and_then(Option::as_ref);
         entry.map(|(record, _)| record).ok_or_else(|| FsError::trap(wasmtime::Error::msg("no such descriptor")))
     }
 
-    pub(super) fn remove(&mut self, descriptor: &Resource<Descriptor>) {
+    pub(crate) fn remove(&mut self, descriptor: &Resource<Descriptor>) {
         if let Some(entry) = self.entries.get_mut(descriptor.rep() as usize) {
             *entry = None;
         }
@@ -62,7 +62,7 @@ impl Records {
 static STAND_IN: OnceLock<Dir> = OnceLock::new();
 
 /// Returns a stand-in: a read-only "directory" descriptor without a directory behind it.
-pub(super) fn stand_in() -> std::io::Result<Descriptor> {
+pub(crate) fn stand_in() -> std::io::Result<Descriptor> {
     if let Some(dir) = STAND_IN.get() {
         return Ok(Descriptor::Dir(dir.clone()));
     }

@@ -11,12 +11,12 @@ use wasmtime_wasi::p2::FsResult;
 use crate::files::grants::Mount;
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::records::Record;
-use crate::files::tree::{Descent, Kind, NodeId};
+use crate::files::ways::tree::{Descent, Kind, NodeId};
 
 impl GuardView<'_> {
     /// Returns the status of the directory that a path leads to, if it is that of a mount in which no operation has
     /// taken place.
-    pub(super) fn stat_unused(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Option<Stat>> {
+    pub(crate) fn stat_unused(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Option<Stat>> {
         let mount = match self.guard.records.get(fd)? {
             Record::Root(mount) if path == "." => Some(&self.guard.grants.mounts[*mount]),
             Record::Virtual(node) => self.guard.mount_at(*node, path),

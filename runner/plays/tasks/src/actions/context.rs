@@ -12,10 +12,10 @@ use crate::load::find;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
 use crate::report::message::{Excerpt, Message};
-use crate::run::defaults;
-use crate::run::fields;
+use crate::run::ends::result;
 use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
-use crate::run::result;
+use crate::run::steps::defaults;
+use crate::run::steps::fields;
 use crate::vars::{layer, magic};
 
 /// Arguments of tasks that no action makes a path of.

@@ -2,12 +2,13 @@
 
 use modbox_python_json::Dict;
 
+use crate::actions::backends::{dnf, libral, normal, package, service};
+use crate::actions::commands::{async_status, command, connection, pause, raw, script};
 use crate::actions::context::ActionContext;
+use crate::actions::copies::{assemble, copy, fetch, template, unarchive, uri};
 use crate::actions::error::ActionError;
-use crate::actions::{
-    add_host, assemble, assert, async_status, command, connection, copy, debug, dnf, fail, fetch, gather_facts,
-    group_by, include_vars, libral, normal, package, pause, raw, script, service, set_fact, set_stats, template,
-    unarchive, uri, validate_argument_spec,
+use crate::actions::values::{
+    add_host, assert, debug, fail, gather_facts, group_by, include_vars, set_fact, set_stats, validate_argument_spec,
 };
 use crate::model::task::short_name;
 

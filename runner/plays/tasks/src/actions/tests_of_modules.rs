@@ -19,8 +19,8 @@ use crate::memory_files::MemoryFiles;
 use crate::model::task::short_name;
 use crate::report::events::{Event, Events};
 use crate::run::host::{ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError, ResourceRun};
-use crate::run::options::RunOptions;
-use crate::run::playbook as run;
+use crate::run::playbooks::options::RunOptions;
+use crate::run::playbooks::playbook as run;
 
 const PLAY_FILES: &[(&str, &str)] = &[
     ("/p/files/a.txt", "hello {{ x }}\n"),
@@ -147,13 +147,13 @@ impl Events for Results {
     }
 }
 
-pub(super) struct TaskEnd {
+pub(crate) struct TaskEnd {
     calls: Vec<ModuleCall>,
     result: Dict,
 }
 
 impl TaskEnd {
-    pub(super) fn calls(&self) -> String {
+    pub(crate) fn calls(&self) -> String {
         self.calls.iter().map(|call| short_name(&call.name)).collect::<Vec<_>>().join(" ")
     }
 
@@ -161,7 +161,7 @@ impl TaskEnd {
         self.calls.last().unwrap()
     }
 
-    pub(super) fn args(&self) -> String {
+    pub(crate) fn args(&self) -> String {
         encode_dict(&self.last().args)
     }
 
@@ -169,7 +169,7 @@ impl TaskEnd {
         String::from_utf8_lossy(&self.last().files[0].content).into_owned()
     }
 
-    pub(super) fn text(&self, key: &str) -> String {
+    pub(crate) fn text(&self, key: &str) -> String {
         self.result.get(key).map(encode).unwrap_or_default()
     }
 }
@@ -195,13 +195,13 @@ fn task_with(text: &str, options: &RunOptions) -> TaskEnd {
     TaskEnd { calls: host.calls, result: results.0.pop().unwrap_or_default() }
 }
 
-pub(super) fn task(text: &str) -> TaskEnd {
+pub(crate) fn task(text: &str) -> TaskEnd {
     task_with(text, &RunOptions::default())
 }
 
 /// Checks that a task fails with a part of a message, after these modules.
 #[track_caller]
-pub(super) fn fails(text: &str, calls: &str, part: &str) {
+pub(crate) fn fails(text: &str, calls: &str, part: &str) {
     let ran = task(text);
     assert!(ran.text("failed") == "true" && ran.text("msg").contains(part), "{text}: {}", encode_dict(&ran.result));
     assert_eq!(ran.calls(), calls, "{text}");

@@ -5,7 +5,7 @@ use modbox_template::{Engine, Origin, Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::model::task::Args;
-use crate::run::finalize::{FinalArgs, FinalizeError, Finalizer};
+use crate::run::steps::finalize::{FinalArgs, FinalizeError, Finalizer};
 
 /// Arguments of which some are known.
 #[derive(Debug, Default)]

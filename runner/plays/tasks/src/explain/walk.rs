@@ -16,16 +16,16 @@ use crate::model::task::Task;
 use crate::report::events::{Event, Events};
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
-use crate::run::connection_free;
 use crate::run::host::ActionHost;
-use crate::run::hosts;
-use crate::run::include::{self, IncludeError};
-use crate::run::options::RunOptions;
-use crate::run::play;
-use crate::run::play_files;
-use crate::run::refresh;
-use crate::run::refusals;
+use crate::run::playbooks::connection_free;
+use crate::run::playbooks::hosts;
+use crate::run::playbooks::options::RunOptions;
+use crate::run::playbooks::play;
+use crate::run::playbooks::play_files;
+use crate::run::playbooks::refresh;
+use crate::run::playbooks::refusals;
 use crate::run::session::Session;
+use crate::run::steps::include::{self, IncludeError};
 
 /// How deep includes are followed.
 const MAX_DEPTH: usize = 40;

@@ -6,7 +6,7 @@ use modbox_jinja::values;
 use modbox_python_json::{Value as Json, repr, str as python_str};
 use modbox_template::{LookupError, Value};
 
-use crate::run::fields;
+use crate::run::steps::fields;
 
 /// The named arguments of a call. An option that is null counts as not given.
 #[derive(Debug, Clone, Default)]

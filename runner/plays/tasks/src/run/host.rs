@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{PlayFiles, SharedFiles};
 use crate::load::context::ActionNames;
-use crate::run::interpreters::NamedInterpreter;
+use crate::run::steps::interpreters::NamedInterpreter;
 
 /// What the caller does for tasks.
 pub trait ActionHost: ActionNames {

@@ -13,8 +13,8 @@ use crate::model::frame::{Frame, FrameKind};
 use crate::model::role::Role;
 use crate::model::task::Task;
 use crate::paths;
-use crate::run::known_hosts::KnownHosts;
-use crate::run::options::RunOptions;
+use crate::run::playbooks::known_hosts::KnownHosts;
+use crate::run::playbooks::options::RunOptions;
 use crate::vars::layer;
 
 /// Returns the variables of the run, and the folder of the playbook.

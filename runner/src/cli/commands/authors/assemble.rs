@@ -7,9 +7,10 @@ use modbox_kinds::Kind;
 use crate::cli::args::{AnsiballzForm, AssembleArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
+use crate::cli::folders::whole_file;
+use crate::cli::named::find::Lookup;
+use crate::cli::printing::output;
 use crate::cli::runner::runner;
-use crate::cli::{output, whole_file};
 use modbox_run::{Module, locate};
 
 /// Permissions of the file: readable and executable by all users.

@@ -5,11 +5,13 @@ use std::path::Path;
 use anyhow::Context as _;
 use modbox_authoring::BuildOptions;
 
+use crate::cli::ansible::ansible_form;
 use crate::cli::args::BuildArgs;
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::{ansible_form, output, standard};
+use crate::cli::named::standard;
+use crate::cli::printing::output;
 
 /// Builds a project and prints the component's path. With `--ansible`, writes the form that Ansible runs, and prints its
 /// path.

@@ -11,14 +11,14 @@ use modbox_python_json::Value;
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
-use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::folded_yaml::folded;
-use crate::cli::output::print_name;
+use crate::cli::folders::bounded;
+use crate::cli::folders::whole_file;
+use crate::cli::named::find::Lookup;
+use crate::cli::printing::folded_yaml::folded;
+use crate::cli::printing::output::print_name;
 use crate::cli::settings::{read_signature, signature_path};
-use crate::cli::whole_file;
 use modbox_run::{WasmInfo, ansible_documentation, locate, module_digest};
 
 /// Maximum number of files of a folder.

@@ -12,10 +12,10 @@ use modbox_providers::ralsh_text;
 use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::pager::TerminalSize;
+use crate::cli::named::find::Lookup;
+use crate::cli::printing::pager::TerminalSize;
+use crate::cli::printing::{output, pager};
 use crate::cli::runner::runner;
-use crate::cli::{output, pager};
 use modbox_run::{PythonConfig, WasmInfo, detect_file, locate, wasm_bytes};
 
 /// The width of running text without a terminal.

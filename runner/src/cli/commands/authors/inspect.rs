@@ -16,9 +16,9 @@ use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::commands::supply::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::identity::Identity;
-use crate::cli::output::{self, clean_line};
+use crate::cli::named::find::Lookup;
+use crate::cli::named::identity::Identity;
+use crate::cli::printing::output::{self, clean_line};
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, Settings};
 use modbox_run::{

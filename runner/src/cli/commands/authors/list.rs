@@ -12,13 +12,13 @@ use modbox_policy::NamePattern;
 
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
-use crate::cli::data_dirs::data_dirs;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::module_store::module_store;
-use crate::cli::output::{self, clean_line};
+use crate::cli::folders::data_dirs::data_dirs;
+use crate::cli::named::find::Lookup;
+use crate::cli::named::module_store::module_store;
+use crate::cli::named::standard;
+use crate::cli::printing::output::{self, clean_line};
 use crate::cli::runner::runner;
-use crate::cli::standard;
 use modbox_run::library::ListedModule;
 use modbox_run::{ModuleSummary, PythonConfig, package_version, provider_files};
 

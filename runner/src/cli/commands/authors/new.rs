@@ -6,7 +6,7 @@ use crate::cli::args::NewArgs;
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 
 /// Writes the project, and prints the next step.
 pub(crate) fn run(context: &Context, args: &NewArgs) -> Result<ExitStatus, Failure> {

@@ -7,7 +7,7 @@ use crate::cli::args::TestArgs;
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 
 /// Builds the project if it is stale, and prints the outcome of each case.
 pub(crate) fn run(context: &Context, args: &TestArgs) -> Result<ExitStatus, Failure> {

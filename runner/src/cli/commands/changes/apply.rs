@@ -14,7 +14,7 @@ use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::layered;
-use crate::cli::output;
+use crate::cli::printing::output;
 use crate::cli::settings::exposure;
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
 use modbox_run::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};

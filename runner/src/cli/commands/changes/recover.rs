@@ -8,8 +8,8 @@ use crate::cli::args::RecoverArgs;
 use crate::cli::commands::changes::undo::{failure, hide_secrets, print_conflicts};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
-use crate::cli::state_folder;
+use crate::cli::folders::state_folder;
+use crate::cli::printing::output;
 use modbox_run::mask_live_secrets;
 
 /// Recovers all interrupted transactions.

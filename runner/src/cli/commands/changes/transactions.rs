@@ -11,8 +11,8 @@ use crate::cli::args::{TransactionsArgs, TransactionsCommand};
 use crate::cli::commands::changes::undo::{failure, hide_secrets};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
-use crate::cli::state_folder;
+use crate::cli::folders::state_folder;
+use crate::cli::printing::output;
 use modbox_run::mask_live_secrets;
 
 /// Paths of a transaction that are listed for people.

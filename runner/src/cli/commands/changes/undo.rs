@@ -7,8 +7,8 @@ use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
-use crate::cli::state_folder;
+use crate::cli::folders::state_folder;
+use crate::cli::printing::output;
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
 use modbox_run::{CommitState, remember_hidden};
 

@@ -2,7 +2,7 @@
 
 use modbox_python_json::Value;
 
-use crate::cli::output::clean_line;
+use crate::cli::printing::output::clean_line;
 
 /// State of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

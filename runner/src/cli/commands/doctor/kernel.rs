@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::check::Check;
 use super::trial::Trial;
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 
 /// Bytes of a file of the kernel that are read; each is one line.
 const MAX_SETTING: u64 = 4096;

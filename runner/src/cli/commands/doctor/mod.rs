@@ -24,7 +24,7 @@ use self::trial::Trial;
 use crate::cli::args::DoctorArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
+use crate::cli::printing::output;
 
 /// Prints the checks. The exit status says whether something is missing that runs need.
 pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitStatus, Failure> {

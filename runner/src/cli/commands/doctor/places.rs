@@ -8,8 +8,8 @@ use modbox_vocabulary::quoting::quote;
 
 use super::check::Check;
 use crate::cli::args::{GrantArgs, LimitArgs};
-use crate::cli::environment::Environment;
 use crate::cli::exit::error_words;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::{self, Settings};
 
 /// Entries of a cache that are counted; beyond them the size is a least one.

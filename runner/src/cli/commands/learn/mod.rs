@@ -21,8 +21,8 @@ use self::learned::{Learned, Lesson};
 use crate::cli::args::{Cli, Command, OutputFormat, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::output;
 use crate::cli::perform::perform_by;
+use crate::cli::printing::output;
 use modbox_run::suggestion::RunRecord;
 use modbox_run::{RealEffects, Report};
 

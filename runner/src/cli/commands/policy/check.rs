@@ -14,9 +14,9 @@ use modbox_policy::{
 use super::check_trust;
 use super::findings::{Finding, Gravity};
 use crate::cli::context::Context;
-use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::output;
+use crate::cli::printing::output;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::{self, PolicyText, Resolved, WrongGrant};
 
 /// Directories that hold the system's configuration and programs, or all users' data.

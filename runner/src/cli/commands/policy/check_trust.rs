@@ -7,8 +7,8 @@ use modbox_policy::{PolicyFile, Subject, TrustRule, TrustRules};
 use modbox_trust::allowed_signers::AllowedSigners;
 
 use super::findings::Finding;
-use crate::cli::environment::Environment;
 use crate::cli::exit::error_words;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::Trust;
 
 /// Adds the findings about the trust rules of a file.

@@ -11,13 +11,13 @@ use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
 
 use crate::cli::args::ShowArgs;
-use crate::cli::become_user;
 use crate::cli::commands::supply::verify::push_signature;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::identity::Identity;
-use crate::cli::output;
+use crate::cli::named::find::Lookup;
+use crate::cli::named::identity::Identity;
+use crate::cli::printing::output;
+use crate::cli::process::become_user;
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, OfflineRule, Settings};
 use crate::cli::task_args::{ArgumentSource, task_args};

@@ -12,11 +12,11 @@ use anyhow::Context as _;
 use modbox_policy::{PolicyFile, Rules, merge};
 
 use crate::cli::args::SuggestionKey;
-use crate::cli::bounded::read_stream;
 use crate::cli::context::Context;
-use crate::cli::environment::Environment;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::output;
+use crate::cli::folders::bounded::read_stream;
+use crate::cli::printing::output;
+use crate::cli::process::environment::Environment;
 use crate::cli::settings::{self, Resolved};
 use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 

@@ -10,16 +10,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use modbox_contract::Release;
 use rustix::fs::FileType;
 
+use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::BatchArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::installed_release::installed;
 use crate::cli::job_resolver::JobResolver;
-use crate::cli::output;
+use crate::cli::named::find::Lookup;
+use crate::cli::printing::output;
+use crate::cli::process::signals;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
-use crate::cli::signals;
 use modbox_run::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Summary};
 
 /// Size of the output buffer in bytes. The buffer is flushed whenever the batch waits.

@@ -13,11 +13,11 @@ use anyhow::{Context as _, bail};
 use clap::CommandFactory;
 use modbox_contract::{Dict, GivenSecrets, Value, args};
 
-use crate::cli::ansible_call::{self, AnsibleCall, AnsweredRun};
+use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::args::Cli;
-use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::folders::bounded;
 use crate::cli::runner::cache_of_user;
 use crate::cli::task_args::MAX_ARGS;
 use modbox_run::Module;

@@ -21,22 +21,22 @@ use modbox_tasks::run::play::RunError;
 use modbox_tasks::run::playbook::{RunEnd, run as run_playbooks};
 use modbox_template::Engine;
 
+use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{PlayArgs, PlayFormat};
 use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
-use crate::cli::deep_stack;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::installed_release::installed;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay, prepare_process};
-use crate::cli::output;
-use crate::cli::play::inventory;
+use crate::cli::named::find::Lookup;
+use crate::cli::play::files::inventory;
 use crate::cli::play::run_options::{run_options, user, verbosity};
 use crate::cli::play::{
     self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules,
     TaskResources, VaultStore, vault_secrets,
 };
+use crate::cli::printing::output;
+use crate::cli::process::deep_stack;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 use modbox_run::batch::{PoolConfig, Sequence};

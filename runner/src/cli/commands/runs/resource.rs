@@ -10,13 +10,13 @@ use modbox_vocabulary::User;
 
 use crate::cli::args::ResourceArgs;
 use crate::cli::audit::Audit;
-use crate::cli::become_user;
 use crate::cli::context::Context;
-use crate::cli::data_dirs::{data_dirs, lenses};
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::identity::Identity;
-use crate::cli::output;
-use crate::cli::resource_output::{Printer, Subject};
+use crate::cli::folders::data_dirs::{data_dirs, lenses};
+use crate::cli::named::identity::Identity;
+use crate::cli::printing::output;
+use crate::cli::printing::resource_output::{Printer, Subject};
+use crate::cli::process::become_user;
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, ModuleIdentity, Settings};
 use modbox_run::{

@@ -14,14 +14,16 @@ use modbox_fleet::shipment;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_worker::THIS_PROGRAM;
 
-use crate::cli::ansible_call;
+use crate::cli::ansible::ansible_call;
+use crate::cli::ansible::sent_module;
 use crate::cli::args::TaskArgs;
 use crate::cli::commands::runs::job;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::folders::{bounded, fleet_folder};
+use crate::cli::printing::output;
 use crate::cli::settings::MAX_POLICY;
 use crate::cli::task_args::MAX_ARGS;
-use crate::cli::{bounded, fleet_folder, output, sent_module};
 use modbox_run::jobs::order::{JobRequest, JobWork};
 use modbox_run::jobs::{file, monitor};
 

@@ -11,14 +11,14 @@ use modbox_jinja::values;
 use modbox_template::{Engine, Layer, Origin, Scope, Slot, TemplateError, TemplateOptions};
 use modbox_yaml::{Source, load_extra_vars, template_file};
 
+use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{LookupArgs, TemplateArgs};
-use crate::cli::bounded;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::find::Lookup;
-use crate::cli::installed_release::installed;
-use crate::cli::output;
+use crate::cli::folders::bounded;
+use crate::cli::named::find::Lookup;
 use crate::cli::play::{self, PlayTree, VaultStore, described, extra_vars};
+use crate::cli::printing::output;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 

@@ -8,11 +8,11 @@ use modbox_registry::reference::Reference;
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::args::LoadArgs;
-use crate::cli::bounded::open_at_once;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::module_store::module_store;
-use crate::cli::output::{clean_line, print_line, print_note};
+use crate::cli::folders::bounded::open_at_once;
+use crate::cli::named::module_store::module_store;
+use crate::cli::printing::output::{clean_line, print_line, print_note};
 use crate::cli::registry::{JudgedModule, ModuleJudge, say_left_out};
 use crate::cli::settings::Settings;
 use modbox_run::locate::MAX_MODULE;

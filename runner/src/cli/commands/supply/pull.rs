@@ -7,11 +7,11 @@ use modbox_registry::reference::Reference;
 use crate::cli::args::PullArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::module_store::module_store;
-use crate::cli::output::print_line;
+use crate::cli::folders::whole_file;
+use crate::cli::named::module_store::module_store;
+use crate::cli::printing::output::print_line;
 use crate::cli::registry::{ModuleJudge, RegistryAccess, check_locked};
 use crate::cli::settings::Settings;
-use crate::cli::whole_file;
 
 /// Permissions of a module that is written to a file.
 const MODE: u32 = 0o644;

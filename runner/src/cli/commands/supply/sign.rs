@@ -15,12 +15,13 @@ use modbox_trust::statement::Statement;
 use crate::cli::args::{AnsiballzForm, SignArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::find::Lookup;
-use crate::cli::identity::Identity;
-use crate::cli::output::{print_name, print_note};
+use crate::cli::folders::whole_file;
+use crate::cli::named::find::Lookup;
+use crate::cli::named::identity::Identity;
+use crate::cli::printing::output::{print_name, print_note};
 use crate::cli::runner::runner;
 use crate::cli::settings::{read_signature, read_signature_file, signature_path};
-use crate::cli::{ssh_keygen, whole_file};
+use crate::cli::ssh_keygen;
 use modbox_run::{CoreFiles, Module, WasmInfo, locate, module_digest, wasm_bytes};
 
 /// Permissions of a signature file.

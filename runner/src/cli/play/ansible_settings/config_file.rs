@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use modbox_tasks::settings::{FileSettings, read_file};
 
-use crate::cli::bounded;
-use crate::cli::environment::Environment;
+use crate::cli::folders::bounded;
+use crate::cli::process::environment::Environment;
 
 /// Maximum bytes of the file.
 const MAX_FILE: u64 = 1 << 20;

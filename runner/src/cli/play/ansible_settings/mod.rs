@@ -14,7 +14,7 @@ use modbox_contract::Value;
 use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
 
 use self::config_file::{ConfigFile, expanded};
-use crate::cli::environment::Environment;
+use crate::cli::process::environment::Environment;
 
 /// A setting that the operator set.
 #[derive(Debug, Clone)]

@@ -1,0 +1,80 @@
+//! The hosts of a play: which of those that its patterns mean are this machine.
+
+use crate::keywords::Keyword;
+use crate::report::message::Message;
+use crate::run::ends::errors;
+use crate::run::playbooks::inventory_vars;
+use crate::run::playbooks::known_hosts::is_local_connection;
+use crate::run::playbooks::play_files::load_message;
+use crate::run::session::Session;
+use crate::run::steps::fields::Fields;
+
+/// How many hosts a message names.
+const NAMED: usize = 10;
+
+/// The hosts that a play is for.
+#[derive(Debug, Default)]
+pub struct PlayHosts {
+    /// Those that are this machine, and have not failed.
+    pub here: Vec<String>,
+    /// Those that are not, and have not failed.
+    pub elsewhere: Vec<String>,
+    /// Both, in the order of the inventory.
+    pub all: Vec<String>,
+}
+
+impl PlayHosts {
+    /// Returns what to say about hosts that a play does not run on.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let first = self.elsewhere.first()?;
+        let mut names = self.elsewhere.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if self.elsewhere.len() > NAMED {
+            names.push_str(&format!(" and {} more", self.elsewhere.len() - NAMED));
+        }
+        Some(format!(
+            "{names}: hosts elsewhere are skipped, since modbox runs on this machine only; if `{first}` is this machine, say \
+             so with `--as {first}`, or with `ansible_connection=local` in the inventory"
+        ))
+    }
+}
+
+/// Returns the hosts of a play, in the order of the inventory.
+///
+/// # Errors
+///
+/// Variables of a host cannot be read, or the connection of the play cannot be evaluated.
+pub fn of_play(session: &Session<'_>, patterns: &[String]) -> Result<PlayHosts, Message> {
+    let limits = session.options.limit_patterns();
+    let mut hosts = session.hosts.matching(patterns);
+    if !limits.is_empty() {
+        let limited = session.hosts.matching(&limits);
+        hosts.retain(|host| limited.contains(host));
+    }
+    let of_play = connection(session)?.or_else(|| session.options.connection.clone());
+    let mut found = PlayHosts::default();
+    for host in hosts {
+        let here = if session.hosts.is_own_name(&host) {
+            true
+        } else {
+            let layers = inventory_vars::layers(session, &host).map_err(|error| load_message(session, &error))?;
+            let connection = inventory_vars::connection(session, &layers).or_else(|| of_play.clone());
+            connection.as_deref().is_some_and(is_local_connection)
+        };
+        if session.has_failed(&host) {
+            continue;
+        }
+        found.all.push(host.clone());
+        if here { found.here.push(host) } else { found.elsewhere.push(host) }
+    }
+    Ok(found)
+}
+
+/// Evaluates the connection of the play.
+fn connection(session: &Session<'_>) -> Result<Option<String>, Message> {
+    let Some(source) = session.play.keyword(Keyword::Connection) else { return Ok(None) };
+    let scope = session.scope(None);
+    let fields = Fields { engine: session.engine, scope: &scope };
+    let value = fields.source(Keyword::Connection, source).map_err(|error| errors::of_field(session, &error))?;
+    Ok(value.map(|value| modbox_python_json::str(&value)))
+}

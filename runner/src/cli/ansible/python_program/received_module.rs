@@ -1,0 +1,31 @@
+//! Runs a module that ansible-core has packed.
+
+use std::time::Duration;
+
+use modbox_contract::Value;
+use modbox_kinds::ansiballz::ReceivedPayload;
+
+use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
+use crate::cli::context::Context;
+use crate::cli::exit::Failure;
+use modbox_run::Module;
+
+/// Runs the module. `limit` replaces the default time limit.
+///
+/// # Errors
+///
+/// As [`ansible_call::run`].
+pub(super) fn run(
+    context: &Context,
+    received: ReceivedPayload,
+    limit: Option<Duration>,
+) -> Result<AnsweredRun, Failure> {
+    let module = Module::received(&received);
+    let own_name = received.payload.module.to_string();
+    let ReceivedPayload { args, secrets, .. } = received;
+    let name = args.get("_ansible_module_name").and_then(Value::as_str).map_or(own_name, str::to_owned);
+    let path = module.path().to_owned();
+    let call =
+        AnsibleCall { path: &path, name: &name, args, secrets, limit, policy: None, signature: None, audit: false };
+    ansible_call::run(context, call, || Ok(module))
+}

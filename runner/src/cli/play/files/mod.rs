@@ -1,0 +1,9 @@
+//! The files that belong to a play, and inventories.
+
+pub(crate) mod extent;
+pub(crate) mod glob;
+pub(crate) mod inventory;
+pub(crate) mod named_file;
+pub(crate) mod tree;
+pub(crate) mod tree_root;
+pub(crate) mod written;

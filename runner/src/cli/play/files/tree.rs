@@ -1,0 +1,485 @@
+//! The files that a play may read: its own tree, as far as the folder of a play belongs to it, and what the policy grants for
+//! reading.
+//!
+//! Each folder is opened once, and files in it through the opened folder, so that neither `..` nor a link leads out. A
+//! path in no folder is denied, with the switch that allows it.
+
+use std::io::{ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
+use modbox_jinja::FileQuestion;
+use modbox_policy::accounts::Accounts;
+use modbox_policy::{Access, Policy, Shape, normalize, path_option};
+use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
+use rustix::fs::{MemfdFlags, OFlags};
+
+use crate::cli::play::files::extent::Extent;
+use crate::cli::play::files::named_file::NamedFile;
+use crate::cli::play::files::tree_root::Root;
+use crate::cli::play::files::written::WrittenFiles;
+use crate::cli::play::needs::Needs;
+use crate::cli::play::vault_store::VaultStore;
+
+/// Maximum bytes of a file. Ansible holds a file in memory several times; no real file of a play is near this.
+const MAX_FILE: u64 = 64 << 20;
+
+/// Maximum names in a folder.
+const MAX_NAMES: usize = 100_000;
+
+/// The folders of a play's tree and of the policy's grants.
+#[derive(Debug, Default)]
+pub(crate) struct PlayTree {
+    roots: Vec<Root>,
+    files: Vec<NamedFile>,
+    written: WrittenFiles,
+    needs: Needs,
+    /// What decrypts files; without it they are read as they are.
+    vault: Option<Arc<VaultStore>>,
+    /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
+    opened: (i64, i64),
+    /// Whether files that were written since then are neither run nor rendered.
+    refuses_new_sources: bool,
+}
+
+impl PlayTree {
+    /// Opens the folders of playbooks, and those that the policy grants. Folders that do not exist are left out. `home` is the
+    /// caller's home folder.
+    #[must_use]
+    pub(crate) fn open(folders: &[PathBuf], home: Option<&Path>, policy: &Policy) -> Self {
+        let mut tree = Self { opened: file_time(), ..Self::default() };
+        for grant in policy.paths() {
+            match grant.shape {
+                Shape::Directory => tree.add(&grant.host, Extent::Granted),
+                _ => tree.add_file(&grant.host),
+            }
+        }
+        for folder in folders {
+            let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            tree.add(folder, Extent::of_project(&real, home));
+        }
+        tree
+    }
+
+    /// Opens the folders in which roles and collections are searched. Folders that do not exist are left out.
+    pub(crate) fn add_sources(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
+        folders.into_iter().for_each(|folder| self.add(&folder, Extent::Sources));
+    }
+
+    /// Decrypts files with the passwords of a store.
+    pub(crate) fn set_vault(&mut self, vault: Arc<VaultStore>) {
+        self.vault = Some(vault);
+    }
+
+    /// Refuses to run or render files that a task may have made.
+    pub(crate) fn refuse_new_sources(&mut self) {
+        self.refuses_new_sources = true;
+    }
+
+    /// Lets a file be read, and nothing beside it.
+    pub(crate) fn add_file(&mut self, file: &Path) {
+        self.files.push(NamedFile::new(normalize(file)));
+    }
+
+    /// Opens a folder. One that does not exist is left out.
+    pub(crate) fn add(&mut self, folder: &Path, extent: Extent) {
+        let path = normalize(folder);
+        if self.roots.iter().any(|root| root.path == path) {
+            return;
+        }
+        let Ok(real) = path.canonicalize() else { return };
+        self.roots.extend(Root::open(path, real, extent).ok());
+    }
+
+    /// Opens all folders again, after something was mounted over one of them.
+    pub(crate) fn reopen(&self) {
+        self.roots.iter().for_each(Root::reopen);
+    }
+
+    /// Returns the opened folder that holds a path, and the rest of the path.
+    fn locate(&self, path: &str) -> Result<(&Root, PathBuf), FileError> {
+        let mut reason = "it is outside of the play's folders";
+        for (root, rest) in self.around(&normalize(Path::new(path))) {
+            match root.extent.left_out(&rest) {
+                None => return Ok((root, rest)),
+                Some(why) => reason = why,
+            }
+        }
+        Err(denied(path, reason))
+    }
+
+    /// Returns the opened folders around a normalized path, the innermost first, each with the rest of the path.
+    fn around(&self, whole: &Path) -> Vec<(&Root, PathBuf)> {
+        let rest = |root: &Root| {
+            let rest = whole.strip_prefix(&root.path).ok()?;
+            Some(if rest.as_os_str().is_empty() { PathBuf::from(".") } else { rest.to_owned() })
+        };
+        let mut around: Vec<_> = self.roots.iter().filter_map(|root| Some((root, rest(root)?))).collect();
+        around.sort_by_key(|(root, _)| std::cmp::Reverse(root.path.as_os_str().len()));
+        around
+    }
+
+    /// Notes a file that exists in the folder of the play, and does not belong to it: who asks whether it exists is told that it
+    /// does not.
+    fn note_left_out(&self, path: &str) {
+        let around = self.around(&normalize(Path::new(path)));
+        let left_out = |(root, rest): &(&Root, PathBuf)| root.extent.left_out(rest).is_some();
+        let exists = |(root, rest): &(&Root, PathBuf)| root.dir().symlink_metadata(rest).is_ok();
+        if !around.is_empty() && around.iter().all(left_out) && around.iter().any(exists) {
+            self.needs.add(&format!("see `{path}`"), &switch(path));
+        }
+    }
+
+    /// Checks that a file that was opened by its path belongs to the play. The file is then at its start.
+    fn check_content(&self, path: &str, mut file: &cap_std::fs::File) -> Result<(), FileError> {
+        if self.granted_alone(path).is_some() {
+            return Ok(());
+        }
+        let (root, _) = self.locate(path)?;
+        let forbidden = root.extent.forbids_content(file).map_err(|error| failure(path, &error))?;
+        file.rewind().map_err(|error| failure(path, &error))?;
+        forbidden.map_or(Ok(()), |why| Err(denied(path, why)))
+    }
+
+    /// Returns the path without links of a file that is granted alone, if its name leads where it led at first.
+    fn granted_alone(&self, path: &str) -> Option<&Path> {
+        let whole = normalize(Path::new(path));
+        self.files.iter().find(|file| file.has_name(&whole))?.path()
+    }
+
+    /// Returns the grants that the play lacked for files and lookups so far.
+    pub(crate) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// Notes a denial.
+    fn noted<T>(&self, result: Result<T, FileError>) -> Result<T, FileError> {
+        if let Err(FileError::Denied { path, .. }) = &result {
+            self.needs.add(&format!("read `{path}`"), &switch(path));
+        }
+        result
+    }
+
+    /// Notes what a run can write, since files in such places are not the author's word.
+    pub(crate) fn add_run(&self, policy: &Policy) {
+        self.written.add_run(policy);
+    }
+
+    /// Returns whether a module may have written the text that was read from a file.
+    pub(crate) fn is_written(&self, path: &str) -> bool {
+        self.written.is_written(path)
+    }
+
+    /// Answers a question about a file.
+    ///
+    /// # Errors
+    ///
+    /// The path is neither in the play's folders nor granted.
+    pub(crate) fn answer(&self, path: &str, question: FileQuestion) -> Result<bool, FileError> {
+        if let Some(real) = self.granted_alone(path) {
+            return Ok(match question {
+                FileQuestion::Directory => real.is_dir(),
+                FileQuestion::File => real.is_file(),
+                FileQuestion::Link => Path::new(path).is_symlink(),
+                FileQuestion::Exists => real.exists(),
+                FileQuestion::LinkExists => real.exists() || Path::new(path).is_symlink(),
+                FileQuestion::Mount => false,
+            });
+        }
+        let (root, rest) = self.locate(path)?;
+        let dir = root.dir();
+        let (followed, own) = (dir.metadata(&rest).ok(), dir.symlink_metadata(&rest).ok());
+        Ok(match question {
+            FileQuestion::Directory => followed.is_some_and(|file| file.is_dir()),
+            FileQuestion::File => followed.is_some_and(|file| file.is_file()),
+            FileQuestion::Link => own.is_some_and(|file| file.is_symlink()),
+            FileQuestion::Exists => followed.is_some(),
+            FileQuestion::LinkExists => own.is_some(),
+            FileQuestion::Mount => Self::is_mount(root, &rest),
+        })
+    }
+
+    /// Says whether a folder is the root of a file system: its device is not that of the folder around it.
+    fn is_mount(root: &Root, rest: &Path) -> bool {
+        let device = |path: &Path| root.dir().symlink_metadata(path).ok().map(|file| file.dev());
+        match rest.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => device(rest) != device(parent),
+            _ => root.path == Path::new("/") && rest == Path::new("."),
+        }
+    }
+
+    /// Returns a path without links, if it is in the play's folders or granted, and exists.
+    pub(crate) fn real_path(&self, path: &str) -> Option<PathBuf> {
+        if let Some(real) = self.granted_alone(path) {
+            return real.canonicalize().ok();
+        }
+        let (root, rest) = self.locate(path).ok()?;
+        root.dir().canonicalize(rest).ok().map(|rest| root.path.join(rest))
+    }
+
+    fn look(&self, path: &str) -> Result<Option<FileKind>, FileError> {
+        if let Some(real) = self.granted_alone(path) {
+            return Ok(real.exists().then_some(FileKind::File));
+        }
+        let (root, rest) = self.locate(path)?;
+        match root.dir().metadata(rest) {
+            Ok(metadata) if metadata.is_dir() => Ok(Some(FileKind::Folder)),
+            Ok(_) => Ok(Some(FileKind::File)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(failure(path, &error)),
+        }
+    }
+
+    fn open_file(&self, path: &str) -> Result<cap_std::fs::File, FileError> {
+        if let Some(real) = self.granted_alone(path) {
+            let opened = NamedFile::open(real).map_err(|error| failure(path, &error))?;
+            return Ok(cap_std::fs::File::from_std(opened));
+        }
+        // So that a FIFO without a writer does not block.
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        let (root, rest) = self.locate(path)?;
+        root.dir().open_with(rest, &options).map_err(|error| failure(path, &error))
+    }
+}
+
+impl PlayFiles for PlayTree {
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        let bytes = self.raw_bytes(path)?;
+        match &self.vault {
+            Some(vault) if modbox_vault::is_encrypted(&bytes) => {
+                vault.file(&bytes).map_err(|reason| FileError::Other { path: path.to_owned(), reason })
+            }
+            _ => Ok(bytes),
+        }
+    }
+
+    fn raw_bytes(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        let file = self.noted(self.open_file(path))?;
+        self.written.add_read(path, || self.real_path(path));
+        let metadata = file.metadata().map_err(|error| failure(path, &error))?;
+        if !metadata.is_file() {
+            return Err(FileError::Other { path: path.to_owned(), reason: "it is not a regular file".to_owned() });
+        }
+        self.noted(self.check_content(path, &file))?;
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| failure(path, &error))?;
+        if bytes.len() as u64 > MAX_FILE {
+            let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
+            return Err(FileError::TooLarge { path: path.to_owned(), limit });
+        }
+        Ok(bytes)
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<FileKind>, FileError> {
+        self.noted(self.look(path))
+    }
+
+    /// Does not note a denial: the question is asked of each place where a file could be.
+    fn exists(&self, path: &str) -> bool {
+        let found = self.look(path);
+        if found.is_err() {
+            self.note_left_out(path);
+        }
+        matches!(found, Ok(Some(_)))
+    }
+
+    fn details(&self, path: &str) -> Result<FileDetails, FileError> {
+        let metadata = self.open_file(path).and_then(|file| file.metadata().map_err(|error| failure(path, &error)))?;
+        let modified = metadata.modified().ok().and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+        let owner = Accounts::host().users().name(metadata.uid()).map(str::to_owned);
+        Ok(FileDetails {
+            mode: metadata.mode() & 0o7777,
+            modified: modified.unwrap_or_default(),
+            owner: owner.unwrap_or_else(|| metadata.uid().to_string()),
+        })
+    }
+
+    fn is_new(&self, path: &str) -> Result<bool, FileError> {
+        // The time of the last change of the inode, which no program can set.
+        let metadata = self.open_file(path).and_then(|file| file.metadata().map_err(|error| failure(path, &error)))?;
+        Ok((metadata.ctime(), metadata.ctime_nsec()) > self.opened)
+    }
+
+    fn source_text(&self, path: &str) -> Result<String, FileError> {
+        let text = self.text(path)?;
+        if !self.refuses_new_sources || !self.is_new(path)? {
+            return Ok(text);
+        }
+        Err(FileError::Denied {
+            path: path.to_owned(),
+            reason:
+                "it was written since the run began, and `--strict` runs or renders no text that a task may have made"
+                    .to_owned(),
+            remedy: "use it in a second `modbox play`, or leave out `--strict`".to_owned(),
+        })
+    }
+
+    fn link(&self, path: &str) -> Result<Option<String>, FileError> {
+        let (root, rest) = self.locate(path)?;
+        match root.dir().symlink_metadata(&rest) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let target = root.dir().read_link_contents(&rest).map_err(|error| failure(path, &error))?;
+                Ok(Some(target.display().to_string()))
+            }
+            Ok(_) => Ok(None),
+            Err(error) => Err(failure(path, &error)),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, FileError> {
+        let (root, rest) = self.noted(self.locate(folder))?;
+        if root.extent == Extent::Shared && rest == Path::new(".") {
+            return self.noted(Err(denied(folder, "it holds more than the play")));
+        }
+        let mut names = Vec::new();
+        for entry in root.dir().read_dir(rest).map_err(|error| failure(folder, &error))? {
+            let entry = entry.map_err(|error| failure(folder, &error))?;
+            if names.len() == MAX_NAMES {
+                let reason = format!("it has more than {MAX_NAMES} names");
+                return Err(FileError::Other { path: folder.to_owned(), reason });
+            }
+            // A name that is not UTF-8 cannot be written in a play.
+            names.extend(entry.file_name().into_string().ok());
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// Returns the time that a file changed now gets, in seconds and nanoseconds since the Unix epoch.
+///
+/// Since Linux 6.13 the times of files can be finer than the coarse clock, and thus ahead of it. A new file in memory has
+/// one that no earlier change of any file has passed.
+fn file_time() -> (i64, i64) {
+    let made = rustix::fs::memfd_create(c"time", MemfdFlags::CLOEXEC);
+    match made.and_then(rustix::fs::fstat) {
+        Ok(stat) => (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or_default()),
+        Err(_) => {
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+            (now.tv_sec, now.tv_nsec)
+        }
+    }
+}
+
+fn switch(path: &str) -> String {
+    path_option(Access::Read, Path::new(path))
+}
+
+fn denied(path: &str, reason: &str) -> FileError {
+    let remedy = format!("allow it with `{}`", switch(path));
+    FileError::Denied { path: path.to_owned(), reason: reason.to_owned(), remedy }
+}
+
+fn failure(path: &str, error: &std::io::Error) -> FileError {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::NotFound { path: path.to_owned() },
+        // An opened folder refuses links and names that lead out of it.
+        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            denied(path, "a link or `..` in it leads out of the play's folders")
+        }
+        _ => FileError::Other { path: path.to_owned(), reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use modbox_policy::{Access, PathGrant};
+
+    use super::*;
+
+    fn shown(path: &Path) -> String {
+        path.display().to_string()
+    }
+
+    #[test]
+    fn reads_its_own_folders_and_nothing_beside_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (play, other) = (dir.path().join("play"), dir.path().join("other"));
+        fs::create_dir_all(play.join("files")).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(play.join("files/a"), "a").unwrap();
+        fs::write(other.join("secret"), "s").unwrap();
+        symlink("../../other/secret", play.join("files/link")).unwrap();
+        symlink("a", play.join("files/inner")).unwrap();
+        let tree = PlayTree::open(std::slice::from_ref(&play), None, &Policy::default());
+        assert_eq!(tree.bytes(&shown(&play.join("files/a"))).unwrap(), b"a");
+        assert_eq!(tree.bytes(&shown(&play.join("files/../files/inner"))).unwrap(), b"a");
+        assert_eq!(tree.list(&shown(&play.join("files"))).unwrap(), ["a", "inner", "link"]);
+        assert_eq!(tree.kind(&shown(&play)), Ok(Some(FileKind::Folder)));
+        assert_eq!(tree.kind(&shown(&play.join("none"))), Ok(None));
+        for path in ["files/link", "../other/secret"] {
+            let error = tree.bytes(&shown(&play.join(path))).unwrap_err();
+            assert!(matches!(error, FileError::Denied { .. }), "{path}: {error}");
+            assert!(error.to_string().contains("--allow-read"), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_of_the_run_are_new() {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        let (old, made) = (dir.path().join("old"), dir.path().join("made"));
+        fs::write(&old, "a").unwrap();
+        let tree = PlayTree::open(&[dir.path().to_owned()], None, &Policy::default());
+        // The clock of file times ticks every few milliseconds.
+        let changed = || fs::metadata(&made).map(|made| (made.ctime(), made.ctime_nsec())).ok();
+        while changed() <= Some(tree.opened) {
+            fs::write(&made, "a").unwrap();
+        }
+        assert_eq!((tree.is_new(&shown(&old)), tree.is_new(&shown(&made))), (Ok(false), Ok(true)));
+        fs::rename(&old, dir.path().join("moved")).unwrap();
+        assert_eq!(tree.is_new(&shown(&dir.path().join("moved"))), Ok(true));
+        assert_eq!(tree.source_text(&shown(&made)).as_deref(), Ok("a"));
+        let mut strict = tree;
+        strict.refuse_new_sources();
+        let refused = strict.source_text(&shown(&made)).unwrap_err().to_string();
+        assert!(refused.contains("written since the run began") && refused.contains("second"), "{refused}");
+        assert_eq!(strict.text(&shown(&made)).as_deref(), Ok("a"), "as data, it can be read");
+    }
+
+    #[test]
+    fn reads_what_the_policy_grants() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a"), "a").unwrap();
+        let mut policy = Policy::default();
+        let grant = PathGrant {
+            host: dir.path().to_owned(),
+            shape: Shape::Directory,
+            guest: shown(dir.path()),
+            access: Access::Read,
+            source: "test".to_owned(),
+        };
+        let path = shown(&dir.path().join("a"));
+        assert!(PlayTree::open(&[], None, &policy).bytes(&path).is_err());
+        policy.allow_path(grant).unwrap();
+        assert_eq!(PlayTree::open(&[], None, &policy).bytes(&path).unwrap(), b"a");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_granted_file_does_not_lead_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, secret) = (dir.path().join("folder"), dir.path().join("secret"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&secret, "s").unwrap();
+        let file = folder.join("file");
+        fs::write(&file, "a").unwrap();
+        let mut policy = Policy::default();
+        for (host, shape) in [(&file, Shape::Name), (&folder, Shape::Directory)] {
+            let (guest, source) = (shown(host), "test".to_owned());
+            let grant = PathGrant { host: host.clone(), shape, guest, access: Access::Write, source };
+            policy.allow_path(grant).unwrap();
+        }
+        let tree = PlayTree::open(&[], None, &policy);
+        assert_eq!(tree.bytes(&shown(&file)).unwrap(), b"a");
+        fs::remove_file(&file).unwrap();
+        symlink(&secret, &file).unwrap();
+        assert!(tree.bytes(&shown(&file)).is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! One opened folder of a play's tree. Files in it are opened through it, so that neither `..` nor a link leads out.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+
+use crate::cli::play::files::extent::Extent;
+
+/// A folder of a play's tree, opened once.
+#[derive(Debug)]
+pub(crate) struct Root {
+    /// The path by which the play names it.
+    pub(crate) path: PathBuf,
+    /// The path without links.
+    real: PathBuf,
+    dir: RwLock<Arc<Dir>>,
+    /// How much of it belongs to the play.
+    pub(crate) extent: Extent,
+}
+
+impl Root {
+    /// Opens a folder. `real` is its path without links.
+    pub(crate) fn open(path: PathBuf, real: PathBuf, extent: Extent) -> std::io::Result<Self> {
+        let dir = Dir::open_ambient_dir(&real, ambient_authority())?;
+        Ok(Self { path, real, dir: RwLock::new(Arc::new(dir)), extent })
+    }
+
+    pub(crate) fn dir(&self) -> Arc<Dir> {
+        Arc::clone(&self.dir.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Opens the folder again. It stays as it is if a link leads elsewhere now.
+    pub(crate) fn reopen(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat2(CWD, &self.real, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        if let Ok(opened) = opened {
+            *self.dir.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Dir::from(opened));
+        }
+    }
+}

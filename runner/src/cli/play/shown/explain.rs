@@ -1,0 +1,73 @@
+//! Explains playbooks for `modbox play --explain`: prints each task, and then the policy that they need.
+
+use modbox_tasks::explain::playbook as explain_playbook;
+use modbox_tasks::load::context::LoadSettings;
+use modbox_tasks::model::play::Playbook;
+use modbox_tasks::report::message::Message;
+use modbox_tasks::run::options::RunOptions;
+use modbox_template::Engine;
+
+use crate::cli::play::files::tree::PlayTree;
+use crate::cli::play::host::PlayHost;
+use crate::cli::play::shown::explanation::{ExplainedTask, policy_line};
+use modbox_run::suggestion::{PlaySuggestion, render_play};
+
+/// Prints explanations of playbooks, and collects what they need.
+#[derive(Default)]
+pub(crate) struct Explainer {
+    is_jsonl: bool,
+    suggestion: PlaySuggestion,
+    is_refused: bool,
+}
+
+impl Explainer {
+    /// Creates an explainer that prints JSON lines or text.
+    pub(crate) fn new(is_jsonl: bool) -> Self {
+        Self { is_jsonl, ..Self::default() }
+    }
+
+    /// Explains a playbook. `print` gets each line or text.
+    ///
+    /// # Errors
+    ///
+    /// Something in a play is wrong, so that it could not start.
+    pub(crate) fn playbook(
+        &mut self,
+        playbook: &Playbook,
+        (engine, tree, host): (&Engine, &PlayTree, &mut PlayHost<'_>),
+        (options, settings): (&RunOptions, &LoadSettings),
+        print: &mut dyn FnMut(&str),
+    ) -> Result<(), Message> {
+        let calls = host.explain();
+        let mut explained = |task| {
+            let task =
+                ExplainedTask { task, calls: std::mem::take(&mut *calls.borrow_mut()), needs: tree.needs().take() };
+            task.suggest(&mut self.suggestion);
+            self.is_refused |= task.is_refused();
+            match self.is_jsonl {
+                true => print(&(modbox_contract::encode(&task.to_value()) + "\n")),
+                false => print(&task.to_text()),
+            }
+        };
+        explain_playbook(playbook, engine, host, options, settings, &mut explained)
+    }
+
+    /// Prints the policy that the explained tasks need, after `usable` has made it one that this machine takes. Returns
+    /// whether a task would be refused in any case.
+    ///
+    /// # Errors
+    ///
+    /// An error of `usable`.
+    pub(crate) fn finish(
+        self,
+        usable: impl FnOnce(&str) -> anyhow::Result<String>,
+        print: &mut dyn FnMut(&str),
+    ) -> anyhow::Result<bool> {
+        let policy = usable(&render_play(self.suggestion, "modbox play --explain"))?;
+        match self.is_jsonl {
+            true => print(&(policy_line(&policy) + "\n")),
+            false => print(&policy),
+        }
+        Ok(self.is_refused)
+    }
+}

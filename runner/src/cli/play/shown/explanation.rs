@@ -1,0 +1,155 @@
+//! What `modbox play --explain` prints: the tasks, and the policy that they need. The text is a policy file, in which the
+//! tasks are comments, so that it can be saved as it is.
+
+use std::fmt::Write as _;
+
+use modbox_contract::{Dict, Value, encode};
+use modbox_tasks::explain::TaskExplanation;
+use modbox_vocabulary::{Denial, Grant};
+
+use crate::cli::play::needs::Need;
+use crate::cli::play::shown::explained_call::ExplainedCall;
+use modbox_run::suggestion::{Lacking, PlaySuggestion, RunRecord, comment};
+
+/// A task with the runs of its modules, and what lookups and files of the play lacked for it.
+pub(crate) struct ExplainedTask {
+    pub(crate) task: TaskExplanation,
+    pub(crate) calls: Vec<ExplainedCall>,
+    pub(crate) needs: Vec<Need>,
+}
+
+impl ExplainedTask {
+    /// Returns whether something keeps the task from running.
+    pub(crate) fn is_refused(&self) -> bool {
+        !self.task.refused.is_empty() || self.calls.iter().any(|call| call.error.is_some())
+    }
+
+    /// Adds what the task needs to a policy.
+    pub(crate) fn suggest(&self, suggestion: &mut PlaySuggestion) {
+        let origin = self.task.position.clone();
+        let of_need = |need: &Need| Lacking {
+            capability: String::new(),
+            subject: String::new(),
+            cause: format!("to {}", need.action),
+            allow: need.switch.clone(),
+        };
+        let missing: Vec<Lacking> = self.needs.iter().map(of_need).collect();
+        suggestion.add_play(&RunRecord { origin: origin.clone(), missing, ..RunRecord::default() });
+        let of_denial = |(call, denial): (&ExplainedCall, &Denial)| Lacking {
+            capability: denial.capability.to_string(),
+            subject: denial.subject.clone(),
+            cause: format!("for the module {}", call.name),
+            allow: denial.allow.clone(),
+        };
+        let denials = self.calls.iter().flat_map(|call| call.needs.iter().map(move |denial| (call, denial)));
+        let missing: Vec<Lacking> = denials.map(of_denial).collect();
+        suggestion.add_task(&self.task.name, &RunRecord { origin: origin.clone(), missing, ..RunRecord::default() });
+        for open in self.calls.iter().filter_map(ExplainedCall::open_needs) {
+            suggestion.remark(&self.task.name, &open, &origin);
+        }
+        for (name, reason) in self.task.unknown.iter().filter(|(_, reason)| reason.starts_with("from ")) {
+            suggestion.remark(&self.task.name, &format!("`{name}` is not known before the run: {reason}"), &origin);
+        }
+    }
+
+    /// Returns the lines of the task, as comments.
+    pub(crate) fn to_text(&self) -> String {
+        let task = &self.task;
+        let word = if task.is_handler { "HANDLER" } else { "TASK" };
+        let mut text = format!("# {word} [{}] {}\n", comment(&task.name), comment(&task.position));
+        let mut line = |line: String| {
+            let _ = writeln!(text, "#   {}", comment(&line));
+        };
+        if !task.action.is_empty() {
+            line(format!("action: {}", task.action));
+        }
+        task.repeats.iter().for_each(|repeats| line(format!("loop: {repeats}")));
+        task.conditions.iter().for_each(|condition| line(format!("when: {condition}")));
+        if !task.tags.is_empty() {
+            line(format!("tags: {}", task.tags.join(", ")));
+        }
+        let mut seen = Vec::new();
+        for one in self.calls.iter().flat_map(call_lines) {
+            if !seen.contains(&one) {
+                line(one.clone());
+                seen.push(one);
+            }
+        }
+        task.unknown.iter().for_each(|(name, reason)| line(format!("{name}: {reason}")));
+        self.needs.iter().for_each(|need| line(format!("needs {}, to {}", need.switch, need.action)));
+        task.refused.iter().for_each(|reason| line(format!("refused: {reason}")));
+        task.notes.iter().for_each(|note| line(format!("note: {note}")));
+        text
+    }
+
+    /// Returns the task as an object.
+    pub(crate) fn to_value(&self) -> Value {
+        let task = &self.task;
+        let texts = |texts: &[String]| Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect());
+        let unknown = task.unknown.iter().map(|(name, reason)| (name.clone(), Value::from(reason.as_str())));
+        let need = |need: &Need| -> Value {
+            [("action", Value::from(need.action.as_str())), ("allow", need.switch.as_str().into())].into()
+        };
+        [
+            ("event", Value::from("task")),
+            ("play", task.play.as_str().into()),
+            ("task", task.name.as_str().into()),
+            ("path", task.position.as_str().into()),
+            ("action", task.action.as_str().into()),
+            ("is_handler", task.is_handler.into()),
+            ("tags", texts(&task.tags)),
+            ("when", texts(&task.conditions)),
+            ("loop", task.repeats.as_deref().map_or(Value::Null, Value::from)),
+            ("runs", Value::List(self.calls.iter().map(call_value).collect())),
+            ("unknown", Value::Dict(unknown.collect::<Dict>())),
+            ("needs", Value::List(self.needs.iter().map(need).collect())),
+            ("refused", texts(&task.refused)),
+            ("notes", texts(&task.notes)),
+        ]
+        .into()
+    }
+}
+
+/// Returns the line of the policy's text as an object.
+pub(crate) fn policy_line(policy: &str) -> String {
+    encode(&[("event", Value::from("policy")), ("text", policy.into())].into())
+}
+
+fn call_lines(call: &ExplainedCall) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some((name, kind, path)) = &call.module {
+        lines.push(format!("runs {name} ({kind}): {}", path.display()));
+    }
+    lines.extend(
+        call.designated.iter().map(|grant| format!("{} {} ({})", grant.capability, grant.subject, grant.source)),
+    );
+    let needed = call.needs.iter().map(|denial| match denial.allow.as_str() {
+        "" => format!("lacks {} {}, which no switch allows", denial.capability, denial.subject),
+        allow => format!("needs {allow}"),
+    });
+    lines.extend(needed);
+    lines.extend(call.open_needs().iter().chain(&call.notes).map(|note| format!("note: {note}")));
+    lines.extend(call.error.iter().map(|error| format!("refused: {}: {error}", call.name)));
+    lines
+}
+
+fn call_value(call: &ExplainedCall) -> Value {
+    let grant = |grant: &Grant| modbox_python_json::to_value(grant).unwrap_or_default();
+    let denial = |denial: &Denial| modbox_python_json::to_value(denial).unwrap_or_default();
+    let module = call.module.as_ref().map_or(Value::Null, |(name, kind, path)| {
+        let path = path.display().to_string();
+        [("name", name.as_str()), ("kind", kind.as_str()), ("path", path.as_str())]
+            .map(|(key, text)| (key, Value::from(text)))
+            .into()
+    });
+    [
+        ("name", Value::from(call.name.as_str())),
+        ("module", module),
+        ("designated", Value::List(call.designated.iter().map(grant).collect())),
+        ("needs", Value::List(call.needs.iter().map(denial).collect())),
+        ("absent_user", call.absent_user.as_deref().map_or(Value::Null, Value::from)),
+        ("notes", Value::List(call.notes.iter().map(|note| Value::from(note.as_str())).collect())),
+        ("error", call.error.as_deref().map_or(Value::Null, Value::from)),
+    ]
+    .into()
+}

@@ -1,0 +1,11 @@
+//! What a play prints: as ansible-playbook does, as JSON lines, as a page, or explained.
+
+pub(crate) mod explain;
+pub(crate) mod explained_call;
+pub(crate) mod explanation;
+pub(crate) mod human;
+pub(crate) mod jsonl;
+pub(crate) mod masked_event;
+pub(crate) mod page;
+pub(crate) mod page_details;
+pub(crate) mod sink;

@@ -1,0 +1,18 @@
+//! The modules of tasks: which file a name means, how it runs, and what a task gets of its report.
+
+pub(crate) mod action_groups;
+pub(crate) mod action_plugins;
+pub(crate) mod argument_trust;
+pub(crate) mod choice;
+pub(crate) mod implied_needs;
+pub(crate) mod interpreters;
+pub(crate) mod modules;
+pub(crate) mod names;
+pub(crate) mod play_jobs;
+pub(crate) mod private_files;
+pub(crate) mod proven;
+pub(crate) mod resources;
+pub(crate) mod run_end;
+pub(crate) mod task_job;
+pub(crate) mod task_run;
+pub(crate) mod task_start;

@@ -1,0 +1,72 @@
+//! A run of a module for a task: what the task says of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use modbox_contract::{CallerChoices, Dict, Release, Value};
+use modbox_policy::{EnvGrant, Rules, TaskNames};
+
+use crate::cli::play::task_modules::private_files;
+use modbox_run::ArgumentOrigin;
+use modbox_run::batch::{Job, JobOptions};
+
+/// Programs to start instead of interpreters, by the names of these.
+pub(crate) type NamedInterpreters = Vec<(String, String)>;
+
+/// A run of a module for a task.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TaskRun<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) args: Dict,
+    pub(crate) check: bool,
+    pub(crate) diff: bool,
+    pub(crate) no_log: bool,
+    /// Whether the result repeats the arguments.
+    pub(crate) repeats_arguments: bool,
+    /// The release whose contract applies.
+    pub(crate) release: Release,
+    pub(crate) verbosity: u8,
+    pub(crate) environment: &'a [(String, String)],
+    /// Files of the run's own, which are gone when it ends.
+    pub(crate) own_files: Vec<PathBuf>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) collections: &'a [String],
+    /// User that the module runs as, if not the one that runs modbox.
+    pub(crate) become_user: Option<&'a str>,
+    /// Programs to start instead of interpreters, as the task's variables name them.
+    pub(crate) interpreters: NamedInterpreters,
+    /// Names of the task.
+    pub(crate) names: TaskNames,
+    /// Where its arguments come from.
+    pub(crate) origins: Vec<ArgumentOrigin>,
+    /// The limit of the run as a job.
+    pub(crate) job_limit: Option<Duration>,
+}
+
+impl TaskRun<'_> {
+    /// Returns the job of the self.
+    pub(crate) fn job(&self) -> Job {
+        let options = JobOptions {
+            check: self.check,
+            diff: self.diff,
+            verbosity: self.verbosity,
+            no_log: self.no_log,
+            become_user: self.become_user.map(str::to_owned),
+            internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
+            repeats_arguments: self.repeats_arguments,
+            ..JobOptions::default()
+        };
+        Job { id: Value::Null, module: PathBuf::from(self.name), args: self.args.clone(), options }
+    }
+
+    /// Returns the grants that the task brings: its environment, and files of the run's own.
+    pub(crate) fn rules(&self) -> Rules {
+        let env = self.environment.iter().map(|(name, value)| EnvGrant {
+            name: name.clone(),
+            value: value.clone(),
+            source: "`environment` of the task".to_owned(),
+        });
+        let paths = private_files::grants(&self.own_files).collect();
+        Rules { source: "task".to_owned(), env: env.collect(), paths, ..Rules::default() }
+    }
+}
