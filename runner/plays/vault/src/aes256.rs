@@ -51,7 +51,8 @@ fn padding(data: &[u8]) -> Option<usize> {
     let last = *data.last()?;
     let count = usize::from(last);
     let padding = data.len().checked_sub(count).and_then(|start| data.get(start..))?;
-    let is_right = (1..=BLOCK).contains(&count) && data.len() % BLOCK == 0 && padding.iter().all(|byte| *byte == last);
+    let is_right =
+        (1..=BLOCK).contains(&count) && data.len().is_multiple_of(BLOCK) && padding.iter().all(|byte| *byte == last);
     is_right.then_some(count)
 }
 

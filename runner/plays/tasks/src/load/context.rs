@@ -196,7 +196,7 @@ impl<'a> Loader<'a> {
 
     /// Warns about tags whose names select tasks (ansible-core 2.21, `Taggable._RESERVED`).
     fn warn_of_reserved_tags(&self, tags: &Source) {
-        let items = tags.as_list().unwrap_or(std::slice::from_ref(tags));
+        let items = tags.as_list().unwrap_or_else(|| std::slice::from_ref(tags));
         let names = items.iter().filter_map(Source::as_text).flat_map(|text| text.split(',')).map(str::trim);
         let mut found: Vec<String> =
             names.filter(|name| RESERVED_TAGS.contains(name)).map(modbox_python_json::str_repr).collect();

@@ -19,7 +19,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
     let shows_origin = call.options.flag("show_origin", false)?;
     let mut found = Vec::new();
     for term in call.texts()? {
-        let Some(setting) = settings::find(&term) else {
+        let Some(setting) = settings::find(term) else {
             match missing.as_str() {
                 "error" => return Err(failed(format!("No config definition exists for '{term}'."))),
                 "warn" => call.host.warn(&format!("Skipping {term}. No config definition exists for '{term}'.")),
