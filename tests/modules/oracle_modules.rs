@@ -58,7 +58,7 @@ fn check(name: &str, scenarios: usize) {
     let taken = sample::cases(SAMPLE, scenarios).min(scenarios);
     let native = if NATIVE.contains(&name) { native_modules(&NATIVE) } else { PathBuf::new() };
     let ran = Modbox::of(&python, &dir)
-        .arg(fixture("modules/modules_oracle.py"))
+        .arg(fixture("oracle/modules_oracle.py"))
         .args([python.parent().unwrap(), &modules])
         .args(["--suffix", ".wasm", "--runner", env!("CARGO_BIN_EXE_modbox"), "--only", name, "--native"])
         .arg(native)

@@ -146,7 +146,7 @@ fn components_of_the_operator_stand_for_ansibles_modules() {
 fn every_play_is_compared() {
     let mut compared: Vec<&str> = GROUPS.concat();
     compared.sort_unstable();
-    let entries = fs::read_dir(fixture("plays/cases/cases")).unwrap().flatten();
+    let entries = fs::read_dir(fixture("plays/cases")).unwrap().flatten();
     let mut found: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
     found.sort_unstable();
     assert_eq!(found, compared);

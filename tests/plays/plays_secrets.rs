@@ -167,7 +167,7 @@ fn a_play_follows_the_installed_ansible_core() {
 fn on_terminal(dir: &TestDir, release: &str, steps: &[(&str, &str)]) -> RunOutput {
     let patience = stretched(PATIENCE).as_secs().to_string();
     Modbox::of(Path::new("python3"), dir)
-        .arg(fixture("terminal.py"))
+        .arg(fixture("plays/terminal.py"))
         .args([
             &patience,
             &json!(steps).to_string(),

@@ -70,9 +70,11 @@ fn a_module_sees_its_interpreter_and_not_what_is_beside_it() {
     };
     let own = look(&package(&python));
     assert!(own["found"].as_array().unwrap().contains(&json!("modules")) && own["made"] == false, "{own}");
-    // Of the folder around the cache and the directory of the run there are the ways to them.
+    // The folder around the cache and the directory of the run is on the way to them: it is entered and not listed. Below `/tmp`,
+    // which is the module's own, it has these ways.
     let around = look(dir.path());
-    assert_eq!((&around["found"], &around["made"]), (&json!(["home", "tmp"]), &json!(false)));
+    let ways = if dir.path().starts_with("/tmp") { json!(["home", "tmp"]) } else { Value::Null };
+    assert_eq!((&around["found"], &around["made"]), (&ways, &json!(false)));
     assert!(!dir.join("made").exists() && !package(&python).join("made").exists());
     dir.assert_nothing_left();
 }

@@ -31,7 +31,7 @@ use crate::twin::report::Findings;
 use crate::twin::sides::Sides;
 
 /// Cases of an ordinary run, and of a whole one: 20,000 and 10^6 calls.
-const CASES: (usize, usize) = (2_000, 100_000);
+const CASES: (usize, usize) = (1_200, 100_000);
 
 /// Cases that both sides perform at a time.
 const ROUND: usize = 240;

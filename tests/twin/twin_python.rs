@@ -7,7 +7,7 @@ use crate::python::oracle_python_places::INSTALLED;
 use crate::twin::twin_runs::{TwinRun, rows};
 
 /// Number of random cases of an ordinary run and of a whole one. Each has about five calls.
-const CASES: (usize, usize) = (1_000, 25_000);
+const CASES: (usize, usize) = (600, 25_000);
 
 /// The most rows of the table.
 const MOST_ROWS: usize = 30;

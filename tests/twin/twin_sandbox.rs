@@ -17,16 +17,16 @@ use crate::twin::twin_modules::{faulty, generated};
 use crate::twin::twin_runs::TwinRun;
 
 /// Number of random cases of an ordinary run and of a whole one. Each is run with two forms of grants.
-const CASES: (usize, usize) = (200, 50_000);
+const CASES: (usize, usize) = (120, 50_000);
 
 /// The same for the earlier release in the list, of which less is new.
-const EARLIER_CASES: (usize, usize) = (60, 20_000);
+const EARLIER_CASES: (usize, usize) = (30, 20_000);
 
 /// Why a module runs natively that is not in the list.
 const UNPROVEN: &str = "is not proven to do the same in the sandbox";
 
 fn list() -> PathBuf {
-    repository().join("runner/src/app/python/guest/proven.tsv")
+    repository().join("runner/run/src/python/guest/proven.tsv")
 }
 
 /// Returns the modules of the list, with their releases and identities.

@@ -118,7 +118,7 @@ fn assert_handed(version: &'static str) {
         let action = manifest["actions"].as_array().unwrap().last().unwrap();
         let params = &action["params"];
         // The name of the arguments since 2.22.
-        let args = params.get("ArgumentJSON").unwrap_or(&params["Variables"][0]["Value"]);
+        let args = params.get("ArgumentJSON").unwrap_or_else(|| &params["Variables"][0]["Value"]);
         assert!(args["_ansible_tmpdir"].is_string(), "{args}");
         let name = match Path::new(module).file_stem().unwrap().to_str().unwrap() {
             "c" => "ansible_collections.a.b.plugins.modules.c".to_owned(),

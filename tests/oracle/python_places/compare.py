@@ -29,7 +29,7 @@ VOLATILE = {
 }
 
 # The modules that `auto` may run in the sandbox.
-PROVEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../runner/src/app/python/guest/proven.tsv")
+PROVEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../runner/run/src/python/guest/proven.tsv")
 
 # An option of no module.
 UNKNOWN = {"no_such_option": 1}

@@ -13,7 +13,7 @@ use crate::support::sample::{self, Random};
 use crate::support::{Modbox, TestDir};
 
 /// Number of damaged signature files: in an ordinary run, and in a whole one.
-const DAMAGED: (usize, usize) = (20_000, 1_000_000);
+const DAMAGED: (usize, usize) = (10_000, 1_000_000);
 
 /// What runs is what was verified: the digest is that of the bytes in memory.
 #[test]

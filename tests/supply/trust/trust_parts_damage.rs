@@ -9,7 +9,7 @@ use crate::supply::trust::trust_parts_kinds::packed;
 use crate::support::sample::{self, Random};
 
 /// Number of damaged statements: in an ordinary run, and in a whole one.
-const DAMAGED: (usize, usize) = (20_000, 1_000_000);
+const DAMAGED: (usize, usize) = (10_000, 1_000_000);
 
 #[test]
 fn no_damaged_statement_with_parts_is_another_statement() {

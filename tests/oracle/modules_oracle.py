@@ -2,10 +2,10 @@
 """Compares modbox's own modules with ansible-core's modules of the same names.
 
     cargo build -p modbox-module-stat -p modbox-module-copy -p modbox-module-lineinfile -p modbox-module-ping
-    python3 tests/modules_oracle.py VENV/bin target/debug
-    python3 tests/modules_oracle.py VENV/bin target/wasm32-wasip2/modbox --suffix .wasm --runner 'modbox'
+    python3 tests/oracle/modules_oracle.py VENV/bin target/debug
+    python3 tests/oracle/modules_oracle.py VENV/bin target/wasm32-wasip2/modbox --suffix .wasm --runner 'modbox'
 
-The scenarios are here and, where they are many, in `oracle/modules/NAME.py`. Each runs on two equal folders, once per side, in check mode, for real, and for real again. What
+The scenarios are here and, where they are many, in `modules/NAME.py`. Each runs on two equal folders, once per side, in check mode, for real, and for real again. What
 must agree: the bytes on disk, `changed`, `failed`, `msg`, `diff` and the keys that the module promises.
 With `--sample N` only N of them run, which `--seed` chooses.
 With `--runner CMD` a module is executed as `CMD MODULE ARGSFILE`, otherwise as `MODULE ARGSFILE`.
@@ -31,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 
-ORACLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle")
+ORACLE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True  # nothing shall lie beside the sources
 sys.path.insert(0, ORACLE)
 import fork
