@@ -11,7 +11,7 @@
 //! the kernel does not count, so that the launcher does.
 //!
 //! Two kinds of calls are reported only on request, because programs make hundreds of them while they load themselves, and
-//! each report costs them their turn on a busy machine: `stat`, and opening for reading only with `O_CLOEXEC`. The hints for
+//! each report costs them their turn on a busy machine: `stat`, and opening files for reading only with `O_CLOEXEC`. The hints for
 //! a failed module find what is missed here, from its arguments and output. `call_arguments` reads the arguments.
 //!
 //! A module that is observed has a filter that refuses nothing, and no room. The denials are then what a room would refuse,

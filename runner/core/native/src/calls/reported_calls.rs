@@ -54,7 +54,7 @@ pub(crate) struct ReportScope {
     pub(crate) namespaces: bool,
     /// Whether a control group counts the memory of all processes together.
     pub(crate) memory: bool,
-    /// Whether looks at paths and reading are reported: `stat`, and opening for reading only with `O_CLOEXEC`.
+    /// Whether looks at paths and reading are reported: `stat`, and opening files for reading only with `O_CLOEXEC`.
     pub(crate) reads: bool,
 }
 
@@ -208,9 +208,11 @@ impl ReportScope {
                 && !self.reads
             {
                 let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
-                program.push(step(JUMP_EQUAL, 0, 5, number));
+                program.push(step(JUMP_EQUAL, 0, 6, number));
                 program.push(step(LOAD, 0, 0, flags));
-                program.push(step(JUMP_SET, 1, 0, WRITES.cast_unsigned()));
+                program.push(step(JUMP_SET, 2, 0, WRITES.cast_unsigned()));
+                // A list, which is refused on the way to a grant, and whose error need not name the directory.
+                program.push(step(JUMP_SET, 1, 0, libc::O_DIRECTORY.cast_unsigned()));
                 program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
                 program.push(step(RETURN, 0, 0, REPORT));
                 program.push(step(RETURN, 0, 0, ALLOW));
