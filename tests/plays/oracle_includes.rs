@@ -24,7 +24,7 @@ const CASES: &[(&str, [End; 3])] = &[
     ("name: good, vars_from: none", [Rescued, Rescued, Fatal]),
     ("name: good, defaults_from: none", [Rescued, Rescued, Fatal]),
     ("name: good, handlers_from: none", [Rescued, Rescued, Fatal]),
-    // What is missing behind the role is a failure of the task in any case.
+    // A file of the role that is missing fails the task in each case.
     ("name: needs_none", [Rescued, Rescued, Rescued]),
     ("name: imports_none", [Rescued, Rescued, Rescued]),
     ("name: no_list", [Fatal; 3]),

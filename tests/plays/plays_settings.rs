@@ -168,6 +168,33 @@ fn tasks_become_the_user_of_the_settings() {
 }
 
 #[test]
+fn links_of_a_play_lead_its_settings_nowhere_else() {
+    let (dir, elsewhere) = (TestDir::new(), TestDir::new());
+    elsewhere.write("key", "elsewhere-secret");
+    elsewhere.write("hosts", "elsewhere-secret ansible_connection=local\n");
+    std::os::unix::fs::symlink(elsewhere.path(), dir.join("linked")).unwrap();
+    let pipe = std::process::Command::new("mkfifo").arg(dir.join("pipe")).status().unwrap();
+    assert!(pipe.success());
+    dir.write("play.yml", format!("{PLAY}  - debug: {{msg: \"{{{{ lookup('file', 'linked/key') }}}}\"}}\n"));
+    let home = dir.mkdir("home");
+    let cases = [
+        ("roles_path = ./linked", "--roles-path "),
+        ("library = ./linked", "--module-path "),
+        ("collections_path = ./linked", "--collections-path "),
+        ("inventory = ./linked/hosts", "-i "),
+        ("vault_password_file = ./linked/key", "--vault-password-file "),
+        ("vault_identity_list = dev@linked/key", "--vault-password-file "),
+        ("vault_password_file = pipe", "--vault-password-file "),
+    ];
+    for (setting, switch) in cases {
+        dir.write("ansible.cfg", format!("[defaults]\n{setting}\n"));
+        let ran = Modbox::new(&dir).env("HOME", &home).args(["play", "play.yml"]).run();
+        assert!(ran.stderr_text().contains(&format!("use `{switch}")), "{setting}: {ran}");
+        assert!(!ran.stdout_text().contains("elsewhere-secret"), "{setting}: {ran}");
+    }
+}
+
+#[test]
 fn the_file_of_a_play_names_no_folders_outside_of_its_own() {
     let (dir, elsewhere) = (TestDir::new(), TestDir::new());
     elsewhere.write("roles/r/tasks/main.yml", "- debug: {msg: from elsewhere}\n");

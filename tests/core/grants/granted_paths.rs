@@ -95,7 +95,7 @@ fn a_native_module_sees_the_links_of_a_grant() {
 #[test]
 fn the_option_of_a_denial_grants_that_path_also_if_it_has_colons() {
     let dir = TestDir::new();
-    // Not below `/tmp`, where a guest has files of its own: what is not granted is missing there, and not denied.
+    // A guest has its own `/tmp`, where a path that is not granted is missing. Elsewhere it is denied.
     let data = tempfile::tempdir_in("/var/tmp").unwrap();
     fs::create_dir_all(data.path().join("a")).unwrap();
     fs::create_dir_all(data.path().join("odd::")).unwrap();

@@ -35,7 +35,7 @@ COMMANDS = [word for name in ("echo", "cat", "true", "false", "ls", "touch", "mk
 # Modules that are not run in a pair: `archive` imports, and `unarchive` starts, what the sandbox does not have; the module `copy`
 # gets a file that Ansible's action has brought, and only the component is both.
 LEFT_OUT = {"sandbox": {"archive", "copy", "unarchive"}, "native": {"copy"}, "previews": {"archive", "unarchive"}, "observed": set()}
-# What only components are compared in: their programs and servers are grants, and `template` is no module of Ansible's.
+# Modules that only the pair of components compares: programs and servers need grants, and Ansible has no module `template`.
 OF_COMPONENTS = {"command", "get_url", "template", "uri"}
 for left_out in LEFT_OUT.values():
     left_out |= OF_COMPONENTS

@@ -81,7 +81,7 @@ pub enum Problem {
     Other(String),
 }
 
-/// What is said of a mistake in the YAML of an encrypted file, of which nothing is shown.
+/// The message for a mistake in the YAML of an encrypted file. It shows no part of the text.
 pub const HIDDEN_MISTAKE: &str =
     "the decrypted text has a mistake in its YAML, which is not shown; find it with `ansible-vault edit`";
 

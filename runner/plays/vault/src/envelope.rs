@@ -5,7 +5,7 @@ use crate::error::VaultError;
 /// How each encrypted text begins.
 const MARK: &[u8] = b"$ANSIBLE_VAULT";
 
-/// Says whether bytes begin as encrypted texts do. Whether they can be decrypted is another question.
+/// Returns whether bytes begin as encrypted texts do. Whether they can be decrypted is another question.
 #[must_use]
 pub fn is_encrypted(bytes: &[u8]) -> bool {
     bytes.starts_with(MARK)

@@ -18,7 +18,7 @@ pub enum VaultError {
     /// What follows the header is not what it has to be.
     #[error("the vault is damaged: {0}")]
     Damaged(&'static str),
-    /// There is no password to try.
+    /// The vault has no password.
     #[error("Attempting to decrypt but no vault secrets found.")]
     NoSecrets,
     /// No password decrypts the text: each is wrong, or the text is damaged.

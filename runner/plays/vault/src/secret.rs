@@ -47,7 +47,7 @@ impl Vault {
         Self { secrets, matches_ids }
     }
 
-    /// Says whether there is no password.
+    /// Returns whether the vault has no password.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()

@@ -9,18 +9,21 @@ use modbox_tasks::run::host::Prompt;
 use modbox_vault::{Secret, Vault, Zeroizing};
 
 use crate::cli::args::AnsibleSwitches;
-use crate::cli::play::ansible_settings::AnsibleSettings;
+use crate::cli::play::ansible_settings::{AnsibleSettings, expanded};
 use crate::cli::play::terminal;
 use crate::cli::process::environment::Environment;
+
+/// The setting with sources of passwords, each `ID@PLACE` or a place.
+const IDENTITIES: &str = "DEFAULT_VAULT_IDENTITY_LIST";
 
 /// Maximum bytes of a password.
 const MAX_PASSWORD: u64 = 64 << 10;
 
-/// Reads all passwords of a run, in the order in which Ansible tries them: those of settings first, then those of switches.
+/// Reads all passwords of a run. Their order decides only how soon the one that fits is found.
 ///
 /// # Errors
 ///
-/// A file cannot be read, is a program or has no password, or there is no terminal for a question.
+/// A file is a program, is empty or cannot be read, or a question cannot be asked since there is no terminal.
 pub(crate) fn read(
     switches: &AnsibleSwitches,
     settings: &mut AnsibleSettings,
@@ -28,15 +31,22 @@ pub(crate) fn read(
 ) -> anyhow::Result<Vault> {
     let usual = settings.text("DEFAULT_VAULT_IDENTITY").unwrap_or("default").to_owned();
     let mut secrets = Vec::new();
-    for source in settings.list("DEFAULT_VAULT_IDENTITY_LIST").iter().chain(&switches.vault_id) {
-        let (id, place) = match source.split_once('@') {
-            Some((id, place)) if !id.is_empty() => (id, place),
-            Some((_, place)) => (usual.as_str(), place),
-            None => (usual.as_str(), source.as_str()),
-        };
+    for source in settings.list(IDENTITIES) {
+        let (id, place) = identity(&source, &usual);
         let password = match place {
-            "prompt" | "prompt_ask_vault_pass" => asked(id)?,
-            place => of_file(Path::new(place), environment)?,
+            PlaceOfPassword::Question => Some(asked(id)?),
+            PlaceOfPassword::File(file) => {
+                let file = settings.named_file(IDENTITIES, file, "--vault-password-file");
+                file.map(|file| of_file(&file, environment)).transpose()?
+            }
+        };
+        secrets.extend(password.map(|password| Secret::new(Some(id), password)));
+    }
+    for source in &switches.vault_id {
+        let (id, place) = identity(source, &usual);
+        let password = match place {
+            PlaceOfPassword::Question => asked(id)?,
+            PlaceOfPassword::File(file) => of_file(Path::new(file), environment)?,
         };
         secrets.push(Secret::new(Some(id), password));
     }
@@ -48,6 +58,23 @@ pub(crate) fn read(
         secrets.push(Secret::new(Some(&usual), asked(&usual)?));
     }
     Ok(Vault::new(secrets, settings.flag("DEFAULT_VAULT_ID_MATCH") == Some(true)))
+}
+
+/// Where a password is.
+enum PlaceOfPassword<'a> {
+    /// The person at the terminal knows it.
+    Question,
+    File(&'a str),
+}
+
+/// Returns the ID and the place of a source.
+fn identity<'a>(source: &'a str, usual: &'a str) -> (&'a str, PlaceOfPassword<'a>) {
+    let (id, place) = source.split_once('@').unwrap_or(("", source));
+    let place = match place {
+        "prompt" | "prompt_ask_vault_pass" => PlaceOfPassword::Question,
+        file => PlaceOfPassword::File(file),
+    };
+    (if id.is_empty() { usual } else { id }, place)
 }
 
 /// Asks the person at the terminal.
@@ -62,10 +89,7 @@ fn asked(id: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
 
 /// Reads a password from a file, or a pipe.
 fn of_file(path: &Path, environment: &Environment) -> anyhow::Result<Zeroizing<Vec<u8>>> {
-    let path: PathBuf = match (path.strip_prefix("~"), environment.home()) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => environment.absolute(path),
-    };
+    let path = environment.absolute(&expanded(path, environment.home().as_deref()));
     let shown = path.display();
     let failed = || format!("failed to read the vault password from `{shown}`");
     let mut file = std::fs::File::open(&path).with_context(failed)?;

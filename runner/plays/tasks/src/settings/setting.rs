@@ -8,7 +8,7 @@ pub type Key = (&'static str, &'static str);
 /// The type of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A boolean; what is not a word for true is false.
+    /// A boolean. A word that does not mean true is false.
     Bool,
     /// A whole number.
     Int,

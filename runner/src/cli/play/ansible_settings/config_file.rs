@@ -41,7 +41,7 @@ pub(super) struct Found {
 pub(super) fn find(environment: &Environment, plays: &[PathBuf]) -> anyhow::Result<Found> {
     let mut notes = Vec::new();
     let named = environment.variable("ANSIBLE_CONFIG").filter(|path| !path.is_empty()).map(|path| {
-        let path = environment.absolute(&expanded(Path::new(path), environment));
+        let path = environment.absolute(&expanded(Path::new(path), environment.home().as_deref()));
         if path.is_dir() { path.join(NAME) } else { path }
     });
     let here = environment.cwd.join(NAME);
@@ -70,9 +70,9 @@ pub(super) fn find(environment: &Environment, plays: &[PathBuf]) -> anyhow::Resu
     Ok(Found { file: Some(ConfigFile { path, settings, is_of_play }), notes })
 }
 
-/// Returns a path with the home folder for `~`, and with variables of the environment.
-pub(super) fn expanded(path: &Path, environment: &Environment) -> PathBuf {
-    match (path.strip_prefix("~"), environment.home()) {
+/// Returns a path with the home folder for `~`.
+pub(crate) fn expanded(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),
     }

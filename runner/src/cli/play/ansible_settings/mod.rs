@@ -7,14 +7,19 @@
 mod config_file;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use modbox_contract::Value;
 use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
 
-use self::config_file::{ConfigFile, expanded};
+use self::config_file::ConfigFile;
+pub(crate) use self::config_file::expanded;
 use crate::cli::process::environment::Environment;
+
+/// How the origin of a value begins that a variable of the environment sets.
+const VARIABLE: &str = "the variable";
 
 /// A setting that the operator set.
 #[derive(Debug, Clone)]
@@ -140,39 +145,48 @@ impl AnsibleSettings {
         items.iter().filter_map(Value::as_str).filter(|item| !item.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Returns folders or files that are set, as absolute paths. A path of the play's own file that leads out of its folder is
-    /// left out, with a note that names the switch for it: the file may have come with the play.
+    /// Returns folders or files that are set, as absolute paths. A path of the play's own file that leads out of its folder, also
+    /// by a link, is left out, with a note that names the switch for it: the file may have come with the play.
     pub(crate) fn paths(&mut self, name: &str, switch: &str) -> Option<Vec<PathBuf>> {
-        let given = self.given.get(name)?.clone();
-        let base = if given.origin.starts_with("the variable") { &self.cwd } else { self.folder.as_ref()? }.clone();
-        let mut paths = Vec::new();
-        for text in self.list(name) {
-            let path = modbox_policy::normalize(&base.join(self.expanded(&text)));
-            if given.is_of_play && !path.starts_with(&base) && !self.is_usual(&path) {
-                let (shown, origin) = (path.display(), &given.origin);
-                self.notes.push(format!(
-                    "`{shown}` of {origin} is left out: it is outside of the folder of the file; use `{switch} {shown}`"
-                ));
-            } else {
-                paths.push(path);
-            }
-        }
-        Some(paths)
+        let base = self.base(name)?;
+        let texts = self.list(name);
+        Some(texts.iter().filter_map(|text| self.place(name, &base, text, switch)).collect())
     }
 
     /// Returns a file that is set, as an absolute path, by the rules of [`AnsibleSettings::paths`].
-    pub(crate) fn file(&mut self, name: &'static str, switch: &str) -> Option<PathBuf> {
-        let mut given = self.given.get(name)?.clone();
-        given.value = Value::List(vec![given.value]);
-        self.given.insert(name, given);
-        self.paths(name, switch)?.pop()
+    pub(crate) fn file(&mut self, name: &str, switch: &str) -> Option<PathBuf> {
+        let (base, text) = (self.base(name)?, self.text(name)?.to_owned());
+        self.place(name, &base, &text, switch)
     }
 
-    fn expanded(&self, text: &str) -> PathBuf {
-        match (Path::new(text).strip_prefix("~"), &self.home) {
-            (Ok(below), Some(home)) => home.join(below),
-            _ => PathBuf::from(text.replace("{{CWD}}", &self.cwd.display().to_string())),
-        }
+    /// Returns a file that a part of a setting names, relative to the working directory, by the rules of
+    /// [`AnsibleSettings::paths`].
+    pub(crate) fn named_file(&mut self, name: &str, text: &str, switch: &str) -> Option<PathBuf> {
+        let base = self.cwd.clone();
+        self.place(name, &base, text, switch)
+    }
+
+    /// Returns the folder to which the paths of a setting are relative.
+    fn base(&self, name: &str) -> Option<PathBuf> {
+        let is_variable = self.given.get(name)?.origin.starts_with(VARIABLE);
+        if is_variable { Some(self.cwd.clone()) } else { self.folder.clone() }
+    }
+
+    /// Returns the absolute path that a text of a setting stands for; `None`, with a note, if the setting may not name it.
+    fn place(&mut self, name: &str, base: &Path, text: &str, switch: &str) -> Option<PathBuf> {
+        let given = self.given.get(name)?;
+        let text = text.replace("{{CWD}}", &self.cwd.display().to_string());
+        let path = modbox_policy::normalize(&base.join(expanded(Path::new(&text), self.home.as_deref())));
+        let reason = match path.metadata() {
+            _ if !given.is_of_play || self.is_usual(&path) => return Some(path),
+            // Reading a pipe could wait for ever.
+            Ok(found) if !found.is_file() && !found.is_dir() => "it is neither a file nor a folder",
+            _ if !is_within(&path, base) => "it is outside of the folder of the file",
+            _ => return Some(path),
+        };
+        let (shown, origin) = (path.display(), &given.origin);
+        self.notes.push(format!("`{shown}` of {origin} is left out: {reason}; use `{switch} {shown}`"));
+        None
     }
 
     /// Says whether a path is one of the folders that each play may use: those of Ansible in the home folder and of the machine.
@@ -183,12 +197,23 @@ impl AnsibleSettings {
     }
 }
 
+/// Returns whether a path lies in a folder, by its name and after its links are followed. A path that does not exist leads nowhere.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize();
+    let stays = match (real(path), real(folder)) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        (Err(error), _) => error.kind() == ErrorKind::NotFound && !path.is_symlink(),
+        (_, Err(_)) => false,
+    };
+    path.starts_with(folder) && stays
+}
+
 /// Returns the value that a variable or the file gives to a setting.
 fn given(setting: &Setting, environment: &Environment, file: Option<&ConfigFile>) -> anyhow::Result<Option<Given>> {
     let variable = |name: &&&str| environment.variable(name).is_some();
     let (text, origin, is_of_play) = if let Some(name) = setting.environment.iter().rev().find(variable) {
         let text = environment.variable(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
-        (text, format!("the variable `{name}`"), false)
+        (text, format!("{VARIABLE} `{name}`"), false)
     } else {
         let Some(file) = file else { return Ok(None) };
         let found = setting.keys.iter().rev().find_map(|(section, key)| Some((key, file.settings.get(section, key)?)));
@@ -199,7 +224,9 @@ fn given(setting: &Setting, environment: &Environment, file: Option<&ConfigFile>
         anyhow::anyhow!("failed to read the setting `{}`: {origin} is `{text}`; {expected}", setting.name)
     })?;
     let value = match (setting.kind, value) {
-        (Kind::Path, Value::Str(path)) => Value::from(expanded(Path::new(&path), environment).display().to_string()),
+        (Kind::Path, Value::Str(path)) => {
+            Value::from(expanded(Path::new(&path), environment.home().as_deref()).display().to_string())
+        }
         (_, value) => value,
     };
     Ok(Some(Given { value, origin, is_of_play }))

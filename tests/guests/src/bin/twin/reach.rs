@@ -108,7 +108,7 @@ fn paths(call: &Call, slots: &Slots) -> Vec<(Vec<u8>, bool, Need)> {
         "symlink" => vec![(path(1), false, Need::Entry)],
         "link" | "hard_link" => vec![(path(0), false, Need::Content), (path(1), false, Need::Entry)],
         "rename" => vec![(path(0), false, Need::Entry), (path(1), false, Need::Entry)],
-        // Behind `.` and `..` there is no entry to remove, but a folder to empty.
+        // A path that ends with `.` or `..` names no entry to remove: the call empties the folder.
         "remove_dir_all" if ends_in_dots(call.bytes(0)) => vec![(path(0), true, Need::Content)],
         "unlink" | "rmdir" | "mkdir" | "remove_file" | "remove_dir_all" => vec![(path(0), false, Need::Entry)],
         "truncate" | "utimes" | "chmod" => vec![(path(0), true, Need::Content)],

@@ -53,8 +53,8 @@ fn becomes(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Result<boo
 const PASSWORDS: [&str; 5] =
     ["ansible_become_password", "ansible_become_pass", "ansible_sudo_pass", "ansible_su_pass", "ansible_runas_pass"];
 
-/// Returns the passwords that a task has for becoming a user, although modbox needs none. For a task that becomes no other
-/// user, there are none.
+/// Returns the passwords that a task has for becoming a user, so that they are masked; modbox itself needs none. A task that
+/// becomes no other user has no such password.
 pub fn passwords(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Vec<String> {
     if !matches!(becomes(fields, options, task), Ok(true)) {
         return Vec::new();
