@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use modbox_policy::Policy;
+use modbox_run::audit::{AuditError, AuditLog, AuditedCommit, AuditedRun, CommitOutcome, PendingRecord};
+use modbox_run::{CommitState, Module, Report, RunRequest};
 
 use crate::cli::args::{AuditedArgs, GrantArgs, LimitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::printing::output;
 use crate::cli::settings::Settings;
-use modbox_run::audit::{AuditError, AuditLog, AuditedCommit, AuditedRun, CommitOutcome, PendingRecord};
-use modbox_run::{CommitState, Module, Report, RunRequest};
 
 /// The audit log of a command, if the policy names any audit file.
 #[derive(Debug)]

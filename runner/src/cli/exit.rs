@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use modbox_vocabulary::error_chain;
-
 use modbox_run::{CommitState, Report, Status};
+use modbox_vocabulary::error_chain;
 
 /// Exit status of modbox. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

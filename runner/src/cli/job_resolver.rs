@@ -8,6 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
+use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
+use modbox_run::library::FoundModule;
+use modbox_run::{
+    Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
+};
 use modbox_vocabulary::{FileFingerprint, Limits};
 
 use crate::cli::audit::Audit;
@@ -19,11 +24,6 @@ use crate::cli::named::find::Lookup;
 use crate::cli::named::identity::Identity;
 use crate::cli::process::become_user;
 use crate::cli::settings::{ModuleIdentity, Settings};
-use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
-use modbox_run::library::FoundModule;
-use modbox_run::{
-    Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
-};
 
 /// Maximum total bytes of modules in memory. Beyond this, all are dropped, and read again when needed.
 const MAX_CACHED_BYTES: usize = 256 << 20;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use modbox_overlay::commit::Strength;
 use modbox_policy::Policy;
+use modbox_run::batch::{JobEffect, JobOptions};
+use modbox_run::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
 
 use crate::cli::args::RunArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::folders::state_folder;
-use modbox_run::batch::{JobEffect, JobOptions};
-use modbox_run::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
 
 /// Returns how the run of a job is made on layers, if it is: as its line says, or as the policy says of check mode.
 ///

@@ -9,6 +9,11 @@ use std::rc::Rc;
 use modbox_contract::Dict;
 use modbox_policy::Policy;
 use modbox_python_json::{Value, encode, to_value};
+use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_run::{
+    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,
+    PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
+};
 use modbox_scratch::ScratchRoot;
 
 use crate::cli::args::{PlayArgs, PlayFormat};
@@ -19,11 +24,6 @@ use crate::cli::layered;
 use crate::cli::printing::effect_output::push_effect;
 use crate::cli::printing::output;
 use crate::cli::settings::Settings;
-use modbox_run::audit::{AuditedCommit, CommitOutcome};
-use modbox_run::{
-    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,
-    PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
-};
 
 /// A play on layers, shared with the runner of its modules.
 pub(crate) type SharedLayeredPlay<'a> = Rc<LayeredPlay<'a>>;

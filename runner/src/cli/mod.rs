@@ -36,6 +36,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use modbox_cleanup::Cleanup;
+use modbox_run::jobs::order::JOB_WORD;
 use modbox_worker::{Forked, THIS_PROGRAM, WorkerProcess, Workers};
 
 use self::args::{Cli, Command};
@@ -43,7 +44,6 @@ use self::context::Context;
 use self::exit::{ExitStatus, Failure, OrExit};
 use self::process::environment::Environment;
 use self::task_args::argument_order;
-use modbox_run::jobs::order::JOB_WORD;
 
 /// Runs the program and returns its exit status.
 #[must_use]

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use indicatif::ProgressBar;
 use modbox_contract::{CallerChoices, Dict, InternalArgs};
+use modbox_run::library::FoundModule;
+use modbox_run::{Arguments, Module, Report, RunRequest, Runner, Scrutiny};
 
 use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::RunArgs;
@@ -16,8 +18,6 @@ use crate::cli::named::identity::Identity;
 use crate::cli::process::become_user;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{ModuleIdentity, Settings};
-use modbox_run::library::FoundModule;
-use modbox_run::{Arguments, Module, Report, RunRequest, Runner, Scrutiny};
 
 /// Runs a module. Returns the report, and the error if the audit line could not be written.
 pub(crate) fn perform(

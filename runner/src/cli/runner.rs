@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
+use modbox_run::{PythonConfig, Runner, RunnerConfig};
 use modbox_wasm::{CompileCache, Instances};
 
 use crate::cli::context::Context;
-use modbox_run::{PythonConfig, Runner, RunnerConfig};
 
 /// Returns the user's cache of compiled modules; `None` when the user has no home.
 pub(crate) fn cache_of_user(context: &Context) -> Option<CompileCache> {

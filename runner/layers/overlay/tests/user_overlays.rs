@@ -15,18 +15,18 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
-use rustix::io::Errno;
-use tempfile::TempDir;
-
-use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, tree, words, writer};
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{Committed, Granted, OwnerRights, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::fits::View;
 use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
 use modbox_worker::Workers;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use crate::tree_tests::{Edit, apply, copy, edit, edit_tree, make_tree, snapshot, tree, words, writer};
 
 /// `tree_tests` names these as those of its own crate.
 mod changes {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use modbox_contract::{Dict, GivenSecrets, ModuleResult, NEW_SECRETS, Release, Value};
 use modbox_python_json::encode_dict;
+use modbox_run::audit::{AuditedRun, ToldRecord};
+use modbox_run::{Arguments, Module, Report, RunRequest, Scrutiny};
 use modbox_vocabulary::Limits;
 
 use crate::cli::ansible::python_rule;
@@ -17,8 +19,6 @@ use crate::cli::named::identity::Identity;
 use crate::cli::printing::output;
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, ModuleIdentity, Settings};
-use modbox_run::audit::{AuditedRun, ToldRecord};
-use modbox_run::{Arguments, Module, Report, RunRequest, Scrutiny};
 
 /// What Ansible asks for.
 #[derive(Debug)]

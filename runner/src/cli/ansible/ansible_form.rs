@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use modbox_run::{WasmInfo, ansible_documentation, locate};
 
 use crate::cli::folders::whole_file;
-use modbox_run::{WasmInfo, ansible_documentation, locate};
 
 /// Longest `#!` line that every kernel reads.
 const MAX_LINE: usize = 127;

@@ -1,10 +1,10 @@
 //! The release of ansible-core that modbox follows where none is named: that of the installed one.
 
 use modbox_contract::Release;
+use modbox_run::PythonSurvey;
 
 use crate::cli::named::find::Lookup;
 use crate::cli::process::environment::Environment;
-use modbox_run::PythonSurvey;
 
 /// Returns the release of the ansible-core that Python modules are combined with; the newest final release if none is found.
 /// Starts no program.

@@ -2,9 +2,9 @@
 
 use anyhow::anyhow;
 use modbox_policy::{DEFAULT_SOURCE, LimitName, MergedPolicy, PythonRule};
+use modbox_run::Scrutiny;
 
 use crate::cli::exit::{ExitStatus, Failure};
-use modbox_run::Scrutiny;
 
 /// The name under which modbox takes the place of Python.
 pub(crate) const NAME: &str = "modbox-python";

@@ -7,14 +7,14 @@ use anyhow::Context as _;
 use modbox_contract::{Dict, GivenSecrets, Value};
 use modbox_fleet::envelope::Envelope;
 use modbox_fleet::module_digest::ModuleDigest;
+use modbox_run::jobs::RunSummary;
+use modbox_run::{Module, ModuleFile};
 
 use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::folders::fleet_folder;
 use crate::cli::printing::job_summary;
-use modbox_run::jobs::RunSummary;
-use modbox_run::{Module, ModuleFile};
 
 /// Returns the bytes of a module, if it is kept.
 pub(crate) fn kept(context: &Context, module: ModuleDigest) -> Result<Option<Vec<u8>>, Failure> {

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use modbox_authoring::clear_shared_output;
+use modbox_run::{clear_descriptions, clear_python_cache};
 use modbox_wasm::CompileCache;
 
 use crate::cli::args::CacheCommand;
@@ -12,7 +13,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::fleet_folder;
 use crate::cli::printing::output;
 use crate::cli::runner::cache_of_user;
-use modbox_run::{clear_descriptions, clear_python_cache};
 
 /// Lists, prunes or clears the cache.
 pub(crate) fn run(context: &Context, command: &CacheCommand) -> Result<ExitStatus, Failure> {

@@ -11,6 +11,10 @@ use modbox_collection::name::CollectionName;
 use modbox_contract::Dict;
 use modbox_policy::Policy;
 use modbox_python_json::Value;
+use modbox_run::{
+    Arguments, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
+    Module, PythonConfig, PythonSurvey, RunRequest, Status, find_collection, package_version,
+};
 use modbox_vocabulary::Limits;
 
 use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs, LookupArgs};
@@ -20,10 +24,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::printing::output;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings;
-use modbox_run::{
-    Arguments, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
-    Module, PythonConfig, PythonSurvey, RunRequest, Status, find_collection, package_version,
-};
 
 /// Characters of a key that are shown: as many as tell interpreters apart.
 const SHOWN_KEY: usize = 12;

@@ -5,10 +5,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
+use modbox_run::library::names_in;
 
 use super::line::{MAX_CANDIDATES, begins_with, context};
 use crate::cli::settings;
-use modbox_run::library::names_in;
 
 /// Returns the names of modules that begin as the current word, and paths.
 pub(super) fn candidates(current: &OsStr) -> Vec<CompletionCandidate> {

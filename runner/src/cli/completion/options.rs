@@ -7,11 +7,11 @@ use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use modbox_argument_spec::{Metadata, OptionSpec, OptionType};
 use modbox_kinds::detect;
 use modbox_python_json::str as python_str;
+use modbox_run::{WasmInfo, locate, wasm_bytes};
 
 use super::line::{MAX_CANDIDATES, begins_with, context, words};
 use crate::cli::args::LookupArgs;
 use crate::cli::named::find::Lookup;
-use modbox_run::{WasmInfo, locate, wasm_bytes};
 
 /// Words that are looked up as the module. Others are values of switches.
 const MAX_WORDS: usize = 16;

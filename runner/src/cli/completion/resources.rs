@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use modbox_providers::{Attribute, AttributeKind, AttributeType, Metadata};
+use modbox_run::{PythonConfig, provider_files};
 
 use super::line::{MAX_CANDIDATES, begins_with, context, words};
 use crate::cli::args::ProviderArgs;
 use crate::cli::folders::data_dirs::data_dirs;
 use crate::cli::runner::runner;
-use modbox_run::{PythonConfig, provider_files};
 
 /// The attribute that chooses the resource.
 const NAME: &str = "name";

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use modbox_kinds::Kind;
+use modbox_run::library::{FoundModule, Inventory, Library, Located, LookupError};
+use modbox_run::{Description, ModuleFile, PythonConfig, spelling};
 use modbox_vocabulary::quoting::quote;
 
 use crate::cli::args::{AnsiballzForm, LookupArgs};
@@ -17,8 +19,6 @@ use crate::cli::exit::{Failure, OrExit};
 use crate::cli::named::standard;
 use crate::cli::registry::{ReferenceLookup, is_reference};
 use crate::cli::settings;
-use modbox_run::library::{FoundModule, Inventory, Library, Located, LookupError};
-use modbox_run::{Description, ModuleFile, PythonConfig, spelling};
 
 /// How the modules of a command are looked up, resolved from its switches and the environment.
 #[derive(Clone)]

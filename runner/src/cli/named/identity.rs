@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use modbox_closure::{Closure, Part};
 use modbox_policy::Policy;
-use modbox_vocabulary::error_chain;
-
 use modbox_run::{ClosureRequest, Module, Runner};
+use modbox_vocabulary::error_chain;
 
 /// The identity of a module.
 #[derive(Debug, Clone)]

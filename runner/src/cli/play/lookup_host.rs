@@ -13,6 +13,7 @@ use modbox_jinja::SecretKeeper as _;
 use modbox_jinja::values::Moment;
 use modbox_kinds::Kind;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner};
 use modbox_tasks::files::SharedFiles;
 use modbox_tasks::lookups::host::{CommandOutput, LookupFailure, LookupHost, ShellCommand};
 use modbox_vocabulary::Limits;
@@ -25,7 +26,6 @@ use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::play_secrets::PlaySecrets;
 use crate::cli::printing::output;
 use crate::cli::process::environment::Environment;
-use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner};
 
 /// Variables that a play may always read.
 const FREE_VARIABLES: [&str; 4] = ["HOME", "USER", "LANG", "PATH"];

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use modbox_contract::Release;
 use modbox_policy::{MergedPolicy, Policy};
+use modbox_run::Runner;
 use modbox_tasks::lookups::table::ActingLookups;
 use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
 use modbox_template::{Config, Engine, TemplateFiles};
@@ -47,7 +48,6 @@ pub(crate) use self::task_modules::resources::TaskResources;
 pub(crate) use self::task_modules::task_job::{TaskJob, TaskJobEnd};
 pub(crate) use self::vault_store::VaultStore;
 use crate::cli::context::Context;
-use modbox_run::Runner;
 
 /// Returns the engine of templates. Its lookups read the tree, and do what the policy allows; with `explains`, they run
 /// and write nothing. The release decides whether templates and lookups make secrets.

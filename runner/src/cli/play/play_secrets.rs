@@ -6,9 +6,9 @@
 
 use modbox_contract::Release;
 use modbox_jinja::SecretKeeper;
+use modbox_run::{exact_play_redactor, play_redactor, remember_play_secret};
 
 use crate::cli::printing::output;
-use modbox_run::{exact_play_redactor, play_redactor, remember_play_secret};
 
 /// Keeper of the secrets of a play.
 #[derive(Debug, Clone, Copy)]

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use modbox_run::remember_plain;
 use modbox_template::Decrypter;
 use modbox_vault::{Vault, VaultError, Zeroizing};
 use modbox_yaml::{Node, Source, load_play_file};
-
-use modbox_run::remember_plain;
 
 /// Bytes of the shortest text that is kept secret: shorter ones are in much that a play shows.
 const SHORTEST: usize = 6;

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use modbox_run::{Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, ShownChange, in_one_line};
 
 use crate::cli::printing::clean::clean_line;
 use crate::cli::printing::diff_lines::push_diff_lines;
-use modbox_run::{Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, ShownChange, in_one_line};
 
 /// Maximum number of changes that are printed; the report lists more.
 const MAX_PRINTED: usize = 100;

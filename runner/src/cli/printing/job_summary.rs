@@ -2,11 +2,11 @@
 
 use modbox_contract::{ModuleResult, NEW_SECRETS};
 use modbox_python_json::encode_dict;
+use modbox_run::Report;
+use modbox_run::jobs::RunSummary;
 
 use crate::cli::ansible::ansible_call::AnsweredRun;
 use crate::cli::exit::Failure;
-use modbox_run::Report;
-use modbox_run::jobs::RunSummary;
 
 /// Returns the summary of a run. Under `is_hidden`, the result is censored.
 pub(crate) fn of_report(mut report: Report, is_hidden: bool) -> RunSummary {

@@ -10,6 +10,7 @@ use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use modbox_python_json::{Value, encode, str as python_str};
+use modbox_run::{ADVICE_PREFIX, CENSORED, Report, Status, mask_live_secrets};
 use modbox_vocabulary::{error_text, in_words};
 use similar::TextDiff;
 
@@ -18,7 +19,6 @@ use crate::cli::printing::clean::is_control;
 pub(crate) use crate::cli::printing::clean::{clean, clean_line};
 use crate::cli::printing::diff_lines::push_diff_lines;
 use crate::cli::printing::effect_output::push_effect;
-use modbox_run::{ADVICE_PREFIX, CENSORED, Report, Status, mask_live_secrets};
 
 /// Number of unchanged lines shown around a change.
 const DIFF_CONTEXT: usize = 3;

@@ -9,11 +9,11 @@ use anyhow::bail;
 use modbox_providers::ralsh_json::{self, ListedProvider, NoneForm, compact};
 use modbox_providers::{Change, GivenError, Resource, SelectError, Suitability, Text, ralsh_text};
 use modbox_python_json::{Dict, Value, encode};
+use modbox_run::{ADVICE_PREFIX, Answer, Catalogue, Provider, Report, Update, attribute_message, selection_message};
 
 use crate::cli::args::{Compatibility, ResourceOutput};
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::printing::output::{self, clean, clean_line};
-use modbox_run::{ADVICE_PREFIX, Answer, Catalogue, Provider, Report, Update, attribute_message, selection_message};
 
 /// Format of the output, and whose exit statuses are used.
 #[derive(Debug, Clone, Copy)]

@@ -5,9 +5,9 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use modbox_run::spelling;
 
 use crate::cli::printing::output;
-use modbox_run::spelling;
 
 /// Commands that take arguments of a module.
 const COMMANDS: [&str; 3] = ["run", "validate", "policy"];

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use modbox_run::mask_live_secrets;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
@@ -14,7 +15,6 @@ use tracing_subscriber::registry;
 
 use crate::cli::args::{LogArgs, LogFormat, LogLevel};
 use crate::cli::printing::output;
-use modbox_run::mask_live_secrets;
 
 /// Starts logging, if the command line asks for it.
 pub(crate) fn start(args: &LogArgs) {

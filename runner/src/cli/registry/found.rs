@@ -11,6 +11,7 @@ use modbox_registry::lock_file::LockFile;
 use modbox_registry::manifest::Descriptor;
 use modbox_registry::module_store::ModuleStore;
 use modbox_registry::reference::{self, Reference};
+use modbox_run::library::FoundModule;
 
 use crate::cli::args::{LOCK_FILE, LookupArgs, RegistryArgs};
 use crate::cli::context::Context;
@@ -20,7 +21,6 @@ use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::judged;
 use crate::cli::registry::progress::TransferBar;
 use crate::cli::settings::Settings;
-use modbox_run::library::FoundModule;
 
 /// How references are looked up.
 #[derive(Debug, Clone)]

@@ -10,6 +10,8 @@ use modbox_registry::module_store::ModuleStore;
 use modbox_registry::pull::{Pull, PullError, PulledModule};
 use modbox_registry::reference::Reference;
 use modbox_registry::session::Session;
+use modbox_run::WasmInfo;
+use modbox_run::locate::MAX_MODULE;
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -18,8 +20,6 @@ use crate::cli::printing::output::{clean_line, print_note};
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::progress::TransferBar;
 use crate::cli::settings::{ModuleIdentity, Trust};
-use modbox_run::WasmInfo;
-use modbox_run::locate::MAX_MODULE;
 
 /// Judges modules of a store.
 pub(crate) struct ModuleJudge<'a> {

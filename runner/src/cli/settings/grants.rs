@@ -15,10 +15,10 @@ use modbox_policy::{
     Access, EnvGrant, NamedLink, OwnerGrant, PathGrant, PolicyError, Rules, Shape, granted_host, is_own, normalize,
     split_grant,
 };
+use modbox_run::{WayEnd, resolve_way};
 use rustix::io::Errno;
 
 use crate::cli::process::environment::Environment;
-use modbox_run::{WayEnd, resolve_way};
 
 const NOT_UTF8: &str = "the path is not UTF-8, which guests need; map the directory to another path with `PATH::GUEST`";
 

@@ -22,6 +22,8 @@ use modbox_closure::Part;
 use modbox_policy::{
     Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, TaskKey, TaskNames, merge,
 };
+use modbox_run::library::Place;
+use modbox_run::reaches_out;
 
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
@@ -35,8 +37,6 @@ use crate::cli::exit::error_words;
 use crate::cli::named::identity::Identity;
 use crate::cli::named::module_store::user_library;
 use crate::cli::process::environment::Environment;
-use modbox_run::library::Place;
-use modbox_run::reaches_out;
 
 /// The rules for all modules and for single ones, from policy files and the command line.
 pub(crate) struct Settings {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use modbox_run::{CollectionPaths, PayloadForm, PythonConfig};
+
 use crate::cli::args::{AnsiballzForm, LookupArgs, parse_interpreter};
 use crate::cli::process::environment::Environment;
-use modbox_run::{CollectionPaths, PayloadForm, PythonConfig};
 
 /// The variable that names one interpreter, as `--interpreter` does. It is for runs without switches, such as those
 /// that Ansible starts.

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::NamePattern;
+use modbox_run::NOWHERE;
 use modbox_trust::allowed_signers::Signer;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_vocabulary::error_text;
 
 use crate::cli::folders::bounded::{open_at_once, read_stream};
-use modbox_run::NOWHERE;
 
 /// What the name of a module's signature file ends with.
 const SUFFIX: &str = ".sig";

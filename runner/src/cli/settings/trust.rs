@@ -11,6 +11,7 @@ use modbox_closure::Closure;
 use modbox_policy::{Located, ModuleSignature, NamePattern, Place, Subject, TrustRule, TrustRules, TrustStanding};
 use modbox_registry::digest::Digest;
 use modbox_registry::module_store::ModuleStore;
+use modbox_run::Module;
 use modbox_trust::allowed_signers::AllowedSigners;
 use modbox_trust::revocations::Revocations;
 use modbox_trust::signature_file::SignatureFile;
@@ -23,7 +24,6 @@ use crate::cli::settings::core_statements::{CoreStatements, CountedCores};
 use crate::cli::settings::files;
 use crate::cli::settings::signature_files::read_signature;
 use crate::cli::settings::trust_file::{TrustFile, names, resolve};
-use modbox_run::Module;
 
 /// A module, as the policy files and its signature know it.
 #[derive(Debug, Clone, Copy)]

@@ -12,10 +12,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use modbox_closure::part::{Part, part_line};
+
 use crate::signature_file::{SignatureFileError, split};
 use crate::statement::StatementError;
 use crate::words::is_word;
-use modbox_closure::part::{Part, part_line};
 
 /// First line of the statement.
 const HEADER: &str = "modbox-core-statement-v1";

@@ -9,11 +9,11 @@
 
 use std::collections::BTreeSet;
 
+use modbox_closure::Closure;
+use modbox_closure::part::is_digest;
 use ssh_key::{HashAlg, PublicKey};
 
 use crate::ssh_signature::SigningKey;
-use modbox_closure::Closure;
-use modbox_closure::part::is_digest;
 
 /// What counts no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -17,9 +17,10 @@
 
 use std::fmt;
 
-use crate::words::{MAX_VALUE, is_word};
 use modbox_closure::part::is_digest;
 use modbox_closure::part::{DIGEST_PREFIX, Part, part_line};
+
+use crate::words::{MAX_VALUE, is_word};
 
 /// First line of a statement.
 const HEADER: &str = "modbox-statement-v1";

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use modbox_closure::Closure;
 
 use crate::allowed_signers::{AllowedSigners, Signer};
 use crate::revocations::Revocations;
@@ -11,7 +12,6 @@ use crate::ssh_signature::{SigningKey, SshSignatureError};
 use crate::statement::Statement;
 use crate::vouched;
 pub use crate::vouched::{CheckedCore, PartsError, VouchedCore};
-use modbox_closure::Closure;
 
 /// The keys that count, and those that count no longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use modbox_closure::{Closure, Part};
+
 use crate::core_statement::{CoreFile, CoreStatement};
 use crate::signature_file::SignatureFileError;
 use crate::ssh_signature::{SigningKey, SshSignatureError};
 use crate::statement::Statement;
-use modbox_closure::{Closure, Part};
 
 /// Beginning of the names of ansible-core's files.
 const OF_CORE: &str = "ansible/";

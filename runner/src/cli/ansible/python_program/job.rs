@@ -9,6 +9,8 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use modbox_contract::{Value, encode};
 use modbox_kinds::ansiballz::{MAX_PAYLOAD, may_be_payload};
+use modbox_run::jobs::order::{JobRequest, JobWork};
+use modbox_run::jobs::{RunSummary, file, monitor};
 use modbox_worker::THIS_PROGRAM;
 
 use super::job_words::JobWords;
@@ -18,8 +20,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::{bounded, job_folder};
 use crate::cli::printing::{job_summary, output};
-use modbox_run::jobs::order::{JobRequest, JobWork};
-use modbox_run::jobs::{RunSummary, file, monitor};
 
 /// Starts the job, and prints what `async_wrapper` prints.
 pub(super) fn start(context: &Context, words: &JobWords) -> Result<ExitStatus, Failure> {

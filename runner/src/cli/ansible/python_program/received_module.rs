@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use modbox_contract::Value;
 use modbox_kinds::ansiballz::ReceivedPayload;
+use modbox_run::Module;
 
 use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::context::Context;
 use crate::cli::exit::Failure;
-use modbox_run::Module;
 
 /// Runs the module. `limit` replaces the default time limit.
 ///

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use modbox_kinds::Kind;
+use modbox_run::{Module, locate};
 
 use crate::cli::args::{AnsiballzForm, AssembleArgs};
 use crate::cli::context::Context;
@@ -11,7 +12,6 @@ use crate::cli::folders::whole_file;
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
 use crate::cli::runner::runner;
-use modbox_run::{Module, locate};
 
 /// Permissions of the file: readable and executable by all users.
 const MODE: u32 = 0o755;

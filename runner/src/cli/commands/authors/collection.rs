@@ -8,6 +8,7 @@ use modbox_collection::manual::Manual;
 use modbox_collection::name::CollectionName;
 use modbox_collection::runner::Runner;
 use modbox_python_json::Value;
+use modbox_run::{WasmInfo, ansible_documentation, locate, module_digest};
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
@@ -19,7 +20,6 @@ use crate::cli::named::find::Lookup;
 use crate::cli::printing::folded_yaml::folded;
 use crate::cli::printing::output::print_name;
 use crate::cli::settings::{read_signature, signature_path};
-use modbox_run::{WasmInfo, ansible_documentation, locate, module_digest};
 
 /// Maximum number of files of a folder.
 const MAX_ENTRIES: usize = 10_000;

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use modbox_argument_spec::ManualLine;
 use modbox_kinds::detect;
 use modbox_providers::ralsh_text;
+use modbox_run::{PythonConfig, WasmInfo, detect_file, locate, wasm_bytes};
 
 use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
@@ -16,7 +17,6 @@ use crate::cli::named::find::Lookup;
 use crate::cli::printing::pager::TerminalSize;
 use crate::cli::printing::{output, pager};
 use crate::cli::runner::runner;
-use modbox_run::{PythonConfig, WasmInfo, detect_file, locate, wasm_bytes};
 
 /// The width of running text without a terminal.
 const WIDTH: usize = 80;

@@ -11,6 +11,9 @@ use modbox_policy::TrustStanding;
 use modbox_providers::ralsh_json::{self, ListedProvider};
 use modbox_providers::{Attribute, Metadata as ProviderMetadata, SuitableRule};
 use modbox_python_json::{Value, decode, encode, to_value};
+use modbox_run::{
+    DescribedSpec, Module, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, wasm_bytes,
+};
 
 use crate::cli::args::{InspectArgs, LimitArgs};
 use crate::cli::commands::supply::verify::push_signature;
@@ -21,9 +24,6 @@ use crate::cli::named::identity::Identity;
 use crate::cli::printing::output::{self, clean_line};
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, Settings};
-use modbox_run::{
-    DescribedSpec, Module, PythonConfig, RequestComparison, WasmInfo, compare, detect_file, locate, wasm_bytes,
-};
 
 /// Prints the facts about a module's file.
 pub(crate) fn run(context: &Context, args: &InspectArgs) -> Result<ExitStatus, Failure> {

@@ -9,6 +9,8 @@ use modbox_registry::reference::Reference;
 use modbox_vocabulary::error_chain;
 
 use modbox_policy::NamePattern;
+use modbox_run::library::ListedModule;
+use modbox_run::{ModuleSummary, PythonConfig, package_version, provider_files};
 
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
@@ -19,8 +21,6 @@ use crate::cli::named::module_store::module_store;
 use crate::cli::named::standard;
 use crate::cli::printing::output::{self, clean_line};
 use crate::cli::runner::runner;
-use modbox_run::library::ListedModule;
-use modbox_run::{ModuleSummary, PythonConfig, package_version, provider_files};
 
 /// Prints the modules whose names fit the pattern.
 pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Failure> {

@@ -10,6 +10,9 @@ use anyhow::Context as _;
 use modbox_argument_spec::{ArgumentSpec, ErrorKind, Metadata, Question, Secrets, Validated};
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_kinds::detect;
+use modbox_run::library::FoundModule;
+use modbox_run::spelling;
+use modbox_run::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 
 use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
@@ -19,9 +22,6 @@ use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
 use crate::cli::process::surroundings::Surroundings;
 use crate::cli::task_args::{ArgumentSource, task_args};
-use modbox_run::library::FoundModule;
-use modbox_run::spelling;
-use modbox_run::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 
 /// Maximum length of a question: the largest arguments, plus the other keys.
 const MAX_LINE: u64 = 65 << 20;

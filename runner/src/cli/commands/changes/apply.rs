@@ -7,6 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use modbox_overlay::commit::saved::SavedChanges;
 use modbox_python_json::{Value, encode};
+use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_run::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
 use modbox_scratch::ScratchRoot;
 
 use crate::cli::args::ApplyArgs;
@@ -16,8 +18,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::layered;
 use crate::cli::printing::output;
 use crate::cli::settings::exposure;
-use modbox_run::audit::{AuditedCommit, CommitOutcome};
-use modbox_run::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
 
 /// Commits the changes of a file.
 pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Failure> {

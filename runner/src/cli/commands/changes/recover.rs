@@ -3,6 +3,7 @@
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, Recovered, Recovery, StateDir};
 use modbox_python_json::{Value, encode};
+use modbox_run::mask_live_secrets;
 
 use crate::cli::args::RecoverArgs;
 use crate::cli::commands::changes::undo::{failure, hide_secrets, print_conflicts};
@@ -10,7 +11,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
 use crate::cli::printing::output;
-use modbox_run::mask_live_secrets;
 
 /// Recovers all interrupted transactions.
 pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<ExitStatus, Failure> {

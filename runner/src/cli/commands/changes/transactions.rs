@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, Direction, Journal, OperationKind, StateDir, Transaction};
 use modbox_python_json::{Value, encode};
+use modbox_run::mask_live_secrets;
 
 use crate::cli::args::{TransactionsArgs, TransactionsCommand};
 use crate::cli::commands::changes::undo::{failure, hide_secrets};
@@ -13,7 +14,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
 use crate::cli::printing::output;
-use modbox_run::mask_live_secrets;
 
 /// Paths of a transaction that are listed for people.
 const MAX_PATHS: usize = 3;

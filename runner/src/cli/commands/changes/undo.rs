@@ -2,6 +2,8 @@
 
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{self, CommitError, Conflict, StateDir, Transaction, Undone};
+use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_run::{CommitState, remember_hidden};
 
 use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
@@ -9,8 +11,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
 use crate::cli::printing::output;
-use modbox_run::audit::{AuditedCommit, CommitOutcome};
-use modbox_run::{CommitState, remember_hidden};
 
 /// Takes back a transaction.
 pub(crate) fn run(context: &Context, args: &UndoArgs) -> Result<ExitStatus, Failure> {

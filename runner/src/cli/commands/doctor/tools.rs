@@ -2,6 +2,7 @@
 //! modules need none.
 
 use modbox_authoring::{LanguageTools, inspect_tools};
+use modbox_run::{Interpreters, PythonSurvey};
 use modbox_vocabulary::error_chain;
 
 use super::check::Check;
@@ -10,7 +11,6 @@ use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::settings;
-use modbox_run::{Interpreters, PythonSurvey};
 
 /// Interpreters that a line lists.
 const MAX_LISTED: usize = 8;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use modbox_contract::Dict;
 use modbox_policy::Policy;
+use modbox_run::{Arguments, Module, ModuleFile, PythonConfig, Report, RunRequest, Status};
 use modbox_vocabulary::{Limits, error_chain};
 
 use super::check::Check;
 use crate::cli::context::Context;
 use crate::cli::runner;
-use modbox_run::{Arguments, Module, ModuleFile, PythonConfig, Report, RunRequest, Status};
 
 /// Time for a trial. It takes milliseconds, unless the machine is very busy.
 const TIMEOUT: Duration = Duration::from_secs(20);

@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 
 use modbox_contract::{Dict, Value};
-use modbox_vocabulary::quoting;
-
 use modbox_run::suggestion::RunRecord;
+use modbox_vocabulary::quoting;
 
 /// Options whose effects no copy contains.
 const EFFECTS: [&str; 3] = ["--allow-net", "--allow-listen", "--allow-run"];

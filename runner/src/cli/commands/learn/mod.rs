@@ -15,6 +15,8 @@ use std::path::Path;
 
 use clap::Parser as _;
 use modbox_contract::Dict;
+use modbox_run::suggestion::RunRecord;
+use modbox_run::{RealEffects, Report};
 
 use self::ending::Ending;
 use self::learned::{Learned, Lesson};
@@ -23,8 +25,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::perform::perform_by;
 use crate::cli::printing::output;
-use modbox_run::suggestion::RunRecord;
-use modbox_run::{RealEffects, Report};
 
 /// Maximum number of rounds. Each must teach something new.
 const MAX_ROUNDS: usize = 24;

@@ -6,12 +6,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use modbox_run::suggestion::{RunRecord, Suggestion, render};
 
 use super::ending::Ending;
 use super::learned::Learned;
 use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
-use modbox_run::suggestion::{RunRecord, Suggestion, render};
 
 /// Fails if there is a file already.
 pub(super) fn check_new(file: &Path) -> anyhow::Result<()> {

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use modbox_native::{base, control_groups};
 use modbox_policy::{DEFAULT_SOURCE, LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
+use modbox_run::{
+    Admission, Arguments, Module, PathOption, RunRequest, Runner, locate, needed_by_commands, needed_by_interpreter,
+};
 use modbox_vocabulary::quoting::split;
 use modbox_vocabulary::{Denial, Grant};
 
@@ -21,9 +24,6 @@ use crate::cli::process::become_user;
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, OfflineRule, Settings};
 use crate::cli::task_args::{ArgumentSource, task_args};
-use modbox_run::{
-    Admission, Arguments, Module, PathOption, RunRequest, Runner, locate, needed_by_commands, needed_by_interpreter,
-};
 
 /// Prints the policy in force, for all modules, for one, or for one run of it.
 pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {

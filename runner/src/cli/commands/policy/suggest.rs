@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use modbox_policy::{PolicyFile, Rules, merge};
+use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 
 use crate::cli::args::SuggestionKey;
 use crate::cli::context::Context;
@@ -18,7 +19,6 @@ use crate::cli::folders::bounded::read_stream;
 use crate::cli::printing::output;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::{self, Resolved};
-use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 
 /// Maximum bytes of one input.
 const MAX_INPUT: u64 = 64 << 20;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use modbox_contract::Release;
+use modbox_run::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Summary};
 use rustix::fs::FileType;
 
 use crate::cli::ansible::installed_release::installed;
@@ -20,7 +21,6 @@ use crate::cli::printing::output;
 use crate::cli::process::signals;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
-use modbox_run::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Summary};
 
 /// Size of the output buffer in bytes. The buffer is flushed whenever the batch waits.
 const OUTPUT: usize = 64 << 10;

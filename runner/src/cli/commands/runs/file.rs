@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::CommandFactory;
 use modbox_contract::{Dict, GivenSecrets, Value, args};
+use modbox_run::Module;
 
 use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::args::Cli;
@@ -20,7 +21,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::bounded;
 use crate::cli::runner::cache_of_user;
 use crate::cli::task_args::MAX_ARGS;
-use modbox_run::Module;
 
 /// Prefix that Ansible adds to the file name when it copies a module.
 const ANSIBLE_PREFIX: &str = "AnsiballZ_";

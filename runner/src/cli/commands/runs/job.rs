@@ -8,6 +8,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use clap::Parser;
 use modbox_contract::{Dict, Value, decode, encode};
+use modbox_run::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
+use modbox_run::jobs::{JobError, JobFolder, State, file, folder, monitor};
+use modbox_run::{CENSORED, locate};
 use modbox_worker::THIS_PROGRAM;
 
 use crate::cli::ansible::installed_release::installed;
@@ -23,9 +26,6 @@ use crate::cli::printing::{job_summary, output};
 use crate::cli::process::become_user;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::Settings;
-use modbox_run::jobs::order::{FinishedRun, JobRequest, JobWork, RunSummary};
-use modbox_run::jobs::{JobError, JobFolder, State, file, folder, monitor};
-use modbox_run::{CENSORED, locate};
 
 /// Stands for the name of a module that is not known.
 const NO_NAME: &str = "-";

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use modbox_contract::Release;
 use modbox_policy::normalize;
+use modbox_run::batch::{PoolConfig, Sequence};
+use modbox_run::usual_python;
 use modbox_tasks::error::{LoadError, LoadErrors};
 use modbox_tasks::load::context::{LoadSettings, Loader};
 use modbox_tasks::load::findings::BadTemplate;
@@ -39,8 +41,6 @@ use crate::cli::printing::output;
 use crate::cli::process::deep_stack;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
-use modbox_run::batch::{PoolConfig, Sequence};
-use modbox_run::usual_python;
 
 /// How many errors of a play are shown with their lines.
 const EXCERPTS: usize = 3;

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use modbox_policy::{MergedPolicy, Policy};
 use modbox_providers::{Text, parse_given};
+use modbox_run::{
+    Answer, Catalogue, Module, Provider, PythonConfig, Report, ResourceRequest, RunRequest, Runner, lens_grants,
+    locate, provider_files,
+};
 use modbox_vocabulary::User;
 
 use crate::cli::args::ResourceArgs;
@@ -19,10 +23,6 @@ use crate::cli::printing::resource_output::{Printer, Subject};
 use crate::cli::process::become_user;
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, ModuleIdentity, Settings};
-use modbox_run::{
-    Answer, Catalogue, Module, Provider, PythonConfig, Report, ResourceRequest, RunRequest, Runner, lens_grants,
-    locate, provider_files,
-};
 
 /// Does what the words of the command line ask for.
 pub(crate) fn run(context: &Context, args: &ResourceArgs) -> Result<ExitStatus, Failure> {

@@ -8,6 +8,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use modbox_authoring::SourceState;
 use modbox_contract::Dict;
+use modbox_run::library::is_path;
+use modbox_run::{Effect, Report};
 
 use crate::cli::args::{OutputFormat, RunArgs};
 use crate::cli::commands::learn;
@@ -17,8 +19,6 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::perform::perform;
 use crate::cli::printing::output;
 use crate::cli::task_args::{ArgumentSource, task_args};
-use modbox_run::library::is_path;
-use modbox_run::{Effect, Report};
 
 /// Time between two looks at the files of a watched project.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);

@@ -11,6 +11,8 @@ use modbox_fleet::module_digest::ModuleDigest;
 use modbox_fleet::modules::MAX_MODULE;
 use modbox_fleet::need::Need;
 use modbox_fleet::shipment;
+use modbox_run::jobs::order::{JobRequest, JobWork};
+use modbox_run::jobs::{file, monitor};
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_worker::THIS_PROGRAM;
 
@@ -24,8 +26,6 @@ use crate::cli::folders::{bounded, fleet_folder};
 use crate::cli::printing::output;
 use crate::cli::settings::MAX_POLICY;
 use crate::cli::task_args::MAX_ARGS;
-use modbox_run::jobs::order::{JobRequest, JobWork};
-use modbox_run::jobs::{file, monitor};
 
 /// Maximum bytes of a task: its arguments, its policy, its signature, and the rest.
 const MAX_TASK: u64 = MAX_ARGS + 2 * MAX_POLICY + 2 * MAX_SIGNATURE_FILE + (1 << 10);

@@ -5,6 +5,7 @@ use modbox_registry::bundle::Bundle;
 use modbox_registry::layout::StoredModule;
 use modbox_registry::lock_file::{LockFile, LockedModule};
 use modbox_registry::reference::Reference;
+use modbox_run::locate::MAX_MODULE;
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::args::LoadArgs;
@@ -15,7 +16,6 @@ use crate::cli::named::module_store::module_store;
 use crate::cli::printing::output::{clean_line, print_line, print_note};
 use crate::cli::registry::{JudgedModule, ModuleJudge, say_left_out};
 use crate::cli::settings::Settings;
-use modbox_run::locate::MAX_MODULE;
 
 /// Loads the bundle, and prints the references of what is in it.
 pub(crate) fn run(context: &Context, args: &LoadArgs) -> Result<ExitStatus, Failure> {

@@ -8,6 +8,7 @@ use modbox_registry::digest::Digest;
 use modbox_registry::manifest::Annotations;
 use modbox_registry::push::Push;
 use modbox_registry::reference::Reference;
+use modbox_run::{WasmInfo, locate, wasm_bytes};
 use modbox_trust::signature_file::SignatureFile;
 use serde_json::json;
 
@@ -19,7 +20,6 @@ use crate::cli::named::module_store::module_store;
 use crate::cli::printing::output::{print_name, print_note};
 use crate::cli::registry::{RegistryAccess, is_reference};
 use crate::cli::settings::{read_signature, signature_path};
-use modbox_run::{WasmInfo, locate, wasm_bytes};
 
 /// What the names of the annotations begin with (OCI image specification 1.1, "Pre-Defined Annotation Keys").
 const ANNOTATION: &str = "org.opencontainers.image";

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use modbox_argument_spec::Metadata;
 use modbox_closure::Part;
 use modbox_policy::Policy;
+use modbox_run::{CoreFiles, Module, WasmInfo, locate, module_digest, wasm_bytes};
 use modbox_trust::NAMESPACE;
 use modbox_trust::core_statement::{CoreFile, CoreStatement};
 use modbox_trust::signature_file::SignatureFile;
@@ -22,7 +23,6 @@ use crate::cli::printing::output::{print_name, print_note};
 use crate::cli::runner::runner;
 use crate::cli::settings::{read_signature, read_signature_file, signature_path};
 use crate::cli::ssh_keygen;
-use modbox_run::{CoreFiles, Module, WasmInfo, locate, module_digest, wasm_bytes};
 
 /// Permissions of a signature file.
 const MODE: u32 = 0o644;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use modbox_policy::{Ceiling, MergedPolicy, ModuleSignature, Policy, TrustStanding, merge};
 use modbox_python_json::{Value, encode, to_value};
+use modbox_run::{Module, locate};
 
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
@@ -15,7 +16,6 @@ use crate::cli::printing::output::{self, clean_line};
 use crate::cli::registry::is_reference;
 use crate::cli::runner::runner;
 use crate::cli::settings::{ModuleIdentity, Settings, Trust};
-use modbox_run::{Module, locate};
 
 /// Verifies the modules, and prints a verdict on each.
 pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitStatus, Failure> {

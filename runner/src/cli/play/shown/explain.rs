@@ -1,5 +1,6 @@
 //! Explains playbooks for `modbox play --explain`: prints each task, and then the policy that they need.
 
+use modbox_run::suggestion::{PlaySuggestion, render_play};
 use modbox_tasks::explain::playbook as explain_playbook;
 use modbox_tasks::load::context::LoadSettings;
 use modbox_tasks::model::play::Playbook;
@@ -10,7 +11,6 @@ use modbox_template::Engine;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::host::PlayHost;
 use crate::cli::play::shown::explanation::{ExplainedTask, policy_line};
-use modbox_run::suggestion::{PlaySuggestion, render_play};
 
 /// Prints explanations of playbooks, and collects what they need.
 #[derive(Default)]

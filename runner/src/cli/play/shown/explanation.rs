@@ -4,12 +4,12 @@
 use std::fmt::Write as _;
 
 use modbox_contract::{Dict, Value, encode};
+use modbox_run::suggestion::{Lacking, PlaySuggestion, RunRecord, comment};
 use modbox_tasks::explain::TaskExplanation;
 use modbox_vocabulary::{Denial, Grant};
 
 use crate::cli::play::needs::Need;
 use crate::cli::play::shown::explained_call::ExplainedCall;
-use modbox_run::suggestion::{Lacking, PlaySuggestion, RunRecord, comment};
 
 /// A task with the runs of its modules, and what lookups and files of the play lacked for it.
 pub(crate) struct ExplainedTask {

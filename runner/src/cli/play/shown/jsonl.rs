@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use modbox_contract::{Dict, Value, encode};
+use modbox_run::CENSORED;
 use modbox_tasks::report::counters::Counters;
 use modbox_tasks::report::events::{Event, Events, PlayInfo, TaskInfo};
 use modbox_tasks::report::outcome::Outcome;
-
-use modbox_run::CENSORED;
 
 /// Writer of events as JSON lines.
 pub(crate) struct JsonLines<W> {

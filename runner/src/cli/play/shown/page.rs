@@ -7,6 +7,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use modbox_contract::{Dict, Value};
+use modbox_run::CENSORED;
 use modbox_tasks::report::counters::Counters;
 use modbox_tasks::report::events::{Event, Events, TaskInfo};
 use modbox_tasks::report::outcome::{Outcome, Status};
@@ -14,7 +15,6 @@ use modbox_tasks::report::{callback, diff, json};
 
 use crate::cli::play::shown::page_details::{Details, MAX_DETAIL};
 use crate::cli::printing::html::{self, Escaped};
-use modbox_run::CENSORED;
 
 /// Tasks that are listed. Browsers become slow with many more.
 const MAX_TASKS: usize = 5000;

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use modbox_run::play_redactor;
 use modbox_tasks::report::events::{Event, Events};
 
 use crate::cli::args::PlayFormat;
@@ -12,7 +13,6 @@ use crate::cli::play::shown::human::Human;
 use crate::cli::play::shown::jsonl::JsonLines;
 use crate::cli::play::shown::masked_event;
 use crate::cli::play::shown::page::PlayPage;
-use modbox_run::play_redactor;
 
 /// A receiver of events that is finished at the end of the run.
 pub(crate) enum Sink {

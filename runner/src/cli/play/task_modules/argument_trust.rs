@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use modbox_policy::normalize;
+use modbox_run::{ArgumentOrigin, Distrust};
 use modbox_tasks::run::host::ModuleCall;
 use modbox_template::{Origin, Provenance};
 
 use crate::cli::play::files::tree::PlayTree;
-use modbox_run::{ArgumentOrigin, Distrust};
 
 /// Maximum number of origins that are named.
 const MAX_NAMED: usize = 3;

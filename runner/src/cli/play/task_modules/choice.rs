@@ -1,7 +1,8 @@
 //! Which of several modules of a name runs in a play, and what is said about that. It does not choose.
 
-use crate::cli::play::task_modules::names::OwnModule;
 use modbox_run::library::FoundModule;
+
+use crate::cli::play::task_modules::names::OwnModule;
 
 /// The module that runs.
 pub(crate) struct Choice {

@@ -9,6 +9,9 @@ use modbox_argument_spec::Secrets;
 use modbox_contract::{Value, encode};
 use modbox_kinds::Kind;
 use modbox_policy::Policy;
+use modbox_run::batch::{Ended, Job, ResolvedJob, Sequence};
+use modbox_run::library::FoundModule;
+use modbox_run::{Admission, PythonConfig, Report};
 use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::Capability;
 
@@ -29,9 +32,6 @@ use crate::cli::play::task_modules::task_job::{JobFile, TaskJob};
 use crate::cli::play::task_modules::task_run::{NamedInterpreters, TaskRun};
 use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
 use crate::cli::process::surroundings::Surroundings;
-use modbox_run::batch::{Ended, Job, ResolvedJob, Sequence};
-use modbox_run::library::FoundModule;
-use modbox_run::{Admission, PythonConfig, Report};
 
 /// A run whose module and grants were found.
 struct ReadyRun {

@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use modbox_run::library::{FoundModule, Library, Located, LookupError, Place};
 use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::model::task::is_one_of;
@@ -19,7 +20,6 @@ use crate::cli::named::find::Lookup;
 use crate::cli::named::standard;
 use crate::cli::play::task_modules::action_groups::ActionGroups;
 use crate::cli::play::task_modules::action_plugins::ActionPlugins;
-use modbox_run::library::{FoundModule, Library, Located, LookupError, Place};
 
 /// Maximum number of groups that one group extends, in all collections.
 const MAX_GROUPS: usize = 100;

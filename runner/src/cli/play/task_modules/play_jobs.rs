@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 use modbox_cleanup::UndoGuard;
 use modbox_contract::{Dict, NewSecrets, Release, decode};
 use modbox_policy::{Access, Policy, normalize};
+use modbox_run::jobs::monitor::{self, FollowedJob};
+use modbox_run::jobs::order::JobWork;
+use modbox_run::jobs::{JobError, JobFolder, JobRequest, State, file, folder};
+use modbox_run::remember_told;
 use modbox_tasks::run::host::{HostError, HostErrorKind, JobQuestion, JobState, JobWish};
 use modbox_vocabulary::{error_chain, quoting::quote};
 use modbox_worker::THIS_PROGRAM;
@@ -22,10 +26,6 @@ use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::folders::job_folder::job_folder;
 use crate::cli::play::task_modules::task_job::{TaskJob, TaskJobEnd};
-use modbox_run::jobs::monitor::{self, FollowedJob};
-use modbox_run::jobs::order::JobWork;
-use modbox_run::jobs::{JobError, JobFolder, JobRequest, State, file, folder};
-use modbox_run::remember_told;
 
 /// The time between two looks at a job that another process started.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);

@@ -8,6 +8,11 @@ use std::sync::Arc;
 
 use modbox_contract::Dict;
 use modbox_policy::MergedPolicy;
+use modbox_run::library::FoundModule;
+use modbox_run::{
+    Catalogue, Managed, Module, Provider, Report, ResourceRequest, RunRequest, Runner, Unmanaged, attribute_message,
+    provider_files, selection_message,
+};
 
 use crate::cli::args::ProviderArgs;
 use crate::cli::context::Context;
@@ -17,11 +22,6 @@ use crate::cli::play::task_modules::modules::TaskModules;
 use crate::cli::play::task_modules::task_run::TaskRun;
 use crate::cli::play::task_modules::task_start::NotRun;
 use crate::cli::printing::output;
-use modbox_run::library::FoundModule;
-use modbox_run::{
-    Catalogue, Managed, Module, Provider, Report, ResourceRequest, RunRequest, Runner, Unmanaged, attribute_message,
-    provider_files, selection_message,
-};
 
 /// Providers for the tasks of a play.
 pub(crate) struct TaskResources<'a> {

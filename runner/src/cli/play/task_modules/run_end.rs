@@ -2,10 +2,9 @@
 
 use modbox_contract::{Dict, Value};
 use modbox_kinds::Kind;
+use modbox_run::{Managed, Report, Status, remember_told};
 use modbox_tasks::run::host::{HostError, HostErrorKind, ModuleOptions, ModuleRun, ResourceRun};
 use modbox_vocabulary::LimitKind;
-
-use modbox_run::{Managed, Report, Status, remember_told};
 
 /// Returns whether the time that a task gave a run, in seconds, is what ended it.
 fn is_timed_out(report: &Report, timeout: Option<u64>) -> bool {

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use modbox_contract::{CallerChoices, Dict, Release, Value, decode, encode};
 use modbox_policy::{Designated, Policy, TrustStanding};
+use modbox_run::batch::{Job, JobOptions};
+use modbox_run::jobs::order::{FinishedRun, RunSummary};
+use modbox_run::{Arguments, Module, PythonConfig, RunRequest, Runner};
 use modbox_scratch::ScratchRoot;
 use modbox_tasks::run::host::{HostErrorKind, ModuleCall, PrivateFile};
 use modbox_vocabulary::Limits;
@@ -22,9 +25,6 @@ use crate::cli::play::task_modules::private_files::{self, PrivateFolders};
 use crate::cli::play::task_modules::run_end;
 use crate::cli::printing::job_summary;
 use crate::cli::runner::{cache_of_user, runner};
-use modbox_run::batch::{Job, JobOptions};
-use modbox_run::jobs::order::{FinishedRun, RunSummary};
-use modbox_run::{Arguments, Module, PythonConfig, RunRequest, Runner};
 
 /// The run of a module for a task, as a job.
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use modbox_contract::{CallerChoices, Dict, Release, Value};
 use modbox_policy::{EnvGrant, Rules, TaskNames};
-
-use crate::cli::play::task_modules::private_files;
 use modbox_run::ArgumentOrigin;
 use modbox_run::batch::{Job, JobOptions};
+
+use crate::cli::play::task_modules::private_files;
 
 /// Programs to start instead of interpreters, by the names of these.
 pub(crate) type NamedInterpreters = Vec<(String, String)>;

@@ -1,7 +1,8 @@
 //! What comes of a task's module: a job that starts, a refusal, or no run at all.
 
-use crate::cli::play::task_modules::task_job::TaskJob;
 use modbox_run::Report;
+
+use crate::cli::play::task_modules::task_job::TaskJob;
 
 /// How a job starts.
 pub(crate) enum TaskStart {
