@@ -192,6 +192,11 @@ fn links_of_a_play_lead_its_settings_nowhere_else() {
         assert!(ran.stderr_text().contains(&format!("use `{switch}")), "{setting}: {ran}");
         assert!(!ran.stdout_text().contains("elsewhere-secret"), "{setting}: {ran}");
     }
+    std::fs::remove_file(dir.join("ansible.cfg")).unwrap();
+    std::os::unix::fs::symlink("linked/key", dir.join("ansible.cfg")).unwrap();
+    let ran = Modbox::new(&dir).env("HOME", &home).args(["play", "play.yml"]).run();
+    assert!(ran.stderr_text().contains("a link that leads out of its folder"), "{ran}");
+    assert!(!ran.stdout_text().contains("elsewhere-secret"), "{ran}");
 }
 
 #[test]

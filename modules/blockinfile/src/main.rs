@@ -40,7 +40,7 @@ modbox_sdk::module! {
 /// Inserts, replaces or removes a block of lines between two marker lines in a text file.
 ///
 /// Under ansible-core 2.20 and newer, the file is text: bytes that are not of its encoding are an error, and patterns and ends of lines
-/// are those of Python's text. Under earlier releases and without Ansible, the file is bytes.
+/// are those of Python's text. Under earlier releases, the file is bytes.
 ///
 /// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]

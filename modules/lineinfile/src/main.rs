@@ -41,7 +41,7 @@ modbox_sdk::module! {
 /// Inserts, replaces or removes a line in a text file.
 ///
 /// Under ansible-core 2.20 and newer, the file is text: bytes that are not of its encoding are an error, all lines of a changed file end
-/// with \n, and patterns are those of Python's re on text. Under earlier releases and without Ansible, the file is bytes: other lines
+/// with \n, and patterns are those of Python's re on text. Under earlier releases, the file is bytes: other lines
 /// stay as they are, and classes such as \w match only ASCII.
 ///
 /// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.

@@ -36,7 +36,7 @@ modbox_sdk::module! {
 /// Patterns are those of Python's re on text; ^ and $ match at each line.
 ///
 /// Under ansible-core 2.20 and newer, bytes that are not of the file's encoding are an error, and all lines of a changed file end with
-/// \n. Under earlier releases and without Ansible, such bytes and other lines stay as they are.
+/// \n. Under earlier releases, such bytes and other lines stay as they are.
 ///
 /// A replaced file keeps its mode and owner unless options set others. Setting an owner needs `--allow-own`.
 #[derive(Args)]

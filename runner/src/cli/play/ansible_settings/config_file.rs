@@ -1,5 +1,6 @@
 //! The file `ansible.cfg`: which one counts, as Ansible finds it, and what it has.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -46,10 +47,17 @@ pub(super) fn find(environment: &Environment, plays: &[PathBuf]) -> anyhow::Resu
     });
     let here = environment.cwd.join(NAME);
     let is_open = environment.cwd.metadata().is_ok_and(|found| found.permissions().mode() & 0o002 != 0);
-    if is_open && here.is_file() && named.as_ref() != Some(&here) {
-        notes.push(format!("`{}` is not read: all users may write in its folder", here.display()));
+    let refused = match here.is_file() {
+        true if is_open => Some("all users may write in its folder"),
+        true if !is_within(&here, &environment.cwd) => {
+            Some("it is a link that leads out of its folder; set `ANSIBLE_CONFIG` to what it leads to")
+        }
+        _ => None,
+    };
+    if let Some(reason) = refused.filter(|_| named.as_ref() != Some(&here)) {
+        notes.push(format!("`{}` is not read: {reason}", here.display()));
     }
-    let own = Some(&here).filter(|_| !is_open).cloned();
+    let own = refused.is_none().then(|| here.clone());
     let of_user = environment.home().map(|home| home.join(".ansible.cfg"));
     let of_machine = Some(PathBuf::from("/etc/ansible/ansible.cfg"));
     let mut places = [named, own, of_user, of_machine].into_iter().flatten();
@@ -68,6 +76,17 @@ pub(super) fn find(environment: &Environment, plays: &[PathBuf]) -> anyhow::Resu
     let settings = read_file(&text).map_err(|error| anyhow::anyhow!("failed to read `{shown}`: {error}"))?;
     let is_of_play = path == here;
     Ok(Found { file: Some(ConfigFile { path, settings, is_of_play }), notes })
+}
+
+/// Returns whether a path lies in a folder, by its name and after its links are followed. A path that does not exist leads nowhere.
+pub(super) fn is_within(path: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize();
+    let stays = match (real(path), real(folder)) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        (Err(error), _) => error.kind() == ErrorKind::NotFound && !path.is_symlink(),
+        (_, Err(_)) => false,
+    };
+    path.starts_with(folder) && stays
 }
 
 /// Returns a path with the home folder for `~`.

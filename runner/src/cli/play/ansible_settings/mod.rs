@@ -7,15 +7,14 @@
 mod config_file;
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use modbox_contract::Value;
 use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
 
-use self::config_file::ConfigFile;
 pub(crate) use self::config_file::expanded;
+use self::config_file::{ConfigFile, is_within};
 use crate::cli::process::environment::Environment;
 
 /// How the origin of a value begins that a variable of the environment sets.
@@ -195,17 +194,6 @@ impl AnsibleSettings {
         let machine = ["/usr/share/ansible", "/etc/ansible"].map(PathBuf::from);
         own.into_iter().chain(machine).any(|folder| path.starts_with(folder))
     }
-}
-
-/// Returns whether a path lies in a folder, by its name and after its links are followed. A path that does not exist leads nowhere.
-fn is_within(path: &Path, folder: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize();
-    let stays = match (real(path), real(folder)) {
-        (Ok(path), Ok(folder)) => path.starts_with(folder),
-        (Err(error), _) => error.kind() == ErrorKind::NotFound && !path.is_symlink(),
-        (_, Err(_)) => false,
-    };
-    path.starts_with(folder) && stays
 }
 
 /// Returns the value that a variable or the file gives to a setting.
