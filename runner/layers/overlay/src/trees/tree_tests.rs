@@ -6,6 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use proptest::prelude::*;
 use rustix::fs::{AtFlags, CWD, RenameFlags, Timespec, Timestamps, XattrFlags};
@@ -277,9 +278,14 @@ pub(crate) fn apply(list: &ChangeList, view: &Path, root: &Path) {
     fs::remove_dir(&outside).unwrap();
 }
 
+/// Held for reading while a test starts a process, and for writing by tests that ask whether a mount is in use: a new process has the
+/// descriptors of all tests until it begins its program.
+pub(crate) static STARTS: RwLock<()> = RwLock::new(());
+
 /// Copies a tree with `cp -a`.
 #[expect(clippy::disallowed_methods, reason = "an independent copier")]
 pub(crate) fn copy(from: &Path, to: &Path) {
+    let _starts = STARTS.read().unwrap_or_else(PoisonError::into_inner);
     let status = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
     assert!(status.success());
 }

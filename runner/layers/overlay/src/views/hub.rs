@@ -131,11 +131,12 @@ impl Drop for Hub {
 #[expect(clippy::disallowed_methods, reason = "the tests wrote the files themselves")]
 mod tests {
     use std::fs::{self, File};
+    use std::sync::PoisonError;
 
     use rustix::io::Errno;
 
     use super::*;
-    use crate::trees::tree_tests::words;
+    use crate::trees::tree_tests::{STARTS, words};
     use crate::views::layers::LayerPlan;
     use crate::views::quota::ListBounds;
 
@@ -150,6 +151,7 @@ mod tests {
         }
         fs::write(directory.path().join("tree/file"), "old").unwrap();
         fs::write(directory.path().join("single"), "old").unwrap();
+        let _starts = STARTS.write().unwrap_or_else(PoisonError::into_inner);
         let work = || {
             modbox_kernel::PrivateMounts::enter().unwrap();
             let mut hub = Hub::attach(&directory.path().join("hub"), 2).unwrap();

@@ -328,12 +328,14 @@ fn refuse_overlaps(plan: &LayerPlan) -> Result<(), LayerError> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Stdio;
+    use std::sync::PoisonError;
 
     use rustix::fs::IFlags;
 
     use super::*;
     use crate::changes::change_list::Incomplete;
-    use crate::trees::tree_tests::{make_tree, snapshot, tree, words};
+    use crate::trees::tree_tests::{STARTS, make_tree, snapshot, tree, words};
 
     fn plan(directory: &Path) -> LayerPlan {
         LayerPlan {
@@ -495,14 +497,19 @@ mod tests {
         for name in ["", "scratch"] {
             std::os::unix::fs::chown(directory.path().join(name), Some(4242), Some(4242)).unwrap();
         }
-        let output = std::process::Command::new("setpriv")
+        let mut command = std::process::Command::new("setpriv");
+        command
             .args(["--reuid", "4242", "--regid", "4242", "--clear-groups"])
             .arg(&program)
             .args(["layers::", "tree_copy::", "name_stage::"])
             .env("TMPDIR", directory.path())
             .current_dir(directory.path())
-            .output()
-            .unwrap();
+            .stdout(Stdio::piped());
+        let child = {
+            let _starts = STARTS.read().unwrap_or_else(PoisonError::into_inner);
+            command.spawn().unwrap()
+        };
+        let output = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("foreign_files_are_told ... ok"), "{text}");
     }
