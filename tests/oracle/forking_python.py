@@ -9,6 +9,7 @@ release, in a process of its own. `fork.py` asks for one.
 
 import atexit
 import contextlib
+import gc
 import json
 import os
 import runpy
@@ -102,6 +103,7 @@ def run(arguments):
     except BaseException:
         traceback.print_exc()
         status = 1
+    gc.collect()  # what was written to files that are left open reaches them, as at the end of a process
     atexit._run_exitfuncs()  # modules leave it to them to remove their temporary folders
     sys.stdout.flush()
     sys.stderr.flush()

@@ -34,6 +34,7 @@ def of(case, user=None):
         "old-time": any(entry.get("time", 0) < 0 for entry in tree),
         "check": task["check"],
         "backup": bool(task["arguments"].get("backup")),
+        "long-name": any(len(name.encode(errors="surrogateescape")) > 240 for text in texts for name in text.split("/")),
         "denied": user is not None and any(may_not_use(entry) for entry in tree),
     }
     tests["denied-dots"] = tests["denied"] and tests["dots"]

@@ -5,6 +5,7 @@ ansible-core's modules run in a mount namespace in which only the work folder ca
 
 import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -120,6 +121,7 @@ class Ansible:
         except BaseException:
             traceback.print_exc()
             status = 1
+        gc.collect()  # what was written to files that are left open reaches them, as at the end of a process
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status if isinstance(status, int) else 1)
