@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use modbox_template::{Engine, Origin, Scope, TemplateError};
 use modbox_yaml::Source;
 
+use crate::explain::explanation::UnknownReason;
 use crate::model::task::Args;
 use crate::run::steps::finalize::{FinalArgs, FinalizeError, Finalizer};
 
@@ -13,7 +14,7 @@ pub(super) struct KnownArguments {
     /// Those that are known.
     pub(super) found: FinalArgs,
     /// Those that are not, with the reason of each.
-    pub(super) unknown: IndexMap<String, String>,
+    pub(super) unknown: IndexMap<String, UnknownReason>,
 }
 
 /// Evaluates arguments one by one, with `defaults` below them.
@@ -55,36 +56,40 @@ fn add(finalizer: &Finalizer<'_>, name: &str, part: &Args, known: &mut KnownArgu
             known.found.args.insert(name.clone(), value.clone());
             known.found.provenance.push((name, provenance));
         } else {
-            known.unknown.insert(name, format!("from {results}"));
+            known.unknown.insert(name, UnknownReason::Results(results));
         }
     }
     known.found.sources.extend(found.sources);
 }
 
 /// Returns why an argument is not known.
-fn reason(finalizer: &Finalizer<'_>, name: &str, error: FinalizeError) -> (String, String) {
+fn reason(finalizer: &Finalizer<'_>, name: &str, error: FinalizeError) -> (String, UnknownReason) {
     match error {
         FinalizeError::Argument { name, source, cause } => {
             let reason = unknown(finalizer.engine, finalizer.scope, &source, &cause);
             (name, reason)
         }
-        FinalizeError::FreeForm(_) => (name.to_owned(), "the action takes no free form".to_owned()),
-        FinalizeError::NotMapping { found, .. } => (name.to_owned(), format!("a mapping is expected, not `{found}`")),
+        FinalizeError::FreeForm(_) => {
+            (name.to_owned(), UnknownReason::Fault("the action takes no free form".to_owned()))
+        }
+        FinalizeError::NotMapping { found, .. } => {
+            (name.to_owned(), UnknownReason::Fault(format!("a mapping is expected, not `{found}`")))
+        }
     }
 }
 
 /// Returns why a template cannot be evaluated yet.
 #[must_use]
-pub(super) fn unknown(engine: &Engine, scope: &Scope, source: &Source, cause: &TemplateError) -> String {
+pub(super) fn unknown(engine: &Engine, scope: &Scope, source: &Source, cause: &TemplateError) -> UnknownReason {
     let origins = engine.origins(source, scope);
     let results = results(origins.iter());
     let message = cause.message();
     if !results.is_empty() {
-        format!("from {results}")
+        UnknownReason::Results(results)
     } else if cause.is_undefined() && message.contains("'ansible_") {
-        "from facts".to_owned()
+        UnknownReason::Facts
     } else {
-        format!("not known: {message}")
+        UnknownReason::Fault(format!("not known: {message}"))
     }
 }
 

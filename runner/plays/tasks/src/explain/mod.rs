@@ -10,6 +10,6 @@ mod fake;
 mod task;
 mod walk;
 
-pub use explanation::TaskExplanation;
+pub use explanation::{TaskExplanation, UnknownReason};
 pub use fake::result as fake_result;
 pub use walk::playbook;

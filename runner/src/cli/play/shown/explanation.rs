@@ -47,7 +47,7 @@ impl ExplainedTask {
         for open in self.calls.iter().filter_map(ExplainedCall::open_needs) {
             suggestion.remark(&self.task.name, &open, &origin);
         }
-        for (name, reason) in self.task.unknown.iter().filter(|(_, reason)| reason.starts_with("from ")) {
+        for (name, reason) in self.task.unknown.iter().filter(|(_, reason)| reason.ends_at_run_time()) {
             suggestion.remark(&self.task.name, &format!("`{name}` is not known before the run: {reason}"), &origin);
         }
     }
@@ -86,7 +86,7 @@ impl ExplainedTask {
     pub(crate) fn to_value(&self) -> Value {
         let task = &self.task;
         let texts = |texts: &[String]| Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect());
-        let unknown = task.unknown.iter().map(|(name, reason)| (name.clone(), Value::from(reason.as_str())));
+        let unknown = task.unknown.iter().map(|(name, reason)| (name.clone(), Value::from(reason.to_string())));
         let need = |need: &Need| -> Value {
             [("action", Value::from(need.action.as_str())), ("allow", need.switch.as_str().into())].into()
         };
