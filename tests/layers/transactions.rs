@@ -1,6 +1,7 @@
 //! `modbox run --transaction`: all changes of a successful run are made, or none; and `undo`, `transactions`, `recover`.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -179,4 +180,61 @@ fn a_damaged_record_is_told_and_not_acted_on() {
     let next = case.run("open('%/single', 'w').write('next')", &["--transaction", "--output", "report"]).exits_with(0);
     let notes: Value = next.json()["notes"].clone();
     assert!(notes.to_string().contains("modbox recover"), "{next}");
+}
+
+#[test]
+fn the_transactions_of_a_program_are_counted_and_undone_apart_from_those_of_the_person() {
+    let case = Layered::new(Runs::Self_);
+    let effect = case.effect("open('%/single', 'w').write('mine')", &["--transaction", "--keep-undo"], 0);
+    let mine = effect["commit"]["run"].as_str().unwrap();
+    let policy = case.dir.write("agent.yaml", &format!("allow: {{write: [{}]}}\n", case.dir.join("tree").display()));
+    let job = |number: usize| {
+        let code = format!("open('{}/tree/made-{number}', 'w').write('made')", case.dir.path().display());
+        let args = json!({"do": code});
+        let module = case.dir.join("module.py");
+        json!({"module": module, "args": args, "effect": "transaction", "keep_undo": true}).to_string()
+    };
+    let batch = |policy: &Path, origin: &str, jobs: &[String]| {
+        let words = ["batch", "--ordered", "--jobs", "1", "--policy", policy.to_str().unwrap(), "--origin", origin];
+        case.command(&words).stdin(jobs.join("\n")).run()
+    };
+    let jobs: Vec<String> = (0..22).map(job).collect();
+    batch(&policy, "agent", &jobs).exits_with(0);
+    let listed = |words: &[&str]| -> Vec<Value> {
+        let text = case.command(&[&["transactions", "--json"], words].concat()).run().exits_with(0).stdout_text();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    // The program's 22 keep its newest 20, and the person's one.
+    assert_eq!(listed(&[]).len(), 21);
+    assert_eq!(listed(&["--origin", "person"])[0]["run"], json!(mine));
+    let theirs = listed(&["--origin", "agent"]);
+    assert_eq!(theirs.len(), 20);
+    let (origin, newest) = (theirs[19]["origin"].as_str().unwrap(), theirs[19]["run"].as_str().unwrap());
+    assert!(origin.starts_with("agent:") && origin.len() == 70, "{origin}");
+    // Another policy is another origin.
+    fs::write(&policy, format!("# other\n{}", fs::read_to_string(&policy).unwrap())).unwrap();
+    batch(&policy, "agent", &[job(23)]).exits_with(0);
+    assert_eq!((listed(&["--origin", "agent"]).len(), listed(&["--origin", origin]).len()), (21, 20));
+    let last = listed(&["--origin", "agent"])[20]["run"].as_str().unwrap().to_owned();
+
+    // The person's `undo` lists and takes the person's own, and others when they are named.
+    let own = case.command(&["undo"]).run().exits_with(0);
+    assert!(own.stdout_text().contains(mine) && !own.stdout_text().contains("agent"), "{own}");
+    let foreign = case.command(&["undo", &last]).run().exits_with(3);
+    foreign.says("it is one of `agent:").says("name that with `--origin`");
+    case.command(&["undo", mine, "--origin", "agent"]).run().exits_with(3).says("it is one of `person`");
+    case.command(&["undo", newest, "--origin", "other"]).run().exits_with(3);
+    let made = |number: usize| case.dir.join(&format!("tree/made-{number}")).exists();
+    assert_eq!([20, 21, 23].map(made), [true, true, true]);
+    case.command(&["undo", &last, "--origin", "agent"]).run().exits_with(0).says("is undone");
+    case.command(&["undo", newest, "--origin", origin]).run().exits_with(0).says("is undone");
+    assert_eq!([20, 21, 23].map(made), [true, false, false]);
+    case.command(&["transactions", "prune"]).run().exits_with(0).says("removed 1 of 20");
+    assert_eq!(listed(&[]).len(), 19);
+    case.command(&["transactions", "prune", "--origin", "agent:zz"]).run().exits_with(2).says("unknown origin");
+    case.command(&["transactions", "prune", "--origin", "agent"]).run().exits_with(0).says("removed 19 of 19");
+    case.command(&["undo"]).run().exits_with(0).says("can be undone");
+    for name in ["person", "Agent", ""] {
+        batch(&policy, name, &[]).exits_with(2).says("unknown origin");
+    }
 }

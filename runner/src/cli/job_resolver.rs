@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use modbox_overlay::commit::Origin;
 use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
 use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use modbox_run::library::FoundModule;
@@ -37,6 +38,8 @@ pub(crate) struct JobResolver<'a> {
     runner: Arc<Runner>,
     audit: Audit,
     lookup: Lookup,
+    /// Whose what the jobs commit is.
+    origin: Origin,
     /// Programs to start instead of an interpreter.
     interpreters: Arc<BTreeMap<String, String>>,
     settings: Settings,
@@ -98,6 +101,7 @@ impl<'a> JobResolver<'a> {
             context,
             runner,
             audit,
+            origin: Origin::Person,
             interpreters: Arc::new(lookup.interpreters.clone()),
             lookup,
             settings,
@@ -108,6 +112,12 @@ impl<'a> JobResolver<'a> {
             rounds: 0,
             setups: Vec::new(),
         })
+    }
+
+    /// Makes what the jobs commit be of an origin, in place of the person.
+    pub(crate) fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
     }
 
     /// Begins a round: what is resolved in it was asked for after all changes of module files that count.
@@ -292,8 +302,8 @@ impl<'a> JobResolver<'a> {
         let new = RunRequest::new(&name, arguments, &policy, &limits);
         let request = RunRequest { interpreters: &interpreters, origins, secrets: &job.options.secrets, ..new };
         let admission = self.runner.admit(&module, &request);
-        let layers =
-            layered::of_job(self.context, &job.options, admission.policy()).map_err(|error| error_words(&error))?;
+        let layers = layered::of_job(self.context, &job.options, admission.policy(), &self.origin)
+            .map_err(|error| error_words(&error))?;
         let form = match &admission {
             Admission::Admitted(admitted) => admitted.form.clone(),
             Admission::Refused { .. } => RunForm::of(&module),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use modbox_overlay::commit::Strength;
+use modbox_overlay::commit::{Origin, Strength};
 use modbox_policy::Policy;
 use modbox_run::batch::{JobEffect, JobOptions};
 use modbox_run::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
@@ -12,12 +12,18 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::folders::state_folder;
 
-/// Returns how the run of a job is made on layers, if it is: as its line says, or as the policy says of check mode.
+/// Returns how the run of a job is made on layers, if it is: as its line says, or as the policy says of check mode. What it
+/// commits is of this origin.
 ///
 /// # Errors
 ///
 /// A transaction has no folder for its records, or the job asks for one in check mode.
-pub(crate) fn of_job(context: &Context, job: &JobOptions, policy: &Policy) -> anyhow::Result<Option<LayeredRun>> {
+pub(crate) fn of_job(
+    context: &Context,
+    job: &JobOptions,
+    policy: &Policy,
+    origin: &Origin,
+) -> anyhow::Result<Option<LayeredRun>> {
     let mode = match job.effect {
         JobEffect::Direct if job.check => {
             return Ok(LayeredRun::in_place_of_check(policy.check_rule(), job.diff));
@@ -29,7 +35,10 @@ pub(crate) fn of_job(context: &Context, job: &JobOptions, policy: &Policy) -> an
         JobEffect::Transaction if job.check => {
             anyhow::bail!("a transaction cannot be in check mode; use the effect `preview`")
         }
-        JobEffect::Transaction => LayeredMode::Transaction(choices(context, job.durable, job.keep_undo)?),
+        JobEffect::Transaction => {
+            let choices = choices(context, job.durable, job.keep_undo)?;
+            LayeredMode::Transaction(CommitChoices { origin: origin.clone(), ..choices })
+        }
     };
     Ok(Some(LayeredRun { mode, shows_all_lines: job.diff, accepts_incomplete: job.incomplete_ok }))
 }
@@ -51,7 +60,7 @@ fn new_file(context: &Context, path: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns the choices for a commit.
+/// Returns the choices for a commit of the person at the command line.
 ///
 /// # Errors
 ///
@@ -61,6 +70,7 @@ pub(crate) fn choices(context: &Context, durable: bool, keeps_undo: bool) -> any
         state: state_folder::transactions(&context.environment)?,
         strength: if durable { Strength::Power } else { Strength::Process },
         keeps_undo,
+        origin: Origin::Person,
     })
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use modbox_overlay::change::Change;
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, Granted, OwnerRights, Settings, Start, StateDir, Strength, commit};
+use modbox_overlay::commit::{Committed, Granted, Origin, OwnerRights, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::layers::{LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
 
@@ -104,6 +104,7 @@ fn commit_changes(directory: &Path, view: BorrowedFd<'_>, changes: Vec<Change>, 
         owners: &owners,
         strength: Strength::Process,
         keep_undo: false,
+        origin: &Origin::Person,
         hidden: &[],
         state: &state,
         fault: &NoFault,

@@ -16,7 +16,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, Granted, OwnerRights, Settings, Start, StateDir, Strength, commit};
+use modbox_overlay::commit::{Committed, Granted, Origin, OwnerRights, Settings, Start, StateDir, Strength, commit};
 use modbox_overlay::fits::View;
 use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{ListBounds, Quota};
@@ -352,8 +352,15 @@ fn a_commit_publishes_what_was_written_and_no_mark() {
     let (path, view) = (at("tree"), layer.directory());
     let granted = Granted { path, real: real.as_fd(), view, only: None, changes, start };
     let (strength, owners) = (Strength::Process, |uid, gid| OwnerRights::to_own((uid, gid) == (USER, USER)));
-    let settings =
-        Settings { owners: &owners, strength, keep_undo: false, hidden: &[], state: &state, fault: &NoFault };
+    let settings = Settings {
+        owners: &owners,
+        strength,
+        keep_undo: false,
+        origin: &Origin::Person,
+        hidden: &[],
+        state: &state,
+        fault: &NoFault,
+    };
     let committed = commit(&[granted], settings);
     assert!(matches!(committed, Ok(Committed::Done { .. })), "{committed:?}");
     assert_eq!(snapshot(&at("tree"), false, false), snapshot(&at("direct"), false, false));

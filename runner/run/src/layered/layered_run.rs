@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_overlay::commit::{Start, Strength};
+use modbox_overlay::commit::{Origin, Start, Strength};
 use modbox_policy::CheckRule;
 
 use crate::layered::changes::effect_report::Effect;
@@ -44,6 +44,8 @@ pub struct CommitChoices {
     pub strength: Strength,
     /// Whether the commit can be undone.
     pub keeps_undo: bool,
+    /// Whose it is: kept transactions are counted, and undone, by origin.
+    pub origin: Origin,
 }
 
 impl LayeredMode {

@@ -6,8 +6,8 @@ use std::error::Error;
 
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{
-    self, CommitError, Committed, Conflict, Direction, Granted, OwnerRights, Owners, Recovered, Recovery, Refusal,
-    Settings, StateDir,
+    self, CommitError, Committed, Conflict, Direction, Granted, Origin, OwnerRights, Owners, Recovered, Recovery,
+    Refusal, Settings, StateDir, Transaction,
 };
 use modbox_policy::Policy;
 use modbox_vocabulary::error_chain;
@@ -18,7 +18,7 @@ use crate::layered::changes::known_owners::known_owners;
 use crate::layered::execution::ObservedLayers;
 use crate::layered::layered_run::CommitChoices;
 
-/// Number of transactions that are kept for `modbox undo`.
+/// Number of transactions of one origin that are kept for `modbox undo`.
 const MAX_KEPT: usize = 20;
 
 /// Brings interrupted transactions to an end, before a module sees their files. Returns notes for the report.
@@ -38,15 +38,18 @@ pub(crate) fn recover(choices: &CommitChoices) -> Result<Vec<String>, CommitErro
     Ok(recovered.into_iter().map(note).collect())
 }
 
-/// Removes the oldest kept transactions, so that only the newest ones can be undone.
+/// Removes the oldest kept transactions of this origin, so that only its newest ones can be undone. Those of others stay.
 fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
     let state = StateDir::open(&choices.state)?;
     let found = commit::list(&state)?;
-    let kept: Vec<_> = found.iter().filter(|one| matches!(one.record, Ok((Direction::Keep, _)))).collect();
+    let is_own = |origin: &Origin| *origin == choices.origin;
+    let is_kept =
+        |one: &&Transaction| matches!(&one.record, Ok((Direction::Keep, Some(journal))) if is_own(&journal.origin));
+    let kept: Vec<_> = found.iter().filter(is_kept).collect();
     let old = kept.len().saturating_sub(MAX_KEPT);
     // One that cannot be removed keeps no other one.
     for one in kept.iter().take(old) {
-        if let Err(error) = commit::prune(&state, &one.run, &NoFault) {
+        if let Err(error) = commit::prune(&state, &one.run, is_own, &NoFault) {
             tracing::warn!(error = error_chain(&error), run = one.run, "failed to remove a transaction");
         }
     }
@@ -114,7 +117,7 @@ pub(crate) fn with_settings<T, E: From<CommitError>>(
 ) -> Result<T, E> {
     let state = StateDir::open(&choices.state)?;
     let (strength, keep_undo) = (choices.strength, choices.keeps_undo);
-    action(Settings { owners, strength, keep_undo, hidden, state: &state, fault: &NoFault })
+    action(Settings { owners, strength, keep_undo, origin: &choices.origin, hidden, state: &state, fault: &NoFault })
 }
 
 /// Returns which owners a run may give: those that are granted, and those that files there had before; and which set-id bits.

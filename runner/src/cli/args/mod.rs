@@ -277,6 +277,10 @@ pub(crate) struct BatchArgs {
     /// Print reports in the order of the jobs, instead of as they finish.
     #[arg(long)]
     pub(crate) ordered: bool,
+    /// Name of the program whose jobs these are. What they keep for `modbox undo` is counted by this name and the policy, and is
+    /// undone with `--origin NAME` only.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) origin: Option<String>,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
     #[command(flatten)]

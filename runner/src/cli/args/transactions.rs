@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use modbox_overlay::commit::OriginPattern;
 
 #[derive(Debug, Args)]
 #[command(after_help = APPLY_HELP)]
@@ -37,8 +38,12 @@ not applied, nothing changed · 9 applied in part · 70 internal error of modbox
 #[derive(Debug, Args)]
 #[command(after_help = UNDO_HELP)]
 pub(crate) struct UndoArgs {
-    /// Name of the transaction, which the run printed. `modbox transactions` lists them.
-    pub(crate) run: String,
+    /// Name of the transaction, which the run printed. Without one, those that can be undone are listed.
+    pub(crate) run: Option<String>,
+    /// Undo, or list, transactions of this program in place of yours: its name, and `:` with the beginning of its policy's
+    /// digest if it had several.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) origin: Option<OriginPattern>,
     #[command(flatten)]
     pub(crate) audited: AuditedArgs,
 }
@@ -48,7 +53,8 @@ Examples:
   modbox run lineinfile path=/etc/motd line=Hello --transaction --keep-undo
   modbox undo 18eb136168e74906e1d15645
 
-A file that was changed after the transaction is a conflict; then nothing is undone.
+A file that was changed after the transaction is a conflict; then nothing is undone. What a program has kept under a name of \
+its own (`modbox batch --origin NAME`) is undone with `--origin NAME` only.
 
 Exit status: 0 undone · 2 usage · 3 unknown transaction · 8 not undone, nothing changed · 9 undone in part · 70 \
 internal error of modbox.";
@@ -59,6 +65,10 @@ pub(crate) struct TransactionsArgs {
     /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Take the transactions of this program only: its name, and `:` with the beginning of its policy's digest if it had
+    /// several. `person` stands for yours.
+    #[arg(long, value_name = "ORIGIN", global = true)]
+    pub(crate) origin: Option<OriginPattern>,
     #[command(subcommand)]
     pub(crate) command: Option<TransactionsCommand>,
 }
@@ -67,7 +77,7 @@ pub(crate) struct TransactionsArgs {
 pub(crate) enum TransactionsCommand {
     /// Remove kept transactions, with the files that they have replaced. They cannot be undone any more.
     Prune {
-        /// Names of transactions. Without one, all are removed.
+        /// Names of transactions. Without one, all of yours are removed, or of `--origin`.
         runs: Vec<String>,
     },
 }
@@ -77,7 +87,8 @@ Examples:
   modbox transactions
   modbox transactions prune
 
-Transactions are kept by `run --transaction --keep-undo`, the newest 20. They are in $XDG_STATE_HOME/modbox, else in \
+Transactions are kept by `run --transaction --keep-undo`: your newest 20, and as many of each program that keeps some under a \
+name of its own. They are in $XDG_STATE_HOME/modbox, else in \
 /var/lib/modbox for root and in ~/.local/state/modbox for other users.";
 
 #[derive(Debug, Args)]

@@ -31,13 +31,13 @@ pub(crate) struct PolicyText {
     pub(crate) exposure: Option<Exposure>,
 }
 
-/// Reads and parses a policy file; returns `None` when it does not exist. Warns if another user can change a file that
+/// Reads and parses a policy file, and returns its text, too; returns `None` when it does not exist. Warns if another user can change a file that
 /// the caller named.
 ///
 /// # Errors
 ///
 /// The file cannot be read, or is not a valid policy file, or is an implied one that another user can change.
-pub(super) fn load(path: &Path, choice: FileChoice) -> anyhow::Result<Option<PolicyFile>> {
+pub(super) fn load(path: &Path, choice: FileChoice) -> anyhow::Result<Option<(PolicyFile, String)>> {
     let Some(PolicyText { text, exposure }) = read(path)? else { return Ok(None) };
     tracing::debug!(file = %path.display(), "read a policy file");
     match (exposure, choice) {
@@ -49,7 +49,8 @@ pub(super) fn load(path: &Path, choice: FileChoice) -> anyhow::Result<Option<Pol
         }
         (None, _) => {}
     }
-    PolicyFile::parse(&text).map(Some).with_context(|| format!("invalid policy file `{}`", path.display()))
+    let file = PolicyFile::parse(&text).with_context(|| format!("invalid policy file `{}`", path.display()))?;
+    Ok(Some((file, text)))
 }
 
 /// Reads the text of a policy file; returns `None` when it does not exist. Only a regular file is accepted: another

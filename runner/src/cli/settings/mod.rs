@@ -24,6 +24,7 @@ use modbox_policy::{
 };
 use modbox_run::library::Place;
 use modbox_run::reaches_out;
+use sha2::{Digest as _, Sha256};
 
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     environment: Environment,
     /// The policy files, in order, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
+    /// The texts of those that exist, in order.
+    texts: Sha256,
     general: Vec<Rules>,
     modules: Vec<KeyedRules<ModuleKey>>,
     tasks: Vec<KeyedRules<TaskKey>>,
@@ -82,6 +85,7 @@ impl Settings {
         let mut settings = Self {
             environment: environment.clone(),
             files: Vec::new(),
+            texts: Sha256::new(),
             general: Vec::new(),
             modules: Vec::new(),
             tasks: Vec::new(),
@@ -106,11 +110,18 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Returns a digest (SHA-256) of the texts of the policy files, which differs when one of them does.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        self.texts.clone().finalize().into()
+    }
+
     fn add_file(&mut self, path: &Path, choice: FileChoice) -> anyhow::Result<bool> {
         let file = files::load(path, choice)?;
         let found = file.is_some();
         self.files.push((path.to_owned(), found));
-        if let Some(file) = file {
+        if let Some((file, text)) = file {
+            self.texts.update((text.len() as u64).to_le_bytes());
+            self.texts.update(text);
             self.general.push(files::resolve_all(&self.environment, path, &file.rules, &source(path))?);
             self.trust.add(&self.environment, path, &file.trust)?;
             self.offline = self.offline.take().or_else(|| OfflineRule::in_file(path, &file));
@@ -334,7 +345,7 @@ impl Settings {
 ///
 /// The file is wrong, names something that does not exist, or can be changed by another user.
 pub(crate) fn check_implied(environment: &Environment, path: &Path) -> anyhow::Result<bool> {
-    let Some(file) = files::load(path, FileChoice::Implied)? else { return Ok(false) };
+    let Some((file, _)) = files::load(path, FileChoice::Implied)? else { return Ok(false) };
     files::resolve_all(environment, path, &file.rules, &source(path))?;
     Ok(true)
 }

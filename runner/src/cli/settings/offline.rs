@@ -32,13 +32,14 @@ impl OfflineRule {
     /// A file is wrong, or one of these is missing.
     pub(crate) fn of(environment: &Environment, named: &[PathBuf]) -> anyhow::Result<Option<Self>> {
         for path in &environment.policy_files {
-            if let Some(rule) = files::load(path, FileChoice::Implied)?.and_then(|file| Self::in_file(path, &file)) {
+            if let Some(rule) = files::load(path, FileChoice::Implied)?.and_then(|(file, _)| Self::in_file(path, &file))
+            {
                 return Ok(Some(rule));
             }
         }
         for path in named {
             let missing = || format!("failed to find the policy file `{}`", path.display());
-            let file = files::load(path, FileChoice::Named)?.with_context(missing)?;
+            let (file, _) = files::load(path, FileChoice::Named)?.with_context(missing)?;
             if let Some(rule) = Self::in_file(path, &file) {
                 return Ok(Some(rule));
             }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use super::origin::Origin;
 use super::plan::Refusal;
 
 /// Reason why a commit could not be made.
@@ -42,6 +43,14 @@ pub enum CommitError {
     /// A transaction is not there, or another process works on it.
     #[error("failed to open the transaction `{0}`: it is not kept, or another process is using it; list transactions")]
     Unavailable(PathBuf),
+    /// A transaction is not of the origin that asks.
+    #[error("failed to use the transaction `{path}`: it is one of `{origin}`; name that with `--origin`")]
+    Foreign {
+        /// The transaction.
+        path: PathBuf,
+        /// Whose it is.
+        origin: Origin,
+    },
 }
 
 /// Change by another process since the layer was made.

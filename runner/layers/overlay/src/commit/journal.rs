@@ -14,6 +14,7 @@ use super::attributes::Attributes;
 use super::directories::{DirectoryRecord, RootRecord};
 use super::inode::Inode;
 use super::journal_name::{Name, encode};
+use super::origin::Origin;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -32,6 +33,8 @@ pub struct Journal {
     pub keep_undo: bool,
     /// Whether each step is written to the disk.
     pub durable: bool,
+    /// Whose it is.
+    pub origin: Origin,
     /// Secrets in names, which are not shown where the transaction is listed.
     pub hidden: Vec<String>,
     /// Granted roots.
@@ -136,6 +139,9 @@ struct Header {
     since: String,
     keep_undo: bool,
     durable: bool,
+    /// Text of the origin; absent for that of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<String>,
     roots: Vec<(Name, u64)>,
@@ -178,6 +184,7 @@ impl Journal {
             since: self.since.to_string(),
             keep_undo: self.keep_undo,
             durable: self.durable,
+            origin: (self.origin != Origin::Person).then(|| self.origin.to_string()),
             hidden: self.hidden.clone(),
             roots: self.roots.iter().map(|root| (name(&root.path), root.number)).collect(),
             directories: self.directories.iter().map(|dir| (dir.root, name(&dir.path), dir.number)).collect(),
@@ -239,8 +246,10 @@ impl Journal {
             return Err(JournalError::Line(1));
         }
         let since = header.since.parse().map_err(|_| JournalError::Line(1))?;
+        let origin = header.origin.map_or(Ok(Origin::Person), |text| text.parse());
+        let origin = origin.map_err(|_| JournalError::Line(1))?;
         let Header { run, keep_undo, durable, hidden, .. } = header;
-        Ok(Self { run, since, keep_undo, durable, hidden, roots, directories, operations })
+        Ok(Self { run, since, keep_undo, durable, origin, hidden, roots, directories, operations })
     }
 }
 

@@ -14,6 +14,7 @@ use super::fault::Fault;
 use super::finish::{finish, remove_temporaries, sweep_all};
 use super::inode;
 use super::journal::{Journal, Mark, Operation};
+use super::origin::Origin;
 use super::plan::{self, Owners, Reason, Refusal, Step};
 use super::prepare::{self, Checked, Granted};
 use super::publish::Publisher;
@@ -41,6 +42,8 @@ pub struct Settings<'a> {
     pub strength: Strength,
     /// Whether the commit can be undone.
     pub keep_undo: bool,
+    /// Whose the transaction is.
+    pub origin: &'a Origin,
     /// Secrets in names, which are not shown where the transaction is listed.
     pub hidden: &'a [String],
     /// Directory of transactions.
@@ -193,6 +196,7 @@ fn prepare_all(
         since: since(grants),
         keep_undo: settings.keep_undo,
         durable,
+        origin: settings.origin.clone(),
         hidden: settings.hidden.to_vec(),
         roots: directories.roots.clone(),
         directories: directories.list.clone(),

@@ -12,6 +12,7 @@ use super::failure::{CommitError, Conflict, Failure, Why, error};
 use super::fault::Fault;
 use super::finish::{Published, look_at_published, remove_temporaries};
 use super::journal::{Journal, Mark, Operation};
+use super::origin::Origin;
 use super::publish::Publisher;
 use super::recover::{self, Direction, Recovery, conflict, directories, go_back, is_gone, open_roots};
 use super::state_dir::{Run, StateDir};
@@ -39,15 +40,21 @@ pub enum Undone {
     Unfinished(Vec<Conflict>),
 }
 
-/// Undoes a kept transaction.
+/// Undoes a kept transaction of an origin for which `is_meant` is true.
 ///
 /// # Errors
 ///
-/// Fails if the transaction is not kept, its record is damaged, or a call fails.
-pub fn undo(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<Undone, CommitError> {
+/// Fails if the transaction is not kept or of another origin, its record is damaged, or a call fails.
+pub fn undo(
+    state: &StateDir,
+    name: &str,
+    is_meant: impl Fn(&Origin) -> bool,
+    fault: &dyn Fault,
+) -> Result<Undone, CommitError> {
     let unavailable = || CommitError::Unavailable(state.path().join(name));
     let run = state.open_run(name)?.ok_or_else(unavailable)?;
     let (Direction::Keep, Some(journal)) = recover::read(&run)? else { return Err(unavailable()) };
+    check_origin(&run, &journal, is_meant)?;
     let roots = open_roots(&journal)?;
     undo_run(&run, &journal, &roots, DiskCalls::new(fault)).map_err(|failure| into_error(&run, failure))
 }
@@ -105,17 +112,23 @@ pub fn list(state: &StateDir) -> Result<Vec<Transaction>, CommitError> {
     Ok(found)
 }
 
-/// Removes a kept transaction with the files that it has replaced. It cannot be undone any more. In a directory that is gone or is
-/// another one now, no file of it can be found.
+/// Removes a kept transaction of an origin for which `is_meant` is true, with the files that it has replaced. It cannot be
+/// undone any more. In a directory that is gone or is another one now, no file of it can be found.
 ///
 /// # Errors
 ///
-/// Fails if it is not kept, or a call fails.
-pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), CommitError> {
+/// Fails if it is not kept or of another origin, or a call fails.
+pub fn prune(
+    state: &StateDir,
+    name: &str,
+    is_meant: impl Fn(&Origin) -> bool,
+    fault: &dyn Fault,
+) -> Result<(), CommitError> {
     let calls = DiskCalls::new(fault);
     let unavailable = || CommitError::Unavailable(state.path().join(name));
     let run = state.open_run(name)?.ok_or_else(unavailable)?;
     let (Direction::Keep, Some(journal)) = recover::read(&run)? else { return Err(unavailable()) };
+    check_origin(&run, &journal, is_meant)?;
     // The other roots of the grants do not matter, whatever has become of them.
     let journal = with_used_roots(without_gone_roots(journal));
     let roots = open_roots(&journal)?;
@@ -125,6 +138,11 @@ pub fn prune(state: &StateDir, name: &str, fault: &dyn Fault) -> Result<(), Comm
     });
     pruned.map_err(|failure| into_error(&run, failure))?;
     run.remove(calls)
+}
+
+fn check_origin(run: &Run, journal: &Journal, is_meant: impl Fn(&Origin) -> bool) -> Result<(), CommitError> {
+    let origin = &journal.origin;
+    if is_meant(origin) { Ok(()) } else { Err(CommitError::Foreign { path: run.path.clone(), origin: origin.clone() }) }
 }
 
 /// Returns the journal without the operations in roots that are gone.

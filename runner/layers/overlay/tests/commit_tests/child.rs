@@ -64,7 +64,7 @@ fn child() {
         "CommitDurably" | "LosePower" => drop(world.commit_with(&fault, Strength::Power, false)),
         "CommitKept" => drop(world.commit_with(&fault, Strength::Process, true)),
         "Recover" => drop(recover(&world.state(), &fault)),
-        "Undo" => drop(undo(&world.state(), &world.records()[0], &fault)),
+        "Undo" => drop(undo(&world.state(), &world.records()[0], |_| true, &fault)),
         other => panic!("{other}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, OwnerRights, Why};
+use modbox_overlay::commit::{Committed, Origin, OwnerRights, Why};
 
 use crate::world::{World, set_mode, write};
 
@@ -102,6 +102,7 @@ fn a_replaced_root_is_a_conflict() {
         owners: &|_, _| OwnerRights::ALL,
         strength: modbox_overlay::commit::Strength::Process,
         keep_undo: false,
+        origin: &Origin::Person,
         hidden: &[],
         state: &state,
         fault: &NoFault,

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use modbox_overlay::commit::{
-    Attributes, Below, Direction, DirectoryRecord, Inode, Journal, Mark, Operation, OperationKind, RootRecord, decide,
+    Attributes, Below, Direction, DirectoryRecord, Inode, Journal, Mark, Operation, OperationKind, Origin, RootRecord,
+    decide,
 };
 use proptest::prelude::*;
 
@@ -58,13 +59,17 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn journal() -> impl Strategy<Value = Journal> {
     let operations = proptest::collection::vec(operation(), 0..5);
     let hidden = proptest::collection::vec(".{1,9}", 0..3);
-    let header = ("[0-9a-f]{24}", any::<(i64, bool, bool, u64)>(), name(), name(), hidden);
-    (header, operations).prop_map(|((run, (since, keep_undo, durable, number), root, path, hidden), operations)| {
-        Journal {
+    let caller = ("[a-o][a-z0-9-]{0,31}", any::<[u8; 32]>());
+    let origin = proptest::option::of(caller)
+        .prop_map(|of| of.map_or(Origin::Person, |(name, policy)| Origin::caller(&name, &policy).unwrap()));
+    let header = ("[0-9a-f]{24}", any::<(i64, bool, bool, u64)>(), name(), name(), (origin, hidden));
+    (header, operations).prop_map(
+        |((run, (since, keep_undo, durable, number), root, path, (origin, hidden)), operations)| Journal {
             run,
             since: since.into(),
             keep_undo,
             durable,
+            origin,
             hidden,
             roots: vec![RootRecord { path: root.into(), number }],
             directories: vec![
@@ -72,8 +77,8 @@ fn journal() -> impl Strategy<Value = Journal> {
                 DirectoryRecord { root: 0, path: "".into(), number },
             ],
             operations,
-        }
-    })
+        },
+    )
 }
 
 const MARKS: [(&str, Mark, Direction); 4] = [

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{Committed, Reason, Start, Strength, Undone, list, prune, undo};
+use modbox_overlay::commit::{CommitError, Committed, Origin, Reason, Start, Strength, Undone, list, prune, undo};
 
 use crate::child::run_as_user;
 use crate::world::{World, picture, set_mode, write};
@@ -47,7 +47,7 @@ fn an_undone_commit_leaves_the_old_tree() {
     assert_eq!(world.picture(), world.wanted());
     assert_eq!(list(&world.state()).unwrap().len(), 1);
     assert!(world.recover().is_empty());
-    assert_eq!(undo(&world.state(), &run, &NoFault).unwrap(), Undone::Done);
+    assert_eq!(undo(&world.state(), &run, |_| true, &NoFault).unwrap(), Undone::Done);
     assert_eq!(world.picture(), old);
     assert_eq!(world.records(), Vec::<String>::new());
 }
@@ -58,10 +58,32 @@ fn a_pruned_commit_cannot_be_undone() {
     let Committed::Done { run, .. } = world.commit_with(&NoFault, Strength::Process, true).unwrap() else {
         panic!("not done")
     };
-    prune(&world.state(), &run, &NoFault).unwrap();
+    prune(&world.state(), &run, |_| true, &NoFault).unwrap();
     assert_eq!(world.picture(), world.wanted());
-    undo(&world.state(), &run, &NoFault).unwrap_err();
+    undo(&world.state(), &run, |_| true, &NoFault).unwrap_err();
     assert_eq!(world.records(), Vec::<String>::new());
+}
+
+#[test]
+fn a_commit_is_undone_and_pruned_for_its_origin_alone() {
+    let (mcp, cron) = (Origin::caller("mcp", &[1; 32]).unwrap(), Origin::caller("cron", &[1; 32]).unwrap());
+    for (owner, others) in [(Origin::Person, [&mcp, &cron]), (mcp.clone(), [&Origin::Person, &cron])] {
+        let world = World { origin: owner.clone(), ..World::changed() };
+        let old = world.picture();
+        let Committed::Done { run, .. } = world.commit_with(&NoFault, Strength::Process, true).unwrap() else {
+            panic!("not done")
+        };
+        for other in others {
+            let is_theirs = |origin: &Origin| origin == other;
+            let error = undo(&world.state(), &run, is_theirs, &NoFault).unwrap_err();
+            assert!(error.to_string().contains(&format!("one of `{owner}`")), "{error}");
+            let error = prune(&world.state(), &run, is_theirs, &NoFault).unwrap_err();
+            assert!(matches!(&error, CommitError::Foreign { origin, .. } if *origin == owner), "{error}");
+            assert_eq!(world.picture(), world.wanted());
+        }
+        assert_eq!(undo(&world.state(), &run, |origin| *origin == owner, &NoFault).unwrap(), Undone::Done);
+        assert_eq!(world.picture(), old);
+    }
 }
 
 #[test]
@@ -85,7 +107,7 @@ fn a_later_change_forbids_to_undo() {
         let _ = Start::settled();
         edit(&world);
         let before = picture(&world.base.join("real"));
-        let Undone::Conflict(conflicts) = undo(&world.state(), &run, &NoFault).unwrap() else {
+        let Undone::Conflict(conflicts) = undo(&world.state(), &run, |_| true, &NoFault).unwrap() else {
             panic!("{path}: undone")
         };
         assert_eq!(conflicts.iter().map(|one| one.path.clone()).collect::<Vec<_>>(), [world.real(path)]);

@@ -32,7 +32,7 @@ fn a_saved_change_set_makes_the_tree_the_view() {
     let again = world.commit_saved(&path).unwrap();
     assert!(matches!(&again, Committed::Conflict(conflicts) if !conflicts.is_empty()), "{again:?}");
     assert_eq!(world.picture(), wanted);
-    assert_eq!(undo(&world.state(), &run, &NoFault).unwrap(), Undone::Done);
+    assert_eq!(undo(&world.state(), &run, |_| true, &NoFault).unwrap(), Undone::Done);
     assert_eq!(world.picture(), old);
 }
 

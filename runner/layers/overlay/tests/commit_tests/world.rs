@@ -14,7 +14,8 @@ use modbox_overlay::change::{Change, ChangeKind};
 use modbox_overlay::commit::fault::{Call, Fault, NoFault};
 use modbox_overlay::commit::saved::{SavedChanges, SavedError, Saving, save};
 use modbox_overlay::commit::{
-    CommitError, Committed, Granted, Only, OwnerRights, Recovered, Settings, Start, StateDir, Strength, commit, recover,
+    CommitError, Committed, Granted, Only, Origin, OwnerRights, Recovered, Settings, Start, StateDir, Strength, commit,
+    recover,
 };
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
@@ -31,6 +32,8 @@ pub(crate) type Picture = BTreeMap<PathBuf, String>;
 pub(crate) struct World {
     pub(crate) base: PathBuf,
     pub(crate) start: Start,
+    /// Whose commits are.
+    pub(crate) origin: Origin,
     pub(crate) _owned: Option<tempfile::TempDir>,
 }
 
@@ -73,12 +76,12 @@ impl World {
         copy_tree(&base.join("real"), &base.join("view"));
         std::fs::create_dir(base.join("stage")).unwrap();
         copy_tree(&base.join("etc/hosts"), &base.join("stage/0"));
-        Self { base, start, _owned: None }
+        Self { base, start, origin: Origin::Person, _owned: None }
     }
 
     /// Opens the directory of another process's test.
     pub(crate) fn open(base: PathBuf, start: Start) -> Self {
-        Self { base, start, _owned: None }
+        Self { base, start, origin: Origin::Person, _owned: None }
     }
 
     /// Returns a tree with all kinds of change in its view.
@@ -152,7 +155,8 @@ impl World {
     ) -> Result<Committed, CommitError> {
         let state = self.state();
         let owners = |_, _| OwnerRights::to_own(true);
-        let settings = Settings { owners: &owners, strength, keep_undo, hidden: &[], state: &state, fault };
+        let settings =
+            Settings { owners: &owners, strength, keep_undo, origin: &self.origin, hidden: &[], state: &state, fault };
         self.on_grants(changes, |grants| commit(grants, settings))
     }
 
@@ -160,8 +164,15 @@ impl World {
     pub(crate) fn commit_setting(&self, set_id: u32) -> Committed {
         let (state, strength) = (self.state(), Strength::Process);
         let owners = move |_, _| OwnerRights { may_own: true, set_id };
-        let settings =
-            Settings { owners: &owners, strength, keep_undo: false, hidden: &[], state: &state, fault: &NoFault };
+        let settings = Settings {
+            owners: &owners,
+            strength,
+            keep_undo: false,
+            origin: &self.origin,
+            hidden: &[],
+            state: &state,
+            fault: &NoFault,
+        };
         self.on_grants(self.changes(), |grants| commit(grants, settings)).unwrap()
     }
 
@@ -197,8 +208,15 @@ impl World {
         std::fs::create_dir_all(&scratch).unwrap();
         let owners = |_, _| OwnerRights::to_own(true);
         let strength = Strength::Process;
-        let settings =
-            Settings { owners: &owners, strength, keep_undo: true, hidden: &[], state: &state, fault: &NoFault };
+        let settings = Settings {
+            owners: &owners,
+            strength,
+            keep_undo: true,
+            origin: &self.origin,
+            hidden: &[],
+            state: &state,
+            fault: &NoFault,
+        };
         let read = SavedChanges::read(path, File::open(path).unwrap());
         let committed = read.and_then(|saved| saved.commit(&scratch, settings));
         assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0);

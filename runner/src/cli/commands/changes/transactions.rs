@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{self, Direction, Journal, OperationKind, StateDir, Transaction};
+use modbox_overlay::commit::{self, Direction, Journal, OperationKind, Origin, OriginPattern, StateDir, Transaction};
 use modbox_python_json::{Value, encode};
 use modbox_run::mask_live_secrets;
 
@@ -25,13 +25,46 @@ pub(crate) fn run(context: &Context, args: &TransactionsArgs) -> Result<ExitStat
         return Ok(none(args, &folder));
     }
     let state = StateDir::open(&folder).map_err(failure)?;
-    let found = commit::list(&state).map_err(failure)?;
+    let mut found = commit::list(&state).map_err(failure)?;
     hide_secrets(&found);
-    match &args.command {
-        Some(TransactionsCommand::Prune { runs }) => prune(context, &state, &found, runs),
-        None if found.is_empty() => Ok(none(args, &folder)),
-        None => list(args, &found),
+    if let Some(origin) = &args.origin {
+        found.retain(|one| is_of(one, origin));
     }
+    match &args.command {
+        Some(TransactionsCommand::Prune { runs }) => {
+            prune(context, &state, &found, runs, args.origin.as_ref().unwrap_or(&OriginPattern::Person))
+        }
+        None if found.is_empty() => Ok(none(args, &folder)),
+        None => list(args.json, &found),
+    }
+}
+
+/// Lists what can be undone of an origin, for people.
+pub(crate) fn list_kept(context: &Context, origin: &OriginPattern) -> Result<ExitStatus, Failure> {
+    let folder = state_folder::transactions(&context.environment).or_usage()?;
+    let mut found = match folder.exists() {
+        true => commit::list(&StateDir::open(&folder).map_err(failure)?).map_err(failure)?,
+        false => Vec::new(),
+    };
+    hide_secrets(&found);
+    found.retain(|one| is_kept(one) && is_of(one, origin));
+    if found.is_empty() {
+        output::print_note(&format!("no transaction in `{}` can be undone", folder.display()));
+    }
+    list(false, &found)
+}
+
+fn is_kept(transaction: &Transaction) -> bool {
+    matches!(&transaction.record, Ok((Direction::Keep, _)))
+}
+
+/// Returns whether a transaction is of an origin. One that was not decided, or is damaged, does not say whose it is.
+fn is_of(transaction: &Transaction, origin: &OriginPattern) -> bool {
+    origin_of(transaction).is_some_and(|found| origin.has(found))
+}
+
+fn origin_of(transaction: &Transaction) -> Option<&Origin> {
+    transaction.record.as_ref().ok().and_then(|(_, journal)| journal.as_ref()).map(|journal| &journal.origin)
 }
 
 /// Tells people that there are none. A program that reads JSON sees no line.
@@ -42,20 +75,26 @@ fn none(args: &TransactionsArgs, folder: &Path) -> ExitStatus {
     ExitStatus::Success
 }
 
-fn list(args: &TransactionsArgs, found: &[Transaction]) -> Result<ExitStatus, Failure> {
+fn list(is_json: bool, found: &[Transaction]) -> Result<ExitStatus, Failure> {
     for transaction in found {
-        let line = if args.json { encode(&json(transaction)) } else { text(transaction) };
+        let line = if is_json { encode(&json(transaction)) } else { text(transaction) };
         output::print_line(&line).or_internal()?;
     }
     Ok(ExitStatus::Success)
 }
 
-fn prune(context: &Context, state: &StateDir, found: &[Transaction], runs: &[String]) -> Result<ExitStatus, Failure> {
-    let is_kept = |transaction: &&Transaction| matches!(&transaction.record, Ok((Direction::Keep, _)));
-    let kept = found.iter().filter(is_kept).map(|transaction| &transaction.run);
+fn prune(
+    context: &Context,
+    state: &StateDir,
+    found: &[Transaction],
+    runs: &[String],
+    origin: &OriginPattern,
+) -> Result<ExitStatus, Failure> {
+    let kept = found.iter().filter(|one| is_kept(one) && is_of(one, origin)).map(|transaction| &transaction.run);
     let chosen: Vec<&String> = if runs.is_empty() { kept.collect() } else { runs.iter().collect() };
     // One that cannot be removed keeps no other one.
-    let each = |run: &&String| commit::prune(state, run, &NoFault).err().map(|error| ((*run).clone(), error));
+    let is_meant = |of: &Origin| origin.has(of);
+    let each = |run: &&String| commit::prune(state, run, is_meant, &NoFault).err().map(|error| ((*run).clone(), error));
     let failed = context.cleanup.hold(|| chosen.iter().filter_map(each).collect::<Vec<_>>());
     let Some(failed) = failed else { return Ok(ExitStatus::Internal) };
     output::print_note(&format!("removed {} of {} transactions", chosen.len() - failed.len(), found.len()));
@@ -83,7 +122,9 @@ fn text(transaction: &Transaction) -> String {
     let shown: Vec<String> = paths.iter().take(MAX_PATHS).map(|(_, path)| output::clean_line(path)).collect();
     let more = paths.len().saturating_sub(MAX_PATHS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}  {:<11}  {age:<12}  {}{more}", transaction.run, state(transaction), shown.join(" "))
+    let origin = origin_of(transaction).filter(|origin| **origin != Origin::Person);
+    let origin = origin.map(|origin| format!("{origin}  ")).unwrap_or_default();
+    format!("{}  {:<11}  {age:<12}  {origin}{}{more}", transaction.run, state(transaction), shown.join(" "))
 }
 
 fn json(transaction: &Transaction) -> Value {
@@ -94,6 +135,7 @@ fn json(transaction: &Transaction) -> Value {
     ];
     match &transaction.record {
         Ok((_, Some(journal))) => {
+            entries.push(("origin", journal.origin.to_string().into()));
             entries.push(("age_s", age(journal).as_secs().into()));
             let change =
                 |(kind, path): (&str, String)| Value::from([("kind", Value::from(kind)), ("path", path.into())]);

@@ -1,37 +1,46 @@
 //! `modbox undo`: takes back a transaction that was kept.
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{self, CommitError, Conflict, StateDir, Transaction, Undone};
+use modbox_overlay::commit::{self, CommitError, Conflict, OriginPattern, StateDir, Transaction, Undone};
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
 use modbox_run::{CommitState, remember_hidden};
 
 use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
+use crate::cli::commands::changes::transactions;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
 use crate::cli::printing::output;
 
-/// Takes back a transaction.
+/// Takes back a transaction of the person, or of the origin that is named. Without the name of one, lists them.
 pub(crate) fn run(context: &Context, args: &UndoArgs) -> Result<ExitStatus, Failure> {
+    let origin = args.origin.as_ref().unwrap_or(&OriginPattern::Person);
+    match &args.run {
+        Some(run) => undo(context, args, run, origin),
+        None => transactions::list_kept(context, origin),
+    }
+}
+
+fn undo(context: &Context, args: &UndoArgs, run: &str, origin: &OriginPattern) -> Result<ExitStatus, Failure> {
     let folder = state_folder::transactions(&context.environment).or_usage()?;
     let audit = Audit::of_command(context, &args.audited)?;
-    let record = folder.join(&args.run);
+    let record = folder.join(run);
     let pending = audit.start_commit(context, AuditedCommit { command: "undo", path: &record })?;
     let undo = || {
         let state = StateDir::open(&folder)?;
         hide_secrets(&commit::list(&state)?);
-        commit::undo(&state, &args.run, &NoFault)
+        commit::undo(&state, run, |of| origin.has(of), &NoFault)
     };
     let Some(undone) = context.cleanup.hold(undo) else { return Ok(ExitStatus::Internal) };
     let undone = undone.map_err(failure);
     let (outcome, status) = match &undone {
-        Ok(undone) => (outcome(undone, &args.run), exit_status(undone)),
+        Ok(undone) => (outcome(undone, run), exit_status(undone)),
         Err(failure) => (failed_commit(failure), failure.status),
     };
     let audited = pending.finish(&outcome, status);
     match undone? {
-        Undone::Done => output::print_note(&format!("`{}` is undone", args.run)),
+        Undone::Done => output::print_note(&format!("`{run}` is undone")),
         Undone::Conflict(conflicts) => {
             print_conflicts("nothing was changed, since a file was changed after the transaction", &conflicts);
         }
@@ -78,7 +87,7 @@ pub(crate) fn hide_secrets(found: &[Transaction]) {
 /// Returns an error of a transaction with its exit status.
 pub(crate) fn failure(error: CommitError) -> Failure {
     let status = match error {
-        CommitError::Unavailable(_) => ExitStatus::Unavailable,
+        CommitError::Unavailable(_) | CommitError::Foreign { .. } => ExitStatus::Unavailable,
         CommitError::Record { .. } => ExitStatus::Unfinished,
         _ => ExitStatus::Internal,
     };

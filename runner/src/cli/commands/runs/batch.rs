@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use modbox_contract::Release;
+use modbox_overlay::commit::Origin;
 use modbox_run::batch::{Batch, BatchConfig, Host, Job, PoolConfig, Progress, ResolvedJob, Summary};
 use rustix::fs::FileType;
 
@@ -37,9 +38,10 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     }
     let lookup =
         Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
+    let origin = origin(args, &settings).or_usage()?;
     let release = installed(environment, &lookup);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
-    let resolver = JobResolver::new(context, Arc::clone(&runner), lookup, settings)?;
+    let resolver = JobResolver::new(context, Arc::clone(&runner), lookup, settings)?.with_origin(origin);
     let mut host = JobHost { resolver, release, bar: progress_bar(), drawn: Instant::now() };
     let jobs = match args.jobs {
         Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),
@@ -81,6 +83,12 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
         (0, _) => ExitStatus::Failed,
         _ => ExitStatus::Internal,
     })
+}
+
+/// Returns whose what the jobs commit is.
+fn origin(args: &BatchArgs, settings: &Settings) -> anyhow::Result<Origin> {
+    let Some(name) = &args.origin else { return Ok(Origin::Person) };
+    Ok(Origin::caller(name, &settings.digest())?)
 }
 
 fn print_stop_summary(summary: &Summary) {
