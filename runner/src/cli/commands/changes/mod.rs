@@ -1,6 +1,7 @@
 //! Commands for changes that were saved, kept or interrupted.
 
 pub(crate) mod apply;
+mod kept_runs;
 pub(crate) mod recover;
 pub(crate) mod transactions;
 pub(crate) mod undo;

@@ -9,7 +9,7 @@ use modbox_python_json::{Value, encode};
 use modbox_run::mask_live_secrets;
 
 use crate::cli::args::{TransactionsArgs, TransactionsCommand};
-use crate::cli::commands::changes::undo::{failure, hide_secrets};
+use crate::cli::commands::changes::kept_runs::{failure, hide_secrets};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;

@@ -1,12 +1,13 @@
 //! `modbox undo`: takes back a transaction that was kept.
 
 use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{self, CommitError, Conflict, OriginPattern, StateDir, Transaction, Undone};
+use modbox_overlay::commit::{self, Conflict, OriginPattern, StateDir, Undone};
+use modbox_run::CommitState;
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
-use modbox_run::{CommitState, remember_hidden};
 
 use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
+use crate::cli::commands::changes::kept_runs::{failure, hide_secrets, print_conflicts};
 use crate::cli::commands::changes::transactions;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -68,28 +69,4 @@ fn outcome(undone: &Undone, run: &str) -> CommitOutcome {
     let reason = |Conflict { path, why }: &Conflict| format!("`{}`: {why}", path.display());
     let error = conflicts.map(|conflicts| conflicts.iter().map(reason).collect::<Vec<_>>().join("; "));
     CommitOutcome { state, run: Some(run.to_owned()), changed: conflicts.is_none().then_some(true), error }
-}
-
-/// Prints what is not as a transaction expects it.
-pub(crate) fn print_conflicts(what: &str, conflicts: &[Conflict]) {
-    output::print_note(what);
-    for Conflict { path, why } in conflicts {
-        output::print_note(&format!("`{}`: {why}", path.display()));
-    }
-}
-
-/// Keeps secrets in names of transactions from being shown.
-pub(crate) fn hide_secrets(found: &[Transaction]) {
-    let journals = found.iter().filter_map(|one| one.record.as_ref().ok()?.1.as_ref());
-    journals.for_each(|journal| remember_hidden(&journal.hidden));
-}
-
-/// Returns an error of a transaction with its exit status.
-pub(crate) fn failure(error: CommitError) -> Failure {
-    let status = match error {
-        CommitError::Unavailable(_) | CommitError::Foreign { .. } => ExitStatus::Unavailable,
-        CommitError::Record { .. } => ExitStatus::Unfinished,
-        _ => ExitStatus::Internal,
-    };
-    Failure { status, error: error.into() }
 }
