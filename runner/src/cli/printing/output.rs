@@ -237,7 +237,11 @@ fn push_diffs(text: &mut String, diff: &Value) {
             let header =
                 |key: &str, default: &str| part(key).map_or_else(|| default.to_owned(), |header| clean_line(&header));
             let (old, new) = (header("before_header", "before"), header("after_header", "after"));
-            let unified = TextDiff::from_lines(before.as_str(), after.as_str())
+            // A lone carriage return ends no line: the sign of the next one would be in the middle of a line.
+            let [old_lines, new_lines] = [&before, &after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+            let unified = TextDiff::configure()
+                .newline_terminated(true)
+                .diff_slices(&old_lines, &new_lines)
                 .unified_diff()
                 .context_radius(DIFF_CONTEXT)
                 .header(&old, &new)
@@ -292,6 +296,15 @@ fn millis(micros: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_carriage_return_ends_no_line_of_a_difference() {
+        let diff = [("before", "a\n"), ("after", "safe\r-real\n")].into();
+        let mut text = String::new();
+        push_diffs(&mut text, &diff);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert_eq!(plain, "--- before\n+++ after\n@@ -1 +1 @@\n-a\n+safe\\u{d}-real\n");
+    }
 
     #[test]
     fn diffs_are_unified() {

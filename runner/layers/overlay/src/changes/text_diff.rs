@@ -3,6 +3,7 @@
 //! Binary files and long ones are told apart and not compared. The caller masks secrets: no line leaves this file
 //! without passing through the caller's function. This file reads no files.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use similar::{Algorithm, ChangeTag, TextDiff};
@@ -108,7 +109,14 @@ fn text(content: &[u8]) -> Option<&str> {
 }
 
 fn differing<'a>(before: &'a str, after: &'a str, deadline: Instant) -> TextDiff<'a, 'a, str> {
-    TextDiff::configure().algorithm(Algorithm::Myers).deadline(deadline).diff_lines(before, after)
+    // `diff_lines` would end a line at a lone carriage return, too, and put the sign of the next one into its middle.
+    let (before, after) = (split(before), split(after));
+    TextDiff::configure().algorithm(Algorithm::Myers).deadline(deadline).diff_slices(&before, &after)
+}
+
+/// Returns the lines of a text, with their ends.
+fn split(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
 }
 
 /// Returns the numbers of added and removed lines.
@@ -128,7 +136,13 @@ fn lines(diff: &TextDiff<'_, '_, str>) -> (u64, u64) {
 fn unified(diff: &TextDiff<'_, '_, str>, bound: usize) -> Option<String> {
     let mut text = String::new();
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        text.push_str(&hunk.to_string());
+        let _ = writeln!(text, "{}", hunk.header());
+        for change in hunk.iter_changes() {
+            let _ = write!(text, "{}{}", change.tag(), change.value());
+            if !change.value().ends_with('\n') {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
         if text.len() > bound {
             return None;
         }
@@ -142,6 +156,15 @@ mod tests {
 
     fn diff(before: &[u8], after: &[u8], visibility: Visibility) -> ContentDiff {
         compare(before, after, visibility, DiffBounds::default(), |text| text.replace("hunter2", "********"))
+    }
+
+    #[test]
+    fn a_carriage_return_ends_no_line() {
+        let expected = ContentDiff::Text { diff: "@@ -1 +1 @@\n-a\n+safe\r-real\n".into(), added: 1, removed: 1 };
+        assert_eq!(diff(b"a\n", b"safe\r-real\n", Visibility::Shown), expected);
+        let expected = "@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n+b\r\n";
+        let ContentDiff::Text { diff, .. } = diff(b"a\r", b"b\r\n", Visibility::Shown) else { panic!("no text") };
+        assert_eq!(diff, expected);
     }
 
     #[test]
