@@ -23,7 +23,7 @@ import json, os, shutil, socket, sys, time
 args = json.load(open(sys.argv[1]))
 said = {"changed": True}
 try:
-    exec(args["do"], {"os": os, "shutil": shutil, "socket": socket, "time": time, "check": args["_ansible_check_mode"],
+    exec(args["do"], {"os": os, "shutil": shutil, "socket": socket, "time": time, "check": args["_ansible_check_mode"], "args": args,
                       "say": said.update})
 except Exception as error:
     said = {"failed": True, "msg": repr(error)}

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use modbox_overlay::commit::{Origin, Strength};
 use modbox_policy::Policy;
-use modbox_run::batch::{JobEffect, JobOptions};
-use modbox_run::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner};
+use modbox_run::batch::{JobEffect, JobOptions, JobSave};
+use modbox_run::{CommitChoices, LayeredMode, LayeredRun, Module, RealEffects, Report, RunRequest, Runner, SavePlace};
 
 use crate::cli::args::RunArgs;
 use crate::cli::context::Context;
@@ -24,13 +24,17 @@ pub(crate) fn of_job(
     policy: &Policy,
     origin: &Origin,
 ) -> anyhow::Result<Option<LayeredRun>> {
+    if job.save.is_some() && job.effect != JobEffect::Preview {
+        anyhow::bail!("`save` needs the effect `preview`");
+    }
     let mode = match job.effect {
         JobEffect::Direct if job.check => {
             return Ok(LayeredRun::in_place_of_check(policy.check_rule(), job.diff));
         }
         JobEffect::Direct => return Ok(None),
         JobEffect::Preview => {
-            LayeredMode::Preview { outside: outside(job.preview_net), compares_check: job.check, save: None }
+            let save = job.save.as_ref().map_or(Ok(None), |save| save_place(context, save))?;
+            LayeredMode::Preview { outside: outside(job.preview_net), compares_check: job.check, save }
         }
         JobEffect::Transaction if job.check => {
             anyhow::bail!("a transaction cannot be in check mode; use the effect `preview`")
@@ -45,6 +49,15 @@ pub(crate) fn of_job(
 
 pub(crate) fn outside(accepted: bool) -> RealEffects {
     if accepted { RealEffects::Accepted } else { RealEffects::Refused }
+}
+
+/// Returns where a job saves its preview.
+fn save_place(context: &Context, save: &JobSave) -> anyhow::Result<Option<SavePlace>> {
+    Ok(match save {
+        JobSave::Store(false) => None,
+        JobSave::Store(true) => Some(SavePlace::Store(state_folder::plans(&context.environment)?)),
+        JobSave::File(path) => Some(SavePlace::File(new_file(context, path)?)),
+    })
 }
 
 /// Returns the path of a file that a run will make, if it can be made.
@@ -88,7 +101,12 @@ pub(crate) fn way<'a>(context: &'a Context, args: &'a RunArgs) -> Result<Way<'a>
         (true, _) => LayeredMode::Preview {
             outside: outside(layers.preview_net),
             compares_check: args.check,
-            save: layers.save.as_ref().map(|path| new_file(context, path)).transpose().or_usage()?,
+            save: layers
+                .save
+                .as_ref()
+                .map(|path| new_file(context, path).map(SavePlace::File))
+                .transpose()
+                .or_usage()?,
         },
         (false, true) => LayeredMode::Transaction(choices(context, layers.durable, layers.keep_undo).or_usage()?),
         (false, false) => return Ok(Box::new(Runner::run)),

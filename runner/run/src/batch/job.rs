@@ -56,6 +56,8 @@ pub struct JobOptions {
     pub repeats_arguments: bool,
     /// Whether the changes of the run are made at once, shown or committed.
     pub effect: JobEffect,
+    /// Save the changes of a preview, to be applied later.
+    pub save: Option<JobSave>,
     /// In a preview, let the module use the network, sockets and devices.
     pub preview_net: bool,
     /// Write each step of a commit to the disk.
@@ -66,6 +68,16 @@ pub struct JobOptions {
     pub incomplete_ok: bool,
     /// Write the module to the disk even when it could be piped into its interpreter.
     pub no_pipelining: bool,
+}
+
+/// Where the changes of a job's preview are saved.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "`save` must be `true`, for the plan store, or the name of a new file")]
+pub enum JobSave {
+    /// In the plan store, if it is true.
+    Store(bool),
+    /// As a new file.
+    File(PathBuf),
 }
 
 /// Whether the changes of a job are made at once, shown or committed.
@@ -198,6 +210,7 @@ mod tests {
             (br#"{"id": 7, "module": "m", "args": {"_ansible_x": 1}}"#, 7.into(), "_ansible_x"),
             (br#"{"id": 7, "module": "m", "cheque": true}"#, 7.into(), "cheque"),
             (br#"{"id": 7, "module": "m", "check": "yes"}"#, 7.into(), "check"),
+            (br#"{"id": 7, "module": "m", "save": 1}"#, 7.into(), "`save` must be `true`"),
             (br#"{"id": 7, "module": "m", "internal": {"contract": "2.3"}}"#, 7.into(), "2.3"),
             (
                 br#"{"id": 7, "module": "m", "internal": {"tracebacks_for": ["x"]}}"#,

@@ -23,7 +23,7 @@ pub(crate) mod slots;
 mod task;
 
 pub use self::dispatch::{Batch, BatchConfig, Host, ResolvedJob};
-pub use self::job::{Job, JobEffect, JobError, JobOptions};
+pub use self::job::{Job, JobEffect, JobError, JobOptions, JobSave};
 pub use self::places::GrantedPlaces;
 pub use self::pool::PoolConfig;
 pub use self::progress::{BatchError, Progress, Summary};

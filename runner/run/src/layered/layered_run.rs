@@ -28,11 +28,20 @@ pub enum LayeredMode {
         outside: RealEffects,
         /// Whether the module also runs in its own check mode, for a comparison.
         compares_check: bool,
-        /// New file for the changes, from which they can be committed later.
-        save: Option<PathBuf>,
+        /// Where the changes are saved, to be committed later.
+        save: Option<SavePlace>,
     },
     /// They are committed as a whole if the module succeeds.
     Transaction(CommitChoices),
+}
+
+/// Where the changes of a preview are saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SavePlace {
+    /// A new file.
+    File(PathBuf),
+    /// A new file with a name of its own in this folder, the plan store.
+    Store(PathBuf),
 }
 
 /// Choices for a commit.

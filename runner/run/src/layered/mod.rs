@@ -31,12 +31,12 @@ pub use self::changes::effect_report::{
 pub use self::changes::hidden_content::HiddenContent;
 use self::changes::hidden_content::HiddenPlace;
 pub use self::changes::outside::{reaches_out, withhold_outside};
-pub use self::changes::saved_run::{AppliedChanges, apply_saved};
+pub use self::changes::saved_run::{AppliedChanges, apply_saved, show_saved};
 use self::changes::shown_changes::{ShownChanges, Shows};
 use self::changes::verdict::CheckObserved;
 pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
-pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun};
+pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun, SavePlace};
 pub use self::play_layers::{PlayChanges, PlayLayers};
 pub use self::warm_layers::WarmLayers;
 use crate::execution::request::{Arguments, RunRequest};
@@ -200,7 +200,7 @@ impl Runner {
         let refused = |reasons| CommitReport { reasons, ..CommitReport::of(CommitState::Refused) };
         let keep: &dyn Fn() -> CommitReport = match &run.mode {
             LayeredMode::Preview { save: None, .. } => return CommitReport::of(CommitState::Discarded),
-            LayeredMode::Preview { save: Some(path), .. } => &|| saved_run::save(observed, policy, path, hidden),
+            LayeredMode::Preview { save: Some(place), .. } => &|| saved_run::save(observed, policy, place, hidden),
             LayeredMode::Transaction(choices) => &|| transaction::commit(observed, policy, choices, hidden),
         };
         if !effect.complete && !run.accepts_incomplete {

@@ -3,6 +3,7 @@
 //! The rules of a commit are in the crate of layers. This file calls it, and puts its result into words.
 
 use std::error::Error;
+use std::os::unix::ffi::OsStrExt as _;
 
 use modbox_overlay::commit::fault::NoFault;
 use modbox_overlay::commit::{
@@ -101,11 +102,24 @@ fn try_commit(
     with_settings(choices, &owners, &hidden, |settings| commit::commit(&grants(observed), settings))
 }
 
-/// Returns the secrets in names of what was observed.
+/// Returns the secrets in names of what was observed, and in targets of links and names of attributes.
 pub(crate) fn hidden_names(observed: &ObservedLayers, hidden: &HiddenContent) -> Vec<String> {
     let layers = observed.layers.iter().zip(&observed.lists);
     let paths = layers.flat_map(|(layer, list)| list.changes.iter().map(|change| layer.path().join(&change.path)));
-    hidden.secrets_in_names(paths)
+    let mut found = hidden.secrets_in_names(paths);
+    for (layer, list) in observed.layers.iter().zip(&observed.lists) {
+        for change in &list.changes {
+            let path = change.path_below(layer.path());
+            for entry in [&change.before, &change.after].into_iter().flatten() {
+                let targets = entry.target.iter().map(|target| target.as_os_str().as_bytes());
+                let names = targets.chain(entry.xattrs.keys().map(String::as_bytes));
+                names.for_each(|name| found.extend(hidden.secrets_in_target(&path, name)));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Calls `action` with the settings of a commit. `hidden` are secrets in names.

@@ -8,15 +8,25 @@ use modbox_overlay::commit::OriginPattern;
 #[derive(Debug, Args)]
 #[command(after_help = APPLY_HELP)]
 pub(crate) struct ApplyArgs {
-    /// File that `modbox run --preview --save` has written.
-    pub(crate) file: PathBuf,
+    /// File that `modbox run --preview --save` has written. With `--list`, a folder.
+    #[arg(required_unless_present = "list")]
+    pub(crate) file: Option<PathBuf>,
+    /// Show what the file would change, and what keeps it from being applied now. Nothing is changed.
+    #[arg(long, conflicts_with_all = ["list", "durable", "keep_undo", "audit", "policy"])]
+    pub(crate) show: bool,
+    /// List the saved previews of a folder, or of the plan store, in which jobs of `modbox batch` save theirs.
+    #[arg(long, conflicts_with_all = ["durable", "keep_undo", "audit", "policy"])]
+    pub(crate) list: bool,
+    /// With --show, show the lines of all files, also of those that other users may not read.
+    #[arg(long, requires = "show")]
+    pub(crate) diff: bool,
     /// Write each step to the disk, so that a loss of power leaves all changes or none.
     #[arg(long)]
     pub(crate) durable: bool,
     /// Keep what is replaced, for `modbox undo`.
     #[arg(long)]
     pub(crate) keep_undo: bool,
-    /// Print one JSON object.
+    /// Print one JSON object, with --list one per line.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -26,14 +36,18 @@ pub(crate) struct ApplyArgs {
 const APPLY_HELP: &str = "\
 Examples:
   modbox run lineinfile path=/etc/motd line=Hello --preview --save motd.changes
+  modbox apply --show motd.changes
   modbox apply motd.changes
 
 The module does not run again: the previewed bytes are written, all of them or none. Everything that they touch must be \
 as it was at the preview; if a file was changed since, nothing is done. The file must belong to this user or to root, and \
 no other user may be able to change it.
 
-Exit status: 0 applied, or nothing to apply · 2 usage · 3 the file cannot be read, or is damaged or another user's · 8 \
-not applied, nothing changed · 9 applied in part · 70 internal error of modbox.";
+The plan store is $XDG_STATE_HOME/modbox/plans, else /var/lib/modbox/plans for root and ~/.local/state/modbox/plans for \
+other users. A file in it is removed when it is applied; `rm` removes one that is not wanted.
+
+Exit status: 0 applied, nothing to apply, shown or listed · 2 usage · 3 the file cannot be read, or is damaged or another user's · 8 \
+not applied, nothing changed, or with --show: it cannot be applied now · 9 applied in part · 70 internal error of modbox.";
 
 #[derive(Debug, Args)]
 #[command(after_help = UNDO_HELP)]

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use modbox_run::{Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, ShownChange, in_one_line};
+use modbox_run::{
+    Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, Remark, ShownChange, in_one_line,
+};
 
 use crate::cli::printing::clean::clean_line;
 use crate::cli::printing::diff_lines::push_diff_lines;
@@ -101,7 +103,7 @@ fn push_change(text: &mut String, change: &ShownChange) {
             text.push_str("    lines are hidden: others may not read the file; --diff shows them\n")
         }
         (None, Some("no-log")) => {
-            text.push_str("    lines are hidden: a run with `no_log` may have written the file\n")
+            text.push_str("    lines are hidden: a run with `no_log` or other secrets may have written the file\n")
         }
         (None, Some("binary")) => text.push_str("    the content is not text\n"),
         (None, Some("too-long")) => text.push_str("    the content is too long to compare\n"),
@@ -127,4 +129,9 @@ fn push_commit(text: &mut String, mode: Effect, commit: &CommitReport) {
         (Effect::Transaction, _) => "nothing was changed: the changes are discarded".to_owned(),
     };
     let _ = writeln!(text, "  {line}");
+    if commit.state == CommitState::Saved {
+        for Remark { path, why } in &commit.reasons {
+            let _ = writeln!(text, "  not now: {}: {}", clean_line(path), clean_line(why));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! Paths are relative to the granted root and consist of bytes, as the kernel's do. This file does not read files.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
@@ -94,4 +94,12 @@ pub struct Change {
     pub before: Option<Entry>,
     /// State after; `None` if it was removed.
     pub after: Option<Entry>,
+}
+
+impl Change {
+    /// Returns the path of the entry below a granted root.
+    #[must_use]
+    pub fn path_below(&self, root: &Path) -> PathBuf {
+        if self.path.as_os_str().is_empty() { root.to_owned() } else { root.join(&self.path) }
+    }
 }

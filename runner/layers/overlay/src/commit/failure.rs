@@ -25,7 +25,7 @@ pub enum CommitError {
         cause: io::Error,
     },
     /// The directory of transactions is not safe.
-    #[error("failed to use `{path}` for transactions: {reason}; make it a directory of this user with mode 0700")]
+    #[error("failed to use `{path}`: {reason}; make it a directory of this user with mode 0700")]
     StateDir {
         /// The directory.
         path: PathBuf,

@@ -105,6 +105,18 @@ fn outcome(failures: Vec<Failure>) -> Result<Committed, CommitError> {
     Ok(if refusals.is_empty() { Committed::Conflict(conflicts) } else { Committed::Refused(refusals) })
 }
 
+/// Checks the places of the changes, as a commit does before it makes anything. Returns a conflict or a refusal, or that
+/// there is nothing against a commit.
+pub(super) fn check_places(grants: &[Granted<'_>], owners: &Owners<'_>) -> Result<Committed, CommitError> {
+    let changes: Vec<Vec<Change>> = grants.iter().map(placed).collect();
+    let checked = plan_all(grants, &changes, owners).and_then(|steps| {
+        let roots = grants.iter().map(|granted| (granted.path.clone(), granted.real)).collect();
+        let mut directories = Directories::new(roots).map_err(|failure| vec![failure])?;
+        check_all(grants, steps, &mut directories).map(drop)
+    });
+    checked.map_or_else(outcome, |()| Ok(Committed::Nothing))
+}
+
 fn try_commit(grants: &[Granted<'_>], settings: Settings<'_>) -> Result<Committed, Vec<Failure>> {
     let calls = DiskCalls::new(settings.fault);
     let changes: Vec<Vec<Change>> = grants.iter().map(placed).collect();

@@ -13,7 +13,7 @@ use modbox_overlay::commit::{Committed, OwnerRights, Reason, Undone, Why, undo};
 use crate::child::run_as_user;
 use crate::published::set_id;
 use crate::tree_difference::read_entry;
-use crate::world::{World, set_mode, write};
+use crate::world::{HIDES_NOTHING, World, set_mode, write};
 
 #[test]
 fn a_saved_change_set_makes_the_tree_the_view() {
@@ -176,8 +176,9 @@ fn what_a_commit_does_not_make_is_not_saved() {
         let after = read_entry(&world.view(top));
         let changes = vec![Change { path: top.into(), kind: ChangeKind::Created, before: None, after }];
         let file = world.base.join("saved");
-        let saving =
-            world.on_grants(changes, |grants| save(&file, grants, &|_, _| OwnerRights::to_own(true), &[])).unwrap();
+        let saving = world
+            .on_grants(changes, |grants| save(&file, grants, &|_, _| OwnerRights::to_own(true), HIDES_NOTHING))
+            .unwrap();
         assert!(matches!(&saving, Saving::Refused(list) if list[0].reason == reason), "{path}: {saving:?}");
         assert!(!file.exists(), "{path}");
     }
@@ -202,7 +203,7 @@ fn an_existing_file_stays() {
     let path = world.base.join(OsStr::from_bytes(b"saved"));
     write(&path, "mine");
     let error = world
-        .on_grants(world.changes(), |grants| save(&path, grants, &|_, _| OwnerRights::to_own(true), &[]))
+        .on_grants(world.changes(), |grants| save(&path, grants, &|_, _| OwnerRights::to_own(true), HIDES_NOTHING))
         .unwrap_err();
     assert!(matches!(error, SavedError::Exists(_)), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");

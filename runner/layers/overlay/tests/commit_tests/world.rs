@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use modbox_overlay::change::{Change, ChangeKind};
 use modbox_overlay::commit::fault::{Call, Fault, NoFault};
-use modbox_overlay::commit::saved::{SavedChanges, SavedError, Saving, save};
+use modbox_overlay::commit::saved::{Hidden, SavedChanges, SavedError, Saving, save};
 use modbox_overlay::commit::{
     CommitError, Committed, Granted, Only, Origin, OwnerRights, Recovered, Settings, Start, StateDir, Strength, commit,
     recover,
@@ -27,6 +27,9 @@ const PAST_TICK: i128 = 12_000_000;
 
 /// State of each path: type with mode and owner, content, modification time of files, and attributes.
 pub(crate) type Picture = BTreeMap<PathBuf, String>;
+
+/// What hides no names and no lines.
+pub(crate) const HIDES_NOTHING: Hidden<'_> = Hidden { names: &[], has_hidden_lines: &|_| false };
 
 /// Directory of a test. It is removed at the end.
 pub(crate) struct World {
@@ -196,7 +199,7 @@ impl World {
     pub(crate) fn save(&self) -> PathBuf {
         let path = self.base.join("saved");
         let saving = self
-            .on_grants(self.changes(), |grants| save(&path, grants, &|_, _| OwnerRights::to_own(true), &[]))
+            .on_grants(self.changes(), |grants| save(&path, grants, &|_, _| OwnerRights::to_own(true), HIDES_NOTHING))
             .unwrap();
         assert_eq!(saving, Saving::Saved);
         path

@@ -39,6 +39,14 @@ pub(crate) enum HiddenPlace {
 }
 
 impl HiddenContent {
+    /// Returns what is hidden of saved changes: secrets in names, and the lines of these files.
+    pub(crate) fn of_saved(names: &[String], files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let mut hidden = Self::default();
+        names.iter().for_each(|name| hidden.names.add(name.as_str()));
+        hidden.places.extend(files.into_iter().map(|file| (HiddenPlace::Below(file), Secrets::default())));
+        hidden
+    }
+
     /// Adds what a run hides, with the grants and arguments that it has.
     pub fn add_run(&mut self, secrets: &TaskSecrets, arguments: &Dict, policy: &Policy) {
         let written = policy.paths().iter().filter(|grant| grant.access == Access::Write);
@@ -104,6 +112,22 @@ impl HiddenContent {
             }
         }
         found.into_iter().collect()
+    }
+
+    /// Returns whether secrets are looked for in lines.
+    pub(crate) fn has_secrets_in_lines(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// Returns whether bytes of a file have a secret.
+    pub(crate) fn has_secret(&self, bytes: &[u8]) -> bool {
+        self.lines.found_in(bytes).next().is_some()
+    }
+
+    /// Returns the secrets in the target of a link, or in the name of an attribute. `path` is that of the file.
+    pub(crate) fn secrets_in_target(&self, path: &Path, target: &[u8]) -> Vec<String> {
+        let of_places = self.places.iter().filter(|(place, _)| place.has(path)).map(|(_, texts)| texts);
+        of_places.chain([&self.names]).flat_map(|secrets| secrets.found_in(target)).map(str::to_owned).collect()
     }
 
     /// Returns lines of files without secrets.

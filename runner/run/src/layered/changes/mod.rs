@@ -6,6 +6,7 @@ pub(crate) mod effect_report;
 pub(crate) mod hidden_content;
 pub(crate) mod known_owners;
 pub(crate) mod outside;
+pub(crate) mod plan_store;
 pub(crate) mod saved_run;
 pub(crate) mod shown_changes;
 pub(crate) mod verdict;

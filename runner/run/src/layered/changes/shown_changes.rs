@@ -3,6 +3,7 @@
 //! What leaves this file is masked: lines of a file that other users may not read, or that a run under `no_log` may have
 //! written, are counted and not shown, and secrets are replaced. This file compares no trees.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use modbox_overlay::change::{Change, ChangeKind, Entry, EntryType};
@@ -35,6 +36,15 @@ pub(crate) struct ShownChanges {
     pub(crate) incomplete: Vec<Remark>,
 }
 
+/// Tree that was changed.
+#[derive(Clone, Copy)]
+pub(crate) struct ChangedTree<'a> {
+    /// Path on the machine of the granted directory or name.
+    pub(crate) root: &'a Path,
+    /// Returns the content of a changed entry before and after, as [`Layer::contents`] does.
+    pub(crate) contents: &'a dyn Fn(&Change, u64) -> io::Result<[Vec<u8>; 2]>,
+}
+
 /// What may be shown of contents.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shows<'a> {
@@ -47,11 +57,17 @@ pub(crate) struct Shows<'a> {
 impl ShownChanges {
     /// Adds the changes of a layer.
     pub(crate) fn add(&mut self, layer: &Layer, list: &ChangeList, shows: Shows<'_>) {
+        let contents = |change: &Change, bound| layer.contents(change, bound);
+        self.add_tree(ChangedTree { root: layer.path(), contents: &contents }, list, shows);
+    }
+
+    /// Adds the changes of a tree.
+    pub(crate) fn add_tree(&mut self, tree: ChangedTree<'_>, list: &ChangeList, shows: Shows<'_>) {
         self.totals = self.totals.plus(&list.totals);
         let shown = MAX_CHANGES.saturating_sub(self.changes.len());
         self.cut += list.cut + list.changes.len().saturating_sub(shown) as u64;
         for change in list.changes.iter().take(shown) {
-            let shown = self.shown(layer, change, shows);
+            let shown = self.shown(tree, change, shows);
             self.changes.push(shown);
         }
         let left = MAX_CHANGES.saturating_sub(self.links.iter().map(Vec::len).sum());
@@ -60,26 +76,26 @@ impl ShownChanges {
             listed += set.len();
             listed <= left
         });
-        let all = |set: &Vec<PathBuf>| set.iter().map(|path| shows.path(layer.path(), path)).collect();
+        let all = |set: &Vec<PathBuf>| set.iter().map(|path| shows.path(tree.root, path)).collect();
         self.links.extend(sets.map(all));
         let left = MAX_REMARKS.saturating_sub(self.incomplete.len());
-        self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(layer.path(), part, shows)));
+        self.incomplete.extend(list.incomplete.iter().take(left).map(|part| remark(tree.root, part, shows)));
     }
 
-    fn shown(&self, layer: &Layer, change: &Change, shows: Shows<'_>) -> ShownChange {
+    fn shown(&self, tree: ChangedTree<'_>, change: &Change, shows: Shows<'_>) -> ShownChange {
         let (kind, from, entries) = match &change.kind {
             ChangeKind::Created => ("created", None, None),
             ChangeKind::Removed { entries: 0 } => ("removed", None, None),
             ChangeKind::Removed { entries } => ("removed", None, Some(*entries)),
             ChangeKind::Modified => ("modified", None, None),
             ChangeKind::Replaced => ("replaced", None, None),
-            ChangeKind::Renamed { from } => ("renamed", Some(shows.path(layer.path(), from)), None),
+            ChangeKind::Renamed { from } => ("renamed", Some(shows.path(tree.root, from)), None),
             ChangeKind::Attributes => ("attributes", None, None),
             ChangeKind::Times => ("times", None, None),
         };
-        let path = whole(layer.path(), &change.path);
+        let path = change.path_below(tree.root);
         let mut shown = ShownChange {
-            path: shows.path(layer.path(), &change.path),
+            path: shows.path(tree.root, &change.path),
             kind,
             from,
             entries,
@@ -90,20 +106,20 @@ impl ShownChanges {
             lines: None,
         };
         if digest(change.before.as_ref()) != digest(change.after.as_ref()) {
-            self.add_content(&mut shown, layer, change, shows);
+            self.add_content(&mut shown, tree, change, shows);
         }
         shown
     }
 
-    fn add_content(&self, shown: &mut ShownChange, layer: &Layer, change: &Change, shows: Shows<'_>) {
+    fn add_content(&self, shown: &mut ShownChange, tree: ChangedTree<'_>, change: &Change, shows: Shows<'_>) {
         let used: usize = self.changes.iter().filter_map(|change| change.diff.as_ref()).map(String::len).sum();
         let mut bounds = DiffBounds::default();
         bounds.text = bounds.text.min(MAX_TEXT.saturating_sub(used));
-        let Ok([before, after]) = layer.contents(change, bounds.content as u64) else {
+        let Ok([before, after]) = (tree.contents)(change, bounds.content as u64) else {
             shown.content = Some("unread");
             return;
         };
-        let is_hidden = shows.hidden.hides(&whole(layer.path(), &change.path));
+        let is_hidden = shows.hidden.hides(&change.path_below(tree.root));
         if is_hidden {
             // The digest of a short secret tells it to those who try all of them.
             [&mut shown.before, &mut shown.after].into_iter().flatten().for_each(|entry| entry.sha256 = None);

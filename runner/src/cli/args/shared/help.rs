@@ -30,7 +30,7 @@ Examples:
 
 A job is one line on standard input: {\"id\": ANY, \"module\": \"PATH or NAME\", \"args\": {…}}, with optional keys \
 \"check\", \"diff\", \"verbosity\", \"no_log\", \"secrets\" (names of options), \"kind\", \"name\", \"become_user\", \"stdin_args\", \"last_json_line\", \"no_pipelining\", \
-\"effect\" (\"preview\" or \"transaction\", with \"preview_net\", \"durable\", \"keep_undo\" and \"incomplete_ok\" as the \
+\"effect\" (\"preview\" or \"transaction\", with \"save\", \"preview_net\", \"durable\", \"keep_undo\" and \"incomplete_ok\" as the \
 switches of `modbox run`), \
 \"internal\" (the internal arguments of `modbox run`, such as {\"contract\": \"2.14\"}), \"policy\" and \"limits\" (as \
 in a policy file, only for this job). Each line gets one report with its id. Grants and limits on the command line \

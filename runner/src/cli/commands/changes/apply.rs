@@ -1,11 +1,7 @@
-//! `modbox apply`: commits the changes of a preview that were saved.
+//! `modbox apply`: commits the changes of a preview that were saved; shows and lists such files.
 
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use modbox_overlay::commit::saved::SavedChanges;
 use modbox_python_json::{Value, encode};
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
 use modbox_run::{AppliedChanges, CommitReport, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
@@ -13,17 +9,27 @@ use modbox_scratch::ScratchRoot;
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::audit::{Audit, failed_commit};
+use crate::cli::commands::changes::{saved_file, saved_list, saved_view};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::folders::state_folder;
 use crate::cli::layered;
 use crate::cli::printing::output;
-use crate::cli::settings::exposure;
 
-/// Commits the changes of a file.
+/// Commits or shows the changes of a file, or lists such files.
 pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Failure> {
+    match &args.file {
+        file if args.list => saved_list::run(context, file.as_deref(), args.json),
+        Some(file) if args.show => saved_view::run(&context.environment.absolute(file), args),
+        Some(file) => apply(context, file, args),
+        None => Err(anyhow::anyhow!("`modbox apply` needs a file")).or_usage(),
+    }
+}
+
+fn apply(context: &Context, file: &Path, args: &ApplyArgs) -> Result<ExitStatus, Failure> {
     let choices = layered::choices(context, args.durable, args.keep_undo).or_usage()?;
-    let path = context.environment.absolute(&args.file);
-    let saved = read(&path).or_unavailable()?;
+    let path = context.environment.absolute(file);
+    let saved = saved_file::read(&path).or_unavailable()?;
     remember_hidden(saved.hidden());
     let audit = Audit::of_command(context, &args.audited)?;
     let pending = audit.start_commit(context, AuditedCommit { command: "apply", path: &path })?;
@@ -36,6 +42,9 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Fai
     let audited = pending.finish(&outcome, status);
     let AppliedChanges { commit, notes } = applied?;
     notes.iter().for_each(|note| output::print_note(note));
+    if matches!(commit.state, CommitState::Committed | CommitState::Nothing) {
+        remove_plan(context, &path);
+    }
     if args.json {
         output::print_line(&encode(&json(&path, &commit))).or_internal()?;
     } else {
@@ -45,25 +54,20 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Fai
     Ok(status)
 }
 
+/// Removes an applied file from the plan store. Others are the user's.
+fn remove_plan(context: &Context, path: &Path) {
+    let is_plan = state_folder::plans(&context.environment).is_ok_and(|plans| path.parent() == Some(plans.as_path()));
+    if is_plan && let Err(error) = std::fs::remove_file(path) {
+        output::print_note(&format!("failed to remove `{}`, which is applied: {error}", path.display()));
+    }
+}
+
 fn exit_status(state: CommitState) -> ExitStatus {
     match state {
         CommitState::Unfinished => ExitStatus::Unfinished,
         state if state.is_failure() => ExitStatus::NotCommitted,
         _ => ExitStatus::Success,
     }
-}
-
-/// Opens and reads a file that no other user can change: what it says is done with the rights of this user.
-fn read(path: &Path) -> anyhow::Result<SavedChanges> {
-    let failed = || format!("failed to read the saved changes `{}`", path.display());
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(nonblock).open(path).with_context(failed)?;
-    let metadata = file.metadata().with_context(failed)?;
-    if let Some(exposure) = exposure::find(path, &metadata) {
-        bail!("failed to use the saved changes `{}`, which another user can change: {exposure}", path.display());
-    }
-    Ok(SavedChanges::read(path, file)?)
 }
 
 fn print(path: &Path, commit: &CommitReport) {

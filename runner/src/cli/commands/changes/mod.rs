@@ -3,5 +3,8 @@
 pub(crate) mod apply;
 mod kept_runs;
 pub(crate) mod recover;
+mod saved_file;
+mod saved_list;
+mod saved_view;
 pub(crate) mod transactions;
 pub(crate) mod undo;

@@ -62,7 +62,23 @@ fn check_grant(grant: &SavedGrant) -> Result<(), String> {
     let others = others.chain(grant.contents.iter().map(|one| one.path.as_path()));
     match changed.chain(others).find(|path| !path.as_os_str().is_empty() && !is_plain(path)) {
         Some(path) => Err(wrong("path", path)),
-        None => check_payload(&grant.payload),
+        None => check_payload(&grant.payload).and_then(|()| check_named(grant)),
+    }
+}
+
+/// Checks that the changes name each entry of the new state, so that a list of them shows all that a commit makes. What is
+/// below a renamed directory moves with it.
+fn check_named(grant: &SavedGrant) -> Result<(), String> {
+    let named: HashSet<&Path> = grant.changes.iter().map(|change| change.path.as_path()).collect();
+    let is_renamed = |change: &&Change| matches!(change.kind, ChangeKind::Renamed { .. });
+    let renamed: HashSet<&Path> = grant.changes.iter().filter(is_renamed).map(|change| change.path.as_path()).collect();
+    let is_named = |path: &Path| match &grant.name {
+        Some(name) => path == name,
+        None => named.contains(path) || path.ancestors().any(|above| renamed.contains(above)),
+    };
+    match grant.payload.iter().find(|one| !is_named(&one.path)) {
+        Some(one) => Err(format!("its changes do not name the entry `{}`", one.path.display())),
+        None => Ok(()),
     }
 }
 
@@ -171,12 +187,14 @@ mod tests {
     }
 
     fn grant(path: &str, name: Option<&str>, payload: Vec<Payload>) -> SavedGrant {
-        let kind = ChangeKind::Removed { entries: 0 };
+        let change = |path| Change { path, kind: ChangeKind::Removed { entries: 0 }, before: None, after: None };
+        let named = payload.iter().map(|one| change(one.path.clone()));
         SavedGrant {
             path: path.into(),
             name: name.map(Into::into),
             start: Start { realtime: 1, offset: 1 },
-            changes: vec![Change { path: "x".into(), kind, before: None, after: None }],
+            changes: named.chain([change("x".into())]).collect(),
+            hidden_lines: Vec::new(),
             directories: Vec::new(),
             contents: Vec::new(),
             payload,
@@ -242,6 +260,22 @@ mod tests {
             assert_eq!(found.is_empty(), expected.is_empty(), "{payload:?}: {found}");
             assert!(found.contains(expected), "{payload:?}: {found}");
         }
+    }
+
+    #[test]
+    fn an_entry_that_no_change_names_is_refused() {
+        use EntryType::{Directory, File};
+        let unnamed = |kind: ChangeKind| {
+            let mut grant = grant("/srv", None, vec![payload("a", Directory), payload("a/b", File)]);
+            grant.changes = vec![Change { path: "a".into(), kind, before: None, after: None }];
+            reason(vec![grant], 0)
+        };
+        assert_eq!(unnamed(ChangeKind::Created), "its changes do not name the entry `a/b`");
+        assert_eq!(unnamed(ChangeKind::Renamed { from: "c".into() }), "");
+        let mut other = grant("/srv", Some("x"), vec![payload("y", File)]);
+        other.changes.truncate(0);
+        other.changes.push(Change { path: "".into(), kind: ChangeKind::Modified, before: None, after: None });
+        assert_eq!(reason(vec![other], 0), "its changes do not name the entry `y`");
     }
 
     #[test]

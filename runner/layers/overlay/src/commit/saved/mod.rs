@@ -15,7 +15,10 @@ mod restored_view;
 mod saved_changes;
 mod saved_error;
 mod saved_manifest;
+mod saved_tree;
 mod sealed_file;
 
-pub use saved_changes::{SavedChanges, Saving, save};
+pub use saved_changes::{Hidden, SavedChanges, Saving, save};
 pub use saved_error::SavedError;
+pub use saved_tree::SavedTree;
+pub use sealed_file::is_saved_form;

@@ -12,7 +12,7 @@ use crate::changes::change::Change;
 use crate::commit::failure::{Conflict, Failure, Why};
 use crate::commit::plan::{Owners, Refusal, Step};
 use crate::commit::prepare::{Granted, Only};
-use crate::commit::transaction::{Committed, Settings, commit, placed, plan_all};
+use crate::commit::transaction::{Committed, Settings, check_places, commit, placed, plan_all};
 use crate::trees::tree_root::TreeRoot;
 
 use super::manifest_check;
@@ -22,6 +22,7 @@ use super::preconditions;
 use super::restored_view::RestoredView;
 use super::saved_error::SavedError;
 use super::saved_manifest::{Manifest, Payload, SavedGrant};
+use super::saved_tree::{self, SavedTree};
 use super::sealed_file::{self, MAX_MANIFEST, SealedWriter, Unsealed};
 
 /// Result of saving.
@@ -33,27 +34,46 @@ pub enum Saving {
     Refused(Vec<Refusal>),
 }
 
-/// Saves the changes of granted directories and names as a new file. `hidden` are secrets in names, which are not shown
-/// where the changes are committed.
+/// What may not be shown where saved changes are listed or committed.
+#[derive(Clone, Copy)]
+pub struct Hidden<'a> {
+    /// Secrets in names.
+    pub names: &'a [String],
+    /// Returns whether the lines of the file with this path on the machine may not be shown.
+    pub has_hidden_lines: &'a dyn Fn(&Path) -> bool,
+}
+
+impl std::fmt::Debug for Hidden<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hidden").finish_non_exhaustive()
+    }
+}
+
+/// Saves the changes of granted directories and names as a new file.
 ///
 /// # Errors
 ///
 /// A changed entry cannot be read, or the file exists or cannot be written.
-pub fn save(path: &Path, grants: &[Granted<'_>], owners: &Owners<'_>, hidden: &[String]) -> Result<Saving, SavedError> {
+pub fn save(
+    path: &Path,
+    grants: &[Granted<'_>],
+    owners: &Owners<'_>,
+    hidden: Hidden<'_>,
+) -> Result<Saving, SavedError> {
     let write = |cause: io::Error| match cause.kind() {
         io::ErrorKind::AlreadyExists => SavedError::Exists(path.to_owned()),
         _ => SavedError::Write { path: path.to_owned(), cause },
     };
     let mut saved = Vec::new();
     for granted in grants {
-        match save_grant(granted, owners) {
+        match save_grant(granted, owners, hidden) {
             Ok(grant) => saved.push(grant),
             Err(Unsaved::Refused(refusals)) => return Ok(Saving::Refused(refusals)),
             Err(Unsaved::TooMany) => return Err(SavedError::TooMany(path.to_owned())),
             Err(Unsaved::State(path, cause)) => return Err(SavedError::State { path, cause }),
         }
     }
-    let manifest = Manifest { grants: saved, hidden: hidden.to_vec() };
+    let manifest = Manifest { grants: saved, hidden: hidden.names.to_vec() };
     let text = serde_json::to_string(&manifest).map_err(|error| write(error.into()))?;
     if text.len() as u64 >= MAX_MANIFEST {
         return Err(SavedError::TooMany(path.to_owned()));
@@ -77,7 +97,7 @@ enum Unsaved {
     TooMany,
 }
 
-fn save_grant(granted: &Granted<'_>, owners: &Owners<'_>) -> Result<SavedGrant, Unsaved> {
+fn save_grant(granted: &Granted<'_>, owners: &Owners<'_>, hidden: Hidden<'_>) -> Result<SavedGrant, Unsaved> {
     let changes = vec![placed(granted)];
     let planned = plan_all(std::slice::from_ref(granted), &changes, owners).map_err(refusals)?;
     let steps: Vec<Step<'_>> = planned.into_iter().flatten().collect();
@@ -87,6 +107,9 @@ fn save_grant(granted: &Granted<'_>, owners: &Owners<'_>) -> Result<SavedGrant, 
         Unlisted::TooMany => Unsaved::TooMany,
     })?;
     let failed = |cause: rustix::io::Errno| Unsaved::State(granted.path.clone(), cause.into());
+    let root = granted.only.as_ref().map_or_else(|| granted.path.clone(), |only| granted.path.join(&only.name));
+    let has_hidden_lines = |(_, change): &(usize, &Change)| (hidden.has_hidden_lines)(&change.path_below(&root));
+    let hidden_lines = granted.changes.iter().enumerate().filter(has_hidden_lines).map(|(index, _)| index).collect();
     Ok(SavedGrant {
         path: granted.path.clone(),
         name: granted.only.as_ref().map(|only| PathBuf::from(&only.name)),
@@ -95,6 +118,7 @@ fn save_grant(granted: &Granted<'_>, owners: &Owners<'_>) -> Result<SavedGrant, 
         contents: preconditions::contents(granted.real, &steps),
         payload,
         changes: granted.changes.clone(),
+        hidden_lines,
     })
 }
 
@@ -173,6 +197,38 @@ impl SavedChanges {
         &self.manifest.hidden
     }
 
+    /// Returns the changes of each granted directory and name.
+    #[must_use]
+    pub fn trees(&self) -> Vec<SavedTree<'_>> {
+        let mut position = self.position;
+        let mut trees = Vec::new();
+        for grant in &self.manifest.grants {
+            trees.push(SavedTree { file: &self.file, grant, position });
+            position += grant.payload.iter().map(saved_tree::length).sum::<u64>();
+        }
+        trees
+    }
+
+    /// Returns what keeps a commit from being made now, as far as that is known before it is tried: changes by other
+    /// processes since. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// The files that the changes are about cannot be compared.
+    pub fn conflicts(&self, owners: &Owners<'_>) -> Result<Vec<Conflict>, SavedError> {
+        let (opened, conflicts) = self.open_all()?;
+        if !conflicts.is_empty() {
+            return Ok(conflicts);
+        }
+        // Places are checked without the new state.
+        let grants: Vec<_> = opened.iter().map(|(grant, real)| granted(grant, real.as_fd(), real.as_fd())).collect();
+        match check_places(&grants, owners) {
+            Ok(Committed::Conflict(conflicts)) => Ok(conflicts),
+            Ok(_) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Commits the changes: all of them, if everything that they touch is as it was when they were saved, or none.
     /// `scratch` is a private directory of this user for the new state.
     ///
@@ -180,13 +236,7 @@ impl SavedChanges {
     ///
     /// A call fails, or the file is changed meanwhile. Nothing is committed then.
     pub fn commit(&self, scratch: &Path, settings: Settings<'_>) -> Result<Committed, SavedError> {
-        let (mut opened, mut conflicts) = (Vec::new(), Vec::new());
-        for grant in self.manifest.grants.iter().filter(|grant| !grant.changes.is_empty()) {
-            match self.open(grant, &mut conflicts)? {
-                Some(real) => opened.push((grant, real)),
-                None => conflicts.push(Conflict { path: grant.path.clone(), why: Why::Directory }),
-            }
-        }
+        let (opened, conflicts) = self.open_all()?;
         if !conflicts.is_empty() {
             return Ok(Committed::Conflict(conflicts));
         }
@@ -195,6 +245,18 @@ impl SavedChanges {
         let grants: Vec<_> =
             opened.map(|((grant, real), view)| granted(grant, real.as_fd(), view.directory())).collect();
         Ok(commit(&grants, settings)?)
+    }
+
+    /// Opens the granted directories that have changes, and compares them.
+    fn open_all(&self) -> Result<(Vec<(&SavedGrant, TreeRoot)>, Vec<Conflict>), SavedError> {
+        let (mut opened, mut conflicts) = (Vec::new(), Vec::new());
+        for grant in self.manifest.grants.iter().filter(|grant| !grant.changes.is_empty()) {
+            match self.open(grant, &mut conflicts)? {
+                Some(real) => opened.push((grant, real)),
+                None => conflicts.push(Conflict { path: grant.path.clone(), why: Why::Directory }),
+            }
+        }
+        Ok((opened, conflicts))
     }
 
     /// Opens a granted directory and compares it; `None` if there is none any more.
@@ -222,11 +284,21 @@ impl SavedChanges {
         let views: Result<Vec<_>, _> =
             grants.map(|grant| RestoredView::new(&grant.payload, &mut contents, scratch)).collect();
         let views = views?;
-        // What was read is what was checked only if the file is still the same.
+        self.check_unchanged()?;
+        Ok(views)
+    }
+
+    /// Checks that the file is the one whose digest was right: what was read of it since is what was checked.
+    ///
+    /// # Errors
+    ///
+    /// The file was changed, or cannot be looked at.
+    pub fn check_unchanged(&self) -> Result<(), SavedError> {
         let state =
             |state: &Metadata| (state.len(), state.mtime(), state.mtime_nsec(), state.ctime(), state.ctime_nsec());
-        if state(&self.file.metadata().map_err(read)?) == state(&self.state) {
-            return Ok(views);
+        let now = self.file.metadata().map_err(|cause| SavedError::Read { path: self.path.clone(), cause })?;
+        if state(&now) == state(&self.state) {
+            return Ok(());
         }
         let reason = "it was changed while it was read".to_owned();
         Err(SavedError::Damaged { path: self.path.clone(), reason })

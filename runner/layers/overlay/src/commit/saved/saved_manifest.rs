@@ -35,6 +35,9 @@ pub(super) struct SavedGrant {
     /// A moment before the view was made.
     pub(super) start: Start,
     pub(super) changes: Vec<Change>,
+    /// Indexes of the changes of files whose lines may not be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) hidden_lines: Vec<usize>,
     /// The directories that hold the changed names.
     pub(super) directories: Vec<SavedDirectory>,
     /// The contents of files that are replaced or removed.
@@ -133,9 +136,10 @@ mod tests {
             prop::collection::vec(content, 0..3),
             prop::collection::vec(payload, 0..4),
         );
-        (path(), prop::option::of(path()), start, lists).prop_map(|(path, name, start, lists)| {
+        let hidden = prop::collection::vec(any::<usize>(), 0..3);
+        (path(), prop::option::of(path()), start, lists, hidden).prop_map(|(path, name, start, lists, hidden_lines)| {
             let (changes, directories, contents, payload) = lists;
-            SavedGrant { path, name, start, changes, directories, contents, payload }
+            SavedGrant { path, name, start, changes, hidden_lines, directories, contents, payload }
         })
     }
 

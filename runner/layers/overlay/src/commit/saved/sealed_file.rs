@@ -81,6 +81,12 @@ pub(super) struct Sealed {
     pub(super) length: u64,
 }
 
+/// Returns whether a file that starts so may be one with changes, of whatever version.
+#[must_use]
+pub fn is_saved_form(start: &[u8]) -> bool {
+    start.starts_with(NAME.as_bytes())
+}
+
 /// Reads a file, all of it once.
 pub(super) fn open(file: &File) -> Result<Sealed, Unsealed> {
     let damaged = |reason: &str| Unsealed::Damaged(reason.to_owned());
