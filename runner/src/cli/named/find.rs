@@ -16,7 +16,7 @@ use crate::cli::args::{AnsiballzForm, LookupArgs};
 use crate::cli::authoring;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::named::standard;
+use crate::cli::named::{shadow, standard};
 use crate::cli::registry::{ReferenceLookup, is_reference};
 use crate::cli::settings;
 
@@ -80,7 +80,10 @@ impl Lookup {
             return self.references.find(context, module);
         }
         match self.locate(context, module)? {
-            Located::File(found) => Ok(found),
+            Located::File(found) => {
+                shadow::warn(context, &self.library(context), module, &found);
+                Ok(found)
+            }
             Located::Own(name) => Ok(FoundModule::at(standard::build_if_stale(context, &name)?, module)),
             Located::Project(dir) => Ok(FoundModule::at(authoring::build_if_stale(context, &dir)?, module)),
         }

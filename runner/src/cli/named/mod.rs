@@ -3,4 +3,5 @@
 pub(crate) mod find;
 pub(crate) mod identity;
 pub(crate) mod module_store;
+pub(crate) mod shadow;
 pub(crate) mod standard;

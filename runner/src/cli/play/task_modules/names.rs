@@ -17,7 +17,7 @@ use modbox_tasks::model::task::is_one_of;
 
 use crate::cli::context::Context;
 use crate::cli::named::find::Lookup;
-use crate::cli::named::standard;
+use crate::cli::named::{shadow, standard};
 use crate::cli::play::task_modules::action_groups::ActionGroups;
 use crate::cli::play::task_modules::action_plugins::ActionPlugins;
 
@@ -184,7 +184,10 @@ impl<'a> ModuleNames<'a> {
                     core_module(library, name).map(|module| FoundModule { task_name: name.to_owned(), ..module });
                 candidates(Some(OwnModule::Installed(found)), classic)
             }
-            Ok(Located::File(found)) => Ok(Candidates { own: None, classic: Some(found) }),
+            Ok(Located::File(found)) => {
+                shadow::warn(self.context, library, Path::new(name), &found);
+                Ok(Candidates { own: None, classic: Some(found) })
+            }
             Err(error) => Err(modbox_vocabulary::error_chain(&error)),
         }
     }
