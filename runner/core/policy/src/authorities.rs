@@ -16,6 +16,7 @@ impl Policy {
             net,
             listen,
             run,
+            outside,
             everything,
             python_modules_by,
             least_confinement,
@@ -39,6 +40,7 @@ impl Policy {
         let observation = is_observed.then_some(Authority::Observation(python_modules_by.as_str()));
         let places = paths.iter().map(Authority::Path).chain(own.iter().map(Authority::Owner));
         let others = env.iter().map(Authority::Variable).chain(net.iter().map(Authority::Destination));
+        let others = others.chain(outside.iter().map(Authority::OutsideCommand));
         let others = others.chain(listen.iter().map(Authority::Address)).chain(run.iter().map(Authority::Command));
         observation.into_iter().chain(lower).chain(places).chain(others).collect()
     }

@@ -14,6 +14,7 @@ use crate::grants::{EnvGrant, PathGrant, Shape};
 use crate::min_confinement::MinConfinement;
 use crate::missing::MissingPath;
 use crate::net::{ListenGrant, NetGrant};
+use crate::outside::{OutsideCommand, OutsideGrant};
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
@@ -32,6 +33,7 @@ pub struct Policy {
     pub(super) net: Vec<NetGrant>,
     pub(super) listen: Vec<ListenGrant>,
     pub(super) run: Vec<RunGrant>,
+    pub(super) outside: Vec<OutsideGrant>,
     pub(super) everything: Option<String>,
     pub(super) designated: Designated,
     pub(super) designated_by_results: Designated,
@@ -161,14 +163,15 @@ impl Policy {
     }
 
     /// Returns the policy without any right to change this machine: paths can only be read, and no owner, command or
-    /// address to listen at is granted. A path that does not exist yet is left out. It does not take back that
-    /// everything is granted.
+    /// address to listen at is granted. Commands outside that only ask stay. A path that does not exist yet is left out. It
+    /// does not take back that everything is granted.
     #[must_use]
     pub fn read_only(self) -> Self {
         let read = |grant: PathGrant| PathGrant { access: Access::Read, ..grant };
         let paths = self.paths.into_iter().filter(|grant| grant.access == Access::Read || grant.host.exists());
         let paths = paths.map(read).collect();
-        Self { paths, own: Vec::new(), listen: Vec::new(), run: Vec::new(), ..self }
+        let outside = self.outside.into_iter().filter(|grant| grant.is_query).collect();
+        Self { paths, outside, own: Vec::new(), listen: Vec::new(), run: Vec::new(), ..self }
     }
 
     /// Grants everything that the caller can access: for a module that the caller trusts completely.
@@ -232,6 +235,33 @@ impl Policy {
     #[must_use]
     pub fn run(&self) -> &[RunGrant] {
         &self.run
+    }
+
+    /// Permits the module to run commands outside of its room.
+    pub fn allow_outside(&mut self, grant: OutsideGrant) {
+        let is_same = |other: &OutsideGrant| {
+            (&other.rule, &other.programs, &other.names) == (&grant.rule, &grant.programs, &grant.names)
+        };
+        if !self.outside.iter().any(is_same) {
+            self.outside.push(grant);
+        }
+    }
+
+    /// Returns the grants of commands outside.
+    #[must_use]
+    pub fn outside(&self) -> &[OutsideGrant] {
+        &self.outside
+    }
+
+    /// Returns the command outside that the first matching grant covers; see [`OutsideGrant::covers`].
+    #[must_use]
+    pub fn outside_command(
+        &self,
+        program: &str,
+        arguments: &[impl AsRef<[u8]>],
+        user: &str,
+    ) -> Option<OutsideCommand<'_>> {
+        self.outside.iter().find_map(|grant| grant.covers(program, arguments, user))
     }
 
     /// Returns whether the module may run any command.

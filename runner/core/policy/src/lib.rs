@@ -20,6 +20,7 @@ mod min_confinement;
 mod missing;
 pub mod net;
 mod objections;
+pub mod outside;
 mod places;
 mod python_place;
 mod python_rule;

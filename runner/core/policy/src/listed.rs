@@ -5,6 +5,7 @@ use modbox_vocabulary::{Capability, Grant};
 use crate::grant_set::Policy;
 use crate::grants::{EnvGrant, PathGrant};
 use crate::net::{ListenGrant, NetGrant};
+use crate::outside::OutsideGrant;
 use crate::run::RunGrant;
 use crate::users::own::OwnerGrant;
 
@@ -25,9 +26,11 @@ impl Policy {
         let net = |grant: &NetGrant| line(Capability::Net, grant.rule.to_string(), &grant.source);
         let listen = |grant: &ListenGrant| line(Capability::Listen, grant.rule.to_string(), &grant.source);
         let run = |grant: &RunGrant| line(Capability::Run, grant.rule.to_string(), &grant.source);
+        let outside = |grant: &OutsideGrant| line(Capability::Outside, grant.shown(), &grant.source);
         let own = |grant: &OwnerGrant| line(Capability::Own, grant.written.clone(), &grant.source);
         let places = self.paths().iter().map(path).chain(self.own().iter().map(own)).chain(self.env().iter().map(env));
         let network = self.net().iter().map(net).chain(self.listen().iter().map(listen));
-        places.chain(network).chain(self.run().iter().map(run)).collect()
+        let commands = self.run().iter().map(run).chain(self.outside().iter().map(outside));
+        places.chain(network).chain(commands).collect()
     }
 }

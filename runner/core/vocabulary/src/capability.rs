@@ -35,6 +35,8 @@ pub enum Capability {
     Listen,
     /// Running a command.
     Run,
+    /// Running a command outside of the module's room, as the task's user.
+    Outside,
     /// Running with less of the kernel's confinement than the policy requires.
     Confinement,
     /// Everything: the module is trusted like its caller.

@@ -34,6 +34,7 @@ impl Denial {
             Capability::Net => format!("connecting to `{subject}`"),
             Capability::Listen => format!("listening at `{subject}`"),
             Capability::Run => format!("running `{subject}`"),
+            Capability::Outside => format!("running `{subject}` outside of the sandbox"),
             Capability::Confinement if *operation == Operation::Call => format!("the system call `{subject}`"),
             Capability::Confinement => format!("starting with less confinement (`{subject}`)"),
             Capability::All => format!("`{subject}`"),

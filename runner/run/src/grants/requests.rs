@@ -79,14 +79,15 @@ fn is_granted(request: &Request, policy: &Policy) -> bool {
         Ok(Capability::Run) => {
             subject.parse().is_ok_and(|rule: RunRule| policy.run().iter().any(|grant| grant.rule == rule))
         }
-        Ok(Capability::Confinement | Capability::All) | Err(_) => false,
+        Ok(Capability::Outside | Capability::Confinement | Capability::All) | Err(_) => false,
     }
 }
 
 /// Returns the command-line option that grants a request; `--allow-all` if no other one does.
 fn switch(request: &Request) -> String {
     match request.capability.parse() {
-        Err(_) | Ok(Capability::Confinement | Capability::All) => "--allow-all".to_owned(),
+        // No option grants a command outside.
+        Err(_) | Ok(Capability::Outside | Capability::Confinement | Capability::All) => "--allow-all".to_owned(),
         Ok(capability) => format!("--allow-{capability} {}", quoting::quote(&request.subject)),
     }
 }

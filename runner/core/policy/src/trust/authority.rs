@@ -10,6 +10,7 @@ use modbox_vocabulary::{Capability, Grant};
 use crate::grants::{EnvGrant, PathGrant};
 use crate::min_confinement::MinConfinement;
 use crate::net::{ListenGrant, NetGrant};
+use crate::outside::OutsideGrant;
 use crate::run::RunGrant;
 use crate::users::own::OwnerGrant;
 
@@ -34,6 +35,8 @@ pub(crate) enum Authority<'p> {
     Address(&'p ListenGrant),
     /// A command.
     Command(&'p RunGrant),
+    /// A command outside of the room.
+    OutsideCommand(&'p OutsideGrant),
 }
 
 impl Authority<'_> {
@@ -50,6 +53,7 @@ impl Authority<'_> {
             Self::Destination(grant) => (Capability::Net, grant.rule.to_string(), grant.source.as_str()),
             Self::Address(grant) => (Capability::Listen, grant.rule.to_string(), grant.source.as_str()),
             Self::Command(grant) => (Capability::Run, grant.rule.to_string(), grant.source.as_str()),
+            Self::OutsideCommand(grant) => (Capability::Outside, grant.shown(), grant.source.as_str()),
         };
         Grant { capability, subject, source: source.to_owned() }
     }

@@ -9,6 +9,7 @@ use crate::designated::Designated;
 use crate::grants::{PathGrant, Shape};
 use crate::min_confinement::DEFAULT_LEAST;
 use crate::net::{ListenRule, NetRule};
+use crate::outside::OutsideGrant;
 use crate::run::RunGrant;
 use crate::trust::authority::Authority;
 use crate::users::own::{self, OwnerGrant};
@@ -21,7 +22,7 @@ pub struct Ceiling {
     pub party: String,
     /// The rule, in words, with its place: `trust rule 1, /etc/modbox/policy.yaml:7`.
     pub rule: String,
-    /// The most: `paths`, `env`, `own`, `net`, `listen`, `run`, `designated` and `min_confinement`.
+    /// The most: `paths`, `env`, `own`, `net`, `listen`, `run`, `outside`, `designated` and `min_confinement`.
     pub most: Rules,
 }
 
@@ -50,6 +51,7 @@ impl Ceiling {
         rules.net.retain(|grant| self.holds_net(&grant.rule));
         rules.listen.retain(|grant| self.holds_listen(&grant.rule));
         rules.run.retain(|grant| self.holds_run(grant));
+        rules.outside.retain(|grant| self.holds_outside(grant));
         rules.min_confinement = rules.min_confinement.filter(|level| *level >= self.least_confinement());
     }
 
@@ -65,6 +67,7 @@ impl Ceiling {
             Authority::Destination(grant) => self.holds_net(&grant.rule),
             Authority::Address(grant) => self.holds_listen(&grant.rule),
             Authority::Command(grant) => self.holds_run(grant),
+            Authority::OutsideCommand(grant) => self.holds_outside(grant),
         }
     }
 
@@ -107,6 +110,10 @@ impl Ceiling {
 
     fn holds_listen(&self, rule: &ListenRule) -> bool {
         self.most.listen.iter().any(|most| most.rule.includes(rule))
+    }
+
+    fn holds_outside(&self, grant: &OutsideGrant) -> bool {
+        self.most.outside.iter().any(|most| most.includes(grant))
     }
 
     fn holds_run(&self, grant: &RunGrant) -> bool {

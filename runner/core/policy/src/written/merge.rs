@@ -79,6 +79,7 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     sources.iter().flat_map(|rules| &rules.net).for_each(|grant| policy.allow_net(grant.clone()));
     sources.iter().flat_map(|rules| &rules.listen).for_each(|grant| policy.allow_listen(grant.clone()));
     sources.iter().flat_map(|rules| &rules.run).for_each(|grant| policy.allow_run(grant.clone()));
+    sources.iter().flat_map(|rules| &rules.outside).for_each(|grant| policy.allow_outside(grant.clone()));
     sources.iter().flat_map(|rules| &rules.audit).for_each(|path| policy.add_audit(path.clone()));
     for rules in sources {
         let in_force = policy.least_confinement().map_or(DEFAULT_LEAST, |least| least.level);

@@ -8,6 +8,7 @@ use crate::designated::Designated;
 use crate::grants::{EnvGrant, PathGrant};
 use crate::limit::LimitOverrides;
 use crate::net::{ListenGrant, NetGrant};
+use crate::outside::OutsideGrant;
 use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
 use crate::run::RunGrant;
@@ -43,6 +44,8 @@ pub struct Rules {
     pub listen: Vec<ListenGrant>,
     /// The commands that the module may run.
     pub run: Vec<RunGrant>,
+    /// The commands that the module may run outside of its room.
+    pub outside: Vec<OutsideGrant>,
     /// The source that grants everything, if this one does.
     pub everything: Option<String>,
     /// The access that naming a path in an argument grants.
