@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::layers::layers_runs::{Layered, Runs, runners};
 use crate::support::{RunOutput, guest, module};
@@ -104,6 +105,37 @@ fn a_change_since_the_preview_is_shown_before_it_is_a_conflict() {
         assert_eq!(case.state(), before);
         case.command(&["apply", "%/saved"]).run().exits_with(8);
     }
+}
+
+#[test]
+fn a_file_that_shows_less_than_it_changes_is_refused() {
+    let case = Layered::new(Runs::Self_);
+    case.effect("open('%/single', 'w').write('other!\\n')", &SAVE, 0);
+    let path = case.dir.join("saved");
+    let whole = fs::read(&path).unwrap();
+    let parts: Vec<&[u8]> = whole.splitn(3, |byte| *byte == b'\n').collect();
+    let forged = |edit: fn(&mut Value)| {
+        let mut manifest: Value = serde_json::from_slice(parts[1]).unwrap();
+        let grants = manifest["grants"].as_array_mut().unwrap();
+        let grant = grants.iter_mut().find(|grant| grant["changes"] != json!([])).unwrap();
+        edit(&mut grant["changes"][0]);
+        let contents = &parts[2][..parts[2].len() - 32];
+        let mut bytes = [parts[0], b"\n", manifest.to_string().as_bytes(), b"\n", contents].concat();
+        bytes.extend(Sha256::digest(&bytes));
+        fs::write(&path, bytes).unwrap();
+    };
+    forged(|_| {});
+    case.command(&SHOW).run().exits_with(0);
+    // A change of times alone has no lines.
+    forged(|change| {
+        change["kind"] = json!("times");
+        change["after"]["digest"] = change["before"]["digest"].clone();
+    });
+    case.command(&SHOW).run().exits_with(3).says("its digest is not that of its content");
+    forged(|change| change["after"]["mode"] = json!(0o600));
+    case.command(&SHOW).run().exits_with(3).says("another state of the entry");
+    case.command(&["apply", "%/saved"]).run().exits_with(3).says("another state of the entry");
+    assert_eq!(case.read("single"), "single\n");
 }
 
 #[test]

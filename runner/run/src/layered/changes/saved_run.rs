@@ -16,7 +16,7 @@ use modbox_vocabulary::error_chain;
 use crate::layered::changes::effect_report::{CommitReport, CommitState, Effect, EffectReport, Remark};
 use crate::layered::changes::hidden_content::HiddenContent;
 use crate::layered::changes::plan_store;
-use crate::layered::changes::shown_changes::{ChangedTree, ShownChanges, Shows};
+use crate::layered::changes::shown_changes::{ChangedTree, MAX_CHANGES, ShownChanges, Shows};
 use crate::layered::error::LayeredError;
 use crate::layered::execution::ObservedLayers;
 use crate::layered::layered_run::{CommitChoices, SavePlace};
@@ -84,6 +84,7 @@ pub fn show_saved(saved: &SavedChanges, path: &Path, all_lines: bool) -> Result<
     for tree in &trees {
         let (root, list) = (tree.path(), tree.changes());
         let contents = |change: &Change, bound| tree.contents(change, bound);
+        tree.check_contents(MAX_CHANGES, DiffBounds::default().content as u64)?;
         changed |= list.is_changed();
         shown.add_tree(ChangedTree { root: &root, contents: &contents }, &list, shows);
     }

@@ -15,7 +15,7 @@ use crate::layered::changes::effect_report::{LineCounts, Remark, ShownChange, Sh
 use crate::layered::changes::hidden_content::HiddenContent;
 
 /// Maximum number of changes that are shown. Totals count all of them.
-const MAX_CHANGES: usize = 1000;
+pub(crate) const MAX_CHANGES: usize = 1000;
 
 /// Maximum bytes of all text differences together.
 const MAX_TEXT: usize = 1 << 20;

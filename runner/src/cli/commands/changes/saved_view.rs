@@ -18,7 +18,7 @@ use crate::cli::printing::output;
 pub(crate) fn run(path: &Path, args: &ApplyArgs) -> Result<ExitStatus, Failure> {
     let saved = saved_file::read(path).or_unavailable()?;
     remember_hidden(saved.hidden());
-    let effect = show_saved(&saved, path, args.diff).or_internal()?;
+    let effect = show_saved(&saved, path, args.diff).or_unavailable()?;
     match args.json {
         true => output::print_line(&encode(&to_value(&effect).or_internal()?)).or_internal()?,
         false => print(&effect)?,

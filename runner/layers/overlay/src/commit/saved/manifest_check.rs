@@ -76,10 +76,24 @@ fn check_named(grant: &SavedGrant) -> Result<(), String> {
         Some(name) => path == name,
         None => named.contains(path) || path.ancestors().any(|above| renamed.contains(above)),
     };
-    match grant.payload.iter().find(|one| !is_named(&one.path)) {
-        Some(one) => Err(format!("its changes do not name the entry `{}`", one.path.display())),
+    if let Some(one) = grant.payload.iter().find(|one| !is_named(&one.path)) {
+        return Err(format!("its changes do not name the entry `{}`", one.path.display()));
+    }
+    let states = grant.changes.iter().filter_map(|change| Some((change.path.as_path(), change.after.as_ref()?)));
+    let states: HashMap<&Path, &Entry> = states.collect();
+    let shown = |one: &Payload| states.get(if grant.name.is_some() { Path::new("") } else { &one.path }).copied();
+    let is_other = |one: &&Payload| shown(one).is_some_and(|after| !is_as_shown(&one.entry, after));
+    match grant.payload.iter().find(is_other) {
+        Some(one) => Err(format!("its changes show another state of the entry `{}`", one.path.display())),
         None => Ok(()),
     }
+}
+
+/// Returns whether an entry of the new state is the one that a change shows.
+fn is_as_shown(entry: &Entry, after: &Entry) -> bool {
+    let state = |entry: &Entry| (entry.entry_type, entry.uid, entry.gid, entry.size, entry.target.clone());
+    // Modes of links have no meaning.
+    state(entry) == state(after) && (entry.entry_type == EntryType::Symlink || entry.mode == after.mode)
 }
 
 fn paths_of(change: &Change) -> impl Iterator<Item = &Path> {
@@ -272,6 +286,19 @@ mod tests {
         };
         assert_eq!(unnamed(ChangeKind::Created), "its changes do not name the entry `a/b`");
         assert_eq!(unnamed(ChangeKind::Renamed { from: "c".into() }), "");
+        let shown = |after: Entry| {
+            let mut grant = grant("/srv", None, vec![payload("a", File)]);
+            grant.changes =
+                vec![Change { path: "a".into(), kind: ChangeKind::Times, before: None, after: Some(after) }];
+            reason(vec![grant], 0)
+        };
+        let entry = payload("a", File).entry;
+        assert_eq!(shown(entry.clone()), "");
+        for other in
+            [Entry { uid: 7, ..entry.clone() }, Entry { mode: 0o4755, ..entry.clone() }, Entry { size: 1, ..entry }]
+        {
+            assert_eq!(shown(other), "its changes show another state of the entry `a`");
+        }
         let mut other = grant("/srv", Some("x"), vec![payload("y", File)]);
         other.changes.truncate(0);
         other.changes.push(Change { path: "".into(), kind: ChangeKind::Modified, before: None, after: None });

@@ -13,8 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::changes::change::{Change, ChangeKind, Entry, EntryType};
 use crate::changes::change_list::{ChangeList, Totals};
+use crate::commit::inode;
 use crate::trees::tree_root::TreeRoot;
 
+use super::saved_error::SavedError;
 use super::saved_manifest::{Payload, SavedGrant};
 
 /// Changes of one granted directory or name, as they were saved.
@@ -64,23 +66,43 @@ impl SavedTree<'_> {
         Ok([self.old(old, change.before.as_ref(), bound)?, self.new_content(new, change.after.as_ref(), bound)?])
     }
 
+    /// Checks that new contents are those that the first `count` changes show, as far as they are shown: those of up to `bound`
+    /// bytes.
+    ///
+    /// # Errors
+    ///
+    /// A content is another one, or cannot be read.
+    pub fn check_contents(&self, count: usize, bound: u64) -> Result<(), SavedError> {
+        for change in self.grant.changes.iter().take(count) {
+            let path = self.grant.name.as_deref().unwrap_or(&change.path);
+            let is_copied = self.grant.payload.iter().any(|one| one.path == path);
+            let checked =
+                if is_copied { self.new_content(path, change.after.as_ref(), bound).map(drop) } else { Ok(()) };
+            checked.map_err(|cause| SavedError::Damaged {
+                path: change.path_below(&self.path()),
+                reason: cause.to_string(),
+            })?;
+        }
+        Ok(())
+    }
+
     fn old(&self, path: &Path, entry: Option<&Entry>, bound: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let Some(entry) = entry.filter(|entry| entry.entry_type == EntryType::File) else { return Ok(bytes) };
-        let file = File::from(TreeRoot::open(&self.grant.path)?.open_file(path)?);
-        file.take(bound.saturating_add(1)).read_to_end(&mut bytes)?;
-        // A longer one is not shown.
-        let is_whole = bytes.len() as u64 <= bound;
-        if is_whole && entry.digest.is_some_and(|digest| digest != <[u8; 32]>::from(Sha256::digest(&bytes))) {
-            return Err(io::Error::other("it was changed after the preview"));
+        let changed = || io::Error::other("it was changed after the preview");
+        let root = TreeRoot::open(&self.grant.path)?;
+        // Opening another type, such as a device, can have effects.
+        let parent = inode::open_below(&root, path.parent().unwrap_or_else(|| Path::new("")))?;
+        let found = inode::look(&parent, path.file_name().unwrap_or_default())?.ok_or(Errno::NOENT)?;
+        if inode::entry_type(found.st_mode) != EntryType::File {
+            return Err(changed());
         }
-        Ok(bytes)
+        File::from(root.open_file(path)?).take(bound.saturating_add(1)).read_to_end(&mut bytes)?;
+        if is_another(&bytes, entry, bound) { Err(changed()) } else { Ok(bytes) }
     }
 
     fn new_content(&self, path: &Path, entry: Option<&Entry>, bound: u64) -> io::Result<Vec<u8>> {
-        if entry.is_none_or(|entry| entry.entry_type != EntryType::File) {
-            return Ok(Vec::new());
-        }
+        let Some(entry) = entry.filter(|entry| entry.entry_type == EntryType::File) else { return Ok(Vec::new()) };
         let payload = &self.grant.payload;
         let index = payload.iter().position(|one| one.path == path).ok_or(Errno::NOENT)?;
         let index = payload.get(index).and_then(|one| one.link).unwrap_or(index);
@@ -97,8 +119,16 @@ impl SavedTree<'_> {
             self.file.read_exact_at(block, position)?;
             position += length;
         }
+        if is_another(&bytes, entry, bound) {
+            return Err(io::Error::other("its digest is not that of its content"));
+        }
         Ok(bytes)
     }
+}
+
+/// Returns whether a content is not that of an entry. More than `bound` bytes are not compared, and not shown.
+fn is_another(bytes: &[u8], entry: &Entry, bound: u64) -> bool {
+    bytes.len() as u64 <= bound && entry.digest != Some(Sha256::digest(bytes).into())
 }
 
 /// Returns the length of an entry's content in the file.
