@@ -167,6 +167,9 @@ pub struct SavedChanges {
     length: u64,
 }
 
+/// Granted directories that have changes, opened.
+type OpenedGrants<'a> = Vec<(&'a SavedGrant, TreeRoot)>;
+
 impl SavedChanges {
     /// Reads a file that was opened. `path` is its name in messages.
     ///
@@ -248,7 +251,7 @@ impl SavedChanges {
     }
 
     /// Opens the granted directories that have changes, and compares them.
-    fn open_all(&self) -> Result<(Vec<(&SavedGrant, TreeRoot)>, Vec<Conflict>), SavedError> {
+    fn open_all(&self) -> Result<(OpenedGrants<'_>, Vec<Conflict>), SavedError> {
         let (mut opened, mut conflicts) = (Vec::new(), Vec::new());
         for grant in self.manifest.grants.iter().filter(|grant| !grant.changes.is_empty()) {
             match self.open(grant, &mut conflicts)? {
