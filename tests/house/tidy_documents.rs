@@ -76,6 +76,8 @@ fn documents_use_commands_and_options_that_exist() {
     for name in cargo_commands {
         options.extend(option.captures_iter(&help("cargo", &[name, "--help"])).map(|found| found[1].to_owned()));
     }
+    // Of programs that run outside of a sandbox.
+    options.extend(["--set-selections", "--yes"].map(str::to_owned));
     // Of container engines.
     options.extend(["--privileged", "--rm", "--security-opt"].map(str::to_owned));
     // The heads of these scripts list their options.

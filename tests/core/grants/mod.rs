@@ -7,6 +7,7 @@ pub(crate) mod native_designation;
 pub(crate) mod native_names;
 pub(crate) mod native_owners;
 pub(crate) mod native_path_uses;
+pub(crate) mod outside_rules;
 pub(crate) mod outside_words;
 pub(crate) mod policy;
 pub(crate) mod set_id;

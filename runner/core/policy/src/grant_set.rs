@@ -14,7 +14,7 @@ use crate::grants::{EnvGrant, PathGrant, Shape};
 use crate::min_confinement::MinConfinement;
 use crate::missing::MissingPath;
 use crate::net::{ListenGrant, NetGrant};
-use crate::outside::{OutsideCommand, OutsideGrant};
+use crate::outside::OutsideGrant;
 use crate::places::{RESERVED, check_nesting, is_own, lies_in, normalize};
 use crate::python_place::PythonPlace;
 use crate::python_rule::PythonRule;
@@ -235,33 +235,6 @@ impl Policy {
     #[must_use]
     pub fn run(&self) -> &[RunGrant] {
         &self.run
-    }
-
-    /// Permits the module to run commands outside of its room.
-    pub fn allow_outside(&mut self, grant: OutsideGrant) {
-        let is_same = |other: &OutsideGrant| {
-            (&other.rule, &other.programs, &other.names) == (&grant.rule, &grant.programs, &grant.names)
-        };
-        if !self.outside.iter().any(is_same) {
-            self.outside.push(grant);
-        }
-    }
-
-    /// Returns the grants of commands outside.
-    #[must_use]
-    pub fn outside(&self) -> &[OutsideGrant] {
-        &self.outside
-    }
-
-    /// Returns the command outside that the first matching grant covers; see [`OutsideGrant::covers`].
-    #[must_use]
-    pub fn outside_command(
-        &self,
-        program: &str,
-        arguments: &[impl AsRef<[u8]>],
-        user: &str,
-    ) -> Option<OutsideCommand<'_>> {
-        self.outside.iter().find_map(|grant| grant.covers(program, arguments, user))
     }
 
     /// Returns whether the module may run any command.

@@ -63,7 +63,7 @@ pub use self::written::merge::{DEFAULT_SOURCE, MergedPolicy, merge};
 pub use self::written::module_key::ModuleKey;
 pub use self::written::node::{Located, Place};
 pub use self::written::path_text::{granted_host, mapped_path_option, path_option, split_grant};
-pub use self::written::profile::Profile;
+pub use self::written::profile::{GrantedProfile, Profile};
 pub use self::written::rules::{NamedLink, Rules};
 pub use self::written::sent_policy::SentPolicyError;
 pub use self::written::task_key::{TaskKey, TaskNames};

@@ -150,6 +150,10 @@ impl Runner {
             let arguments = Arguments::clone(&request.arguments);
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
+        if let Some(grant) = policy.outside().first().filter(|_| !policy.allows_everything()) {
+            let (rule, by) = (grant.shown(), grant.source.clone());
+            return refused(policy, judge::report_failed_start(report, RunError::CommandsOutside { rule, by }));
+        }
         match missing.is_empty() {
             true => Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report })),
             false => refused(policy, judge::report_denial(report, missing)),

@@ -39,6 +39,18 @@ pub enum RunError {
     /// does not show this as an error but as a denied run.
     #[error("the module {0}; `python: wasm` keeps it from running natively, which `python: auto` allows")]
     NotInSandbox(String),
+    /// The policy grants commands outside, which modbox does not start yet. A module that starts them in its room would fail
+    /// half-way, or tell what is true of the room alone. The report does not show this as an error but as a denied run.
+    #[error(
+        "the policy grants the command outside `{rule}` ({by}), and this modbox does not start commands outside of a \
+         module's room yet, so the module was not run; take the grant from the policy to run the module in its room"
+    )]
+    CommandsOutside {
+        /// The rule, or the first of several.
+        rule: String,
+        /// Its source in the policy.
+        by: String,
+    },
     /// The interpreter of the sandbox could not compile a Python module.
     #[error("failed to compile the module in the sandbox: {0}; run it with `--python native`")]
     NotCompiled(String),
@@ -118,7 +130,7 @@ impl RunError {
     pub fn is_internal(&self) -> bool {
         match self {
             Self::Detect(_) | Self::Read(_) | Self::Prepare(_) | Self::Unconfined(_) | Self::Trial(_) => false,
-            Self::Layered(_) | Self::NotInSandbox(_) | Self::OtherParts(_) => false,
+            Self::Layered(_) | Self::NotInSandbox(_) | Self::OtherParts(_) | Self::CommandsOutside { .. } => false,
             Self::Native(NativeError::GrantChanged { .. } | NativeError::Unreachable { .. }) | Self::Provider(_) => {
                 false
             }

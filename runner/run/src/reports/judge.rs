@@ -273,7 +273,7 @@ pub(crate) fn report_failed_start(mut report: Report, error: RunError) -> Report
             limit: Some(limit.hit()),
             ..failed
         },
-        RunError::NotInSandbox(_) => Report { status: Status::Denied, ..failed },
+        RunError::NotInSandbox(_) | RunError::CommandsOutside { .. } => Report { status: Status::Denied, ..failed },
         cause if cause.is_unverified() => Report { status: Status::Denied, ..failed },
         RunError::Unconfined(shortfall) => {
             let Shortfall { reached, denial, .. } = &**shortfall;

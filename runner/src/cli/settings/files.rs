@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use modbox_policy::{Access, FileRules, Located, Place, PolicyFile, Rules};
+use modbox_policy::{Access, FileRules, GrantedProfile, Located, Place, PolicyFile, Rules};
 
 use crate::cli::folders::bounded::{open_at_once, read_stream};
 use crate::cli::printing::output;
@@ -103,6 +103,8 @@ pub(crate) struct Resolved {
     pub(crate) rules: Rules,
     /// The positions of the path grants in the file, in the order of `rules.paths`.
     pub(crate) places: Vec<Place>,
+    /// The positions of the grants of commands outside, in the order of `rules.outside`.
+    pub(crate) outside_places: Vec<Place>,
     /// The grants that cannot be resolved.
     pub(crate) wrong: Vec<WrongGrant>,
 }
@@ -123,7 +125,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         audit_in_results: rules.audit_in_results,
         ..Rules::default()
     };
-    let (mut places, mut wrong) = (Vec::new(), Vec::new());
+    let (mut places, mut outside_places, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for (access, paths) in [(Access::Read, &rules.allow.read), (Access::Write, &rules.allow.write)] {
         for written in paths {
             match grants::path_of_file(environment, &written.value, access, source) {
@@ -135,20 +137,38 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
             }
         }
     }
-    for Located { value: profile, place } in &rules.profiles {
+    for Located { value: GrantedProfile { profile, .. }, place } in &rules.profiles {
         let source = format!("profile {profile}, {source}");
         // The operator's own entries take precedence over those of a profile, since they may grant more.
         let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
-        let paths: Vec<&str> =
-            profile.paths().iter().copied().filter(|path| Path::new(path).exists() && !is_covered(path)).collect();
-        for path in paths {
-            match grants::path_of_file(environment, path, Access::Read, &source) {
+        let read = profile.paths().iter().map(|path| (*path, Access::Read));
+        let written = profile.written_paths().iter().map(|path| (*path, Access::Write));
+        let paths: Vec<(&str, Access)> =
+            written.chain(read).filter(|(path, _)| Path::new(path).exists() && !is_covered(path)).collect();
+        for (path, access) in paths {
+            match grants::path_of_file(environment, path, access, &source) {
                 Ok(named) => {
                     named.add_to(&mut resolved);
                     places.push(*place);
                 }
                 Err(error) => wrong.push(WrongGrant { place: *place, written: path.to_owned(), error }),
             }
+        }
+    }
+    for Located { value: GrantedProfile { profile, names }, place } in &rules.profiles {
+        let source = format!("profile {profile}, {source}");
+        for rule in profile.commands().map(|commands| commands.rules(!names.is_empty())).unwrap_or_default() {
+            resolved.outside.push(grants::outside_of_profile(rule, names, &source));
+            outside_places.push(*place);
+        }
+    }
+    for written in &rules.allow.outside {
+        match grants::outside(&written.value, source) {
+            Ok(grant) => {
+                resolved.outside.push(grant);
+                outside_places.push(written.place);
+            }
+            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
         }
     }
     for written in &rules.allow.own {
@@ -181,7 +201,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
             Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
         }
     }
-    Resolved { rules: resolved, places, wrong }
+    Resolved { rules: resolved, places, outside_places, wrong }
 }
 
 /// Resolves all grants of a policy file.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
+use modbox_policy::outside::{BoundNames, OutsideGrant, OutsideRule, RuleProgram, shipped::ShippedRule};
 use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
 use modbox_policy::{
     Access, EnvGrant, NamedLink, OwnerGrant, PathGrant, PolicyError, Rules, Shape, granted_host, is_own, normalize,
@@ -166,11 +167,7 @@ pub(super) fn listen(rule: &str, source: &str) -> anyhow::Result<ListenGrant> {
 /// the same name later is not granted.
 pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
     let rule: RunRule = rule.parse()?;
-    let real = |path: &Path| path.canonicalize().ok();
-    let programs = match Path::new(rule.program()) {
-        path if path.is_absolute() => run::known_as(path, real),
-        _ => run::look_up(rule.program(), is_program, real),
-    };
+    let programs = programs(rule.program());
     if programs.is_empty() {
         let program = rule.program();
         bail!(
@@ -179,6 +176,37 @@ pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
         );
     }
     Ok(RunGrant { rule, programs, source: source.to_owned() })
+}
+
+/// Parses a rule for a command outside. A program that the machine does not have is not an error, since a policy is often for
+/// many machines: such a rule covers nothing.
+pub(super) fn outside(rule: &str, source: &str) -> anyhow::Result<OutsideGrant> {
+    let rule: OutsideRule = rule.parse()?;
+    let (names, source) = (BoundNames::default(), source.to_owned());
+    Ok(OutsideGrant { programs: programs_outside(&rule), rule, names, is_query: false, is_shipped: false, source })
+}
+
+/// Returns the grant of a rule of a profile.
+pub(super) fn outside_of_profile(shipped: ShippedRule, names: &BoundNames, source: &str) -> OutsideGrant {
+    let ShippedRule { rule, is_query } = shipped;
+    let (names, source) = (names.clone(), source.to_owned());
+    OutsideGrant { programs: programs_outside(&rule), rule, names, is_query, is_shipped: true, source }
+}
+
+fn programs_outside(rule: &OutsideRule) -> Vec<PathBuf> {
+    match rule.program() {
+        RuleProgram::Named(program) => programs(program),
+        RuleProgram::Script(_) => Vec::new(),
+    }
+}
+
+/// Returns the paths of a program: an absolute path as it is, and a name where it is now.
+fn programs(program: &str) -> Vec<PathBuf> {
+    let real = |path: &Path| path.canonicalize().ok();
+    match Path::new(program) {
+        path if path.is_absolute() => run::known_as(path, real),
+        _ => run::look_up(program, is_program, real),
+    }
 }
 
 fn is_program(path: &Path) -> bool {

@@ -23,6 +23,7 @@
 
 mod error;
 mod forms;
+mod granted;
 mod kinds;
 mod matcher;
 mod names;

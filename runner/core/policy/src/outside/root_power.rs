@@ -24,10 +24,13 @@ pub struct RootPower {
 }
 
 /// Paths whose files root runs or believes. A `*` stands for the rest of a name.
-const BELIEVED: [&str; 43] = [
+const BELIEVED: [&str; 46] = [
     "/bin",
     "/boot",
-    "/dev",
+    "/dev/mem",
+    "/dev/nvme*",
+    "/dev/sd*",
+    "/dev/vd*",
     "/etc/apt",
     "/etc/cron*",
     "/etc/dbus-1",
@@ -143,8 +146,8 @@ impl Policy {
         if self.allows_everything() {
             return Vec::new();
         }
-        let mut powers: Vec<RootPower> = self.outside().iter().flat_map(of_command).collect();
-        powers.extend(self.paths().iter().filter_map(of_path));
+        let mut powers: Vec<RootPower> = self.outside().iter().flat_map(RootPower::of_command).collect();
+        powers.extend(self.paths().iter().filter_map(RootPower::of_path));
         let mut seen = Vec::new();
         powers.retain(|power| {
             let is_new = !seen.contains(power);
@@ -157,39 +160,46 @@ impl Policy {
     }
 }
 
-fn of_path(grant: &PathGrant) -> Option<RootPower> {
-    let host = grant.host.to_str()?;
-    let is_inside = |believed: &str| match believed.strip_suffix('*') {
-        Some(beginning) => host.starts_with(beginning),
-        None => grant.host.starts_with(believed),
-    };
-    let is_around = |believed: &str| grant.shape == Shape::Directory && Path::new(believed).starts_with(&grant.host);
-    let believed =
-        BELIEVED.iter().find(|it| is_inside(it) || is_around(it)).filter(|_| grant.access == Access::Write)?;
-    Some(RootPower {
-        what: format!("write {host}"),
-        why: format!("root runs or believes what is in `{believed}`"),
-        source: grant.source.clone(),
-    })
-}
-
-fn of_command(grant: &OutsideGrant) -> Vec<RootPower> {
-    let power =
-        |why: String| RootPower { what: format!("outside {}", grant.shown()), why, source: grant.source.clone() };
-    // All rules of a profile reach the same names.
-    let named = |name: &str| RootPower {
-        what: format!("the name `{name}`"),
-        why: "it is reserved, since it stops the machine or gives root's rights".to_owned(),
-        source: grant.source.clone(),
-    };
-    let kinds: Vec<Kind> = grant.rule.kinds().filter(|kind| kind.is_bound()).collect();
-    let mut powers: Vec<RootPower> = grant.names.reserved(&kinds).into_iter().map(named).collect();
-    let spelled = spelled_names(&grant.rule).into_iter();
-    powers.extend(spelled.map(|name| power(format!("it spells the reserved name `{name}`"))));
-    if grant.is_own_rule() && carries_operands(&grant.rule) {
-        powers.push(power("the program runs, loads or places what an argument names".to_owned()));
+impl RootPower {
+    /// Returns the power of a granted path, if it is as powerful as root.
+    #[must_use]
+    pub fn of_path(grant: &PathGrant) -> Option<Self> {
+        let host = grant.host.to_str()?;
+        let is_inside = |believed: &str| match believed.strip_suffix('*') {
+            Some(beginning) => host.starts_with(beginning),
+            None => grant.host.starts_with(believed),
+        };
+        let is_around =
+            |believed: &str| grant.shape == Shape::Directory && Path::new(believed).starts_with(&grant.host);
+        let believed =
+            BELIEVED.iter().find(|it| is_inside(it) || is_around(it)).filter(|_| grant.access == Access::Write)?;
+        Some(Self {
+            what: format!("write {host}"),
+            why: format!("root runs or believes what is in `{believed}`"),
+            source: grant.source.clone(),
+        })
     }
-    powers
+
+    /// Returns the powers of a granted command that are as powerful as root.
+    #[must_use]
+    pub fn of_command(grant: &OutsideGrant) -> Vec<Self> {
+        let power =
+            |why: String| RootPower { what: format!("outside {}", grant.shown()), why, source: grant.source.clone() };
+        // All rules of a profile reach the same names.
+        let named = |name: &str| Self {
+            what: format!("the name `{name}`"),
+            why: "it is reserved, since it stops the machine or gives root's rights".to_owned(),
+            source: grant.source.clone(),
+        };
+        let kinds: Vec<Kind> = grant.rule.kinds().filter(|kind| kind.is_bound()).collect();
+        let mut powers: Vec<Self> = grant.names.reserved(&kinds).into_iter().map(named).collect();
+        let spelled = spelled_names(&grant.rule).into_iter();
+        powers.extend(spelled.map(|name| power(format!("it spells the reserved name `{name}`"))));
+        if grant.is_own_rule() && carries_operands(&grant.rule) {
+            powers.push(power("the program runs, loads or places what an argument names".to_owned()));
+        }
+        powers
+    }
 }
 
 /// Returns the name of the program, without its folder.

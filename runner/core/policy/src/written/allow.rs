@@ -3,8 +3,11 @@
 use crate::written::node::{Located, Node};
 use crate::written::reader::FileReader;
 
-/// The keys of grants.
-pub(crate) const ALLOW_KEYS: &str = "read, write, own, env, net, listen, run";
+/// The keys of grants to every module.
+const GENERAL_KEYS: &str = "read, write, own, env, net, listen, run";
+
+/// The keys of grants to single modules and tasks.
+pub(crate) const ALLOW_KEYS: &str = "read, write, own, env, net, listen, run, outside";
 
 /// The grants of a policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,13 +26,20 @@ pub struct Allow {
     pub listen: Vec<Located<String>>,
     /// Commands, see [`crate::run`].
     pub run: Vec<Located<String>>,
+    /// Commands outside, see [`crate::outside`]. Only the rules for a module or a task have them.
+    pub outside: Vec<Located<String>>,
 }
 
 impl FileReader {
-    pub(crate) fn allow(&mut self, node: Node) -> Allow {
+    /// Reads the section. `is_general`: it is for every module.
+    pub(crate) fn allow(&mut self, node: Node, is_general: bool) -> Allow {
         let mut allow = Allow::default();
         for (key, node) in self.map(node, "`allow`") {
-            self.allow_entry(&mut allow, &key, node, ALLOW_KEYS);
+            if is_general && key.value == "outside" {
+                self.note(key.place, "`outside` is for single modules and tasks; write it below `modules` or `tasks`");
+                continue;
+            }
+            self.allow_entry(&mut allow, &key, node, if is_general { GENERAL_KEYS } else { ALLOW_KEYS });
         }
         allow
     }
@@ -44,6 +54,7 @@ impl FileReader {
             "net" => allow.net = self.texts(node),
             "listen" => allow.listen = self.texts(node),
             "run" => allow.run = self.texts(node),
+            "outside" => allow.outside = self.texts(node),
             _ => self.unknown(key, known),
         }
     }

@@ -20,6 +20,7 @@
 //! modules:
 //!   "sha256:…": {allow: {write: [/etc/motd]}}
 //!   setup: {profiles: [facts]}
+//!   service: {profiles: [{manage-services: [nginx, "php*-fpm"]}], allow: {outside: ["nginx -t"]}}
 //! tasks:
 //!   "Install *": {allow: {write: [/srv/app]}}
 //!   "role: web": {designated: read}
@@ -47,7 +48,7 @@ use crate::written::allow::Allow;
 use crate::written::file_error::{PolicyFileError, PolicyFileProblem};
 use crate::written::module_key::ModuleKey;
 use crate::written::node::{Located, Node, Place};
-use crate::written::profile::Profile;
+use crate::written::profile::GrantedProfile;
 use crate::written::reader::{FileReader, parse_flag};
 use crate::written::task_key::TaskKey;
 
@@ -83,8 +84,8 @@ pub struct FileRules {
     pub python_modules: Option<PythonRule>,
     /// What the host accepts from the policy of a task. Only the rules for every module have it.
     pub accept_policy: Option<AcceptPolicy>,
-    /// Profiles, whose paths are granted for reading. Only the rules for one module have them.
-    pub profiles: Vec<Located<Profile>>,
+    /// Profiles. Only the rules for a module or a task have them.
+    pub profiles: Vec<Located<GrantedProfile>>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
     /// The limits.
@@ -168,7 +169,7 @@ const JOB_RULES: &str =
 
 /// The keys of the rules for tasks.
 const TASK_RULES: &str =
-    "designated, designated-by-results, allow, check, python, python-modules, min-confinement, limits";
+    "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits";
 
 /// The keys of the rules for one module.
 const MODULE_RULES: &str =
@@ -196,17 +197,18 @@ impl FileReader {
 
     fn rules(&mut self, entries: Vec<(Located<String>, Node)>, known: &str) -> FileRules {
         let mut rules = FileRules::default();
+        let is_single = [MODULE_RULES, TASK_RULES].contains(&known);
         for (key, node) in entries {
             match key.value.as_str() {
                 "designated" => rules.designated = self.scalar(node, str::parse),
                 "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
-                "allow" => rules.allow = self.allow(node),
+                "allow" => rules.allow = self.allow(node, !is_single),
                 "check" => rules.check = self.scalar(node, str::parse),
                 "python" => rules.python = self.scalar(node, str::parse),
                 "python-modules" => rules.python_modules = self.scalar(node, str::parse),
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
-                "profiles" if known == MODULE_RULES => rules.profiles = self.profiles(node),
+                "profiles" if is_single => rules.profiles = self.profiles(node),
                 "audit" if [FILE_RULES, JOB_RULES].contains(&known) => {
                     rules.audit = self.absolute(node, "the audit file")
                 }
@@ -231,17 +233,6 @@ impl FileReader {
             }
         }
         limits
-    }
-
-    fn profiles(&mut self, node: Node) -> Vec<Located<Profile>> {
-        let mut profiles = Vec::new();
-        for Located { value, place } in self.texts(node) {
-            match value.parse() {
-                Ok(value) => profiles.push(Located { value, place }),
-                Err(message) => self.note(place, message),
-            }
-        }
-        profiles
     }
 
     /// Reads rules by key. `what` is what a key stands for, and `known` the keys of its rules.
@@ -346,7 +337,7 @@ mod tests {
             (
                 "tasks: {'role:': {}, 'a*': {audit: /x}}",
                 "`role:` names no role; expected `role: NAME`, with `*` for any characters at line 1, column 9; unknown key \
-                 `audit`, expected one of designated, designated-by-results, allow, check, \
+                 `audit`, expected one of designated, designated-by-results, allow, profiles, check, \
                  python, python-modules, min-confinement, limits at line 1, column 29",
             ),
             ("42", "a policy file is a mapping of keys to values, not a scalar at line 1, column 1"),

@@ -9,6 +9,7 @@ pub(crate) mod module_key;
 pub(crate) mod node;
 pub(crate) mod path_text;
 pub(crate) mod profile;
+pub(crate) mod profile_list;
 pub(crate) mod reader;
 pub(crate) mod restrictions;
 pub(crate) mod rules;

@@ -1,10 +1,21 @@
-//! Profiles: named lists of what modules read that ask a machine what it has.
+//! Profiles: named lists of what modules need that ask a machine what it has, or that manage it.
 //!
-//! A module that runs in a room without these files finds nothing, and calls that a success. Profiles grant reading alone.
-//! They have no path that holds secrets on a machine as its distribution makes it. An operator grants one to a module, by its
-//! name or its digest; modbox never does.
+//! A module that asks finds nothing in a room without the machine's files, and calls that a success. The profiles for such modules
+//! grant reading alone. They have no path that holds secrets on a machine as its distribution makes it. The profiles that manage
+//! add rules for commands outside. An operator grants one to a module or a task; modbox never does.
 
 use std::fmt;
+
+use crate::outside::{BoundNames, shipped};
+
+/// A profile that is granted, with the names that it binds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedProfile {
+    /// The profile.
+    pub profile: Profile,
+    /// The names; none for all but the reserved ones.
+    pub names: BoundNames,
+}
 
 /// A named list of grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +28,22 @@ pub enum Profile {
     Services,
     /// Which users and groups there are.
     Users,
+    /// Tables of cron.
+    ManageCron,
+    /// Rules of the firewall.
+    ManageFirewall,
+    /// The name, the clock, the languages and the alternatives.
+    ManageHost,
+    /// Parameters and modules of the kernel.
+    ManageKernel,
+    /// Which packages are installed.
+    ManagePackages,
+    /// Which services run.
+    ManageServices,
+    /// Users and groups.
+    ManageUsers,
+    /// The lists of packages.
+    UpdatePackages,
 }
 
 const FACTS: &[&str] = &[
@@ -105,7 +132,20 @@ const USERS: &[&str] = &[
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 4] = [Self::Facts, Self::Packages, Self::Services, Self::Users];
+    pub const ALL: [Self; 12] = [
+        Self::Facts,
+        Self::Packages,
+        Self::Services,
+        Self::Users,
+        Self::ManageCron,
+        Self::ManageFirewall,
+        Self::ManageHost,
+        Self::ManageKernel,
+        Self::ManagePackages,
+        Self::ManageServices,
+        Self::ManageUsers,
+        Self::UpdatePackages,
+    ];
 
     /// Returns the word that files use.
     #[must_use]
@@ -115,6 +155,14 @@ impl Profile {
             Self::Packages => "packages",
             Self::Services => "services",
             Self::Users => "users",
+            Self::ManageCron => "manage-cron",
+            Self::ManageFirewall => "manage-firewall",
+            Self::ManageHost => "manage-host",
+            Self::ManageKernel => "manage-kernel",
+            Self::ManagePackages => "manage-packages",
+            Self::ManageServices => "manage-services",
+            Self::ManageUsers => "manage-users",
+            Self::UpdatePackages => "update-packages",
         }
     }
 
@@ -123,10 +171,41 @@ impl Profile {
     pub fn paths(self) -> &'static [&'static str] {
         match self {
             Self::Facts => FACTS,
-            Self::Packages => PACKAGES,
-            Self::Services => SERVICES,
-            Self::Users => USERS,
+            Self::Packages | Self::ManagePackages | Self::UpdatePackages => PACKAGES,
+            Self::Services | Self::ManageServices => SERVICES,
+            Self::Users | Self::ManageUsers => USERS,
+            Self::ManageCron | Self::ManageFirewall | Self::ManageHost | Self::ManageKernel => &[],
         }
+    }
+
+    /// Returns the paths that the profile grants for writing, where they exist. `apt` refreshes its lists in its own process.
+    #[must_use]
+    pub fn written_paths(self) -> &'static [&'static str] {
+        match self {
+            Self::UpdatePackages => &["/var/cache/apt", "/var/lib/apt/lists"],
+            _ => &[],
+        }
+    }
+
+    /// Returns the rules for commands outside, if the profile has some.
+    #[must_use]
+    pub fn commands(self) -> Option<&'static shipped::ShippedRules> {
+        match self {
+            Self::Facts | Self::Packages | Self::Services | Self::Users => None,
+            Self::ManageCron => Some(&shipped::CRON),
+            Self::ManageFirewall => Some(&shipped::FIREWALL),
+            Self::ManageHost => Some(&shipped::HOST),
+            Self::ManageKernel => Some(&shipped::KERNEL),
+            Self::ManagePackages => Some(&shipped::PACKAGES),
+            Self::ManageServices => Some(&shipped::SERVICES),
+            Self::ManageUsers => Some(&shipped::ACCOUNTS),
+            Self::UpdatePackages => Some(&shipped::UPDATES),
+        }
+    }
+
+    /// Returns the words of all profiles, for messages.
+    fn list() -> String {
+        Self::ALL.map(|profile| format!("`{profile}`")).join(", ")
     }
 }
 
@@ -141,9 +220,7 @@ impl std::str::FromStr for Profile {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|profile| profile.as_str() == text);
-        found.ok_or_else(|| {
-            format!("unknown profile `{text}`; expected one of `facts`, `packages`, `services`, `users`")
-        })
+        found.ok_or_else(|| format!("unknown profile `{text}`; expected one of {}", Self::list()))
     }
 }
 
@@ -159,6 +236,7 @@ mod tests {
             assert!(paths.is_sorted() && paths.iter().all(|path| path.starts_with('/')), "{profile}");
             assert!(!paths.iter().any(|path| path.contains("shadow") || *path == "/etc"), "{profile}");
         }
-        assert!("all".parse::<Profile>().unwrap_err().contains("`all`"));
+        let error = "all".parse::<Profile>().unwrap_err();
+        assert!(error.contains("`all`") && error.ends_with("`manage-users`, `update-packages`"), "{error}");
     }
 }

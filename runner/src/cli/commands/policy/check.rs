@@ -11,6 +11,7 @@ use modbox_policy::{
     merge,
 };
 
+use super::check_outside;
 use super::check_trust;
 use super::findings::{Finding, Gravity};
 use crate::cli::context::Context;
@@ -108,7 +109,7 @@ fn check_rules(
     source: &str,
     findings: &mut Vec<Finding>,
 ) -> PlacedRules {
-    let Resolved { rules, places, wrong } = settings::resolve(environment, written, source);
+    let Resolved { rules, places, outside_places, wrong } = settings::resolve(environment, written, source);
     findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         gravity: Gravity::Error,
@@ -118,6 +119,7 @@ fn check_rules(
         let warnings = path_warnings(environment, grant).into_iter();
         findings.extend(warnings.map(|text| Finding { place: Some(*place), gravity: Gravity::Warning, text }));
     }
+    check_outside::check(written, &rules, (&places, &outside_places), findings);
     for command in &written.allow.run {
         let warnings = command.value.parse().ok().and_then(|rule| command_warning(&rule));
         findings.extend(warnings.map(|text| Finding { place: Some(command.place), gravity: Gravity::Warning, text }));

@@ -1,6 +1,7 @@
 //! `modbox policy`: shows the policy in force, and checks and suggests policy files.
 
 mod check;
+mod check_outside;
 mod check_trust;
 mod findings;
 mod show;

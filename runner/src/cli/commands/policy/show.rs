@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use modbox_native::{base, control_groups};
+use modbox_policy::outside::RootPower;
 use modbox_policy::{DEFAULT_SOURCE, LimitName, MergedPolicy, Policy};
 use modbox_python_json::{Dict, Value, encode, to_value};
 use modbox_run::{
@@ -126,9 +127,14 @@ impl PolicyListing<'_> {
         effective.limits_by.iter().map(|(name, by)| (*name, name.of(&effective.limits), by.as_str()))
     }
 
+    /// Returns the policy, with the paths that arguments grant.
+    fn policy(&self) -> &Policy {
+        self.run.policy.as_ref().unwrap_or(&self.effective.policy)
+    }
+
     /// Returns the grants, with what granted commands and chosen interpreters need.
     fn grants(&self) -> Vec<Grant> {
-        let policy = self.run.policy.as_ref().unwrap_or(&self.effective.policy);
+        let policy = self.policy();
         let of_commands = policy.grants().into_iter().chain(needed_by_commands(policy));
         of_commands.chain(self.interpreters.iter().flat_map(|path| needed_by_interpreter(path, policy))).collect()
     }
@@ -141,6 +147,11 @@ impl PolicyListing<'_> {
             [("name", Value::from(name.as_str())), ("digest", format!("sha256:{digest}").into())].into()
         });
         let grant = |grant: &Grant| to_value(grant).expect("a grant has a JSON form");
+        let root_power = |RootPower { what, why, source }: &RootPower| -> Value {
+            [("what", what), ("why", why), ("source", source)]
+                .map(|(key, text)| (key, Value::from(text.as_str())))
+                .into()
+        };
         let path = |PathOption { option, path_use, source }: &PathOption| -> Value {
             [("option", option.as_str()), ("use", path_use), ("source", source)]
                 .map(|(key, text)| (key, Value::from(text)))
@@ -179,6 +190,7 @@ impl PolicyListing<'_> {
             ("offline", offline),
             ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
+            ("root_powers", self.policy().root_powers().iter().map(root_power).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
             ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
             ("objections", self.run.objections.iter().map(String::as_str).collect::<Vec<_>>().into()),
@@ -227,6 +239,16 @@ impl PolicyListing<'_> {
         }
         for grant in grants {
             let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
+        }
+        let powers = self.policy().root_powers();
+        if !powers.is_empty() {
+            text += "as powerful as root:\n";
+        }
+        for RootPower { what, why, source } in powers {
+            let _ = writeln!(text, "  {what}: {why} ({source})");
+        }
+        if !self.policy().outside().is_empty() {
+            text += "commands outside are not started yet: a run with these grants is refused\n";
         }
         let ExaminedRun { paths, missing, .. } = &self.run;
         if !missing.is_empty() {

@@ -74,7 +74,7 @@ pub(in crate::cli::commands) fn usable(environment: &Environment, text: &str) ->
     let of_modules = file.modules.iter().map(|(_, rules)| rules);
     let all = std::iter::once(&file.rules).chain(of_modules).chain(file.tasks.iter().map(|(_, rules)| rules));
     for written in all {
-        let Resolved { rules, mut places, wrong } = settings::resolve(environment, written, "suggestion");
+        let Resolved { rules, mut places, wrong, .. } = settings::resolve(environment, written, "suggestion");
         for wrong in &wrong {
             withdraw(&mut lines, wrong.place.line, &error_words(&wrong.error));
         }

@@ -1,0 +1,158 @@
+//! Rules for commands outside and the profiles that have them: what `policy show` and `policy check` print, and that a run under such
+//! a policy is refused as long as modbox starts no commands outside.
+
+use std::fs;
+
+use crate::support::{Modbox, TestDir};
+
+const POLICY: &str = "modules:\n  probe:\n    profiles: [{manage-services: [nginx, 'php*-fpm']}, {manage-users: [deploy, sudo]}]\n    \
+                      allow: {outside: ['nginx-test-program -t']}\n";
+
+/// A native module that leaves a file, if it runs.
+const MODULE: &str = "#!/bin/sh\n# WANT_JSON\n: > DIR/out/ran\necho '{\"changed\": true}'\n";
+
+/// Returns a place with the module `probe`, and another one.
+fn place() -> TestDir {
+    let dir = TestDir::new();
+    fs::create_dir(dir.join("out")).unwrap();
+    for name in ["probe", "other"] {
+        dir.write(&format!("library/{name}"), MODULE.replace("DIR", &dir.path().display().to_string()));
+    }
+    dir
+}
+
+/// Returns what `policy check` prints of a file, with its exit status.
+fn checked(dir: &TestDir, text: &str, status: i32) -> String {
+    dir.write("policy.yaml", text);
+    Modbox::new(dir).args(["policy", "check", "policy.yaml"]).run().exits_with(status).stdout_text()
+}
+
+#[test]
+fn every_rule_of_a_module_is_shown_and_said_to_be_refused() {
+    let dir = place();
+    dir.write("policy.yaml", POLICY);
+    let show = |words: &[&str]| {
+        let words = [&["policy", "show", "--policy", "policy.yaml"], words].concat();
+        Modbox::new(&dir).args(words).arg("./library/probe").run().exits_with(0)
+    };
+    let text = show(&[]).stdout_text();
+    for expect in [
+        "  outside systemctl {--no-block|--force|--now} (start|stop|restart|reload|enable|disable|mask|unmask) <unit>… for nginx \
+         'php*-fpm' (profile manage-services, policy file policy.yaml, `probe`)\n",
+        "  outside /etc/init.d/<unit> status for nginx 'php*-fpm' (profile manage-services, policy file policy.yaml, `probe`)\n",
+        "  outside systemctl (daemon-reload|daemon-reexec) (profile manage-services, policy file policy.yaml, `probe`)\n",
+        "  outside gpasswd (-a|-d) <user> <user> for deploy sudo (profile manage-users, policy file policy.yaml, `probe`)\n",
+        "  outside nginx-test-program -t (policy file policy.yaml, `probe`)\n",
+        "as powerful as root:\n  the name `sudo`: it is reserved, since it stops the machine or gives root's rights (profile \
+         manage-users, policy file policy.yaml, `probe`)\n",
+        "commands outside are not started yet: a run with these grants is refused\n",
+    ] {
+        assert!(text.contains(expect), "{expect}\n{text}");
+    }
+    let json = show(&["--json"]).json();
+    assert_eq!(json["root_powers"][0]["what"], "the name `sudo`");
+    let grants = json["grants"].as_array().unwrap();
+    assert!(grants.iter().filter(|grant| grant["capability"] == "outside").count() > 20, "{json}");
+    // Other modules have none of it.
+    let other = Modbox::new(&dir).args(["policy", "show", "--policy", "policy.yaml", "./library/other"]).run();
+    assert!(!other.exits_with(0).stdout_text().contains("  outside "));
+}
+
+#[test]
+fn mistakes_in_rules_and_profiles_are_found_with_their_places() {
+    let dir = TestDir::new();
+    let profiles = "`facts`, `packages`, `services`, `users`, `manage-cron`, `manage-firewall`, `manage-host`, `manage-kernel`, \
+                    `manage-packages`, `manage-services`, `manage-users`, `update-packages`";
+    let text = "modules:\n  a: {allow: {outside: ['systemctl restart *', 'x (a|(b))', 'x <package>']}}\n  \
+                b: {profiles: [manage-everything, {manage-users: [0]}]}\nallow: {outside: [x]}\n";
+    let found = checked(&dir, text, 2);
+    for expect in [
+        "policy.yaml:2:25: error: invalid grant `systemctl restart *`: rules for outside commands have no wildcards; spell the \
+         words, use a kind such as `<name>`, or quote `*`, at character 19\n"
+            .to_owned(),
+        "policy.yaml:2:48: error: invalid grant `x (a|(b))`: groups cannot be nested; write the alternatives out, at character 6\n"
+            .to_owned(),
+        "policy.yaml:2:61: error: invalid grant `x <package>`: unknown kind `<package>`; expected one of <unit>, <pkg>, <user>"
+            .to_owned(),
+        format!("policy.yaml:3:18: error: unknown profile `manage-everything`; expected one of {profiles}\n"),
+        "policy.yaml:3:53: error: `0` is not a name for <user>; expected a name, with `*` for any characters\n".to_owned(),
+        "policy.yaml:4:9: error: `outside` is for single modules and tasks; write it below `modules` or `tasks`\n".to_owned(),
+    ] {
+        assert!(found.contains(&expect), "{expect}\n{found}");
+    }
+}
+
+#[test]
+fn what_is_as_powerful_as_root_is_a_warning() {
+    let dir = TestDir::new();
+    let text = "tasks:\n  'cron *': {profiles: [{manage-cron: [root]}]}\n  other: {allow: {outside: ['sh <input>']}, profiles: \
+                [{manage-packages: [git]}]}\n";
+    let found = checked(&dir, text, 0);
+    for expect in [
+        "policy.yaml:2:26: warning: as powerful as root: the name `root`: it is reserved, since it stops the machine or gives root's \
+         rights\n",
+        "policy.yaml:2:26: warning: modbox does not start commands outside yet; until then, a run with this grant is refused\n",
+        "policy.yaml:3:29: warning: as powerful as root: outside sh <input>: the program runs, loads or places what an argument \
+         names\n",
+        "policy.yaml:3:57: warning: the names do not bind `dpkg --set-selections` and `debconf-set-selections`, which read names \
+         from their input\n",
+    ] {
+        assert!(found.contains(expect), "{expect}\n{found}");
+    }
+    let absent = checked(&dir, "modules: {a: {allow: {outside: [no-such-program]}}}", 0);
+    assert!(absent.contains("warning: there is no program `no-such-program` in /usr/local/sbin, "), "{absent}");
+    let plain = checked(&dir, "modules: {a: {profiles: [facts]}}", 0);
+    assert!(!plain.contains("root") && !plain.contains("outside"), "{plain}");
+}
+
+#[test]
+fn a_run_that_is_granted_a_command_outside_is_refused_and_one_without_is_not() {
+    let dir = place();
+    dir.write("policy.yaml", POLICY);
+    let out = dir.join("out");
+    let ran = out.join("ran");
+    let run = |words: &[&str]| {
+        let words = [&["--allow-write", out.to_str().unwrap()], words].concat();
+        let done = Modbox::run_module(&dir, "./library/probe").args(words).report().run();
+        dir.assert_nothing_left();
+        done
+    };
+    let refused = run(&["--policy", "policy.yaml"]).exits_with(4);
+    let report = refused.json();
+    assert_eq!((&report["status"], report["denials"].as_array().unwrap().len()), (&"denied".into(), 0), "{report}");
+    let message = report["result"]["msg"].as_str().unwrap();
+    assert!(message.starts_with("the policy grants the command outside `systemctl {--no-block|"), "{message}");
+    assert!(message.contains("(profile manage-services, policy file policy.yaml, `probe`)"), "{message}");
+    assert!(message.contains("does not start commands outside") && message.contains("was not run"), "{message}");
+    // No option is offered that does not exist.
+    assert!(!refused.stdout_text().contains("--allow-outside") && !ran.exists(), "{refused}");
+    for allowed in [&[][..], &["--policy", "policy.yaml", "--allow-all"]] {
+        run(allowed).exits_with(0);
+        fs::remove_file(&ran).unwrap();
+    }
+    let unknown = Modbox::run_module(&dir, "./library/probe").args(["--allow-outside", "nginx -t"]).run().exits_with(2);
+    unknown.says("unexpected argument '--allow-outside'");
+}
+
+#[test]
+fn a_task_that_is_granted_a_command_outside_fails_and_changes_nothing() {
+    let dir = place();
+    let out = dir.join("out");
+    dir.write("play.yml", "- hosts: localhost\n  gather_facts: false\n  tasks:\n    - name: write it\n      probe:\n");
+    let allow = format!("allow: {{write: ['{}']}}", out.display());
+    let outside = "profiles: [{manage-services: [nginx]}]";
+    let play = |rules: &str| {
+        dir.write("policy.yaml", format!("tasks: {{'write *': {{{rules}}}}}\n"));
+        let words = ["play", "play.yml", "--module-path", "library", "--policy", "policy.yaml"];
+        Modbox::new(&dir).args(words).run()
+    };
+    let refused = play(&format!("{allow}, {outside}"));
+    let text = refused.stdout_text();
+    assert!(
+        !refused.status.success() && text.contains("the policy grants the command outside `systemctl "),
+        "{refused}"
+    );
+    assert!(!out.join("ran").exists() && !text.contains("--allow-outside"), "{refused}");
+    let done = play(&allow).exits_with(0);
+    assert!(out.join("ran").exists(), "{done}");
+}
