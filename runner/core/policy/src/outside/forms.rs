@@ -130,9 +130,9 @@ pub(crate) fn is_path(word: &str) -> bool {
 
 pub(crate) fn is_home(word: &str) -> bool {
     let is_below =
-        |folder: &&str| word.strip_prefix(*folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        |folder: &str| word.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     // `/etc/passwd` has colons between its fields.
-    is_path(word) && !word.contains(':') && !PARENTS.contains(&word) && !SYSTEM_FOLDERS.iter().any(|it| is_below(&it))
+    is_path(word) && !word.contains(':') && !PARENTS.contains(&word) && !SYSTEM_FOLDERS.iter().copied().any(is_below)
 }
 
 pub(crate) fn is_input(word: &str) -> bool {

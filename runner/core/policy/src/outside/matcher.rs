@@ -97,7 +97,8 @@ impl Search<'_> {
         match rule.items.get(item) {
             None => {}
             Some(Item::Word(word)) => {
-                if self.fits(std::slice::from_ref(word), read)? {
+                let is_fitting = self.fits(std::slice::from_ref(word), read)?;
+                if is_fitting {
                     to(self, item + 1, false, read + 1, Some(0));
                 }
             }
