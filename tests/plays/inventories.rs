@@ -39,6 +39,26 @@ fn connecting(hosts: &str, expression: &str) -> String {
 }
 
 #[test]
+fn a_play_without_a_host_says_so() {
+    let dir = TestDir::new();
+    dir.write("hosts", HOSTS);
+    let warning = |hosts: &str, args: &[&str]| {
+        let ran = play(&dir, &debug(hosts, "1"), args).exits_with(0);
+        ran.stdout_text() + &ran.stderr_text()
+    };
+    let none = warning("web", &[]);
+    assert!(
+        none.contains("no host fits `web`") && none.contains("name one with `-i`") && none.contains("`--groups`"),
+        "{none}"
+    );
+    let given = warning("web", &["-i", "hosts"]);
+    assert!(given.contains("no host of the inventory fits `web`"), "{given}");
+    for fits in [warning("web", &["--groups", "web"]), warning("there", &["-i", "hosts"])] {
+        assert!(!fits.contains("fits `"), "{fits}");
+    }
+}
+
+#[test]
 fn a_play_runs_for_the_hosts_that_are_this_machine() {
     let dir = TestDir::new();
     dir.write("hosts", HOSTS);

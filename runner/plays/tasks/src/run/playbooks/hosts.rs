@@ -39,6 +39,26 @@ impl PlayHosts {
     }
 }
 
+/// Returns what to say of a play that no host of the inventory fits, with or without an inventory.
+#[must_use]
+pub fn unmatched(session: &Session<'_>, patterns: &[String]) -> Option<String> {
+    let asked = patterns.join(",");
+    let named = session.hosts.matching(patterns);
+    if named.is_empty() {
+        return Some(match &session.options.inventory {
+            Some(_) => format!("no host of the inventory fits `{asked}`, so nothing of this play runs"),
+            None => format!(
+                "no host fits `{asked}`, so nothing of this play runs: there is no inventory; name one with `-i`, or the \
+                 groups of this machine with `--groups`"
+            ),
+        });
+    }
+    let limits = session.options.limit_patterns();
+    let limited = session.hosts.matching(&limits);
+    (!limits.is_empty() && !named.iter().any(|host| limited.contains(host)))
+        .then(|| format!("no host of `{asked}` fits `--limit {}`, so nothing of this play runs", limits.join(",")))
+}
+
 /// Returns the hosts of a play, in the order of the inventory.
 ///
 /// # Errors

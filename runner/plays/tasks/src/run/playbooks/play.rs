@@ -73,13 +73,14 @@ pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> 
     if let Some(warning) = found.warning().filter(|_| !everywhere) {
         session.warn(warning);
     }
-    let hosts = if everywhere { found.all } else { found.here };
-    if hosts.is_empty() {
+    let chosen = if everywhere { found.all } else { found.here };
+    if chosen.is_empty() {
         session.event(Event::PlayStart(&info));
+        hosts::unmatched(session, &patterns).into_iter().for_each(|warning| session.warn(warning));
         session.event(Event::NoHostsMatched);
         return Ok(PlayEnd::Done);
     }
-    session.play.hosts = hosts;
+    session.play.hosts = chosen;
     session.elsewhere = found.elsewhere;
     run_on_hosts(session, play, &info)
 }
