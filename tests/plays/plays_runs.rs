@@ -28,6 +28,37 @@ fn events(output: &RunOutput) -> Vec<Value> {
 }
 
 #[test]
+fn a_module_of_ansible_is_missed_for_want_of_ansible_core() {
+    let dir = TestDir::new();
+    dir.write("play.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n  - apt: {name: x}\n");
+    let run = |words: &[&str]| Modbox::new(&dir).env("PATH", dir.join("nothing")).args(words).run();
+    let told = run(&["play", "play.yml"]).exits_with(2).stderr_text();
+    assert!(told.contains("module `apt`: no ansible-core was found; install it"), "{told}");
+    assert!(told.contains("modbox itself has assemble,") && !told.contains("check its spelling"), "{told}");
+    let told = run(&["run", "apt"]).exits_with(3).stderr_text();
+    assert!(told.contains("ansible-core (not found; install it, or name its Python"), "{told}");
+    // There is no Rust to build it either.
+    let told = run(&["run", "ansible.builtin.ping"]).exits_with(3).stderr_text();
+    assert!(told.contains("modbox's own module `ping` stands for `ansible.builtin.ping`"), "{told}");
+}
+
+#[test]
+fn a_denied_module_of_ansible_names_the_component_to_build() {
+    let dir = TestDir::new();
+    dir.write("core/ansible/release.py", "__version__ = '2.19.0'");
+    dir.write("core/ansible/module_utils/basic.py", "");
+    let reader =
+        "#!/bin/sh\n# WANT_JSON\nread line < /etc/shadow && echo '{}' || echo '{\"failed\": true, \"msg\": \"no\"}'\n";
+    dir.write("core/ansible/modules/file.py", reader);
+    dir.write("play.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n  - file: {path: a}\n");
+    let utils = dir.join("core/ansible/module_utils");
+    let run = Modbox::new(&dir).own_cache(&dir).arg("play").arg("--module-utils").arg(utils).arg("play.yml");
+    let ran = run.run().exits_with(1);
+    let told = ran.stdout_text() + &ran.stderr_text();
+    assert!(told.contains("component `file` is not built; run `modbox build file`"), "{told}");
+}
+
+#[test]
 fn a_play_runs_its_modules_and_prints_what_ansible_prints() {
     let dir = TestDir::new();
     dir.write("library/hostile.sh", HOSTILE);

@@ -23,6 +23,9 @@ pub struct LoadError {
     pub problem: Problem,
 }
 
+/// What helps with the name of a module, where nothing else is known.
+const CHECK_NAME: &str = "; check its spelling, install its collection, or name a folder with modules";
+
 /// What is wrong with a play.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages document the fields")]
@@ -33,10 +36,8 @@ pub enum Problem {
     TwoActions { action: String, key: String, nearest: Option<&'static str> },
     #[error("the task names no module; write a module's name as a key, such as `command: uptime`")]
     NoAction,
-    #[error(
-        "failed to find the action or module `{name}`; check its spelling, install its collection, or name a folder with modules"
-    )]
-    UnknownAction { name: String },
+    #[error("failed to find the action or module `{name}`{}", reason.as_ref().map_or_else(|| CHECK_NAME.to_owned(), |reason| format!(": {reason}")))]
+    UnknownAction { name: String, reason: Option<String> },
     #[error(
         "`{name}` is done by a plugin in Python (`{file}`), which Ansible runs unconfined in its controller; modbox runs \
          modules, so write it as a module in `library`"

@@ -17,6 +17,7 @@ use crate::cli::authoring;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::named::{shadow, standard};
+use crate::cli::printing::output;
 use crate::cli::registry::{ReferenceLookup, is_reference};
 use crate::cli::settings;
 
@@ -105,7 +106,18 @@ impl Lookup {
     }
 
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
-        self.library(context).find(module).map_err(|error| self.with_tip(context, module, error)).or_unavailable()
+        let found = self.library(context).find(module);
+        if let Err(LookupError::NoCore { .. }) = found
+            && let Some(name) = standard::namesake(module)
+        {
+            // As in a play, modbox's own module stands for Ansible's where there is no other.
+            output::print_note(&format!(
+                "no ansible-core was found, so modbox's own module `{name}` stands for `{}`",
+                module.display()
+            ));
+            return Ok(Located::Own(name.to_owned()));
+        }
+        found.map_err(|error| self.with_tip(context, module, error)).or_unavailable()
     }
 
     /// Adds the known name that is nearest to an unknown one, if one is near.

@@ -19,6 +19,19 @@ pub(crate) fn name(module: &Path) -> Option<&str> {
     modbox_authoring::is_standard(name).then_some(name)
 }
 
+/// Returns the name of modbox's own module that has the name of one of ansible-core, if the MODULE argument is the full
+/// name of that one.
+pub(crate) fn namesake(module: &Path) -> Option<&str> {
+    let asked = module.to_str()?;
+    let plain = asked.strip_prefix("ansible.builtin.").or_else(|| asked.strip_prefix("ansible.legacy."))?;
+    name(Path::new(plain)).filter(|name| !OF_GENERAL.contains(name))
+}
+
+/// Returns the names of all of modbox's own modules that have a namesake in ansible-core.
+pub(crate) fn namesakes() -> Vec<&'static str> {
+    modbox_authoring::standard_names().into_iter().filter(|name| !OF_GENERAL.contains(name)).collect()
+}
+
 /// Returns the component of an earlier build. Starts no program.
 pub(crate) fn find(context: &Context, name: &str) -> Option<PathBuf> {
     with_context(context, |cx| modbox_authoring::find_standard(cx, name)).map(|built| built.component)
@@ -57,6 +70,20 @@ mod tests {
             [("ping", Some("ping")), ("ping.wasm", Some("ping")), ("./ping", None), ("", None), ("..", None)]
         {
             assert_eq!(name(Path::new(module)), expect, "{module}");
+        }
+    }
+
+    #[test]
+    fn own_modules_have_namesakes_in_ansible_core() {
+        for (module, expect) in [
+            ("ansible.builtin.ping", Some("ping")),
+            ("ansible.legacy.copy", Some("copy")),
+            ("ansible.builtin.apt", None),
+            ("ansible.builtin.archive", None),
+            ("community.general.archive", None),
+            ("ping", None),
+        ] {
+            assert_eq!(namesake(Path::new(module)), expect, "{module}");
         }
     }
 

@@ -23,6 +23,11 @@ pub trait ActionNames {
     /// Says whether a name is that of an action or a module. `collections` is searched for names without a collection.
     fn is_known(&self, name: &str, collections: &[String]) -> bool;
 
+    /// Returns why nothing has an unknown name, if more than its spelling may be wrong.
+    fn why_unknown(&self, _name: &str) -> Option<String> {
+        None
+    }
+
     /// Returns the file of the plugin in Python that does an unknown action. modbox does not run such plugins.
     fn python_plugin(&self, _name: &str) -> Option<String> {
         None

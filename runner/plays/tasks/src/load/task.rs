@@ -176,7 +176,7 @@ fn check_known(loader: &Loader<'_>, call: &ActionCall, collections: &[String]) {
         let name = name.to_string();
         let problem = match loader.names.python_plugin(&name) {
             Some(file) => Problem::PythonAction { name, file },
-            None => Problem::UnknownAction { name },
+            None => Problem::UnknownAction { reason: loader.names.why_unknown(&name), name },
         };
         loader.report(LoadError::new(call.action.position(), problem));
     }

@@ -7,6 +7,10 @@ use modbox_kinds::ansiballz::RoutingError;
 
 use crate::modules::library::directory::PROJECT_FILES;
 
+/// Why a module of Ansible is not found, and what helps.
+pub const NO_CORE: &str =
+    "no ansible-core was found; install it, or name its Python with `--interpreter PATH` or in `MODBOX_INTERPRETER`";
+
 /// An error in finding a module. `asked` is the name that the caller wrote, where it may differ from the name that it
 /// leads to.
 #[derive(Debug, thiserror::Error)]
@@ -39,11 +43,7 @@ pub enum LookupError {
         searched: String,
     },
     /// ansible-core is not installed.
-    #[error(
-        "there is no module `{asked}`{}: no ansible-core was found; install it, or name its Python with \
-         `--interpreter PATH` or in `MODBOX_INTERPRETER`",
-        leads_to(.asked, .name)
-    )]
+    #[error("there is no module `{asked}`{}: {NO_CORE}", leads_to(.asked, .name))]
     NoCore {
         /// The name that the caller wrote.
         asked: String,

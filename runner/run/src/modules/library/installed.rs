@@ -105,7 +105,8 @@ impl<'a> Installed<'a> {
     /// Returns the place of ansible-core's modules.
     pub(super) fn core_place(&self) -> Place {
         let modules = self.core.as_ref().map(|core| core.join("modules"));
-        Place::single("ansible-core", "not found", modules.as_deref())
+        const ABSENT: &str = "not found; install it, or name its Python with `--interpreter PATH`";
+        Place::single("ansible-core", ABSENT, modules.as_deref())
     }
 
     fn places(&self) -> Vec<Place> {

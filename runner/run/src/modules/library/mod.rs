@@ -25,7 +25,7 @@ mod place;
 mod search;
 
 pub use self::directory::PROJECT_FILES;
-pub use self::error::LookupError;
+pub use self::error::{LookupError, NO_CORE};
 pub use self::folder::names_in;
 pub use self::found::{FoundModule, is_path};
 pub use self::inventory::{Inventory, ListedModule};

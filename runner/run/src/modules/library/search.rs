@@ -115,6 +115,12 @@ impl Library<'_> {
         self.installed().roots().to_vec()
     }
 
+    /// Returns whether an ansible-core is installed.
+    #[must_use]
+    pub fn has_core(&self) -> bool {
+        self.installed().has_core()
+    }
+
     pub(super) fn installed(&self) -> Installed<'_> {
         Installed::new(self.python, self.interpreter, self.directory)
     }

@@ -24,7 +24,7 @@ use crate::cli::named::standard;
 use crate::cli::play::absent_user;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::shown::explained_call::ExplainedCall;
-use crate::cli::play::task_modules::choice::Choice;
+use crate::cli::play::task_modules::choice::{Choice, ChoiceNotes};
 use crate::cli::play::task_modules::implied_needs;
 use crate::cli::play::task_modules::names::{Candidates, ModuleNames, OwnModule};
 use crate::cli::play::task_modules::proven;
@@ -38,10 +38,7 @@ struct ReadyRun {
     job: Job,
     resolved: ResolvedJob,
     found: FoundModule,
-    /// Why the module is not modbox's component of that name.
-    fallback: Option<String>,
-    /// What the result says of a component that is not proven.
-    warning: Option<String>,
+    notes: ChoiceNotes,
 }
 
 /// Runner of the modules of tasks.
@@ -180,9 +177,9 @@ impl<'a> TaskModules<'a> {
         let job = run.job();
         self.resolver.begin_round();
         let chosen = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
-        let Choice { found, fallback, warning } = chosen;
+        let Choice { found, notes } = chosen;
         let resolved = self.admit(&found, &job, run, &[])?;
-        Ok(ReadyRun { job, resolved, found, fallback, warning })
+        Ok(ReadyRun { job, resolved, found, notes })
     }
 
     /// Runs one action of a provider of libral and waits for its end. It may read the lenses in `data_dirs`.
@@ -195,7 +192,7 @@ impl<'a> TaskModules<'a> {
         self.resolver.begin_round();
         let job = run.job();
         let resolved = self.admit(provider, &job, run, data_dirs)?;
-        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), fallback: None, warning: None })
+        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), notes: ChoiceNotes::default() })
     }
 
     fn admit(
@@ -237,7 +234,7 @@ impl<'a> TaskModules<'a> {
     }
 
     fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
-        let ReadyRun { job, resolved, found, fallback, warning } = ready;
+        let ReadyRun { job, resolved, found, notes } = ready;
         let layered = self.layered.clone();
         let written = layered.map(|layered| {
             let admission = &resolved.admission;
@@ -255,8 +252,7 @@ impl<'a> TaskModules<'a> {
             report.notes.push("the run has no entry in an audit file".to_owned());
         }
         report.notes.extend(found.deprecations);
-        report.notes.extend(fallback);
-        warning.iter().for_each(|warning| report.result.warn(warning));
+        notes.tell(&mut report);
         Ok(report)
     }
 
@@ -277,7 +273,7 @@ impl<'a> TaskModules<'a> {
         let job = run.job();
         self.resolver.begin_round();
         let chosen = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
-        let Choice { found, fallback, warning } = chosen;
+        let Choice { found, notes: ChoiceNotes { fallback, warning, .. } } = chosen;
         let (rules, name, has_files) = (run.rules(), run.name.to_owned(), !run.own_files.is_empty());
         let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
         let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
@@ -315,7 +311,7 @@ impl<'a> TaskModules<'a> {
         }
         let component = match (self.own(&own, classic.is_some()), &classic) {
             (Ok(component), _) => component,
-            (Err(reason), Some(classic)) => return Ok(Choice::instead_of(&own, classic.clone(), &reason)),
+            (Err(reason), Some(classic)) => return Ok(Choice::until_built(&own, classic.clone(), &reason)),
             (Err(reason), None) => return Err(NotRun::Unknown(reason)),
         };
         let unproven = self.unproven(&own, &component, job);
@@ -330,7 +326,7 @@ impl<'a> TaskModules<'a> {
                 let warning = unproven.map(|reason| {
                     format!("modbox's component `{}` ran in the place of Ansible's module: {reason}", own.name())
                 });
-                Ok(Choice { found: component, fallback: None, warning })
+                Ok(Choice::component(component, warning))
             }
         }
     }

@@ -210,6 +210,15 @@ impl ActionNames for ModuleNames<'_> {
         is_action(name) || self.find(name, collections).is_ok() || self.plugins.renamed(name).is_some()
     }
 
+    fn why_unknown(&self, name: &str) -> Option<String> {
+        let plain = name.strip_prefix(BUILTIN).or_else(|| name.strip_prefix(LEGACY)).unwrap_or(name);
+        if plain.contains('.') || self.library().has_core() {
+            return None;
+        }
+        let own = standard::namesakes().join(", ");
+        Some(format!("{}; of Ansible's modules, modbox itself has {own}", modbox_run::library::NO_CORE))
+    }
+
     fn python_plugin(&self, name: &str) -> Option<String> {
         self.plugins.find(name).map(|file| file.display().to_string())
     }
