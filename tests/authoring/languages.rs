@@ -81,10 +81,18 @@ fn failures_are_told_alike() {
         let dir = TestDir::new();
         for (args, message) in [
             (vec!["n=1"], "missing required arguments: name"),
-            (vec!["name=x", "n=1.5"], "argument 'n' is not a whole number: 1.5"),
+            (
+                vec!["name=x", "n=1.5"],
+                "argument 'n' is of type str and we were unable to convert to int: \"'1.5'\" cannot be converted to an int",
+            ),
+            (
+                vec!["name=x", "m=1"],
+                "Unsupported parameters for (NAME) module: m. Supported parameters include: loud, n, name, path.",
+            ),
         ] {
             let result = Modbox::run_module(&dir, &module).args(args).run().exits_with(1).json();
-            assert_eq!(result["msg"], message, "{name}: {result}");
+            let task = module.file_stem().unwrap().to_string_lossy();
+            assert_eq!(result["msg"], message.replace("NAME", &task), "{name}: {result}");
         }
     }
 }

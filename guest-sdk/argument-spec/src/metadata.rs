@@ -29,6 +29,9 @@ pub struct Metadata {
     pub argument_spec: ArgumentSpec,
     /// Whether the module can report what it would change without changing it.
     pub supports_check_mode: bool,
+    /// Whether the runner checks the arguments before it starts the module, since the module does not. Modules that are
+    /// written with the SDK check them themselves.
+    pub validate_arguments: bool,
     /// The capabilities that the module asks for beyond the paths that its options name.
     pub requests: Vec<Request>,
     /// Examples, each a text.
@@ -66,6 +69,7 @@ impl Metadata {
             description: Vec::new(),
             argument_spec: ArgumentSpec::default(),
             supports_check_mode: false,
+            validate_arguments: false,
             requests: Vec::new(),
             examples: Vec::new(),
             returns: Dict::new(),
@@ -76,6 +80,7 @@ impl Metadata {
                 "description" => metadata.description = paragraphs(key, PLACE, value)?,
                 "argument_spec" => metadata.argument_spec = ArgumentSpec::parse_with_constraints(value, entries)?,
                 "supports_check_mode" => metadata.supports_check_mode = boolean(key, PLACE, value)?,
+                "validate_arguments" => metadata.validate_arguments = boolean(key, PLACE, value)?,
                 "requests" => metadata.requests = request::parse(value)?,
                 "examples" => metadata.examples = paragraphs(key, PLACE, value)?,
                 "returns" => metadata.returns = dict(key, PLACE, value)?.clone(),

@@ -33,9 +33,12 @@ use crate::output::OutputDir;
 /// Name of the file with the metadata of a project's module.
 const METADATA: &str = "module.json";
 
+/// Key of the metadata that asks the runner to check arguments by the spec. No helper of these languages does that.
+const VALIDATE: &str = "validate_arguments";
+
 /// Version of the way in which modules are built. Increase it with each change, so that components from before are
 /// built again.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// All languages.
 static ALL: [&Language; 4] = [&c::C, &go::GO, &python::PYTHON, &javascript::JAVASCRIPT];
@@ -120,7 +123,19 @@ fn describe(dir: &Path) -> Result<Option<(Metadata, String)>, BuildError> {
     })?;
     let metadata =
         Metadata::from_json(&text).map_err(|source| BuildError::Description { path, source: Box::new(source) })?;
+    let text = with_validation(&text).unwrap_or(text);
     Ok(Some((metadata, text)))
+}
+
+/// Adds the wish for a check of arguments to metadata that says nothing about it.
+fn with_validation(metadata: &str) -> Option<String> {
+    let entries: serde_json::Map<String, serde_json::Value> = serde_json::from_str(metadata).ok()?;
+    if entries.contains_key(VALIDATE) || !entries.contains_key("argument_spec") {
+        return None;
+    }
+    // The rest stays as the author wrote it, in its order.
+    let open = metadata.trim_end().strip_suffix('}')?;
+    Some(format!("{}, \"{VALIDATE}\": true}}", open.trim_end()))
 }
 
 fn name_of(dir: &Path) -> Result<String, BuildError> {
@@ -165,6 +180,17 @@ fn append_metadata(bytes: &mut Vec<u8>, metadata: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_runner_is_asked_to_check_arguments() {
+        let asks = |metadata: &str| {
+            let text = with_validation(metadata).unwrap_or_else(|| metadata.to_owned());
+            Metadata::from_json(&text).unwrap().validate_arguments
+        };
+        assert!(asks(r#"{"name": "m", "argument_spec": {}}"#));
+        assert!(!asks(r#"{"name": "m", "argument_spec": {}, "validate_arguments": false}"#));
+        assert!(!asks(r#"{"name": "m"}"#), "without a spec, every argument is allowed");
+    }
 
     #[test]
     fn metadata_is_found_again() {

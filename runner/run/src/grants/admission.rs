@@ -10,6 +10,7 @@ use tracing::{debug, info};
 use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::run_form::RunForm;
 use crate::execution::runner::Runner;
+use crate::grants::checked_arguments;
 use crate::grants::designation::EffectiveGrants;
 use crate::grants::observed_variables;
 use crate::grants::program;
@@ -98,6 +99,12 @@ impl Runner {
         if !refusals.is_empty() {
             let report = Report::of_module(module, request.policy).named(request.name);
             return refused(request.policy.clone(), judge::report_objections(report, &refusals));
+        }
+        let checked = module.metadata().filter(|_| kind.is_wasm() && !kind.is_provider());
+        let mistake = |metadata| checked_arguments::mistake(metadata, request.name, &request.arguments);
+        if let Some(message) = checked.and_then(mistake) {
+            let report = Report::of_module(module, request.policy).named(request.name);
+            return refused(request.policy.clone(), judge::report_invalid(report, &message));
         }
         let (guest, place) = match kind {
             Kind::Python => match self.place_python(module, request) {

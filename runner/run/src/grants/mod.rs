@@ -2,6 +2,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod argument_origin;
+pub(crate) mod checked_arguments;
 pub(crate) mod confine;
 pub(crate) mod designation;
 pub(crate) mod grant;
