@@ -196,7 +196,7 @@ pub(crate) struct RunArgs {
     /// Arguments as strings.
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) pairs: Vec<OsString>,
-    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; the last one wins.
+    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin; or words KEY=VALUE in one text. Repeatable; the last one wins.
     #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
     #[command(flatten)]

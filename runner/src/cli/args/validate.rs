@@ -14,7 +14,7 @@ pub(crate) struct ValidateArgs {
     /// A module file, a path of a project's directory, or a name; then arguments as strings.
     #[arg(value_name = "MODULE] [KEY=VALUE")]
     pub(crate) pairs: Vec<OsString>,
-    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin. Repeatable; later wins.
+    /// Arguments with types: JSON or YAML, `@FILE`, or `-` for stdin; or words KEY=VALUE in one text. Repeatable; later wins.
     #[arg(short, long = "args", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
     /// Check against the options in this JSON or YAML file, without a MODULE.

@@ -42,9 +42,10 @@ pub(crate) fn run(context: &Context, args: &ValidateArgs, order: &[ArgumentSourc
             (spec_of_module(context, args, Path::new(module))?, 1)
         }
     };
+    let named = args.pairs.first().filter(|_| first_pair > 0).map(Path::new);
     let is_argument = |source: &&ArgumentSource| !matches!(source, ArgumentSource::Pair(n) if *n < first_pair);
     let order: Vec<ArgumentSource> = order.iter().filter(is_argument).copied().collect();
-    let arguments = task_args(&args.pairs, &args.args, &order).or_usage()?;
+    let arguments = task_args(named, &args.pairs, &args.args, &order).or_usage()?;
     let validated = spec.validate(&arguments, &surroundings);
     let mut text = summary(&name, &validated);
     if let Some(reason) = note {

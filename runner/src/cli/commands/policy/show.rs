@@ -30,7 +30,7 @@ use crate::cli::task_args::{ArgumentSource, task_args};
 pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) -> Result<ExitStatus, Failure> {
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let lookup = Lookup::new(context, &args.lookup)?;
-    let task = task_args(&args.pairs, &args.args, order).or_usage()?;
+    let task = task_args(args.module.as_deref(), &args.pairs, &args.args, order).or_usage()?;
     let user = become_user::resolve(args.become_user.as_deref())?;
     let as_user = |mut effective: MergedPolicy| {
         become_user::apply(&mut effective.policy, user.clone(), &context.environment);

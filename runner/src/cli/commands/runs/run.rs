@@ -34,7 +34,7 @@ pub(crate) fn run(
         true => OutputFormat::Human,
         false => OutputFormat::Result,
     });
-    let task = task_args(&args.pairs, &args.args, order).or_usage()?;
+    let task = task_args(Some(&args.module), &args.pairs, &args.args, order).or_usage()?;
     if args.grants.allow_all {
         let who = args.become_user.as_ref().map_or_else(|| "you".to_owned(), |user| format!("the user `{user}`"));
         let who = output::clean_line(&who);
