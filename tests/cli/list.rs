@@ -45,11 +45,19 @@ fn modules_of_all_places_are_listed() {
     assert_eq!((&rows[0]["version"], &rows[0]["description"]), (&"1.2.3".into(), &"Does: three".into()));
     assert_eq!((&rows[2]["kind"], &rows[2]["description"]), (&"want_json".into(), &"Does one. Uses `this`.".into()));
     assert!(rows[2]["digest"].as_str().unwrap().starts_with("sha256:"), "{rows:?}");
-    // The last part of a name fits, too.
-    assert_eq!(names(&listed(&dir, &[&["own_three"], &places[..]].concat())), ["n.c.own_three"]);
+    // The last part of a name fits, too, and a word of the name or of the description.
+    for word in ["own_thre?", "own_three", "DOES: three"] {
+        assert_eq!(names(&listed(&dir, &[&[word], &places[..]].concat())), ["n.c.own_three"], "{word}");
+    }
+    let rows = listed(&dir, &[&["--collection", "n.c"], &places[..]].concat());
+    assert_eq!(names(&rows), ["n.c.own_three", "n.c.sub.own_four"]);
+    let all = list(&dir, &places).stdout_text();
+    let counted = all.lines().find(|line| line.starts_with("n.c ")).unwrap();
+    assert!(counted.contains("1.2.3") && counted.contains("2 modules; `modbox list --collection n.c`"), "{all}");
+    assert!(!all.contains("own_four") && all.contains("own_one"), "{all}");
     let long = list(&dir, &[&["own_two", "-l"], &places[..]].concat()).stdout_text();
     assert!(long.contains("sha256:") && long.trim_end().ends_with("more/own_two.sh"), "{long}");
-    assert!(list(&dir, &["unknown_*"]).stderr_text().contains("no module has a name like `unknown_*`"));
+    assert!(list(&dir, &["unknown_*"]).stderr_text().contains("no module has `unknown_*` in its name or description"));
 }
 
 #[test]
@@ -57,7 +65,8 @@ fn modules_of_modbox_are_listed_before_they_are_built() {
     let dir = TestDir::new();
     let rows = listed(&dir, &["lineinfile"]);
     let own = rows.iter().find(|row| row["name"] == "lineinfile").unwrap();
-    assert!(own["description"].as_str().unwrap().contains("`modbox build lineinfile`"), "{own}");
+    assert_eq!(own["description"], "inserts, replaces or removes a line in a text file. (not built)");
+    assert!(list(&dir, &["lineinfile"]).stderr_text().contains("`modbox build --all`"));
     assert!(own["path"].is_null(), "{own}");
 }
 

@@ -50,6 +50,8 @@ pub use languages::PROJECT_FILES;
 pub use module::{BuildOptions, BuiltModule};
 pub use project::{NewOptions, new_project};
 pub use sdk::SdkError;
-pub use standard::{build_standard, build_standard_if_stale, find_standard, is_standard, standard_names};
+pub use standard::{
+    build_standard, build_standard_if_stale, find_standard, is_standard, standard_description, standard_names,
+};
 pub use tool_search::MissingTools;
 pub use watch::SourceState;

@@ -22,6 +22,12 @@ pub fn standard_names() -> Vec<&'static str> {
     sdk::module_names()
 }
 
+/// Returns what one of modbox's own modules does, in one line.
+#[must_use]
+pub fn standard_description(name: &str) -> Option<&'static str> {
+    sdk::module_description(name)
+}
+
 /// Returns the component of one of modbox's own modules if it was built before. Starts no program.
 #[must_use]
 pub fn find_standard(cx: &AuthoringContext<'_>, name: &str) -> Option<BuiltModule> {
@@ -51,4 +57,18 @@ pub fn build_standard_if_stale(cx: &mut AuthoringContext<'_>, name: &str) -> Res
 
 fn project(sources: &Path, name: &str) -> PathBuf {
     sources.join("modules").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_module_has_a_description() {
+        for name in standard_names() {
+            let description = standard_description(name).unwrap_or_default();
+            assert!(description.len() > 10 && !description.contains("//!"), "{name}: {description}");
+        }
+        assert_eq!(standard_description("none"), None);
+    }
 }

@@ -19,6 +19,14 @@ pub(crate) fn has_module(name: &str) -> bool {
     !name.contains('/') && FILES.iter().any(|(file, _)| *file == manifest)
 }
 
+/// Returns what a carried module does, in one line: the first one of its source.
+pub(crate) fn module_description(name: &str) -> Option<&'static str> {
+    let source = format!("modules/{name}/src/main.rs");
+    let (_, bytes) = FILES.iter().find(|(file, _)| *file == source)?;
+    let first = std::str::from_utf8(bytes).ok()?.lines().next()?;
+    first.strip_prefix("//! `")?.split_once("`: ").map(|(_, description)| description)
+}
+
 /// Returns the names of the carried modules, in order.
 pub(crate) fn module_names() -> Vec<&'static str> {
     let name = |file: &'static str| file.strip_prefix("modules/")?.strip_suffix("/Cargo.toml");

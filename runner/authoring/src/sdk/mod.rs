@@ -15,7 +15,7 @@ mod project_link;
 mod requirement;
 mod unpack;
 
-pub(crate) use self::carried::{DIGEST, LEAST_RUST, VERSION, has_module, lock_file, module_names};
+pub(crate) use self::carried::{DIGEST, LEAST_RUST, VERSION, has_module, lock_file, module_description, module_names};
 pub use self::error::SdkError;
 pub(crate) use self::project_link::{LINK, provide};
 pub(crate) use self::requirement::check as check_requirement;

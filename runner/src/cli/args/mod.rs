@@ -320,9 +320,12 @@ pub(crate) struct DocArgs {
 #[derive(Debug, Args)]
 #[command(after_help = BUILD_HELP)]
 pub(crate) struct BuildArgs {
-    /// The project's directory: a Rust crate, or C, Go, Python or JavaScript.
-    #[arg(default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// Directories of projects (a Rust crate, or C, Go, Python or JavaScript), or names of modbox's own modules.
+    #[arg(value_name = "DIR|NAME", default_value = ".")]
+    pub(crate) modules: Vec<PathBuf>,
+    /// Build all of modbox's own modules.
+    #[arg(long, conflicts_with_all = ["modules", "bin"])]
+    pub(crate) all: bool,
     /// Binary to build, if the crate has several.
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Option<String>,

@@ -82,7 +82,12 @@ Examples:
 pub(crate) const BUILD_HELP: &str = "\
 Examples:
   modbox build modules/ping
-  modbox build . --ansible library";
+  modbox build lineinfile copy file
+  modbox build --all
+  modbox build . --ansible library
+
+ansible-playbook cannot run a component that is copied into the `library` folder of a playbook: it fails with `Exec format \
+error`. --ansible writes the form that works there.";
 
 /// Of `modbox cache`.
 pub(crate) const CACHE_HELP: &str = "\

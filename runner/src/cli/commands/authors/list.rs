@@ -1,4 +1,5 @@
-//! `modbox list`: the modules that have a name, those that were pulled, and providers of libral, one line each. Runs, compiles and builds nothing.
+//! `modbox list`: the modules that have a name, those that were pulled, and providers of libral, one line each. Without a
+//! pattern, modules of collections are counted, since there are thousands. Runs, compiles and builds nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -40,14 +41,24 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
             Some(ListedModule { path, package: None })
         });
     }
-    if let Some(pattern) = &args.pattern {
-        let pattern = NamePattern::new(pattern);
-        modules.retain(|name, _| is_match(&pattern, name));
+    let wanted = args.pattern.as_deref().map(NameFilter::new);
+    if let Some(collection) = &args.collection {
+        modules.retain(|name, _| collection_of(name) == Some(collection));
     }
+    let counts = wanted.is_none() && args.collection.is_none() && !args.json;
+    let is_counted =
+        |module: &Option<ListedModule>| counts && module.as_ref().is_some_and(|module| module.package.is_some());
+    let (counted, listed): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        modules.into_iter().partition(|(_, module)| is_counted(module));
     let mut versions: HashMap<PathBuf, String> = HashMap::new();
-    let mut rows: Vec<Row> = modules.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
-    rows.extend(stored(context, args));
-    rows.extend(providers(context, args));
+    let mut rows: Vec<Row> = listed.into_iter().map(|(name, module)| Row::new(name, module, &mut versions)).collect();
+    if args.collection.is_none() {
+        rows.extend(stored(context));
+        rows.extend(providers(context, args));
+    }
+    rows.retain(|row| wanted.as_ref().is_none_or(|wanted| wanted.fits(row)));
+    let is_unbuilt = rows.iter().any(|row| row.is_unbuilt);
+    rows.extend(collections(counted, &mut versions));
     let width = |column: fn(&Row) -> &str| rows.iter().map(|row| column(row).chars().count()).max().unwrap_or(0);
     let widths = [width(|row| &row.name).min(60), width(|row| &row.version).min(16), width(Row::kind)];
     let lines: Vec<String> = rows
@@ -57,42 +68,69 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitStatus, Fail
     if !lines.is_empty() {
         output::print_line(&lines.join("\n")).or_internal()?;
     } else if let Some(pattern) = &args.pattern {
-        output::print_note(&format!("no module has a name like `{pattern}`"));
+        output::print_note(&format!("no module has `{pattern}` in its name or description"));
+    } else if let Some(collection) = &args.collection {
+        output::print_note(&format!("no module of a collection `{collection}` is installed"));
+    }
+    if is_unbuilt && !args.json {
+        output::print_note("modules that are not built are built by their first run, or by `modbox build --all`");
     }
     Ok(ExitStatus::Success)
 }
 
-/// Returns the modules that were pulled and whose references, or the last parts of their names, fit the pattern.
-fn stored(context: &Context, args: &ListArgs) -> Vec<Row> {
+/// Returns the collection of a module by its full name.
+fn collection_of(name: &str) -> Option<&str> {
+    let (second, _) = name.match_indices('.').nth(1)?;
+    Some(&name[..second])
+}
+
+/// Returns one row for each collection, with the number of its modules.
+fn collections(modules: BTreeMap<String, Option<ListedModule>>, versions: &mut HashMap<PathBuf, String>) -> Vec<Row> {
+    let mut counts: BTreeMap<String, (u64, Option<PathBuf>)> = BTreeMap::new();
+    for (name, module) in modules {
+        let collection = collection_of(&name).unwrap_or(&name).to_owned();
+        let (count, package) = counts.entry(collection).or_default();
+        *count += 1;
+        *package = package.take().or_else(|| module.and_then(|module| module.package));
+    }
+    let row = |(name, (count, package)): (String, (u64, Option<PathBuf>))| {
+        let modules = if count == 1 { "module" } else { "modules" };
+        let description = format!("{count} {modules}; `modbox list --collection {name}` lists them");
+        let summary = ModuleSummary { kind: Some("collection"), description, ..ModuleSummary::default() };
+        let version = package.map(|package| version_of(package, versions)).unwrap_or_default();
+        Row { name, path: None, version, summary, is_unbuilt: false }
+    };
+    counts.into_iter().map(row).collect()
+}
+
+/// Returns the version of a collection or of ansible-core, which is read once.
+fn version_of(package: PathBuf, versions: &mut HashMap<PathBuf, String>) -> String {
+    versions.entry(package).or_insert_with_key(|package| package_version(package)).clone()
+}
+
+/// Returns the modules that were pulled.
+fn stored(context: &Context) -> Vec<Row> {
     // A user without a home has pulled nothing.
     let Ok(store) = module_store(&context.environment) else { return Vec::new() };
     let modules = store.layout().modules().unwrap_or_else(|error| {
         output::print_note(&error_chain(&error));
         Vec::new()
     });
-    let pattern = args.pattern.as_ref().map(|pattern| NamePattern::new(pattern));
     let rows = modules.into_iter().filter_map(|StoredModule { reference, manifest }| {
-        let reference = Reference::from_layout(&reference).ok()?;
-        let last = reference.repository.module_name();
-        let name = reference.to_string();
-        let fits = |pattern: &NamePattern| pattern.matches(&name) || pattern.matches(last);
-        if !pattern.as_ref().is_none_or(fits) {
-            return None;
-        }
+        let name = Reference::from_layout(&reference).ok()?.to_string();
         let (manifest, _) = store.layout().manifest(&manifest.digest).ok()?;
         let path = store.layout().path(&manifest.module().ok()?.digest);
         let summary = ModuleSummary::of(&path);
-        Some(Row { name, path: Some(path), version: summary.version.clone(), summary })
+        Some(Row { name, path: Some(path), version: summary.version.clone(), summary, is_unbuilt: false })
     });
     let mut rows: Vec<Row> = rows.collect();
     rows.sort_by(|one, other| one.name.cmp(&other.name));
     rows
 }
 
-/// Returns the providers of libral whose names fit the pattern. One that would have to be asked has only the name of its
+/// Returns the providers of libral. One that would have to be asked has only the name of its
 /// file.
 fn providers(context: &Context, args: &ListArgs) -> Vec<Row> {
-    let pattern = args.pattern.as_ref().map(|pattern| NamePattern::new(pattern));
     let (files, _) = provider_files(&data_dirs(&context.environment, &args.providers, &[]));
     let runner = runner(context, None, PythonConfig::default());
     let rows = files.into_iter().filter_map(|path| {
@@ -112,14 +150,9 @@ fn providers(context: &Context, args: &ListArgs) -> Vec<Row> {
                 String::new()
             }
         };
-        Some(Row { name, path: Some(path), version: String::new(), summary })
+        Some(Row { name, path: Some(path), version: String::new(), summary, is_unbuilt: false })
     });
-    let fits = |row: &Row| {
-        pattern
-            .as_ref()
-            .is_none_or(|pattern| is_match(pattern, &row.name.replace("::", ".")) || pattern.matches(&row.name))
-    };
-    let mut rows: Vec<Row> = rows.filter(fits).collect();
+    let mut rows: Vec<Row> = rows.collect();
     rows.sort_by(|one, other| one.name.cmp(&other.name));
     rows
 }
@@ -130,24 +163,50 @@ struct Row {
     path: Option<PathBuf>,
     version: String,
     summary: ModuleSummary,
+    /// Whether this is one of modbox's own modules that has to be built first.
+    is_unbuilt: bool,
+}
+
+/// What the names of listed modules have to fit.
+enum NameFilter {
+    /// Text that the name, or its last part, has to fit.
+    Pattern(NamePattern),
+    /// A word in the name or in the description, in lower case.
+    Word(String),
+}
+
+impl NameFilter {
+    fn new(text: &str) -> Self {
+        match text.contains(['*', '?']) {
+            true => Self::Pattern(NamePattern::new(text)),
+            false => Self::Word(text.to_lowercase()),
+        }
+    }
+
+    fn fits(&self, row: &Row) -> bool {
+        match self {
+            Self::Pattern(pattern) => fits_name(pattern, &row.name),
+            Self::Word(word) => {
+                row.name.to_lowercase().contains(word) || row.summary.description.to_lowercase().contains(word)
+            }
+        }
+    }
 }
 
 impl Row {
     fn new(name: String, module: Option<ListedModule>, versions: &mut HashMap<PathBuf, String>) -> Self {
         let Some(module) = module else {
-            let description = format!("a module of modbox that is not built; `modbox build {name}` builds it");
+            let description = modbox_authoring::standard_description(&name).unwrap_or_default();
+            let description = format!("{description} (not built)");
             let summary = ModuleSummary { kind: Some("component"), description, ..ModuleSummary::default() };
-            return Self { name, path: None, version: String::new(), summary };
+            return Self { name, path: None, version: String::new(), summary, is_unbuilt: true };
         };
         let summary = ModuleSummary::of(&module.path);
-        let version = match &module.package {
-            Some(package) => match versions.get(package) {
-                Some(known) => known.clone(),
-                None => versions.entry(package.clone()).or_insert_with(|| package_version(package)).clone(),
-            },
+        let version = match module.package {
+            Some(package) => version_of(package, versions),
             None => summary.version.clone(),
         };
-        Self { name, path: Some(module.path), version, summary }
+        Self { name, path: Some(module.path), version, summary, is_unbuilt: false }
     }
 
     fn kind(&self) -> &str {
@@ -180,10 +239,15 @@ impl Row {
     }
 }
 
-/// Returns whether a name, or its last part, fits a pattern.
-fn is_match(pattern: &NamePattern, name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    pattern.matches(name) || pattern.matches(last)
+/// Returns whether a name, its last part, or the name of the module in a reference fits a pattern.
+fn fits_name(pattern: &NamePattern, name: &str) -> bool {
+    let plain = name.replace("::", ".");
+    let of_reference = name.strip_prefix("oci://").and_then(|rest| {
+        let repository = rest.split(['@']).next()?.rsplit('/').next()?;
+        repository.split(':').next()
+    });
+    let last = of_reference.unwrap_or_else(|| plain.rsplit('.').next().unwrap_or(&plain));
+    pattern.matches(name) || pattern.matches(&plain) || pattern.matches(last)
 }
 
 #[cfg(test)]
@@ -195,14 +259,22 @@ mod tests {
         for (pattern, name, expect) in [
             ("a.b.*", "a.b.c", true),
             ("a.b.*", "a.x.c", false),
-            ("c", "a.b.c", true),
             ("*file*", "a.b.ini_file", true),
             ("*i*f*e", "a.b.ini_file", true),
             ("*ab*ab", "n.c.xab", false),
             ("**", "x", true),
-            ("", "x", false),
+            ("ini?file", "a.b.ini_file", true),
+            ("line*", "oci://ghcr.io/acme/lineinfile:1.4.2", true),
+            ("ssh::*", "ssh::key", true),
         ] {
-            assert_eq!(is_match(&NamePattern::new(pattern), name), expect, "{pattern} {name}");
+            assert_eq!(fits_name(&NamePattern::new(pattern), name), expect, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_full_name_has_a_collection() {
+        for (name, expect) in [("ping", None), ("a.b", None), ("a.b.c", Some("a.b")), ("a.b.c.d", Some("a.b"))] {
+            assert_eq!(collection_of(name), expect, "{name}");
         }
     }
 }
