@@ -24,6 +24,8 @@ mod runner;
 mod settings;
 mod ssh_keygen;
 mod task_args;
+#[cfg(test)]
+mod tips_tests;
 
 use crate::cli::ansible::{playbook_program, python_program};
 use crate::cli::printing::{output, usage_tips};

@@ -13,7 +13,7 @@ use super::carried::VERSION;
 pub enum SdkError {
     /// The user has no folder to unpack the sources into.
     #[error(
-        "failed to unpack the SDK: this user has no home folder; set XDG_CACHE_HOME, or use `modbox new --sdk DIR`"
+        "failed to unpack the SDK: this user has no home folder; set XDG_CACHE_HOME, or use `modbox new NAME --sdk DIR`"
     )]
     NoFolder,
     /// Another user can change the folder of the sources.

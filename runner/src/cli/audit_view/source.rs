@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use crate::cli::audit_view::entry::AuditEntry;
 use crate::cli::audit_view::lines::{Line, LineReader, MAX_LINE};
@@ -30,6 +30,8 @@ struct AuditLogFile {
     lines: LineReader<Box<dyn BufRead>>,
     next: Option<AuditEntry>,
     broken: u64,
+    /// Whether a line of an audit log was found.
+    has_runs: bool,
 }
 
 impl std::fmt::Debug for AuditLogFile {
@@ -44,7 +46,7 @@ impl AuditSource {
     ///
     /// # Errors
     ///
-    /// A file cannot be opened or read.
+    /// A file cannot be opened or read, or has lines and none of an audit log.
     pub(crate) fn open(paths: &[PathBuf], note: &mut dyn FnMut(String)) -> anyhow::Result<Self> {
         let mut logs = paths.iter().map(|path| AuditLogFile::open(path)).collect::<anyhow::Result<Vec<_>>>()?;
         for log in &mut logs {
@@ -76,7 +78,7 @@ impl AuditLogFile {
                 File::open(path).with_context(|| format!("failed to open the audit log `{}`", path.display()))?;
             (format!("`{}`", path.display()), Box::new(BufReader::with_capacity(BUFFER, file)))
         };
-        Ok(Self { name, lines: LineReader::new(input), next: None, broken: 0 })
+        Ok(Self { name, lines: LineReader::new(input), next: None, broken: 0, has_runs: false })
     }
 
     /// Reads up to the next line that is one of an audit log.
@@ -92,6 +94,7 @@ impl AuditLogFile {
             match parsed {
                 Ok(entry) => {
                     self.next = Some(entry);
+                    self.has_runs = true;
                     return Ok(());
                 }
                 Err(reason) => {
@@ -104,6 +107,9 @@ impl AuditLogFile {
         }
         if self.broken > MAX_NAMED {
             note(format!("{} lines of {} are left out", self.broken, self.name));
+        }
+        if self.broken > 0 && !self.has_runs {
+            bail!("{} is not an audit log: it has no line of one", self.name);
         }
         self.broken = 0;
         Ok(())

@@ -12,8 +12,17 @@ use crate::cli::printing::output;
 /// Commands that take arguments of a module.
 const COMMANDS: [&str; 3] = ["run", "validate", "policy"];
 
+/// Switches of other programs for colours.
+const COLOURS: [&str; 4] = ["--color", "--colour", "--no-color", "--no-colour"];
+
 /// Replaces the tip of an error about an unknown switch, if the word is hardly a misspelt switch.
 pub(crate) fn improve(error: &mut clap::Error, argv: &[OsString]) {
+    if let Some(ContextValue::String(switch)) = error.get(ContextKind::InvalidArg)
+        && COLOURS.contains(&switch.split('=').next().unwrap_or_default())
+    {
+        replace(error, "the variables NO_COLOR=1 and CLICOLOR_FORCE=1 turn colours off and on".to_owned());
+        return;
+    }
     let takes_arguments = argv.get(1).and_then(|word| word.to_str()).is_some_and(|word| COMMANDS.contains(&word));
     if error.kind() != ErrorKind::UnknownArgument || !takes_arguments {
         return;
@@ -31,8 +40,12 @@ pub(crate) fn improve(error: &mut clap::Error, argv: &[OsString]) {
     });
     let value = given.unwrap_or_else(|| "VALUE".to_owned());
     let tip = format!("a module's options are written `{}`", output::clean_line(&format!("{option}={value}")));
+    replace(error, tip);
+}
+
+fn replace(error: &mut clap::Error, tip: String) {
     // The usage that clap shows with a similar switch has that switch in it.
-    for kind in [ContextKind::SuggestedArg, ContextKind::Usage] {
+    for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::Usage] {
         error.remove(kind);
     }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));

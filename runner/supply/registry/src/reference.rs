@@ -80,11 +80,19 @@ impl Reference {
     }
 }
 
+/// Returns a tip if a text is a reference without its scheme.
+fn meant(text: &str) -> String {
+    match text.contains('/') && !text.contains("://") && !text.starts_with(['/', '.']) {
+        true => format!("; did you mean `{SCHEME}{text}`?"),
+        false => String::new(),
+    }
+}
+
 /// Error of a text that is not a reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// The scheme is missing.
-    #[error("`{0}` does not begin with `{SCHEME}`")]
+    #[error("`{0}` does not begin with `{SCHEME}`{tip}", tip = meant(.0))]
     Scheme(String),
     /// There is no name after the host.
     #[error("`{0}` has no name after the host; write `{SCHEME}HOST/NAME:TAG`")]
@@ -229,7 +237,8 @@ mod tests {
             let error = text.parse::<Reference>().unwrap_err().to_string();
             assert!(error.contains(expect), "{text}: {error}");
         };
-        check("ghcr.io/a:1", "does not begin with `oci://`");
+        check("ghcr.io/a:1", "does not begin with `oci://`; did you mean `oci://ghcr.io/a:1`?");
+        check("http://ghcr.io/a:1", "does not begin with `oci://`");
         check("oci://ghcr.io", "no name");
         check("oci://ghcr.io/:1", "no name");
         check("oci://ghcr.io/a", "names no version");

@@ -41,7 +41,9 @@ pub enum CommitError {
         reason: String,
     },
     /// A transaction is not there, or another process works on it.
-    #[error("failed to open the transaction `{0}`: it is not kept, or another process is using it; list transactions")]
+    #[error(
+        "failed to open the transaction `{0}`: it is not kept, or another process is using it; `modbox transactions` lists those that are kept"
+    )]
     Unavailable(PathBuf),
     /// A transaction is not of the origin that asks.
     #[error("failed to use the transaction `{path}`: it is one of `{origin}`; name that with `--origin`")]

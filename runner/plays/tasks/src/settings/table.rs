@@ -106,7 +106,7 @@ pub static ALL: &[Setting] = &[
     setting("DEFAULT_INVENTORY_PLUGIN_PATH", Folders, r#"["~/.ansible/plugins/inventory", "/usr/share/ansible/plugins/inventory"]"#, &["ANSIBLE_INVENTORY_PLUGINS"], &[("defaults", "inventory_plugins")], &[], Told(PYTHON)),
     setting("DEFAULT_JINJA2_EXTENSIONS", List, "[]", &["ANSIBLE_JINJA2_EXTENSIONS"], &[("defaults", "jinja2_extensions")], &[], Told("extensions of Jinja in Python are not run")),
     setting("DEFAULT_JINJA2_NATIVE", Bool, "true", &["ANSIBLE_JINJA2_NATIVE"], &[("defaults", "jinja2_native")], &[], Told("values are always native")),
-    setting("DEFAULT_KEEP_REMOTE_FILES", Bool, "false", &["ANSIBLE_KEEP_REMOTE_FILES"], &[("defaults", "keep_remote_files")], &[], Told("use `--keep`")),
+    setting("DEFAULT_KEEP_REMOTE_FILES", Bool, "false", &["ANSIBLE_KEEP_REMOTE_FILES"], &[("defaults", "keep_remote_files")], &[], Told("`modbox run --keep-files` keeps those of one run")),
     setting("DEFAULT_LIBVIRT_LXC_NOSECLABEL", Bool, "false", &["ANSIBLE_LIBVIRT_LXC_NOSECLABEL"], &[("selinux", "libvirt_lxc_noseclabel")], &[], NoMeaning),
     setting("DEFAULT_LOAD_CALLBACK_PLUGINS", Bool, "false", &["ANSIBLE_LOAD_CALLBACK_PLUGINS"], &[("defaults", "bin_ansible_callbacks")], &[], Told("callbacks in Python are not run")),
     setting("DEFAULT_LOCAL_TMP", Path, r#""~/.ansible/tmp""#, &["ANSIBLE_LOCAL_TEMP"], &[("defaults", "local_tmp")], &[], Told("temporary files are in the folder of TMPDIR")),

@@ -81,14 +81,11 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     check_trust::check(environment, path, &file, &mut findings);
     let general = check_rules(environment, &file.rules, "the file", &mut findings);
     add_contradictions(&[&general], &mut findings);
-    for (key, rules) in &file.modules {
+    for (_, rules) in &file.modules {
         let own = check_rules(environment, rules, "the rule", &mut findings);
         add_contradictions(&[&general, &own], &mut findings);
-        if let ModuleKey::Name(name) = &key.value {
-            let text = format!("this applies to every module named `{name}`; a `sha256:` digest selects one module");
-            findings.push(Finding { place: Some(key.place), gravity: Gravity::Warning, text });
-        }
     }
+    findings.extend(names_warning(&file));
     for (key, rules) in &file.tasks {
         let own = check_rules(environment, rules, "the rule", &mut findings);
         add_contradictions(&[&general, &own], &mut findings);
@@ -125,6 +122,23 @@ fn check_rules(
         findings.extend(warnings.map(|text| Finding { place: Some(command.place), gravity: Gravity::Warning, text }));
     }
     PlacedRules { rules, places }
+}
+
+/// Returns one warning about all rules that are for names, not for modules.
+fn names_warning(file: &PolicyFile) -> Option<Finding> {
+    let named = file.modules.iter().filter_map(|(key, _)| match &key.value {
+        ModuleKey::Name(name) => Some((key.place, name)),
+        _ => None,
+    });
+    let named: Vec<_> = named.collect();
+    let (place, first) = named.first()?;
+    let rules = match named.len() - 1 {
+        0 => format!("this applies to every module named `{first}`"),
+        1 => "this and 1 more rule are for names, and apply to every module with such a name".to_owned(),
+        more => format!("this and {more} more rules are for names, and apply to every module with such a name"),
+    };
+    let text = format!("{rules}; a `sha256:` digest selects one module");
+    Some(Finding { place: Some(*place), gravity: Gravity::Warning, text })
 }
 
 /// Returns a warning about a command whose program does not exist.

@@ -32,7 +32,12 @@ pub(crate) fn run(context: &Context, args: &ResourceArgs) -> Result<ExitStatus, 
     for problem in &catalogue.problems {
         output::print_note(&format!("left out the provider `{}`: {}", problem.path.display(), problem.message));
     }
-    let Some(wanted) = &args.provider else { return printer.providers(&catalogue) };
+    let Some(wanted) = &args.provider else {
+        if catalogue.providers.is_empty() && catalogue.problems.is_empty() {
+            output::print_note("no provider was found; name its folder with `--include` or `--data-dir`");
+        }
+        return printer.providers(&catalogue);
+    };
     let provider = match catalogue.select(wanted) {
         Ok(provider) => provider,
         Err(error) => return printer.unknown_provider(wanted, error),
