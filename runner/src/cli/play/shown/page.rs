@@ -87,9 +87,9 @@ impl PlayPage {
         let files = Escaped(&self.playbooks.join(", "), MAX_DETAIL).to_string();
         let took = self.rows.last().map_or(Duration::ZERO, |row| row.began + row.took);
         let mut text = format!(
-            "<header>\n<h1>Play</h1>\n<p>{files}: {} tasks in {}</p>\n</header>\n<main>\n\
+            "<header>\n<h1>Play</h1>\n<p>{files}: {} in {}</p>\n</header>\n<main>\n\
              <section class=\"cards\" aria-label=\"Recap\">\n",
-            self.rows.len() as u64 + self.left_out,
+            counted(self.rows.len() as u64 + self.left_out, "task"),
             duration(took),
         );
         for (label, count) in &self.recap {
@@ -108,7 +108,7 @@ impl PlayPage {
         }
         let note = match self.left_out {
             0 => "In the order of the run. Open a task for its result, differences, grants and denials.".to_owned(),
-            more => format!("The first {} tasks are listed; {more} more ran.", self.rows.len()),
+            more => format!("The first {} are listed; {more} more ran.", counted(self.rows.len() as u64, "task")),
         };
         let _ = write!(
             text,
@@ -183,10 +183,12 @@ impl Row {
         let class = if self.is_denied { " class=\"has-denials\"" } else { "" };
         format!(
             "<tbody{class}>\n<tr class=\"run\"><td class=\"number\">{number}</td>\
-             <td class=\"name\"><details><summary>{}</summary></details></td><td>{}</td>\
+             <td class=\"name\"><details{}><summary>{}</summary></details></td><td>{}</td>\
              <td><span class=\"status {}\">{}</span></td><td class=\"number\">{}</td>\
              <td class=\"number\" data-key=\"{}\">{}</td><td data-key=\"{}\">{}</td></tr>\n\
              <tr class=\"more\"><td colspan=\"7\"><dl>\n{}</dl></td></tr>\n</tbody>\n",
+            // Why a task failed is what a reader looks for.
+            if matches!(self.status, "failed" | "denied" | "unreachable") { " open" } else { "" },
             Escaped(&self.name, MAX_CELL),
             Escaped(&self.action, MAX_CELL),
             html::status_class(self.status),
@@ -214,6 +216,11 @@ fn bar(began: Duration, took: Duration, whole: Duration) -> String {
         duration(took),
         began.as_micros(),
     )
+}
+
+/// Returns a number with what it counts.
+fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn duration(time: Duration) -> String {
@@ -309,6 +316,35 @@ fn leave_out_differences(result: &mut Dict) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn row(status: &'static str) -> String {
+        let row = Row {
+            name: "a".to_owned(),
+            action: "debug".to_owned(),
+            status,
+            items: 0,
+            began: Duration::ZERO,
+            took: Duration::ZERO,
+            is_denied: false,
+            details: String::new(),
+        };
+        row.html(1, Duration::ZERO)
+    }
+
+    #[test]
+    fn only_failures_are_open() {
+        for (status, is_open) in
+            [("failed", true), ("denied", true), ("unreachable", true), ("ok", false), ("ignored", false)]
+        {
+            assert_eq!(row(status).contains("<details open>"), is_open, "{status}");
+        }
+    }
+
+    #[test]
+    fn one_task_is_not_one_tasks() {
+        let head = |left_out| PlayPage { left_out, ..PlayPage::new() }.head();
+        assert!(head(1).contains(": 1 task in ") && head(0).contains(": 0 tasks in "), "{}", head(1));
+    }
 
     #[test]
     fn durations_have_the_unit_that_fits() {
