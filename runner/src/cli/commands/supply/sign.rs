@@ -47,6 +47,12 @@ pub(crate) fn run(context: &Context, args: &SignArgs) -> Result<ExitStatus, Fail
         let parts = own_parts(context, &lookup, args, &identity).or_unavailable()?;
         let statement = statement(&opened, args, parts).or_unavailable()?;
         statement.check().or_usage()?;
+        if statement.name.is_none() {
+            print_note(&format!(
+                "the statement of `{}` has no name, so no trust rule with `modules` fits it; give one with `--name`",
+                found.path.display()
+            ));
+        }
         sign(&found.path, statement, &key).or_unavailable()?;
         print_name(&signature_path(&found.path).display().to_string()).or_internal()?;
     }
