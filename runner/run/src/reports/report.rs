@@ -219,9 +219,7 @@ impl Report {
         }
         let message = self.result.as_dict().get("msg").and_then(Value::as_str).unwrap_or_default();
         let tips = spelling::tips(message).into_iter();
-        let not_a_module = message.ends_with(MISSING_INTERPRETER).then(|| {
-            format!("`{}` is not a module: it is neither WebAssembly nor a script with a `#!` line", self.module.path)
-        });
+        let not_a_module = message.ends_with(MISSING_INTERPRETER).then(|| not_a_module(&self.module.path));
         // A failure of modbox itself has the numbers of Linux.
         let is_guest = self.result.parsed() && self.module.kind.is_some_and(Kind::is_wasm);
         let file_tips = if is_guest { file_errors::tips(message, &self.grants) } else { Vec::new() };
@@ -282,5 +280,31 @@ impl Report {
     #[must_use]
     pub fn to_value(&self) -> Value {
         to_value(self).expect("every part of a report has a JSON form")
+    }
+}
+/// Says why a file without a `#!` line cannot run. ansible-core has such files for the documentation of its action plugins.
+fn not_a_module(path: &str) -> String {
+    let of_core = path.strip_suffix(".py").and_then(|path| path.rsplit_once("/ansible/modules/"));
+    match of_core {
+        Some((_, name)) if !name.contains('/') => {
+            format!(
+                "`{name}` is an action of plays, and this file is only its documentation; `modbox play` runs it in a task"
+            )
+        }
+        _ => format!("`{path}` is not a module: it is neither WebAssembly nor a script with a `#!` line"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_of_an_action_is_told_from_other_files() {
+        let core = "/usr/lib/python3/dist-packages/ansible/modules/debug.py";
+        assert!(not_a_module(core).starts_with("`debug` is an action of plays"));
+        for other in ["/srv/ansible/modules/debug.sh", "./notes", "/srv/ansible/modules/a/b.py"] {
+            assert!(not_a_module(other).contains("is not a module"), "{other}");
+        }
     }
 }
