@@ -165,7 +165,7 @@ fn without_comments(file: &Path) -> String {
     let (mut joined, mut continues) = (String::new(), false);
     for line in text.lines() {
         let line = if continues { line.trim_start() } else { line };
-        if !continues && line.trim_start().starts_with("//!") || !continues && line.trim_start().starts_with("// ") {
+        if !continues && ["//!", "// "].iter().any(|mark| line.trim_start().starts_with(mark)) {
             continue;
         }
         // Comments of switches are their help.
