@@ -21,6 +21,7 @@ mod missing;
 pub mod net;
 mod objections;
 pub mod outside;
+mod outside_commands;
 mod places;
 mod python_place;
 mod python_rule;

@@ -5,10 +5,9 @@
 use std::path::Path;
 
 use crate::access::Access;
-use crate::grant_set::Policy;
 use crate::grants::{PathGrant, Shape};
-use crate::outside::OutsideGrant;
 use crate::outside::kinds::Kind;
+use crate::outside::outside_grant::OutsideGrant;
 use crate::outside::reserved::{canonical, is_reserved};
 use crate::outside::rule::{Item, OutsideRule, RuleProgram};
 
@@ -138,27 +137,6 @@ const CARRIERS: [&str; 62] = [
     "zsh",
     "ksh",
 ];
-
-impl Policy {
-    /// Returns the grants that are as powerful as root. Empty if everything is granted, which says it itself.
-    #[must_use]
-    pub fn root_powers(&self) -> Vec<RootPower> {
-        if self.allows_everything() {
-            return Vec::new();
-        }
-        let mut powers: Vec<RootPower> = self.outside().iter().flat_map(RootPower::of_command).collect();
-        powers.extend(self.paths().iter().filter_map(RootPower::of_path));
-        let mut seen = Vec::new();
-        powers.retain(|power| {
-            let is_new = !seen.contains(power);
-            if is_new {
-                seen.push(power.clone());
-            }
-            is_new
-        });
-        powers
-    }
-}
 
 impl RootPower {
     /// Returns the power of a granted path, if it is as powerful as root.

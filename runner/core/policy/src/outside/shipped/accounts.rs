@@ -4,7 +4,7 @@
 //! `disk` or `shadow` has their rights.
 
 use crate::outside::kinds::Kind;
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 const ACCOUNT: &str = "-u <id>|-u <high-id> -o|-o -u <high-id>|-g <users>|-G <users>|-G ''|-c <text>|-c ''|-d <home>|-s <path>\
     |-e <date>|-e ''|-f <n>|-f -1|-p <hash>|-m";

@@ -1,7 +1,7 @@
 //! Tables of cron. Without `-u`, `crontab` means the caller's, whose name has to be a permitted one.
 
 use crate::outside::kinds::Kind;
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 /// `manage-cron`.
 pub const CRON: ShippedRules = ShippedRules {

@@ -1,7 +1,7 @@
 //! Rules of the firewall. Names bind the chains of `iptables`; `ufw` has none, so a profile with names does not have it.
 
 use crate::outside::kinds::Kind;
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 const UFW: &str = "in|out|on <name>|log|log-all|from <addr>|to <addr>|port <ports>|proto tcp|proto udp|app <name>\
     |comment <text>|<ports>";

@@ -1,6 +1,6 @@
 //! The name, the clock, the languages and the alternatives of a machine.
 
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 /// `manage-host`.
 pub const HOST: ShippedRules = ShippedRules {

@@ -1,7 +1,7 @@
 //! Parameters and modules of the kernel.
 
 use crate::outside::kinds::Kind;
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 /// `manage-kernel`.
 pub const KERNEL: ShippedRules = ShippedRules {

@@ -1,7 +1,7 @@
 //! Packages of Debian and of Fedora and its relatives.
 
 use crate::outside::kinds::Kind;
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 /// The options of `apt-get` that change no more than the packages named. Not `-o` with another setting: several run programs.
 const APT: &str = "-y|-q|-qq|-o Dpkg::Options::=--force-confdef|-o Dpkg::Options::=--force-confold\

@@ -1,7 +1,7 @@
 //! Services of systemd and of System V.
 
 use crate::outside::kinds::Kind;
-use crate::outside::shipped::{Effect, Section, ShippedRules};
+use crate::outside::shipped::section::{Effect, Section, ShippedRules};
 
 /// `manage-services`.
 pub const SERVICES: ShippedRules = ShippedRules {

@@ -1,7 +1,7 @@
 //! The commands outside among the grants of a run.
 
 use crate::grant_set::Policy;
-use crate::outside::{OutsideCommand, OutsideGrant};
+use crate::outside::{OutsideCommand, OutsideGrant, RootPower};
 
 impl Policy {
     /// Permits the module to run commands outside of its room.
@@ -29,5 +29,24 @@ impl Policy {
         user: &str,
     ) -> Option<OutsideCommand<'_>> {
         self.outside.iter().find_map(|grant| grant.covers(program, arguments, user))
+    }
+
+    /// Returns the grants that are as powerful as root. Empty if everything is granted, which says it itself.
+    #[must_use]
+    pub fn root_powers(&self) -> Vec<RootPower> {
+        if self.allows_everything() {
+            return Vec::new();
+        }
+        let mut powers: Vec<RootPower> = self.outside().iter().flat_map(RootPower::of_command).collect();
+        powers.extend(self.paths().iter().filter_map(RootPower::of_path));
+        let mut seen = Vec::new();
+        powers.retain(|power| {
+            let is_new = !seen.contains(power);
+            if is_new {
+                seen.push(power.clone());
+            }
+            is_new
+        });
+        powers
     }
 }
