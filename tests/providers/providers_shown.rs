@@ -93,7 +93,7 @@ fn list_has_the_providers() {
     assert!(row("unknown.prov")["description"].as_str().unwrap().contains("`modbox resource` asks it"));
     assert!(row("wrong.prov")["problem"].as_str().unwrap().contains("`provider.type`"));
     assert_eq!(list(&["thing::*"]).stdout_text().lines().count(), 1);
-    assert_eq!(list(&["p"]).stdout_text().lines().count(), 1);
+    assert_eq!(list(&["THINGS"]).stdout_text().lines().count(), 1);
     assert!(!dir.join("ran").exists());
 }
 
