@@ -60,16 +60,17 @@ fn hidden(context: &Context, library: &Library<'_>, name: &Path) -> Option<(Path
 
 /// Returns whether two files have the same content. One that cannot be read is another one.
 fn is_same(one: &Path, other: &Path) -> bool {
-    let open = |path: &Path| Some((File::open(path).ok()?, fs::metadata(path).ok()?.len()));
-    let (Some((mut one, length)), Some((mut other, other_length))) = (open(one), open(other)) else { return false };
-    if length != other_length {
+    // A FIFO is not opened: that would wait.
+    let length = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+    if length(one).is_none() || length(one) != length(other) {
         return false;
     }
+    let (Ok(mut one), Ok(mut other)) = (File::open(one), File::open(other)) else { return false };
     loop {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        let read =
-            one.by_ref().take(BLOCK).read_to_end(&mut ours).and(other.by_ref().take(BLOCK).read_to_end(&mut theirs));
-        if read.is_err() || ours != theirs {
+        let read = one.by_ref().take(BLOCK).read_to_end(&mut ours);
+        let other_read = other.by_ref().take(BLOCK).read_to_end(&mut theirs);
+        if read.is_err() || other_read.is_err() || ours != theirs {
             return false;
         }
         if ours.is_empty() {
