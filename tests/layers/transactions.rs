@@ -187,7 +187,7 @@ fn the_transactions_of_a_program_are_counted_and_undone_apart_from_those_of_the_
     let case = Layered::new(Runs::Self_);
     let effect = case.effect("open('%/single', 'w').write('mine')", &["--transaction", "--keep-undo"], 0);
     let mine = effect["commit"]["run"].as_str().unwrap();
-    let policy = case.dir.write("agent.yaml", &format!("allow: {{write: [{}]}}\n", case.dir.join("tree").display()));
+    let policy = case.dir.write("agent.yaml", format!("allow: {{write: [{}]}}\n", case.dir.join("tree").display()));
     let job = |number: usize| {
         let code = format!("open('{}/tree/made-{number}', 'w').write('made')", case.dir.path().display());
         let args = json!({"do": code});

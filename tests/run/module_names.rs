@@ -183,7 +183,7 @@ fn a_batch_uses_the_interpreter_that_is_named() {
 fn a_file_of_the_working_directory_that_hides_a_module_is_named() {
     let dir = TestDir::new();
     let say = |what: &str| format!("#!/bin/sh\n# WANT_JSON\necho '{{\"changed\": false, \"said\": \"{what}\"}}'\n");
-    let theirs = dir.write_executable("theirs/known", &say("theirs"));
+    let theirs = dir.write_executable("theirs/known", say("theirs"));
     dir.write("play.yaml", "- hosts: localhost\n  gather_facts: false\n  tasks:\n    - known:\n    - known:\n");
     let run =
         |words: &[&str]| Modbox::new(&dir).args(words).env("MODBOX_LIBRARY", dir.join("theirs")).run().exits_with(0);
@@ -195,9 +195,9 @@ fn a_file_of_the_working_directory_that_hides_a_module_is_named() {
     silent(&["run", "known"]);
     silent(&["play", "play.yaml"]);
     // The same file stands for itself.
-    dir.write_executable("library/known", &say("theirs"));
+    dir.write_executable("library/known", say("theirs"));
     silent(&["run", "known"]);
-    dir.write_executable("library/known", &say("planted"));
+    dir.write_executable("library/known", say("planted"));
     for format in ["result", "human"] {
         let ran = run(&["run", "--output", format, "known"]);
         assert!(ran.stdout_text().contains("planted"), "{ran}");
@@ -209,7 +209,7 @@ fn a_file_of_the_working_directory_that_hides_a_module_is_named() {
     silent(&["run", "./library/known"]);
     silent(&["run", "theirs/known"]);
     std::fs::remove_dir_all(dir.join("library")).unwrap();
-    dir.write_executable("known", &say("planted"));
+    dir.write_executable("known", say("planted"));
     run(&["run", "known"]).says("`known` is the file `./known`").says(&hidden);
     silent(&["play", "play.yaml"]);
 }

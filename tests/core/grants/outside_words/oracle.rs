@@ -32,11 +32,11 @@ impl Read<'_> {
 }
 
 fn letter(character: char) -> bool {
-    matches!(character, 'a'..='z' | 'A'..='Z')
+    character.is_ascii_alphabetic()
 }
 
 fn digit(character: char) -> bool {
-    matches!(character, '0'..='9')
+    character.is_ascii_digit()
 }
 
 fn plain(character: char) -> bool {
@@ -261,8 +261,8 @@ fn date(characters: &[char]) -> bool {
     match characters {
         [y1, y2, y3, y4, '-', m1, m2, '-', d1, d2] => {
             value(&[*y1, *y2, *y3, *y4]).is_some()
-                && value(&[*m1, *m2]).is_some_and(|month| month >= 1 && month <= 12)
-                && value(&[*d1, *d2]).is_some_and(|day| day >= 1 && day <= 31)
+                && value(&[*m1, *m2]).is_some_and(|month| (1..=12).contains(&month))
+                && value(&[*d1, *d2]).is_some_and(|day| (1..=31).contains(&day))
         }
         days => days.len() <= 6 && value(days).is_some(),
     }

@@ -36,13 +36,16 @@ pub(crate) struct ShownChanges {
     pub(crate) incomplete: Vec<Remark>,
 }
 
+/// Returns the content of a changed entry before and after, as [`Layer::contents`] does.
+type ReadContents<'a> = &'a dyn Fn(&Change, u64) -> io::Result<[Vec<u8>; 2]>;
+
 /// Tree that was changed.
 #[derive(Clone, Copy)]
 pub(crate) struct ChangedTree<'a> {
     /// Path on the machine of the granted directory or name.
     pub(crate) root: &'a Path,
-    /// Returns the content of a changed entry before and after, as [`Layer::contents`] does.
-    pub(crate) contents: &'a dyn Fn(&Change, u64) -> io::Result<[Vec<u8>; 2]>,
+    /// Reads contents of its entries.
+    pub(crate) contents: ReadContents<'a>,
 }
 
 /// What may be shown of contents.
