@@ -88,13 +88,25 @@ pub fn store(module: &Module, path: &Path, contents: &[u8], keep: bool) -> Resul
     if module.check_mode() {
         return Ok(None);
     }
-    if let Some(folder) = path.parent().filter(|folder| !exists && !folder.as_os_str().is_empty() && !folder.exists()) {
-        create_folders(folder)
-            .map_err(|error| Failure::new(format!("Error creating {} ({})", folder.display(), words(&error))))?;
+    if !exists {
+        create_folder_of(path)?;
     }
     let target = follow_links(path).map_err(cannot("write", path))?;
     write_atomic(&target, contents).map_err(cannot("write", path))?;
     Ok(kept.map(|copy| copy.display().to_string()))
+}
+
+/// Creates the folder of a file and those above it, where they are missing.
+///
+/// # Errors
+///
+/// The file system refused; the error names the folder.
+pub fn create_folder_of(path: &Path) -> Result<(), Failure> {
+    let missing = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    missing.map_or(Ok(()), |folder| {
+        create_folders(folder)
+            .map_err(|error| Failure::new(format!("Error creating {} ({})", folder.display(), words(&error))))
+    })
 }
 
 /// Sets the attributes of the file `path` or `dest` to those in the arguments, and returns whether anything changed. If

@@ -111,7 +111,7 @@ fn lineinfile_does_what_ansibles_does() {
 
 #[test]
 fn blockinfile_does_what_ansibles_does() {
-    check("blockinfile", 74);
+    check("blockinfile", 76);
 }
 
 #[test]

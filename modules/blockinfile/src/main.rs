@@ -16,7 +16,7 @@ use std::path::Path;
 use modbox_python_re::{Flags, Pattern, Subject, Template};
 use modbox_sdk::files::AttributesDiff;
 use modbox_sdk::fs::{exists, is_dir};
-use modbox_sdk::text_file::{FileForm, both_diffs, check_attributes, contents_diff, store};
+use modbox_sdk::text_file::{FileForm, both_diffs, check_attributes, contents_diff, create_folder_of, store};
 use modbox_sdk::{Args, Choice, Exit, Failure, Module};
 
 use crate::block::{Block, Place};
@@ -100,6 +100,10 @@ fn run(args: BlockArgs, module: &mut Module) -> Result<Exit, Failure> {
     let exists = exists(path);
     if !exists && !args.create {
         return Err(Failure::new(format!("Path {} does not exist !", args.path)).with("rc", 257));
+    }
+    // ansible-core creates them before it looks at the state.
+    if !exists && !module.check_mode() {
+        create_folder_of(path)?;
     }
     if !exists && !present {
         return Ok(Exit::unchanged().msg(format!("File {} not present", args.path)));

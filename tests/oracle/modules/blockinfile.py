@@ -70,6 +70,8 @@ SCENARIOS = [
     case(None, block="x", create=True, insertbefore="BOF"),
     case(None, state="absent"),
     case(None, state="absent", create=True),
+    case(None, state="absent", create=True, path="ROOT/d/e/f"),
+    case(None, block="x", create=True, path="ROOT/d/e/f"),
     case("é\nü\n", block="ö", insertafter=r"^\w"),
     case("é\nü\n", block="ö", insertafter="^é$", marker="# {mark} ÄÖ"),
     case(TEXT, block="x", backup=True),
