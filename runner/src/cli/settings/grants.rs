@@ -196,7 +196,7 @@ pub(super) fn outside_of_profile(shipped: ShippedRule, names: &BoundNames, sourc
 fn programs_outside(rule: &OutsideRule) -> Vec<PathBuf> {
     match rule.program() {
         RuleProgram::Named(program) => programs(program),
-        RuleProgram::Script(_) => Vec::new(),
+        RuleProgram::Script => Vec::new(),
     }
 }
 

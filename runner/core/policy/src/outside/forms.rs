@@ -10,7 +10,7 @@ use ipnet::IpNet;
 /// The most ports or ranges in one word. `iptables` takes 15.
 const MAX_PORTS: usize = 15;
 
-/// The system's own folders, in which no home of a user may lie: what is in them is run or believed by root.
+/// The system's own folders. No home of a user lies in them, since root runs or reads what they hold.
 const SYSTEM_FOLDERS: [&str; 28] = [
     "/bin",
     "/boot",

@@ -174,8 +174,7 @@ impl Search<'_> {
 }
 
 impl RuleWord {
-    /// Returns the part of an argument that the kind stands for, or an empty text if there is no kind; `None` if the text around
-    /// it differs.
+    /// Returns the operand in an argument, which is empty without a kind. Returns `None` if the argument does not fit.
     fn operand<'a>(&self, argument: &'a str) -> Option<&'a str> {
         match self.kind {
             None => (argument == self.before).then_some(""),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::outside::kinds::Kind;
 use crate::outside::matcher::Operand;
 use crate::outside::names::BoundNames;
-use crate::outside::rule::{OutsideRule, RuleProgram};
+use crate::outside::rule::{OutsideRule, RuleProgram, SCRIPTS};
 use crate::run::STANDARD_DIRECTORIES;
 
 /// A grant to run commands outside.
@@ -77,8 +77,8 @@ impl OutsideGrant {
 
     /// Returns the program to start if the rule is for this one, and the unit whose script it is.
     fn program(&self, called: &str) -> Option<(PathBuf, Option<String>)> {
-        if let RuleProgram::Script(folder) = self.rule.program() {
-            let unit = called.strip_prefix(folder.as_str())?.strip_prefix('/')?;
+        if *self.rule.program() == RuleProgram::Script {
+            let unit = called.strip_prefix(SCRIPTS)?.strip_prefix('/')?;
             return Some((PathBuf::from(called), Some(unit.to_owned())));
         }
         let is = |path: &PathBuf| match called.contains('/') {

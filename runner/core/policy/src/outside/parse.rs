@@ -8,13 +8,10 @@ use std::str::FromStr;
 use crate::outside::error::{OutsideRuleError, OutsideRuleProblem as Problem};
 use crate::outside::forms;
 use crate::outside::kinds::Kind;
-use crate::outside::rule::{Group, Item, OutsideRule, RuleProgram, RuleWord};
+use crate::outside::rule::{Group, Item, OutsideRule, RuleProgram, RuleWord, SCRIPTS};
 
 /// Maximum length of a rule, in bytes. A list of ten thousand words has half of it.
 pub(crate) const MAX_RULE: usize = 256 << 10;
-
-/// The folder of service scripts, whose names a kind may stand for.
-const SCRIPTS: &str = "/etc/init.d";
 
 type Parsed<T> = Result<T, OutsideRuleError>;
 
@@ -90,9 +87,7 @@ impl Parser {
         match kind {
             None if is_program(&before) => Ok(RuleProgram::Named(before)),
             None => self.wrong(start, Problem::Program(before)),
-            Some(Kind::Unit) if scripts == Some(SCRIPTS) && after.is_empty() && !is_repeated => {
-                Ok(RuleProgram::Script(SCRIPTS.to_owned()))
-            }
+            Some(Kind::Unit) if scripts == Some(SCRIPTS) && after.is_empty() && !is_repeated => Ok(RuleProgram::Script),
             Some(_) => self.wrong(start, Problem::OpenProgram),
         }
     }

@@ -184,7 +184,7 @@ impl RootPower {
 fn program_name(rule: &OutsideRule) -> &str {
     match rule.program() {
         RuleProgram::Named(program) => program.rsplit('/').next().unwrap_or(program),
-        RuleProgram::Script(_) => "service",
+        RuleProgram::Script => "service",
     }
 }
 

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::outside::kinds::Kind;
 
+/// The folder of service scripts, whose names a kind may stand for.
+pub(crate) const SCRIPTS: &str = "/etc/init.d";
+
 /// A rule that permits commands outside: a program, and what its arguments may be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -23,8 +26,8 @@ pub struct OutsideRule {
 pub enum RuleProgram {
     /// A name, or an absolute path.
     Named(String),
-    /// The script of a service, `/etc/init.d/<unit>`: the folder.
-    Script(String),
+    /// The script of a service in [`SCRIPTS`].
+    Script,
 }
 
 /// One place of a rule, for one or more arguments.
@@ -99,7 +102,7 @@ impl OutsideRule {
                 group.alternatives.iter().flatten().filter_map(|word| word.kind).collect()
             }
         };
-        let of_program = matches!(self.program, RuleProgram::Script(_)).then_some(Kind::Unit);
+        let of_program = matches!(self.program, RuleProgram::Script).then_some(Kind::Unit);
         of_program.into_iter().chain(self.items.iter().flat_map(of_item))
     }
 }
@@ -115,7 +118,7 @@ impl fmt::Display for OutsideRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.program {
             RuleProgram::Named(program) => f.write_str(&quote(program))?,
-            RuleProgram::Script(folder) => write!(f, "{}/<{}>", quote(folder), Kind::Unit)?,
+            RuleProgram::Script => write!(f, "{SCRIPTS}/<{}>", Kind::Unit)?,
         }
         for item in &self.items {
             f.write_char(' ')?;

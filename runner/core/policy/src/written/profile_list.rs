@@ -11,15 +11,7 @@ use crate::written::reader::FileReader;
 
 impl FileReader {
     pub(crate) fn profiles(&mut self, node: Node) -> Vec<Located<GrantedProfile>> {
-        let items = match node.content {
-            Content::List(items) => items,
-            Content::Null => return Vec::new(),
-            other => {
-                self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.type_name()));
-                return Vec::new();
-            }
-        };
-        items.into_iter().flat_map(|item| self.profile_item(item)).collect()
+        self.list(node).into_iter().flat_map(|item| self.profile_item(item)).collect()
     }
 
     fn profile_item(&mut self, item: Node) -> Vec<Located<GrantedProfile>> {

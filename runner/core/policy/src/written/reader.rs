@@ -53,15 +53,19 @@ impl FileReader {
         }
     }
 
-    pub(crate) fn texts(&mut self, node: Node) -> Vec<Located<String>> {
-        let items = match node.content {
+    pub(crate) fn list(&mut self, node: Node) -> Vec<Node> {
+        match node.content {
             Content::List(items) => items,
-            Content::Null => return Vec::new(),
+            Content::Null => Vec::new(),
             other => {
                 self.note(node.place, format!("expected a list, such as `[…]`, not {}", other.type_name()));
-                return Vec::new();
+                Vec::new()
             }
-        };
+        }
+    }
+
+    pub(crate) fn texts(&mut self, node: Node) -> Vec<Located<String>> {
+        let items = self.list(node);
         let item = |item: Node| match item.content {
             Content::Scalar(value) => Some(Located { value, place: item.place }),
             other => {

@@ -70,7 +70,7 @@ pub(super) fn own(rule: &str) -> OutsideGrant {
 
 fn programs(rule: &crate::outside::OutsideRule) -> Vec<std::path::PathBuf> {
     match rule.program() {
-        RuleProgram::Script(_) => Vec::new(),
+        RuleProgram::Script => Vec::new(),
         RuleProgram::Named(path) if path.contains('/') => vec![path.into()],
         RuleProgram::Named(name) => {
             STANDARD_DIRECTORIES.iter().map(|folder| format!("{folder}/{name}").into()).collect()

@@ -1,6 +1,4 @@
-//! The text of rules: what is read, what is refused with which position, and how long it takes.
-
-use std::time::{Duration, Instant};
+//! The text of rules: accepted ones, errors with their positions, and rules that would take exponential time.
 
 use proptest::prelude::*;
 
@@ -141,15 +139,7 @@ fn each_line_of_a_settings_file_is_judged() {
     assert!(error.to_string().len() < 250, "{error}");
 }
 
-/// Returns how long a command takes that a rule does not cover, or covers.
-fn time(rule: &str, arguments: &[String]) -> (Duration, bool) {
-    let grant = own(rule);
-    let start = Instant::now();
-    let program = rule.split(' ').next().unwrap();
-    let is_covered = grant.covers(program, arguments, "root").is_some();
-    (start.elapsed(), is_covered)
-}
-
+/// Exponential time would never end.
 #[test]
 fn matching_takes_bounded_time() {
     let repeat = |word: &str, count: usize| vec![word.to_owned(); count];
@@ -174,11 +164,9 @@ fn matching_takes_bounded_time() {
         (repeats.as_str(), with(repeat("a", 20_000), "-y"), false),
     ];
     for (rule, arguments, expect) in cases {
-        let (time, is_covered) = time(rule, &arguments);
-        let shown: String = rule.chars().take(40).collect();
-        assert_eq!(is_covered, expect, "{shown}");
-        // It takes milliseconds; exponential time would never end.
-        assert!(time < Duration::from_secs(60), "{shown}: {time:?}");
+        let program = rule.split(' ').next().unwrap();
+        let is_covered = own(rule).covers(program, &arguments, "root").is_some();
+        assert_eq!(is_covered, expect, "{}", rule.chars().take(40).collect::<String>());
     }
 }
 
