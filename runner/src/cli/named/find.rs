@@ -110,7 +110,7 @@ impl Lookup {
         if let Err(LookupError::NoCore { .. }) = found
             && let Some(name) = standard::namesake(module)
         {
-            // As in a play, modbox's own module stands for Ansible's where there is no other.
+            // As in a play, modbox's own module takes the place of Ansible's where ansible-core is absent.
             output::print_note(&format!(
                 "no ansible-core was found, so modbox's own module `{name}` stands for `{}`",
                 module.display()

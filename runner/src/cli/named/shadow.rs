@@ -3,13 +3,13 @@
 //! Names of policies are plain names, so such a file also has the grants of the module that it hides. Whatever can write the
 //! folder can put one there, so people are told which file runs, and which one does not. This file finds no module to run.
 
-use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use modbox_run::library::{FoundModule, Library, Located, is_path};
 
 use crate::cli::context::Context;
+use crate::cli::folders::bounded::open_at_once;
 use crate::cli::named::standard;
 use crate::cli::printing::output;
 
@@ -60,12 +60,10 @@ fn hidden(context: &Context, library: &Library<'_>, name: &Path) -> Option<(Path
 
 /// Returns whether two files have the same content. One that cannot be read is another one.
 fn is_same(one: &Path, other: &Path) -> bool {
-    // A FIFO is not opened: that would wait.
-    let length = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
-    if length(one).is_none() || length(one) != length(other) {
+    let (Ok((mut one, ours)), Ok((mut other, theirs))) = (open_at_once(one), open_at_once(other)) else { return false };
+    if !ours.is_file() || !theirs.is_file() || ours.len() != theirs.len() {
         return false;
     }
-    let (Ok(mut one), Ok(mut other)) = (File::open(one), File::open(other)) else { return false };
     loop {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let read = one.by_ref().take(BLOCK).read_to_end(&mut ours);

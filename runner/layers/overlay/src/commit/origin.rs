@@ -1,8 +1,8 @@
 //! Whose a transaction is: the person's at the command line, or that of a program that makes runs under a policy of its own.
 //!
 //! Kept transactions are counted and undone by origin, so that one program neither takes back the work of a person nor
-//! pushes it out of what is kept. An origin is a claim of modbox's own process about itself, not of a module. This file
-//! does not decide who may undo what.
+//! pushes it out of what is kept. modbox states the origin; a module cannot. This file does not decide who may undo
+//! what.
 
 use std::fmt;
 use std::str::FromStr;

@@ -242,10 +242,8 @@ impl Row {
 /// Returns whether a name, its last part, or the name of the module in a reference fits a pattern.
 fn fits_name(pattern: &NamePattern, name: &str) -> bool {
     let plain = name.replace("::", ".");
-    let of_reference = name.strip_prefix("oci://").and_then(|rest| {
-        let repository = rest.split(['@']).next()?.rsplit('/').next()?;
-        repository.split(':').next()
-    });
+    let reference: Option<Reference> = name.parse().ok();
+    let of_reference = reference.as_ref().map(|reference| reference.repository.module_name());
     let last = of_reference.unwrap_or_else(|| plain.rsplit('.').next().unwrap_or(&plain));
     pattern.matches(name) || pattern.matches(&plain) || pattern.matches(last)
 }

@@ -3,9 +3,7 @@
 //! An entry that this machine would refuse, such as a path that does not exist, becomes a comment with the reason, so that
 //! the printed file is always one that `modbox run --policy` takes.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -15,7 +13,7 @@ use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 use crate::cli::args::SuggestionKey;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::folders::bounded::read_stream;
+use crate::cli::folders::bounded::{open_at_once, read_stream};
 use crate::cli::printing::output;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::{self, Resolved};
@@ -47,12 +45,10 @@ fn read(path: &Path) -> anyhow::Result<(String, String)> {
     let (name, bytes) = if path == Path::new("-") {
         ("stdin".to_owned(), read_stream(io::stdin().lock(), MAX_INPUT))
     } else {
-        // Without O_NONBLOCK, opening a FIFO would wait for a writer. A pipe that has one is read to its end.
-        let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        let opened = File::options().read(true).custom_flags(nonblock).open(path);
+        // A FIFO that has a writer is read to its end.
         (
             path.display().to_string(),
-            opened.and_then(|file| {
+            open_at_once(path).and_then(|(file, _)| {
                 rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::empty())?;
                 read_stream(file, MAX_INPUT)
             }),
