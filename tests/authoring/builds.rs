@@ -188,8 +188,8 @@ fn fails_with_what_is_wrong_with_the_directory() {
     let mut bench = Bench::new();
     bench.write("file", "");
     bench.write("empty/file", "");
-    bench.check_fails("missing", "failed to build `missing`: it is not a directory");
-    bench.check_fails("file", "failed to build `file`: it is not a directory");
+    bench.check_fails("missing", "failed to build `missing`: it is not a directory, nor the name of one of modbox's modules, which `modbox list` shows");
+    bench.check_fails("file", "failed to build `file`: it is not a directory, nor the name of one of modbox's modules, which `modbox list` shows");
     bench.check_fails(
         "empty",
         "failed to build `empty`: it has none of `Cargo.toml`, `main.c`, `go.mod`, `main.py`, `main.js`; `modbox new NAME` creates a module project",

@@ -195,7 +195,9 @@ fn saved_previews_of_a_folder_are_listed() {
         assert!(line.contains(part), "{part}: {human}");
     });
     case.command(&["apply", "--list", "%/tree"]).run().exits_with(0).says("there are no saved previews");
-    case.command(&["apply", "--list", "%/single"]).run().exits_with(3).says("failed to list");
+    for path in ["%/single", "%/missing"] {
+        case.command(&["apply", "--list", path]).run().exits_with(3).says("failed to list");
+    }
     case.command(&["apply", "--list"]).run().exits_with(0).says("there are no saved previews");
     case.command(&["apply"]).run().exits_with(2);
     case.command(&["apply", "--show", "--keep-undo", "%/plans/one"]).run().exits_with(2).says("cannot be used with");

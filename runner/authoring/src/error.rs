@@ -18,7 +18,10 @@ use crate::sdk::SdkError;
 #[non_exhaustive]
 pub enum BuildError {
     /// The directory does not exist, or is a file.
-    #[error("failed to build `{}`: it is not a directory", dir.display())]
+    #[error(
+        "failed to build `{}`: it is not a directory, nor the name of one of modbox's modules, which `modbox list` shows",
+        dir.display()
+    )]
     NotADirectory {
         /// Directory to build.
         dir: PathBuf,

@@ -31,11 +31,12 @@ const FORM: u64 = 64;
 
 /// Lists saved previews, oldest first.
 pub(crate) fn run(context: &Context, folder: Option<&Path>, is_json: bool) -> Result<ExitStatus, Failure> {
-    let folder = match folder {
-        Some(folder) => context.environment.absolute(folder),
-        None => state_folder::plans(&context.environment).or_usage()?,
+    let (folder, is_named) = match folder {
+        Some(folder) => (context.environment.absolute(folder), true),
+        None => (state_folder::plans(&context.environment).or_usage()?, false),
     };
-    let found = if folder.exists() { files(&folder).or_unavailable()? } else { Vec::new() };
+    // The plan store is made by the first preview in it.
+    let found = if is_named || folder.exists() { files(&folder).or_unavailable()? } else { Vec::new() };
     if found.is_empty() && !is_json {
         output::print_note(&format!("there are no saved previews in `{}`", folder.display()));
     }
