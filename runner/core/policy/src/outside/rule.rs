@@ -26,7 +26,7 @@ pub struct OutsideRule {
 pub enum RuleProgram {
     /// A name, or an absolute path.
     Named(String),
-    /// The script of a service in [`SCRIPTS`].
+    /// The script of a service, `/etc/init.d/<unit>`.
     Script,
 }
 
