@@ -85,7 +85,7 @@ pub use crate::host::context::NativeContext;
 pub use crate::host::program::{ProgramCommand, ProgramFailure, ProgramOutcome, run_program};
 pub use crate::host::room::{RoomRequest, USUAL_VARIABLES};
 pub use crate::host::runtime::{Trace, trace};
-pub use crate::host::started::{LauncherExit, RunningModule, run, start};
+pub use crate::host::started::{LauncherExit, RunningModule, run, start, start_talking};
 pub use crate::inside::folder::can_make_in;
 pub use crate::step::Step;
 pub use crate::watching::group::control_groups;

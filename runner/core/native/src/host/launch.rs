@@ -15,7 +15,7 @@ use modbox_worker::{Role, WorkerProcess};
 
 use crate::error::NativeError;
 use crate::host::context::NativeContext;
-use crate::host::stdin;
+use crate::host::stdin::StdinSource;
 use crate::protocol::{MESSAGES, Reply, Spec};
 use crate::watching::tree::{self, Proc};
 
@@ -61,9 +61,9 @@ impl Launch {
     }
 
     /// Sends the launcher its spec and the command's standard input.
-    pub(crate) fn send_spec(&self, spec: &Spec, stdin: &[u8]) -> io::Result<()> {
+    pub(crate) fn send_spec(&self, spec: &Spec, stdin: StdinSource<'_>) -> io::Result<()> {
         MESSAGES.send(self.control(), spec)?;
-        if spec.has_stdin { stdin::send(self.control(), stdin) } else { Ok(()) }
+        if spec.has_stdin { stdin.send(self.control()) } else { Ok(()) }
     }
 
     /// Reads the launcher's reply, once its socket is readable.

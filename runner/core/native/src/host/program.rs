@@ -10,6 +10,7 @@ use crate::error::NativeError;
 use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::started::{RunningModule, spec};
+use crate::host::stdin::StdinSource;
 use crate::protocol::{Spec, Start};
 use crate::step::Step;
 
@@ -67,7 +68,7 @@ pub fn run_program(
     if let Some(directory) = &command.directory {
         (spec.directory, spec.only_there) = (directory.clone().into_os_string(), true);
     }
-    let started = RunningModule::new(cx, files::open(tmpdir)?, spec, &command.stdin)?;
+    let started = RunningModule::new(cx, files::open(tmpdir)?, spec, StdinSource::Bytes(&command.stdin))?;
     let (outcome, signal, _leaving) = started.finish_program(limits)?;
     let signal = signal
         .filter(|_| matches!(outcome.exit, Exit::Code(_)) && outcome.limit.is_none_or(|hit| hit.kind.is_output()));

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::launch::{self, Launch, Pipes};
 use crate::host::room::{self, Room};
+use crate::host::stdin::StdinSource;
 use crate::link::Failure;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
 use crate::step::Step;
@@ -100,6 +102,32 @@ pub fn start(
     tmpdir: &Path,
     limits: &Limits,
 ) -> Result<RunningModule, NativeError> {
+    start_with(cx, invocation, StdinSource::Bytes(&invocation.stdin), tmpdir, limits)
+}
+
+/// Starts a native module that talks with the caller: `socket` is its standard input, and that of the invocation is not
+/// used. Otherwise as [`start`].
+///
+/// # Errors
+///
+/// As [`start`].
+pub fn start_talking(
+    cx: &NativeContext,
+    invocation: &Invocation,
+    socket: BorrowedFd<'_>,
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<RunningModule, NativeError> {
+    start_with(cx, invocation, StdinSource::Socket(socket), tmpdir, limits)
+}
+
+fn start_with(
+    cx: &NativeContext,
+    invocation: &Invocation,
+    stdin: StdinSource<'_>,
+    tmpdir: &Path,
+    limits: &Limits,
+) -> Result<RunningModule, NativeError> {
     let start = match &invocation.program {
         Program::Native(program) => Start::Shell(program.command.clone()),
         Program::Direct(program) => Start::Program { path: program.path.clone(), argv: program.argv.clone() },
@@ -108,13 +136,18 @@ pub fn start(
     // 1. Write the module's files.
     let dir = files::open(tmpdir)?;
     as_user(cx, || files::lay_out(&dir, &invocation.files))??;
-    let spec = Spec { has_stdin: !invocation.stdin.is_empty(), ..spec(cx, start, tmpdir, limits)? };
-    RunningModule::new(cx, dir, spec, &invocation.stdin)
+    let spec = Spec { has_stdin: !stdin.is_empty(), ..spec(cx, start, tmpdir, limits)? };
+    RunningModule::new(cx, dir, spec, stdin)
 }
 
 impl RunningModule {
     /// Starts a launcher and sends it `spec`.
-    pub(crate) fn new(cx: &NativeContext, tmpdir: Dir, mut spec: Spec, stdin: &[u8]) -> Result<Self, NativeError> {
+    pub(crate) fn new(
+        cx: &NativeContext,
+        tmpdir: Dir,
+        mut spec: Spec,
+        stdin: StdinSource<'_>,
+    ) -> Result<Self, NativeError> {
         let since = Instant::now();
         // 2. Start the launcher.
         let (launch, pipes) = Launch::start(cx)?;

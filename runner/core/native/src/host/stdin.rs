@@ -2,23 +2,43 @@
 //!
 //! The bytes are the module's arguments, so they must be neither on the disk nor on a command line. They are in a file
 //! in memory and not in a pipe, because a pipe would need a writer, and a module that does not read would block it. The
-//! file is sent to the launcher over its socket, after the [`Spec`](crate::protocol::Spec) that announces it.
+//! file is sent to the launcher over its socket, after the [`Spec`](crate::protocol::Spec) that announces it. A command that
+//! talks with the host gets a socket instead.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Stdio;
 
 use modbox_channel::descriptor;
 use rustix::fs::{MemfdFlags, SealFlags};
 
-/// Sends the bytes as a file in memory.
-///
-/// # Errors
-///
-/// Fails without memory, or when the launcher is gone.
-pub(crate) fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
-    descriptor::send(socket, sealed(bytes)?)
+/// What a command reads from its standard input.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StdinSource<'a> {
+    /// Bytes, and then the end.
+    Bytes(&'a [u8]),
+    /// A socket, over which the command and the host talk.
+    Socket(BorrowedFd<'a>),
+}
+
+impl StdinSource<'_> {
+    /// Sends it to the launcher: bytes as a file in memory.
+    ///
+    /// # Errors
+    ///
+    /// Fails without memory, or when the launcher is gone.
+    pub(crate) fn send(self, socket: impl AsFd) -> io::Result<()> {
+        match self {
+            Self::Bytes(bytes) => descriptor::send(socket, sealed(bytes)?),
+            Self::Socket(own) => descriptor::send(socket, own),
+        }
+    }
+
+    /// Returns whether there is nothing to read.
+    pub(crate) fn is_empty(self) -> bool {
+        matches!(self, Self::Bytes([]))
+    }
 }
 
 /// Returns the standard input for a process: a copy of `input`, or an empty one.
@@ -58,7 +78,7 @@ mod tests {
     #[test]
     fn what_arrives_can_be_read_and_not_changed() {
         let (here, there) = UnixStream::pair().unwrap();
-        send(&here, b"{\"a\": 1}").unwrap();
+        StdinSource::Bytes(b"{\"a\": 1}").send(&here).unwrap();
         let mut file = File::from(descriptor::receive(&there).unwrap());
         let mut text = String::new();
         file.read_to_string(&mut text).unwrap();
