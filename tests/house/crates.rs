@@ -20,8 +20,9 @@ const TASKS: [&str; 10] = [
 ];
 
 /// The crates below `run`.
-const RUN: [&str; 16] = [
+const RUN: [&str; 17] = [
     "argument-spec",
+    "channel",
     "cleanup",
     "closure",
     "contract",

@@ -108,7 +108,8 @@ fn what_templates_lack_is_refused_by_name_before_anything_runs() {
     let dir = TestDir::new();
     dir.write(
         "filter_plugins/own.py",
-        "class FilterModule:\n    def filters(self):\n        return {'own_filter': len}\n",
+        // No Python has this, so that the file cannot be loaded on any machine.
+        "import no_such_module\nclass FilterModule:\n    def filters(self):\n        return {'own_filter': len}\n",
     );
     let text =
         |tasks: &str| format!("- hosts: all\n  gather_facts: false\n  tasks:\n  - debug: {{msg: first}}\n{tasks}");

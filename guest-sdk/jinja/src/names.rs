@@ -1,16 +1,8 @@
 //! What the name of a filter or test means before anything runs: known, refused with a reason, or unknown.
 
 use crate::plugin::{PREFIXES, Plugin};
+use crate::plugin_kind::PluginKind;
 use crate::{checks, filters};
-
-/// The kind of a plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PluginKind {
-    /// A filter.
-    Filter,
-    /// A test.
-    Test,
-}
 
 /// The meaning of a name.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ use minijinja::{Error, ErrorKind, Value};
 use super::attribute::{Attribute, folded};
 use crate::call::{Call, str_argument};
 use crate::failure::{Outcome, failure};
+use crate::outside;
 use crate::values::{Group, equal, is_true, items, sort};
 
 /// Returns the items of a value; a false value has none, even if it cannot be iterated.
@@ -46,7 +47,7 @@ pub(super) fn map(call: &mut Call<'_, '_, '_>) -> Outcome {
     let named = call.named.clone();
     let mut out = Vec::with_capacity(all.len());
     for item in &all {
-        let result = call.state.apply_filter(&name, &arguments(item, rest, &named));
+        let result = outside::filter(call.state, &name, &arguments(item, rest, &named));
         out.push(result.map_err(|error| unknown(error, "filter", &name))?);
     }
     Ok(Value::from(out))
@@ -84,7 +85,7 @@ fn keep(call: &mut Call<'_, '_, '_>, by_attribute: bool, wanted: bool) -> Outcom
         let subject = attribute.of(call.state, &item);
         let passes = match &test {
             Some((name, rest)) => {
-                let result = call.state.perform_test(name, &arguments(&subject, rest, &named));
+                let result = outside::test(call.state, name, &arguments(&subject, rest, &named));
                 result.map_err(|error| unknown(error, "test", name))?
             }
             // A value that does not exist has no truth.

@@ -1,7 +1,7 @@
 //! Filters, tests and lookups that are Python plugins of a collection, a role or the play: which file has them.
 //!
-//! modbox does not run such plugins; the file is named in the error of a template that uses one. Nothing is parsed: a
-//! file has a plugin if it has the plugin's name, or if the name is in it between quotes.
+//! The caller runs filters and tests. The file of a plugin that it cannot run is named in the error of a template that uses
+//! it. Nothing is parsed: a file has a plugin if it has the plugin's name, or if the name is in it between quotes.
 
 use std::fmt;
 
@@ -31,6 +31,8 @@ pub struct PythonPlugin {
     pub name: String,
     /// The file that has it, if one was found.
     pub file: Option<String>,
+    /// Why it cannot be used, if the caller runs such plugins.
+    pub failure: Option<String>,
 }
 
 impl PluginKind {
@@ -66,12 +68,15 @@ impl fmt::Display for PluginKind {
 
 impl fmt::Display for PythonPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, name, file } = self;
+        let Self { kind, name, file, failure } = self;
         write!(f, "the {kind} `{name}` is a Python plugin")?;
         if let Some(file) = file {
             write!(f, " ({file})")?;
         }
-        write!(f, ", which modbox does not run; {}", kind.remedy())
+        match failure {
+            Some(failure) => write!(f, ", which cannot be used: {failure}"),
+            None => write!(f, ", which modbox does not run; {}", kind.remedy()),
+        }
     }
 }
 
@@ -90,7 +95,7 @@ impl PluginSearch<'_> {
     /// Returns the Python plugin that a name means. A name with a collection means a plugin even without a file.
     #[must_use]
     pub fn find(&self, kind: PluginKind, name: &str) -> Option<PythonPlugin> {
-        let plugin = |file| PythonPlugin { kind, name: name.to_owned(), file };
+        let plugin = |file| PythonPlugin { kind, name: name.to_owned(), file, failure: None };
         match name.splitn(3, '.').collect::<Vec<_>>().as_slice() {
             ["ansible", "builtin" | "legacy", _] => None,
             [namespace, collection, short] => Some(plugin(self.in_collection(kind, namespace, collection, short))),

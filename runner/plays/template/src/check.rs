@@ -1,5 +1,6 @@
 //! Checks before anything runs: syntax, and names of filters, tests and lookups. Nothing is evaluated.
 
+use modbox_jinja::PluginKind;
 use modbox_yaml::{Node, Position, Source};
 
 use crate::compile::{Form, Mention, compile};
@@ -20,6 +21,18 @@ pub struct Finding {
     pub problem: Problem,
     /// Whether evaluating the text fails whatever its variables are.
     pub is_certain: bool,
+}
+
+impl Finding {
+    /// Returns the kind and the name of the filter or test that is missing.
+    #[must_use]
+    pub fn plugin(&self) -> Option<(PluginKind, &str)> {
+        match &self.problem {
+            Problem::Filter { name, .. } => Some((PluginKind::Filter, name)),
+            Problem::Test { name, .. } => Some((PluginKind::Test, name)),
+            Problem::Syntax { .. } | Problem::Lookup { .. } => None,
+        }
+    }
 }
 
 /// What is wrong with a text.
@@ -93,11 +106,11 @@ fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, fou
     };
     for mention in &program.mentions {
         match mention {
-            Mention::Filter { name, line, is_certain } if !machine.filters.contains_key(&**name) => {
+            Mention::Filter { name, line, is_certain } if machine.filter(name).is_none() => {
                 let (name, message) = (name.to_string(), machine.unknown_filter(name));
                 add(*line, Problem::Filter { name, message }, *is_certain);
             }
-            Mention::Test { name, line, is_certain } if !machine.tests.contains_key(&**name) => {
+            Mention::Test { name, line, is_certain } if machine.test(name).is_none() => {
                 let (name, message) = (name.to_string(), machine.unknown_test(name));
                 add(*line, Problem::Test { name, message }, *is_certain);
             }

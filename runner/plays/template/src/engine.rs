@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::Value;
-use modbox_jinja::{Host, NoHost};
+use modbox_jinja::{Host, NoHost, PluginKind};
 use modbox_yaml::Source;
 
 use crate::cache::Cache;
@@ -19,11 +19,12 @@ use crate::machine::Machine;
 use crate::omit::Omit;
 use crate::options::TemplateOptions;
 use crate::origin::Provenance;
+use crate::python_plugins::{NoPythonPlugins, PythonPlugins};
 use crate::result::{finalized, run};
 use crate::run::Rendering;
 use crate::scope::Scope;
 use crate::vault::{Decrypter, NoPasswords};
-use crate::{plugins, text};
+use crate::{plugins, python, text};
 
 /// What an engine needs of its caller.
 pub struct Config {
@@ -31,14 +32,21 @@ pub struct Config {
     pub lookups: Arc<dyn Lookups>,
     /// The clock, chance and files, as far as templates may see them.
     pub host: Arc<dyn Host>,
+    /// Filters and tests that are Python plugins.
+    pub plugins: Arc<dyn PythonPlugins>,
     /// What decrypts `!vault` values.
     pub vault: Arc<dyn Decrypter>,
 }
 
 impl Default for Config {
-    /// No lookups that act, a host that answers nothing, and no passwords.
+    /// No lookups that act, a host that answers nothing, no Python plugins, and no passwords.
     fn default() -> Self {
-        Self { lookups: Arc::new(NoLookups), host: Arc::new(NoHost), vault: Arc::new(NoPasswords) }
+        Self {
+            lookups: Arc::new(NoLookups),
+            host: Arc::new(NoHost),
+            plugins: Arc::new(NoPythonPlugins),
+            vault: Arc::new(NoPasswords),
+        }
     }
 }
 
@@ -70,6 +78,15 @@ impl Engine {
         self.machine.vault.decrypt(text).err()
     }
 
+    /// Says whether there is a filter or a test of a name, modbox's own or a Python plugin.
+    #[must_use]
+    pub fn has_plugin(&self, kind: PluginKind, name: &str) -> bool {
+        match kind {
+            PluginKind::Filter => self.machine.filter(name).is_some(),
+            PluginKind::Test => self.machine.test(name).is_some(),
+        }
+    }
+
     /// Makes an engine.
     #[must_use]
     pub fn new(config: Config) -> Self {
@@ -79,6 +96,8 @@ impl Engine {
             filters,
             tests,
             globals: globals(),
+            python: config.plugins,
+            python_plugin: python::plugin,
             vault: config.vault,
             lookups: config.lookups,
             host: config.host,

@@ -38,6 +38,7 @@
 
 mod blocks;
 mod cache;
+mod call_errors;
 mod check;
 mod compile;
 mod condition;
@@ -62,6 +63,8 @@ mod options;
 mod origin;
 mod plugins;
 mod processor_time;
+mod python;
+mod python_plugins;
 mod result;
 mod run;
 mod scope;
@@ -77,8 +80,9 @@ pub use files::TemplateFiles;
 pub use lookup::{FileRenderer, LookupCall, LookupError, Lookups, NoLookups};
 pub use lookups::{KnownLookup, known_lookup, known_lookups};
 pub use minijinja::Value;
-pub use modbox_jinja::{FileQuestion, Host, HostError, NoHost};
+pub use modbox_jinja::{FileQuestion, Host, HostError, NoHost, PluginKind};
 pub use options::TemplateOptions;
 pub use origin::{Origin, Provenance};
+pub use python_plugins::{NoPythonPlugins, PluginFailure, PythonPlugins};
 pub use scope::{Content, Layer, Scope, Slot};
 pub use vault::{Decrypter, NoPasswords};

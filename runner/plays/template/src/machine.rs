@@ -6,11 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::{Environment, Value};
-use modbox_jinja::{Host, Meaning, PluginKind};
+use modbox_jinja::{Host, Meaning, PREFIXES, PluginKind};
 
 use crate::cache::Cache;
 use crate::compile::{Mention, Program, SyntaxFailure};
 use crate::lookup::Lookups;
+use crate::python_plugins::PythonPlugins;
 use crate::vault::Decrypter;
 
 /// A filter or a test.
@@ -21,6 +22,8 @@ pub(crate) struct Plugin {
     pub(crate) name: Cow<'static, str>,
     /// Whether an argument may be a marker.
     pub(crate) accepts_markers: bool,
+    /// Whether it is code of a play or a collection, so that its results are not the author's word.
+    pub(crate) is_python: bool,
     pub(crate) marker_items: MarkerItems,
 }
 
@@ -44,6 +47,9 @@ pub(crate) struct Machine {
     pub(crate) tests: HashMap<String, Plugin>,
     pub(crate) globals: HashMap<&'static str, Value>,
     pub(crate) lookups: Arc<dyn Lookups>,
+    pub(crate) python: Arc<dyn PythonPlugins>,
+    /// Makes the plugin of a name, which calls the code.
+    pub(crate) python_plugin: fn(&Arc<dyn PythonPlugins>, PluginKind, &str) -> Plugin,
     pub(crate) vault: Arc<dyn Decrypter>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) cache: Cache,
@@ -64,16 +70,40 @@ impl Machine {
     pub(crate) fn check_names(&self, program: &Program) -> Result<(), SyntaxFailure> {
         for mention in &program.mentions {
             match mention {
-                Mention::Filter { name, line, is_certain: true } if !self.filters.contains_key(&**name) => {
+                Mention::Filter { name, line, is_certain: true } if self.filter(name).is_none() => {
                     return Err(SyntaxFailure { message: self.unknown_filter(name), line: *line });
                 }
-                Mention::Test { name, line, is_certain: true } if !self.tests.contains_key(&**name) => {
+                Mention::Test { name, line, is_certain: true } if self.test(name).is_none() => {
                     return Err(SyntaxFailure { message: self.unknown_test(name), line: *line });
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Returns a filter. A Python plugin beside the play hides one of modbox, as in Ansible.
+    pub(crate) fn filter(&self, name: &str) -> Option<Cow<'_, Plugin>> {
+        self.find(PluginKind::Filter, &self.filters, name)
+    }
+
+    /// Returns a test, as [`Machine::filter`].
+    pub(crate) fn test(&self, name: &str) -> Option<Cow<'_, Plugin>> {
+        self.find(PluginKind::Test, &self.tests, name)
+    }
+
+    /// Finds a filter or test among the plugins beside the play, modbox's own, and those of collections, in this order.
+    fn find<'a>(&'a self, kind: PluginKind, own: &'a HashMap<String, Plugin>, name: &str) -> Option<Cow<'a, Plugin>> {
+        let short = name.strip_prefix("ansible.legacy.").unwrap_or(name);
+        if self.python.hides(kind, short) {
+            return Some(Cow::Owned((self.python_plugin)(&self.python, kind, short)));
+        }
+        if let Some(plugin) = own.get(name) {
+            return Some(Cow::Borrowed(plugin));
+        }
+        let is_builtin = PREFIXES.iter().any(|prefix| !prefix.is_empty() && name.starts_with(prefix));
+        let is_python = !is_builtin && self.python.has(kind, name);
+        is_python.then(|| Cow::Owned((self.python_plugin)(&self.python, kind, name)))
     }
 
     /// Returns why a filter cannot be used.

@@ -23,6 +23,8 @@ pub enum Origin {
     Result(Arc<str>),
     /// The result of a lookup, by the lookup's name.
     Lookup(Arc<str>),
+    /// The result of a Python plugin, by the name of the filter or test.
+    Plugin(Arc<str>),
     /// The item of a loop.
     LoopItem,
     /// A variable that the program sets itself.
@@ -32,10 +34,10 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Says whether a module made the value: facts, results and lookups.
+    /// Says whether a module made the value: facts, and results of tasks, lookups and Python plugins.
     #[must_use]
     pub fn is_result(&self) -> bool {
-        matches!(self, Self::Facts | Self::Result(_) | Self::Lookup(_))
+        matches!(self, Self::Facts | Self::Result(_) | Self::Lookup(_) | Self::Plugin(_))
     }
 
     /// Says whether a run of a module has to tell the value: facts and results.
@@ -59,6 +61,7 @@ impl fmt::Display for Origin {
             Self::Facts => f.write_str("facts"),
             Self::Result(name) => write!(f, "the result `{name}`"),
             Self::Lookup(name) => write!(f, "the lookup `{name}`"),
+            Self::Plugin(name) => write!(f, "the Python plugin `{name}`"),
             Self::LoopItem => f.write_str("the item of a loop"),
             Self::Magic => f.write_str("a variable of the program"),
             Self::Prompt => f.write_str("a typed answer"),

@@ -51,6 +51,7 @@ fn plugins(
             function: Value::from_function(call),
             name: full_name(plugin.name).into(),
             accepts_markers: false,
+            is_python: false,
             marker_items: marker_items(plugin.name),
         };
         plugins.extend(plugin.names().map(|name| (name, made.clone())));
@@ -61,6 +62,7 @@ fn plugins(
             function: settling::function(*settle),
             name: format!("ansible.builtin.{name}").into(),
             accepts_markers: true,
+            is_python: false,
             marker_items: MarkerItems::Read,
         };
         plugins.extend(PREFIXES.map(|prefix| (format!("{prefix}{name}"), made.clone())));

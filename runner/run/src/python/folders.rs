@@ -97,6 +97,19 @@ pub(crate) fn ansible_package(
     usual.or_else(|| Some(install_of_sandbox(config)?.root))
 }
 
+/// Returns the Python that runs Ansible's controller, and the package `ansible` that it imports: the chosen Python if it has
+/// one, or else that of the command `ansible`. Starts no program.
+pub(crate) fn controllers(config: &PythonConfig, chosen: Option<&str>, directory: &Path) -> Option<(PathBuf, PathBuf)> {
+    let chosen = chosen.and_then(|name| program(config, name, directory));
+    let of_command = install::controllers_python(&config.search_path);
+    chosen.into_iter().chain(of_command).find_map(|python| {
+        let folders = install::site_folders(Some(&python), config.home.as_deref());
+        let root = Install::first_in(&folders).ok()??.root;
+        // Modules alone do not need the controller's half.
+        root.join("plugins/loader.py").is_file().then_some((python, root))
+    })
+}
+
 /// Returns the program that an interpreter's name or command stands for; for a shim of pyenv, the one behind it.
 pub(super) fn program(config: &PythonConfig, interpreter: &str, directory: &Path) -> Option<PathBuf> {
     let word = quoting::split(interpreter).ok()?.into_iter().next()?;

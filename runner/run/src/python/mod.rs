@@ -33,7 +33,7 @@ pub(crate) use self::context::ModuleSource;
 pub(crate) use self::disk::{MAX_ROUTING, read_bounded};
 pub use self::error::PythonError;
 pub use self::folders::find_collection;
-pub(crate) use self::folders::{ansible_package, collection_folders};
+pub(crate) use self::folders::{ansible_package, collection_folders, controllers};
 pub use self::guest::InterpreterContents;
 pub(crate) use self::guest::{
     GuestChoice, GuestModule, SandboxLine, Verdict, read_code, remember_need, take_sandbox_line,

@@ -13,6 +13,7 @@ use modbox_scratch::ScratchRoot;
 use modbox_tasks::explain::fake_result;
 use modbox_tasks::files::{PlayFiles, SharedFiles};
 use modbox_tasks::load::context::ActionNames;
+use modbox_tasks::python_plugins::PluginKind;
 use modbox_tasks::run::host::{
     ActionHost, HostError, HostErrorKind, JobQuestion, JobState, ModuleCall, ModuleOptions, ModuleRun, Prompt,
     PromptError, ResourceRun,
@@ -99,6 +100,10 @@ impl ActionNames for PlayHost<'_> {
 
     fn python_plugin(&self, name: &str) -> Option<String> {
         self.names.python_plugin(name)
+    }
+
+    fn plugin_failure(&self, kind: PluginKind, name: &str, file: Option<&str>) -> Option<String> {
+        self.names.plugin_failure(kind, name, file)
     }
 
     fn folder_found(&self, path: &str) {

@@ -14,6 +14,7 @@ mod lookup_host;
 mod machine;
 mod needs;
 mod play_secrets;
+pub(crate) mod python_plugins;
 pub(crate) mod run_options;
 pub(crate) mod shown;
 pub(crate) mod task_modules;
@@ -29,7 +30,7 @@ use modbox_policy::{MergedPolicy, Policy};
 use modbox_run::Runner;
 use modbox_tasks::lookups::table::ActingLookups;
 use modbox_tasks::template_file::search::{TemplateSearch, with_templates};
-use modbox_template::{Config, Engine, TemplateFiles};
+use modbox_template::{Config, Engine, NoPythonPlugins, TemplateFiles};
 
 pub(crate) use self::ansible_settings::AnsibleSettings;
 pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
@@ -39,6 +40,7 @@ use self::lookup_host::PlayLookups;
 use self::machine::Machine;
 use self::play_secrets::PlaySecrets;
 pub(crate) use self::play_secrets::masked as without_secrets;
+pub(crate) use self::python_plugins::PlayPlugins;
 pub(crate) use self::shown::explain::Explainer;
 pub(crate) use self::shown::sink::Sink;
 pub(crate) use self::task_modules::argument_trust::{ArgumentTrust, CallerFolders};
@@ -57,7 +59,7 @@ pub(crate) fn engine(
     merged: &MergedPolicy,
     runner: Arc<Runner>,
     (release, explains): (Release, bool),
-    (settings, vault): (Arc<AnsibleSettings>, Arc<VaultStore>),
+    (settings, vault, plugins): (Arc<AnsibleSettings>, Arc<VaultStore>, Option<Arc<PlayPlugins>>),
 ) -> Engine {
     let environment = &context.environment;
     let secrets = PlaySecrets::of(release);
@@ -74,6 +76,10 @@ pub(crate) fn engine(
     Engine::new(Config {
         lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),
         host: Arc::new(Machine::new(environment.clone(), Arc::clone(tree), secrets)),
+        plugins: match plugins {
+            Some(plugins) => plugins,
+            None => Arc::new(NoPythonPlugins),
+        },
         vault,
     })
 }

@@ -10,7 +10,7 @@ use modbox_yaml::Source;
 use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::PlayFiles;
 use crate::keywords::{Keyword, Place, Status};
-use crate::load::findings::TemplateFindings;
+use crate::load::findings::{BadTemplate, TemplateFindings};
 use crate::model::role::Role;
 use crate::python_plugins::{PluginKind, PluginSearch, PythonPlugin};
 use crate::vars::layer;
@@ -33,7 +33,14 @@ pub trait ActionNames {
         None
     }
 
-    /// Takes note of a folder, such as that of a role, whose `library` has modules for the rest of the play.
+    /// Says why a filter or test that is a Python plugin cannot be used. `None` where such plugins are never run. `file` is
+    /// the one that seems to have it.
+    fn plugin_failure(&self, _kind: PluginKind, _name: &str, _file: Option<&str>) -> Option<String> {
+        None
+    }
+
+    /// Takes note of a folder, such as that of a role, whose `library` has modules, and whose folders of plugins have
+    /// filters and tests, for the rest of the play.
     fn folder_found(&self, path: &str);
 }
 
@@ -233,8 +240,24 @@ impl<'a> Loader<'a> {
         folders.push(self.folder.borrow().clone());
         let collections_path = &self.settings.collections_path;
         let found = PluginSearch { files: self.files, collections_path, folders: &folders }.find(kind, name);
+        let found = found.map(|plugin| {
+            let failure = self.names.plugin_failure(kind, name, plugin.file.as_deref());
+            PythonPlugin { failure, ..plugin }
+        });
         self.plugins.borrow_mut().insert(key, found.clone());
         found
+    }
+
+    /// Takes the texts that fail when they are evaluated. A filter or test that a later role brought is none.
+    #[must_use]
+    pub fn take_bad_templates(&self) -> Vec<BadTemplate> {
+        let is_known = |bad: &BadTemplate| match &bad.error.problem {
+            Problem::Text { finding, .. } => {
+                finding.plugin().is_some_and(|(kind, name)| self.engine.has_plugin(kind, name))
+            }
+            _ => false,
+        };
+        self.templates.take().into_iter().filter(|bad| !is_known(bad)).collect()
     }
 
     /// Evaluates a text, such as the name of a file, with the variables that are known before the play runs.

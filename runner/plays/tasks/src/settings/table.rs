@@ -9,7 +9,7 @@ use super::setting::Status::{self, Honoured, NoMeaning, Only, Refused, Told};
 use super::setting::{Key, Setting};
 
 /// What is said of folders with plugins.
-const PYTHON: &str = "plugins in Python are not run";
+const PYTHON: &str = "plugins in Python of such folders are not run";
 
 const fn setting(
     name: &'static str,

@@ -10,12 +10,14 @@ use modbox_jinja::values::{self, Range, RangeItems, Table, entries};
 use modbox_jinja::{Made, Unshown};
 
 use super::interpreter::Interpreter;
+use crate::call_errors::{WholeMessage, detail};
 use crate::compile::{Arguments, Call, Expr};
 use crate::lazy::{Entries, Items, LazyDict, LazyList};
 use crate::machine::{MarkerItems, Plugin};
 use crate::marker::{Cause, Marker, Run, Stop};
 use crate::methods::changes;
 use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, SelfReference};
+use crate::origin::Origin;
 use crate::types::type_name;
 
 /// Evaluated arguments.
@@ -90,11 +92,11 @@ impl Interpreter<'_> {
         let input = self.expression(input)?;
         let was_undefined = input.is_undefined();
         let given = self.given(arguments, Some(input))?;
-        let Some(plugin) = self.evaluation.machine.filters.get(name) else {
-            let message = self.evaluation.machine.unknown_filter(name);
-            return Err(self.stop(Cause::Raised, message));
+        let machine = Arc::clone(&self.evaluation.machine);
+        let Some(plugin) = machine.filter(name) else {
+            return Err(self.stop(Cause::Raised, machine.unknown_filter(name)));
         };
-        let value = self.plugin(plugin, "filter", given)?;
+        let value = self.plugin(&plugin, "filter", given)?;
         // A marker that is asked for its length is used, which is a failure.
         let is_text = value.as_str().is_some();
         if !is_text
@@ -115,11 +117,11 @@ impl Interpreter<'_> {
     pub(crate) fn test(&mut self, name: &str, input: &Expr, arguments: &Arguments) -> Run<Value> {
         let input = self.expression(input)?;
         let given = self.given(arguments, Some(input))?;
-        let Some(plugin) = self.evaluation.machine.tests.get(name) else {
-            let message = self.evaluation.machine.unknown_test(name);
-            return Err(self.stop(Cause::Raised, message));
+        let machine = Arc::clone(&self.evaluation.machine);
+        let Some(plugin) = machine.test(name) else {
+            return Err(self.stop(Cause::Raised, machine.unknown_test(name)));
         };
-        let value = self.plugin(plugin, "test", given)?;
+        let value = self.plugin(&plugin, "test", given)?;
         if Marker::is(&value) { Ok(value) } else { Ok(Value::from(values::is_true(&value))) }
     }
 
@@ -144,6 +146,9 @@ impl Interpreter<'_> {
             // Jinja's own undefined value, of an `if` without `else`, is empty for filters.
             arguments.iter_mut().filter(|value| value.is_undefined()).for_each(|value| *value = Value::from(""));
         }
+        if plugin.is_python {
+            self.evaluation.read(&Origin::Plugin(plugin.name.as_ref().into()));
+        }
         let outer = self.evaluation.accept_markers(plugin.marker_items == MarkerItems::Accepted);
         let result = plugin.function.call(self.state(), &arguments);
         self.evaluation.accept_markers(outer);
@@ -154,6 +159,9 @@ impl Interpreter<'_> {
         self.settled(result, |interpreter, error| {
             if error.kind() == ErrorKind::UndefinedError {
                 return interpreter.undefined(detail(&error));
+            }
+            if WholeMessage::is_source_of(&error) {
+                return interpreter.stop(Cause::Failed, detail(&error)).value();
             }
             let message = format!("The {kind} plugin '{}' failed: {}", plugin.name, detail(&error));
             let cause = if Unshown::is_source_of(&error) { Cause::Unshown } else { Cause::Failed };
@@ -336,11 +344,6 @@ fn stop_of(error: &Error) -> Option<Stop> {
         source = found.source();
     }
     None
-}
-
-/// Returns the message of an error without minijinja's names of kinds.
-pub(crate) fn detail(error: &Error) -> String {
-    error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
 }
 
 /// Returns why a filter gave an undefined value.

@@ -12,6 +12,7 @@ use crate::evaluation::Evaluation;
 use crate::frame::Frame;
 use crate::limits::ITEM_SIZE;
 use crate::marker::{Cause, Run, Stop};
+use crate::python;
 
 /// A template that is running.
 pub(crate) struct Interpreter<'e> {
@@ -48,6 +49,7 @@ impl<'e> Interpreter<'e> {
             let mut state = environment.empty_state();
             let evaluation = Arc::clone(self.evaluation);
             AbsentValues::install(&mut state, move |reason| evaluation.absent(reason).value());
+            python::install(&mut state, self.evaluation);
             state
         })
     }

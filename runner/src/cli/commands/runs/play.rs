@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use modbox_contract::Release;
 use modbox_policy::normalize;
 use modbox_run::batch::{PoolConfig, Sequence};
-use modbox_run::usual_python;
+use modbox_run::{PluginPlace, usual_python};
 use modbox_tasks::error::{LoadError, LoadErrors};
 use modbox_tasks::load::context::{LoadSettings, Loader};
 use modbox_tasks::load::findings::BadTemplate;
@@ -34,8 +34,8 @@ use crate::cli::named::find::Lookup;
 use crate::cli::play::files::inventory;
 use crate::cli::play::run_options::{run_options, user, verbosity};
 use crate::cli::play::{
-    self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayTree, Sink, TaskModules,
-    TaskResources, VaultStore, vault_secrets,
+    self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayPlugins, PlayTree, Sink,
+    TaskModules, TaskResources, VaultStore, vault_secrets,
 };
 use crate::cli::printing::output;
 use crate::cli::process::deep_stack;
@@ -108,10 +108,16 @@ fn run_plays<'a>(
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
     let release = args.contract.unwrap_or_else(|| installed(environment, &lookup).max(Release::V2_21));
-    let known = (Arc::clone(&ansible), Arc::clone(&vault));
+    // Those in the folder of a play come first, as in Ansible.
+    let beside = folders(&files).into_iter().map(|folder| folder.join("collections"));
+    let collections = beside.chain(load.collections_path.iter().map(PathBuf::from)).collect();
+    let place = PluginPlace::find(&lookup.python, lookup.interpreter(), &environment.cwd, collections);
+    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), policy.clone(), place));
+    let known = (Arc::clone(&ansible), Arc::clone(&vault), Some(Arc::clone(&plugins)));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
-    let names = ModuleNames::new(context, lookup.clone(), &first_folder);
+    folders(&files).iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
+    let names = ModuleNames::new(context, lookup.clone(), &first_folder, plugins);
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
     let python = python.map(|python| python.display().to_string());
     let extra_vars = play::extra_vars(&args.extra_vars, &vault).or_usage()?;
@@ -263,7 +269,7 @@ fn read_all(
     if options.verbosity > 0 {
         loader.take_notes().iter().for_each(|note| output::print_note(note));
     }
-    let (refused, spared) = judged(loader.templates.take(), options, args);
+    let (refused, spared) = judged(loader.take_bad_templates(), options, args);
     errors.0.extend(refused);
     if !errors.0.is_empty() {
         return Err(with_lines(&errors, loader)).or_usage();

@@ -9,15 +9,18 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use modbox_run::library::{FoundModule, Library, Located, LookupError, Place};
 use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::model::task::is_one_of;
+use modbox_tasks::python_plugins::PluginKind;
 
 use crate::cli::context::Context;
 use crate::cli::named::find::Lookup;
 use crate::cli::named::{shadow, standard};
+use crate::cli::play::python_plugins::PlayPlugins;
 use crate::cli::play::task_modules::action_groups::ActionGroups;
 use crate::cli::play::task_modules::action_plugins::ActionPlugins;
 
@@ -72,15 +75,17 @@ pub(crate) struct ModuleNames<'a> {
     /// `library` folders: that of the play, then those of roles, the one that was found first before the others.
     libraries: RefCell<Vec<PathBuf>>,
     plugins: ActionPlugins,
+    /// Filters and tests that are Python plugins.
+    python: Arc<PlayPlugins>,
     /// Names that were looked up, with the collections to search. Cleared when a library is added.
     known: RefCell<HashMap<Asked, Rc<Found>>>,
 }
 
 impl<'a> ModuleNames<'a> {
     /// Creates an empty index.
-    pub(crate) fn new(context: &'a Context, lookup: Lookup, play_folder: &Path) -> Self {
+    pub(crate) fn new(context: &'a Context, lookup: Lookup, play_folder: &Path, python: Arc<PlayPlugins>) -> Self {
         let libraries = RefCell::new(vec![play_folder.join("library")]);
-        Self { context, lookup, libraries, plugins: ActionPlugins::new(play_folder), known: RefCell::default() }
+        Self { context, lookup, libraries, plugins: ActionPlugins::new(play_folder), python, known: RefCell::default() }
     }
 
     /// Adds the folders of a role: its `library`, and its `action_plugins`.
@@ -223,8 +228,13 @@ impl ActionNames for ModuleNames<'_> {
         self.plugins.find(name).map(|file| file.display().to_string())
     }
 
+    fn plugin_failure(&self, kind: PluginKind, name: &str, file: Option<&str>) -> Option<String> {
+        self.python.failure(kind, name, file)
+    }
+
     fn folder_found(&self, path: &str) {
         self.add_role(Path::new(path));
+        self.python.folder_found(path);
     }
 }
 

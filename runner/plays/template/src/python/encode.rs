@@ -1,0 +1,105 @@
+//! Arguments of Python plugins as JSON with marks.
+
+use minijinja::{Error, ErrorKind, Value};
+use modbox_jinja::values::{View, entries, items, view};
+use modbox_python_json::{BigInt, Dict, Value as Json};
+
+use super::decode::{MARK, MAX_DEPTH, VALUE};
+use crate::lazy::{LazyDict, LazyList};
+use crate::marker::{Marker, Stop};
+use crate::types::type_name;
+
+/// Returns the arguments of a call. Templates in them are rendered.
+///
+/// # Errors
+///
+/// The failure of an item that is undefined or failed, or a value that has no form in Python outside of a template, such as
+/// a macro.
+pub(super) fn arguments(arguments: &[Value]) -> Result<Json, Error> {
+    let (named, positional) = match arguments.split_last() {
+        Some((last, rest)) if last.is_kwargs() => (entries(last).unwrap_or_default(), rest),
+        _ => (Vec::new(), arguments),
+    };
+    let args = positional.iter().map(|argument| encode(argument, 0)).collect::<Result<Vec<_>, _>>()?;
+    let mut kwargs = Dict::new();
+    for (name, value) in named {
+        kwargs.insert(name.as_str().unwrap_or_default().to_owned(), encode(&value, 0)?);
+    }
+    Ok(Json::from([("args", Json::List(args)), ("kwargs", Json::Dict(kwargs))]))
+}
+
+fn encode(value: &Value, depth: usize) -> Result<Json, Error> {
+    if let Some(marker) = Marker::of(value) {
+        return Err(Stop(marker).into());
+    }
+    if depth > MAX_DEPTH {
+        return Err(failure(format!("a value is nested more than {MAX_DEPTH} levels deep")));
+    }
+    Ok(match view(value) {
+        View::Undefined => Json::Str(String::new()),
+        View::None => Json::Null,
+        View::Bool(truth) => Json::Bool(truth),
+        View::Int(number) => integer(&number.to_string())?,
+        View::Long(number) => integer(&number)?,
+        View::Float(number) => Json::Float(number),
+        View::Str(text) => Json::Str(text.to_owned()),
+        View::Surrogates(text) => Json::Surrogates(text.clone()),
+        View::Bytes(bytes) => marked("bytes", Json::Str(bytes.iter().copied().map(char::from).collect())),
+        View::List => Json::List(list(value, depth)?),
+        View::Tuple => marked("tuple", Json::List(list(value, depth)?)),
+        View::Dict => dict(value, depth)?,
+        View::Date(date) => marked("date", Json::Str(date.iso())),
+        View::DateTime(moment) => {
+            let offset = moment.offset();
+            let seconds = offset.map_or(Json::Null, |offset| Json::Int(offset.seconds.into()));
+            let name = offset.and_then(|offset| offset.name.clone()).map_or(Json::Null, Json::Str);
+            marked("datetime", Json::List(vec![integer(&moment.instant().to_string())?, seconds, name]))
+        }
+        View::Time(clock) => {
+            let (hour, minute, second, micros) = clock.0.as_hms_micro();
+            let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+            marked("time", Json::Int(seconds * 1_000_000 + i64::from(micros)))
+        }
+        View::TimeDelta(duration) => marked("timedelta", integer(&duration.micros().to_string())?),
+        View::Other => {
+            return Err(failure(format!("a value of type '{}' cannot be given to a Python plugin", type_name(value))));
+        }
+    })
+}
+
+fn list(value: &Value, depth: usize) -> Result<Vec<Json>, Error> {
+    let all = match value.downcast_object_ref::<LazyList>() {
+        Some(list) => list.all(),
+        None => items(value).map_err(|error| failure(error.to_string()))?,
+    };
+    all.iter().map(|item| encode(item, depth + 1)).collect()
+}
+
+fn dict(value: &Value, depth: usize) -> Result<Json, Error> {
+    let all = match value.downcast_object_ref::<LazyDict>() {
+        Some(dict) => dict.all(),
+        None => entries(value).unwrap_or_default(),
+    };
+    if all.iter().all(|(key, _)| key.as_str().is_some_and(|key| key != MARK)) {
+        let plain =
+            all.iter().map(|(key, value)| Ok((key.as_str().unwrap_or_default().to_owned(), encode(value, depth + 1)?)));
+        return plain.collect::<Result<Dict, Error>>().map(Json::Dict);
+    }
+    let pair = |(key, value): &(Value, Value)| Ok(Json::List(vec![encode(key, depth + 1)?, encode(value, depth + 1)?]));
+    all.iter().map(pair).collect::<Result<Vec<_>, Error>>().map(|pairs| marked("dict", Json::List(pairs)))
+}
+
+fn integer(text: &str) -> Result<Json, Error> {
+    if let Ok(number) = text.parse() {
+        return Ok(Json::Int(number));
+    }
+    BigInt::from_decimal(text).map(Json::BigInt).ok_or_else(|| failure(format!("`{text}` is not an integer")))
+}
+
+fn marked(kind: &str, value: Json) -> Json {
+    Json::from([(MARK, Json::Str(kind.to_owned())), (VALUE, value)])
+}
+
+fn failure(message: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, message)
+}

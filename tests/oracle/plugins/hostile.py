@@ -1,0 +1,85 @@
+"""Filters that do what no filter should."""
+
+import os
+import signal
+import socket
+
+import __main__
+
+
+def loop(value):
+    while True:
+        pass
+
+
+def memory(value):
+    kept = []
+    while True:
+        kept.append(bytearray(1 << 20))
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def write(path):
+    with open(path, "w") as file:
+        file.write("x")
+
+
+def fork(value):
+    while True:
+        if os.fork() == 0:
+            signal.pause()
+
+
+def connect(port):
+    socket.create_connection(("127.0.0.1", port))
+
+
+def connect_to_path(path):
+    socket.socket(socket.AF_UNIX).connect(path)
+
+
+def send(data):
+    os.write(__main__.CHANNEL, data)
+
+
+def half(value):
+    send(b"\x00\x00\x00\x01x")
+    os._exit(0)
+
+
+def stale(value):
+    __main__.send({"id": 1, "value": "forged"})
+
+
+def other(value):
+    __main__.send({"id": 10**30, "value": {"~": "code", "v": 1}})
+    os._exit(0)
+
+
+def unknown(value):
+    __main__.marked = lambda kind, value: {"~": "code", "v": value}
+    return (value,)
+
+
+def deep(value):
+    made = []
+    for _ in range(900):
+        made = [made]
+    return made
+
+
+class FilterModule(object):
+    def filters(self):
+        return {
+            "loop": loop, "memory": memory, "read": read, "write": write, "fork": fork, "connect": connect,
+            "connect_to_path": connect_to_path, "half": half, "stale": stale, "other": other, "unknown": unknown,
+            "deep": deep, "large": lambda value: "x" * (40 << 20), "leave": lambda value: os._exit(3),
+            "crash": lambda value: os.kill(os.getpid(), signal.SIGSEGV), "run": lambda value: os.popen("id -u").read(),
+            "forge": lambda value: send(b"\x02\x00\x00\x00{}"), "good": lambda value: value + 1,
+            "huge": lambda value: send(b"\xff\xff\xff\x7fx"), "kill": lambda value: os.kill(-1, signal.SIGKILL),
+            "names": lambda value: [name for name in os.environ if "SECRET" in name],
+        }

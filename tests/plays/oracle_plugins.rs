@@ -1,0 +1,325 @@
+//! Filters and tests that are Python plugins: the same plays by ansible-playbook and by `modbox play`, and plugins that are
+//! hostile.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::sample::{Random, cases};
+use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, prefixed};
+
+/// Time limit for a play. One plugin runs until its limit of 30 seconds.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Expressions of the plugins in `oracle/plugins`.
+const EXPRESSIONS: &[&str] = &[
+    "1 | show(2, a=3, b=[1])",
+    "1 | show(*[1, 2], **{'k': 1})",
+    "lazy | show",
+    "[(1, 2), {'a': (1,)}, 1.5, none, true, 'ä', 12345678901234567890123] | show",
+    "{1: 'a', 2: {'b': 1}} | show",
+    "'2020-01-02' | to_datetime('%Y-%m-%d') | show",
+    "(('2020-01-02' | to_datetime('%Y-%m-%d')) - ('2020-01-01' | to_datetime('%Y-%m-%d'))) | same | show",
+    "lazy | append",
+    "lazy",
+    "[1, 'a', lazy, {'a': 1}, 1.5, true] | map('types')",
+    "nothing | show",
+    "[nothing] | show",
+    "{'a': nothing} | show",
+    "bad | show",
+    "nothing | default('a') | show",
+    "'a' | upper",
+    "'a' | ansible.builtin.upper",
+    "'a' | ansible.legacy.upper",
+    "['a'] | map('upper')",
+    "[1, 2] | map('show', 3)",
+    "[1] | map('fail')",
+    "['value'] | map('fail')",
+    "'a' | environment",
+    "3 is three",
+    "4 is three",
+    "4 is not three",
+    "4 is divisible",
+    "4 is divisible(by=3)",
+    "1 is text",
+    "1 is fails",
+    "nothing is three",
+    "[3, 4] | select('three')",
+    "[{'a': 3}, {'a': 4}] | selectattr('a', 'three')",
+    "[1] | select('fails')",
+    "1 | one(2)",
+    "1 | fail_by(true)",
+    "1 | fail_by(false)",
+    "'undefined' | fail | default('other')",
+];
+
+/// What `make` of `oracle/plugins` makes.
+const MADE: [&str; 24] = [
+    "set",
+    "frozenset",
+    "generator",
+    "tuple",
+    "object",
+    "keys",
+    "range",
+    "ordered",
+    "template",
+    "date",
+    "time",
+    "datetime",
+    "infinity",
+    "big",
+    "numbers",
+    "named",
+    "complex",
+    "nested",
+    "function",
+    "sets",
+    "default",
+    "map",
+    "none",
+    "utc",
+];
+
+/// How `fail` of `oracle/plugins` fails.
+const FAILURES: [&str; 6] = ["filter", "value", "key", "undefined", "ansible", "empty"];
+
+/// Writes a play that shows expressions, each in a task of that name whose failure is ignored.
+fn write_play(dir: &TestDir, path: &str, expressions: &[String]) {
+    let show =
+        |text: &String| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
+    let tasks: Vec<Value> = expressions.iter().map(show).collect();
+    let vars = json!({"lazy": [1, "{{ 1 + 1 }}"], "bad": ["{{ nothing }}"]});
+    dir.write(path, json!([{"hosts": "localhost", "gather_facts": false, "vars": vars, "tasks": tasks}]).to_string());
+}
+
+/// Returns the results of tasks in the output of either program, each with the name of its task.
+fn results(output: &str) -> Vec<(String, String)> {
+    let task = |text: &str| {
+        let name = text.split("] ***").next().unwrap_or_default().to_owned();
+        let is_result = |line: &&str| line.starts_with("ok: [") || line.starts_with("fatal: [");
+        let lines = text.lines().skip_while(|line| !is_result(line));
+        let lines: Vec<&str> = lines.take_while(|line| !line.is_empty() && *line != "...ignoring").collect();
+        (name, lines.join("\n"))
+    };
+    output.split("\nTASK [").skip(1).map(task).collect()
+}
+
+fn modbox(dir: &TestDir, play: &Path) -> Modbox {
+    let python = format!("python={}", oracle::python().display());
+    Modbox::new(dir).arg("play").arg(play).args(["--interpreter", &python]).patience(PATIENCE)
+}
+
+fn by_modbox(dir: &TestDir, play: &Path) -> RunOutput {
+    modbox(dir, play).run()
+}
+
+/// Runs a play by both programs, and compares what its tasks show.
+#[track_caller]
+fn check(dir: &TestDir, play: &str, count: usize) {
+    let play = dir.join(play);
+    let program = oracle::python().with_file_name("ansible-playbook");
+    let options = ["-i", "localhost,", "-c", "local"];
+    let by_ansible = Modbox::of(&program, dir).args(options).arg(&play).patience(PATIENCE).run().exits_with(0);
+    let by_modbox = by_modbox(dir, &play).exits_with(0);
+    let (expect, found) = (results(&by_ansible.stdout_text()), results(&by_modbox.stdout_text()));
+    assert_eq!(expect.len(), count, "{by_ansible}");
+    for (expect, found) in expect.iter().zip(&found) {
+        assert_eq!(found, expect);
+    }
+    assert_eq!(found.len(), count, "{by_modbox}");
+}
+
+fn write_plugins(dir: &TestDir) {
+    for (file, at) in [("filters.py", "filter_plugins/own.py"), ("tests.py", "test_plugins/own.py")] {
+        dir.write(at, fs::read(fixture(&format!("oracle/plugins/{file}"))).unwrap());
+    }
+}
+
+#[test]
+fn plugins_beside_a_play_do_what_they_do_under_ansible() {
+    let dir = TestDir::new();
+    write_plugins(&dir);
+    let mut expressions: Vec<String> = EXPRESSIONS.iter().map(|text| (*text).to_owned()).collect();
+    expressions.extend(MADE.map(|what| format!("'{what}' | make")));
+    expressions.extend(FAILURES.map(|kind| format!("'{kind}' | fail")));
+    write_play(&dir, "play.yml", &expressions);
+    check(&dir, "play.yml", expressions.len());
+    dir.assert_nothing_left();
+}
+
+/// Returns the text of a random value.
+fn value(random: &mut Random, depth: usize) -> String {
+    let texts = ["''", "'a b'", "'ä\u{1f600}'", "\"it's\"", "'\t'", "'1'", "'~'", "'{'", "'null'"];
+    let numbers =
+        ["0", "-1", "7.25", "1e300", "9223372036854775807", "9223372036854775808", "123456789012345678901234567890"];
+    match random.below(if depth == 0 { 4 } else { 7 }) {
+        0 => (*random.pick(&texts)).to_owned(),
+        1 => (*random.pick(&numbers)).to_owned(),
+        2 => (*random.pick(&["true", "false"])).to_owned(),
+        3 => "none".to_owned(),
+        kind => {
+            let items: Vec<String> = (0..random.below(4)).map(|_| value(random, depth - 1)).collect();
+            let pairs = |key: &dyn Fn(usize) -> String| {
+                let pairs = items.iter().enumerate().map(|(index, item)| format!("{}: {item}", key(index)));
+                format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+            };
+            let is_marked = random.below(3) == 0;
+            match kind {
+                4 => format!("[{}]", items.join(", ")),
+                5 => format!("({})", items.iter().map(|item| format!("{item},")).collect::<String>()),
+                _ if random.below(2) == 0 => pairs(&|index| index.to_string()),
+                _ => pairs(&|index| if is_marked && index == 0 { "'~'".to_owned() } else { format!("'k{index}'") }),
+            }
+        }
+    }
+}
+
+#[test]
+fn random_values_reach_a_plugin_and_come_back_as_under_ansible() {
+    let dir = TestDir::new();
+    write_plugins(&dir);
+    let mut random = Random::new(0x9106);
+    let texts = (0..cases(60, 600)).map(|_| format!("[{}]", value(&mut random, 3)));
+    let expressions: Vec<String> =
+        texts.flat_map(|text| [format!("{text} | show"), format!("{text} | same | show")]).collect();
+    write_play(&dir, "play.yml", &expressions);
+    check(&dir, "play.yml", expressions.len());
+}
+
+/// A filter that gives its own name in each of several names.
+fn naming(names: &[&str], says: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("'{name}': lambda value: '{says}'")).collect();
+    format!("class FilterModule(object):\n    def filters(self):\n        return {{{}}}\n", names.join(", "))
+}
+
+#[test]
+fn names_mean_the_plugins_that_they_mean_under_ansible() {
+    let dir = TestDir::new();
+    dir.write("filter_plugins/a.py", naming(&["both", "twice"], "a"));
+    dir.write("filter_plugins/z.py", naming(&["both", "twice"], "z"));
+    dir.write("filter_plugins/broken.py", "import no_such_module_of_this_test\n");
+    for role in ["first", "second"] {
+        dir.write(&format!("roles/{role}/filter_plugins/own.py"), naming(&["shared", "both", role], role));
+        let shown = "{{ 1 | shared }} {{ 1 | both }} {{ 1 | second }}";
+        dir.write(
+            &format!("roles/{role}/tasks/main.yml"),
+            format!("- {{name: {role}, debug: {{msg: \"{shown}\"}}}}\n"),
+        );
+    }
+    let collection = |path: &str| format!("collections/ansible_collections/a/b/{path}");
+    dir.write(
+        &collection("plugins/filter/many.py"),
+        "from ansible_collections.a.b.plugins.plugin_utils.helper import double\n\n\nclass FilterModule(object):\n    \
+         def filters(self):\n        return {'double': double, 'fails': lambda value: 1 // 0}\n",
+    );
+    dir.write(&collection("plugins/plugin_utils/helper.py"), "def double(value):\n    return value * 2\n");
+    dir.write(
+        &collection("plugins/test/even.py"),
+        "class TestModule(object):\n    def tests(self):\n        return {'even': lambda value: value % 2 == 0}\n",
+    );
+    dir.write(&collection("meta/runtime.yml"), "plugin_routing: {filter: {twice: {redirect: a.b.double}}}\n");
+    let expressions = [
+        "2 | a.b.double",
+        "[1, 2] | map('a.b.twice')",
+        "[1, 2] | select('a.b.even')",
+        "2 | a.b.fails",
+        "2 | twice",
+        "1 | shared ~ (1 | both)",
+    ];
+    let show =
+        |text: &&str| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
+    let tasks: Vec<Value> = expressions.iter().map(show).collect();
+    let play = json!([{"hosts": "localhost", "gather_facts": false, "pre_tasks": tasks, "roles": ["first", "second"]}]);
+    dir.write("play.yml", play.to_string());
+    check(&dir, "play.yml", expressions.len() + 2);
+
+    // The file of a plugin that cannot be loaded is named with the reason, before anything runs.
+    dir.write("filter_plugins/broken.py", "import no_such_module_of_this_test\nNAMES = ['broken']\n");
+    let task = json!([{"debug": {"msg": "{{ 1 | broken }}"}}]);
+    dir.write("broken.yml", json!([{"hosts": "localhost", "gather_facts": false, "tasks": task}]).to_string());
+    let broken = by_modbox(&dir, &dir.join("broken.yml")).exits_with(2).stderr_text();
+    let says = "which cannot be used: ModuleNotFoundError: No module named 'no_such_module_of_this_test'";
+    assert!(broken.contains(says), "{broken}");
+}
+
+#[test]
+fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
+    let dir = TestDir::new();
+    dir.write("play/filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
+    let secret = dir.write("secret", "do-not-read\n").display().to_string();
+    let outside = dir.join("made").display().to_string();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = dir.join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let ended = "its process answered another call, and was ended";
+    let absent = "No such file or directory";
+    let attempts: Vec<(String, &str)> = vec![
+        ("1 | loop".to_owned(), "did not answer within 30 seconds, and was ended"),
+        ("1 | memory".to_owned(), "The filter plugin 'memory' failed"),
+        ("1 | large".to_owned(), "the result is larger than the limit of 33554432 bytes"),
+        ("1 | leave".to_owned(), "its process ended with status 3"),
+        ("1 | crash".to_owned(), "its process ended with status 139"),
+        ("1 | fork".to_owned(), "The filter plugin 'fork' failed"),
+        ("1 | kill".to_owned(), "No such process"),
+        ("1 | forge".to_owned(), ended),
+        ("1 | stale".to_owned(), ended),
+        ("1 | other".to_owned(), ended),
+        ("1 | half".to_owned(), "its process ended with status 0"),
+        ("1 | huge".to_owned(), "its answer is larger than the limit of 32 MiB"),
+        ("1 | deep".to_owned(), "nested more than 200 levels deep"),
+        ("1 | unknown".to_owned(), "the plugin's answer has the unknown value `code`"),
+        ("'/etc/shadow' | read".to_owned(), absent),
+        (format!("'{secret}' | read"), absent),
+        (format!("'{outside}' | write"), "The filter plugin 'write' failed"),
+        ("'/etc/made' | write".to_owned(), "Permission denied"),
+        (format!("{} | connect", server.local_addr().unwrap().port()), "Permission denied"),
+        (format!("'{}' | connect_to_path", socket.display()), absent),
+        ("1 | names".to_owned(), "\"msg\": []"),
+    ];
+    // After each, another call finds a process that works.
+    let all: Vec<String> = attempts.iter().flat_map(|(text, _)| [text.clone(), "1 | good".to_owned()]).collect();
+    write_play(&dir, "play/play.yml", &all);
+    let ran = by_modbox(&dir, &dir.join("play/play.yml")).exits_with(0);
+    let found = results(&ran.stdout_text());
+    assert_eq!(found.len(), all.len(), "{ran}");
+    for ((attempt, expect), pair) in attempts.iter().zip(found.chunks(2)) {
+        assert!(pair[0].1.contains(expect), "{attempt}: {}", pair[0].1);
+        assert!(pair[1].1.contains("\"msg\": 2"), "after {attempt}: {}", pair[1].1);
+    }
+    assert!(!ran.stdout_text().contains("do-not-read") && !dir.join("made").exists());
+    for nothing in [server.set_nonblocking(true), listener.set_nonblocking(true)] {
+        nothing.unwrap();
+    }
+    assert!(server.accept().is_err() && listener.accept().is_err(), "a plugin connected");
+    dir.assert_nothing_left();
+}
+
+/// Runs a command where the kernel makes no further namespaces.
+const WITHOUT_NAMESPACES: &str =
+    "for kind in user mnt; do echo 0 > /proc/sys/user/max_${kind}_namespaces || exit 99; done; exec \"$@\"";
+
+#[test]
+fn plugins_run_only_where_the_kernel_confines_them_as_far_as_is_accepted() {
+    let dir = TestDir::new();
+    write_plugins(&dir);
+    write_play(&dir, "play.yml", &["1 | show".to_owned()]);
+    let run = |options: &[&str]| {
+        let wrap = |command: Command| {
+            let mut unshare = Command::new("unshare");
+            unshare.args(["-Urm", "sh", "-c", WITHOUT_NAMESPACES, "sh"]);
+            prefixed(unshare, &command)
+        };
+        modbox(&dir, &dir.join("play.yml")).args(options).behind(wrap).run()
+    };
+    let accepted = run(&["--min-confinement", "2"]).exits_with(0);
+    assert!(accepted.stdout_text().contains("\"msg\": \"(1,) []\""), "{accepted}");
+    let refused = run(&["--min-confinement", "3"]).stderr_text();
+    let says = "the kernel confines it less than level 3";
+    assert!(refused.contains(says) && refused.contains("--min-confinement asks for more"), "{refused}");
+}
