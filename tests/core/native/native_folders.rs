@@ -125,6 +125,39 @@ fn a_file_is_made_replaced_and_removed_in_a_folder_that_is_read() {
 }
 
 #[test]
+fn a_folder_with_a_granted_name_has_the_mode_and_times_of_the_machine() {
+    for place in Place::all().into_iter().filter(|place| place.level == 3) {
+        let conf = folder(&place);
+        fs::set_permissions(&conf, fs::Permissions::from_mode(0o2751)).unwrap();
+        let made = std::process::Command::new("touch").args(["-d", "@1500000000"]).arg(&conf).status().unwrap();
+        assert!(made.success());
+        let report = script(&place, "test \"$(stat -c '%a %Y %u' .)\" = \"2751 1500000000 $(id -u)\"", &["app.ini"]);
+        assert_eq!(report["status"], "changed", "{report:#}");
+    }
+}
+
+#[test]
+fn two_granted_names_of_one_file_are_two_copies_and_a_note_says_so() {
+    for place in Place::all().into_iter().filter(|place| place.level == 3) {
+        let conf = folder(&place);
+        fs::hard_link(conf.join("app.ini"), conf.join("second.ini")).unwrap();
+        let report = script(&place, "cat app.ini second.ini >/dev/null", &["app.ini", "second.ini"]);
+        assert_eq!(report["status"], "changed", "{report:#}");
+        assert!(
+            report["notes"].to_string().contains("are one file, of which the module sees two copies"),
+            "{report:#}"
+        );
+        let report = script(&place, "echo 1 > app.ini; echo 2 > second.ini", &["app.ini", "second.ini"]);
+        assert_eq!(report["status"], "failed", "{report:#}");
+        assert!(report["result"]["msg"].to_string().contains("two names of one file"), "{report:#}");
+        assert_eq!(fs::read_to_string(conf.join("app.ini")).unwrap(), "old");
+        fs::remove_file(conf.join("second.ini")).unwrap();
+        let report = script(&place, "cat app.ini >/dev/null", &["app.ini"]);
+        assert!(!report["notes"].to_string().contains("two copies"), "{report:#}");
+    }
+}
+
+#[test]
 fn nothing_else_in_the_folder_becomes_writable() {
     for place in Place::all().into_iter().filter(|place| place.level == 3) {
         folder(&place);

@@ -154,6 +154,13 @@ fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBac
             Err(error) => result.lose(&file.place.path, &error),
         }
     }
+    for (first, second) in one_file(&plans) {
+        let reason = format!(
+            "the module has changed it and `{}`, which are two names of one file; grant the directory around them",
+            first.display()
+        );
+        result.lose(second, &io::Error::other(reason));
+    }
     plans.sort_by_key(|plan| !plan.is_in_place());
     for plan in plans {
         let path = plan.path();
@@ -175,6 +182,14 @@ fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBac
         }
     }
     result
+}
+
+/// Returns the paths of plans for the same file of the machine, of which the module has had two copies.
+fn one_file<'a>(plans: &[Plan<'a>]) -> Vec<(&'a Path, &'a Path)> {
+    let mut known = BTreeMap::new();
+    let file = |plan: &Plan<'a>| plan.file().map(|was| (was.device, was.inode));
+    let paths = plans.iter().filter_map(|plan| Some((file(plan)?, plan.path())));
+    paths.filter_map(|(file, path)| known.insert(file, path).map(|first| (first, path))).collect()
 }
 
 /// Drops the changes of a trial. Returns those that could not have been taken back, whatever the machine says.

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use modbox_kernel::{Links, Rights};
 use modbox_policy::{Access, Owners, PathGrant, Shape};
+use modbox_vocabulary::FileFingerprint;
+use rustix::fs::Stat;
 
 use crate::copies::stage;
 use crate::host::room::Room;
@@ -36,7 +38,17 @@ pub(crate) struct Names {
     /// Number of the room's own directories for them.
     made: usize,
     /// Directories that also show the other entries of the machine's.
-    folders: Vec<PathBuf>,
+    folders: Vec<OwnFolder>,
+}
+
+/// One of the room's own directories in place of the machine's.
+#[derive(Debug)]
+struct OwnFolder {
+    at: PathBuf,
+    /// Its path in the room's own file system.
+    own: PathBuf,
+    /// The machine's.
+    stat: Stat,
 }
 
 /// Shows each single name that the module may write.
@@ -140,11 +152,20 @@ impl Names {
     ) -> Result<Option<PathBuf>, Failure> {
         let Some(host) = folder::on_host(room, directory, grant) else { return Ok(None) };
         let failed = Failure::with(Step::Grant, &host);
-        let Some(beside) = folder::entries(room, &host, directory, entries).map_err(failed)? else { return Ok(None) };
+        let Some(beside) = folder::read(room, &host, directory, entries).map_err(failed)? else { return Ok(None) };
         let own = self.make_stage(grant, (directory, Rights::OwnDirectory), private, entries, rules)?;
-        entries.extend(beside);
-        self.folders.push(directory.to_owned());
+        entries.extend(beside.entries);
+        self.folders.push(OwnFolder { at: directory.to_owned(), own: own.clone(), stat: beside.stat });
         Ok(Some(own))
+    }
+
+    /// Gives the directories that show the machine's their owners, modes and times, once everything is in them.
+    pub(crate) fn describe_folders(&self, private: &OwnedFd) -> Result<(), Failure> {
+        for OwnFolder { at, own, stat } in &self.folders {
+            let described = open_below(private, own).and_then(|opened| folder::describe(&opened, stat));
+            described.map_err(Failure::with(Step::Grant, at))?;
+        }
+        Ok(())
     }
 
     /// Copies the file at `place`, if it exists, into one of the room's own directories.
@@ -162,16 +183,29 @@ impl Names {
         let (was, missing) = copied.map_or((None, Vec::new()), |copied| (Some(copied.was), copied.missing));
         let unseen = |what: &String| format!("the module does not see the {what} of `{}`; it stays", grant.guest);
         self.notes.extend(missing.iter().map(unseen));
+        if let Some(other) = was.as_ref().and_then(|was| self.same_file(was)) {
+            let note = format!("`{}` and `{other}` are one file, of which the module sees two copies", grant.guest);
+            self.notes.push(note);
+        }
         let staged = StagedName { name, host: place.to_owned(), was };
         match self.stages.iter_mut().find(|(stage, _)| stage.directory == directory) {
             Some((stage, _)) => stage.names.push(staged),
             None => {
                 let private = TEMPORARY.contains(&directory.as_str());
-                let shows_machine = self.folders.iter().any(|folder| folder == at.0);
+                let shows_machine = self.folders.iter().any(|folder| folder.at == at.0);
                 self.stages.push((StageNames { directory, private, shows_machine, names: vec![staged] }, opened));
             }
         }
         Ok(())
+    }
+
+    /// Returns a path in the room that shows a copy of the same file of the machine.
+    fn same_file(&self, file: &FileFingerprint) -> Option<String> {
+        let is_same = |was: &FileFingerprint| (was.device, was.inode) == (file.device, file.inode);
+        self.stages.iter().find_map(|(stage, _)| {
+            let found = stage.names.iter().find(|staged| staged.was.as_ref().is_some_and(is_same))?;
+            Some(Path::new(&stage.directory).join(&found.name).display().to_string())
+        })
     }
 
     /// Shows the file at `place` itself.

@@ -140,12 +140,12 @@ fn describe(file: &File, stat: &Stat, mode: Mode) -> io::Result<()> {
 }
 
 /// Gives a file the owner and the group of another. Without the permission to do so, the file keeps its own.
-fn set_owner(file: &File, stat: &Stat) {
+pub(crate) fn set_owner(file: impl AsFd, stat: &Stat) {
     let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     // One at a time, where both together are refused.
-    if rustix::fs::fchown(file, Some(uid), Some(gid)).is_err() {
-        let _ = rustix::fs::fchown(file, None, Some(gid));
-        let _ = rustix::fs::fchown(file, Some(uid), None);
+    if rustix::fs::fchown(&file, Some(uid), Some(gid)).is_err() {
+        let _ = rustix::fs::fchown(&file, None, Some(gid));
+        let _ = rustix::fs::fchown(&file, Some(uid), None);
     }
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use modbox_policy::Owners;
-use modbox_vocabulary::error_text;
+use modbox_vocabulary::{FileFingerprint, error_text};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::calls::modes::MODE;
@@ -153,7 +153,12 @@ impl<'a> Plan<'a> {
         matches!(self.way, Way::Change { .. } | Way::Overwrite(_))
     }
 
-    /// Returns the file.
+    /// Returns the file as it was when the module's copy was made; `None` if it did not exist.
+    pub(crate) fn file(&self) -> Option<FileFingerprint> {
+        self.place.was
+    }
+
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &'a Path {
         &self.place.path
     }

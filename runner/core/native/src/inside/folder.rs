@@ -12,9 +12,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::{Access, PathGrant, Shape};
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::copies::{clock, stage};
 use crate::host::room::Room;
 use crate::inside::base;
 use crate::inside::entries::{Entry, Source};
@@ -22,6 +23,9 @@ use crate::inside::mounts::{self, Attributes};
 
 /// Entries of a directory that are mounted one by one, at most. Each costs tens of microseconds.
 const MAX_ENTRIES: usize = 1024;
+
+/// Bits of a directory's mode. One that gives its group to what is made in it runs nothing as that group.
+const MODE: u32 = 0o3777;
 
 /// Directories of a room that stay as they are.
 const FIXED: [&str; 4] = ["/", "/dev", "/proc", "/sys"];
@@ -44,10 +48,19 @@ pub(crate) fn on_host(room: &Room, directory: &Path, grant: &PathGrant) -> Optio
     (grant.host.parent() == Some(&host) && !is_fixed).then_some(host)
 }
 
-/// Returns the entries that show what is in `host` at `directory`, without the names that the module may write and what
-/// is shown there already. Returns `None` if there are too many.
-pub(crate) fn entries(room: &Room, host: &Path, directory: &Path, shown: &[Entry]) -> io::Result<Option<Vec<Entry>>> {
+/// A directory of the machine, for one of the room's own in its place.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// What is in it, without the names that the module may write and what is shown there already.
+    pub(crate) entries: Vec<Entry>,
+    /// Its mode, owner and times.
+    pub(crate) stat: Stat,
+}
+
+/// Reads the directory `host`, which the room shows at `directory`. Returns `None` if it has too many entries.
+pub(crate) fn read(room: &Room, host: &Path, directory: &Path, shown: &[Entry]) -> io::Result<Option<Folder>> {
     let opened = open(host)?;
+    let stat = rustix::fs::fstat(&opened)?;
     let names = names(&opened)?;
     if names.len() > MAX_ENTRIES {
         return Ok(None);
@@ -69,7 +82,15 @@ pub(crate) fn entries(room: &Room, host: &Path, directory: &Path, shown: &[Entry
             Err(error) => return Err(error),
         }
     }
-    Ok(Some(entries))
+    Ok(Some(Folder { entries, stat }))
+}
+
+/// Gives the room's own directory the owner, mode and times of the machine's, as far as this user may. Its owner keeps all
+/// permissions: the module may replace its names in it.
+pub(crate) fn describe(own: &OwnedFd, stat: &Stat) -> io::Result<()> {
+    stage::set_owner(own, stat);
+    rustix::fs::fchmod(own, Mode::from_raw_mode(stat.st_mode & MODE | 0o700))?;
+    Ok(rustix::fs::futimens(own, &clock::times(stat))?)
 }
 
 fn entry(directory: &OwnedFd, name: &OsString) -> io::Result<Source> {

@@ -103,6 +103,7 @@ pub(crate) fn enter(room: &Room) -> Result<Root, Failure> {
     let names = names::show(room, &private, &mut entries, &mut rules)?;
     add_lists(&entries, &mut rules);
     let root = mount_all(&private, entries)?;
+    names.describe_folders(&private)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
     Ok(Root { rules: rules.0, private, proc, names })
 }
