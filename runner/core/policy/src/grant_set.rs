@@ -263,9 +263,9 @@ impl Policy {
     }
 
     /// Returns the paths that nothing grants, since their directories are missing.
-    #[must_use]
-    pub fn missing(&self) -> &[MissingPath] {
-        &self.missing
+    pub fn missing(&self) -> impl Iterator<Item = &MissingPath> {
+        // Another argument may name the same path and grant it.
+        self.missing.iter().filter(|missing| !self.covers(Path::new(&missing.path), Access::Write))
     }
 
     /// Returns what the module sees on the way to named paths.

@@ -33,7 +33,7 @@ pub(super) fn find(policy: &Policy, run_dir: &RunDir) -> Vec<LostChange> {
     if policy.allows_everything() {
         return Vec::new();
     }
-    let mut below = policy.missing().iter().filter(|missing| Path::new(&missing.first).starts_with(TMP)).peekable();
+    let mut below = policy.missing().filter(|missing| Path::new(&missing.first).starts_with(TMP)).peekable();
     if below.peek().is_none() {
         return Vec::new();
     }

@@ -132,7 +132,7 @@ impl Room {
         };
         Self {
             read_only: grants.iter().filter(single).filter_map(refused).collect(),
-            missing: policy.missing().to_vec(),
+            missing: policy.missing().cloned().collect(),
             grants,
             links,
             passed: policy.waypoints().passed().iter().map(PathBuf::from).collect(),

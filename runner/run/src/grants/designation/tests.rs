@@ -287,9 +287,18 @@ fn a_directory_that_is_missing_grants_nothing_and_says_so() {
     assert_eq!(effective.notes.len(), 1);
     assert!(effective.notes[0].contains("which grants nothing: its directory does not exist"), "{:?}", effective.notes);
     // A module that makes the directory makes it in one of its own.
-    let missing = &effective.policy.missing()[0];
+    let missing = effective.policy.missing().next().unwrap();
     assert_eq!((&missing.path, &missing.first), (&case.path("no/such/file"), &case.path("no")));
-    assert_eq!(case.apply_with(SPEC, r#"{"src": "no/such/file"}"#).policy.missing(), []);
+    assert_eq!(case.apply_with(SPEC, r#"{"src": "no/such/file"}"#).policy.missing().next(), None);
+}
+
+#[test]
+fn a_missing_file_that_is_also_named_for_writing_is_granted() {
+    let case = Case { is_native: true, ..Case::new() };
+    let read = case.apply_with(SPEC, r#"{"src": "%new"}"#);
+    assert_eq!(read.policy.missing().count(), 1);
+    let both = case.apply_with(SPEC, r#"{"src": "%new", "dest": "%new"}"#);
+    assert_eq!((case.shown(&both), both.policy.missing().count()), (vec!["write %new (argument dest)".to_owned()], 0));
 }
 
 #[test]
