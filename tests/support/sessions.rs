@@ -166,7 +166,7 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
         writeln!(script, "(exit $status)").unwrap();
     }
     let mut shell = Modbox::of(Path::new("/bin/sh"), &dir).with_toolchain();
-    let mut path = vec![shims(&dir), crate::modbox().parent().expect("it lies in a folder").to_owned()];
+    let mut path = vec![shims(&dir)];
     if surroundings == Surroundings::Ansible {
         path.push(oracle::python().parent().expect("it lies in a folder").to_owned());
     }
@@ -187,7 +187,8 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
     (0..steps.len()).map(of_step).collect()
 }
 
-/// Creates a folder with a `cargo` that runs the existing modbox binary for `cargo run --release --`.
+/// Creates a folder with `modbox`, and a `cargo` that runs the existing modbox binary for `cargo run --release --`. The binary's own
+/// folder may have programs with names of the system's.
 fn shims(dir: &TestDir) -> PathBuf {
     let modbox = crate::modbox();
     let modbox = modbox.display();
@@ -197,8 +198,10 @@ fn shims(dir: &TestDir) -> PathBuf {
         "#!/bin/sh\nif [ \"$1 $2 $3\" = 'run --release --' ]; then shift 3; exec {modbox} \"$@\"; fi\nexec {cargo} \"$@\"\n"
     );
     let written = dir.write_executable("cargo-shim", text);
-    copy_executable(&written, &dir.mkdir("shims").join("cargo"));
-    dir.join("shims")
+    let shims = dir.mkdir("shims");
+    copy_executable(&written, &shims.join("cargo"));
+    std::os::unix::fs::symlink(crate::modbox(), shims.join("modbox")).unwrap();
+    shims
 }
 
 /// Returns the folder with the clone and its builds.
