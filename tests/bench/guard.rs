@@ -17,7 +17,7 @@ use modbox_contract::args::decode_file;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
 use modbox_test_support as support;
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{GrantSource, Limits};
 use serde_json::{Value, json};
 use support::{TestDir, guest};
 use wasmtime::component::{Component, Linker, ResourceTable};
@@ -91,7 +91,7 @@ impl WithGuard {
         let data = self.dir.mkdir("data");
         let mut policy = Policy::default();
         let (host, shown) = (data.clone(), data.display().to_string());
-        let (shape, access, source) = (Shape::Directory, Access::Write, String::new());
+        let (shape, access, source) = (Shape::Directory, Access::Write, GrantSource::named(""));
         policy.allow_path(PathGrant { host, shape, guest: shown, access, source }).expect("there is no other grant");
         let args = json!({"dir": data, "rounds": ROUNDS}).to_string();
         let arguments = Arguments::Complete(decode_file(args.as_bytes()).expect("it is an object"));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use modbox_policy::{Access, PathGrant, Shape};
 use modbox_run::{LayeredMode, LayeredRun, RealEffects};
+use modbox_vocabulary::GrantSource;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
@@ -178,7 +179,7 @@ fn a_worker_that_keeps_files_of_a_layer_ends_with_its_job() {
         let mut attack = Attack::new(mode);
         let tree = attack.dir.mkdir("tree");
         attack.dir.write("tree/file", "one\n");
-        let (host, guest, source) = (tree.clone(), tree.display().to_string(), "test".to_owned());
+        let (host, guest, source) = (tree.clone(), tree.display().to_string(), GrantSource::named("test"));
         let grant = PathGrant { host, shape: Shape::Directory, guest, access: Access::Write, source };
         attack.policy.allow_path(grant).unwrap();
         let preview = LayeredMode::Preview { outside: RealEffects::Refused, compares_check: false, save: None };

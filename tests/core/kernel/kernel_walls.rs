@@ -13,7 +13,7 @@ use std::{io, thread};
 
 use modbox_kernel::{Absent, KernelError, Links, NetPlan, PathRule, Plan, Ports, Rights};
 use modbox_policy::{Access, PathGrant, Policy, Shape};
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{GrantSource, Limits};
 
 use crate::support::TestDir;
 
@@ -45,7 +45,7 @@ impl Walls {
             ("single/granted", Shape::Name, Access::Read),
             ("outside/missing", Shape::Name, Access::Read),
         ] {
-            let (host, guest, source) = (dir.join(path), format!("/{path}"), "test".to_owned());
+            let (host, guest, source) = (dir.join(path), format!("/{path}"), GrantSource::named("test"));
             policy.allow_path(PathGrant { host, shape, guest, access, source }).unwrap();
         }
         // Limits would bind the whole process of the tests.

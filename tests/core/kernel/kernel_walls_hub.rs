@@ -16,7 +16,7 @@ use modbox_overlay::hub::Hub;
 use modbox_overlay::layers::{LayerPlan, Layers};
 use modbox_overlay::quota::Quota;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{GrantSource, Limits};
 
 use crate::core::kernel::kernel_walls::{c_path, call, confined, free};
 use crate::support::TestDir;
@@ -47,7 +47,7 @@ impl HubWalls {
         let layers = Layers::open(&LayerPlan { trees, quota, scratch, ..LayerPlan::default() }).unwrap();
         let places = hub.attach_layers(&layers).unwrap();
         let mut policy = Policy::default();
-        let (host, guest, source) = (places[0].clone(), "/tree".to_owned(), "test".to_owned());
+        let (host, guest, source) = (places[0].clone(), "/tree".to_owned(), GrantSource::named("test"));
         policy.allow_path(PathGrant { host, shape: Shape::Directory, guest, access: Access::Write, source }).unwrap();
         let plan = Plan::for_guest(&policy, &Limits::default(), &dir.join("run"), Some(hub.path()));
         // Limits would bind the whole process of the tests.

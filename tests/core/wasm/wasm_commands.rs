@@ -10,7 +10,7 @@ use modbox_contract::args::decode_file;
 use modbox_policy::Policy;
 use modbox_policy::run::{RunGrant, exactly, switch};
 use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, RunnerConfig};
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{GrantSource, Limits};
 use modbox_worker::Workers;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -341,7 +341,7 @@ fn a_librarys_caller_grants_commands_too() {
     let mut policy = Policy::default();
     assert_eq!(run(&policy)["seen"][0]["denied"], r#"--allow-run 'echo '"'"'from a library'"'"''"#);
     let (rule, programs) = ("echo *".parse().unwrap(), vec!["/usr/bin/echo".into()]);
-    policy.allow_run(RunGrant { rule, programs, source: "test".to_owned() });
+    policy.allow_run(RunGrant { rule, programs, source: GrantSource::named("test") });
     assert_eq!(run(&policy)["seen"][0]["stdout"], "from a library\n");
     dir.assert_nothing_left();
 }

@@ -10,6 +10,7 @@ use modbox_contract::args::decode_file;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_run::{Arguments, Module, ModuleFile, Report, RunRequest, Runner, RunnerConfig, Status};
+use modbox_vocabulary::GrantSource;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Denial, LimitKind, Limits};
 use modbox_wasm::CompileCache;
@@ -37,7 +38,7 @@ fn driver() -> &'static (Runner, Module) {
 fn grant(path: &Path, access: Access) -> PathGrant {
     let shape = if path.is_dir() { Shape::Directory } else { Shape::Name };
     let (host, guest) = (path.to_owned(), path.display().to_string());
-    PathGrant { host, shape, guest, access, source: "test".to_owned() }
+    PathGrant { host, shape, guest, access, source: GrantSource::named("test") }
 }
 
 fn run(grants: &[PathGrant], limits: &Limits, strict: bool, ops: &Value) -> (Report, Vec<String>) {

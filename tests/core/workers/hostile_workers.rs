@@ -14,7 +14,7 @@ use modbox_policy::Policy;
 use modbox_policy::run::RunGrant;
 use modbox_run::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup};
 use modbox_run::{Arguments, LayeredRun, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
-use modbox_vocabulary::{LimitKind, Limits};
+use modbox_vocabulary::{GrantSource, LimitKind, Limits};
 use modbox_wasm::CompileCache;
 use modbox_worker::Workers;
 use serde_json::Value;
@@ -54,7 +54,7 @@ impl Attack {
         let module = Arc::new(Module::new(ModuleFile { path: guest("hello"), bytes }, None));
         let mut policy = Policy::default();
         let (rule, programs) = ("sleep *".parse().unwrap(), vec![PathBuf::from("/usr/bin/sleep")]);
-        policy.allow_run(RunGrant { rule, programs, source: "test".to_owned() });
+        policy.allow_run(RunGrant { rule, programs, source: GrantSource::named("test") });
         let limits = Limits { timeout: TIMEOUT, max_output: 1000, ..Limits::default() };
         let attack = Self { dir, module, workers: Workers::new(program), policy, limits, sleep };
         // The hostile program compiles nothing.

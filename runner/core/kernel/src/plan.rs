@@ -253,11 +253,14 @@ fn add_grant(paths: &mut Vec<PathRule>, grant: &PathGrant, place: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use modbox_vocabulary::GrantSource;
+
     use super::*;
 
     fn planned(host: &str, shape: Shape, access: Access) -> Vec<(PathBuf, Rights)> {
         let mut policy = Policy::default();
-        let grant = PathGrant { host: host.into(), shape, guest: "/x".into(), access, source: "test".into() };
+        let grant =
+            PathGrant { host: host.into(), shape, guest: "/x".into(), access, source: GrantSource::named("test") };
         policy.allow_path(grant).unwrap();
         let plan =
             Plan::for_guest(&policy, &Limits::default(), Path::new("/t/root/run"), Some(Path::new("/t/root/hub")));

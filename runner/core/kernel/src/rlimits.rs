@@ -130,6 +130,7 @@ fn open_descriptors() -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use modbox_policy::PathGrant;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -143,7 +144,7 @@ mod tests {
                     shape: *shape,
                     guest,
                     access: *access,
-                    source: String::new(),
+                    source: GrantSource::named(""),
                 })
                 .unwrap();
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::User;
+use modbox_vocabulary::{GrantSource, User};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -34,7 +34,7 @@ pub struct Policy {
     pub(super) listen: Vec<ListenGrant>,
     pub(super) run: Vec<RunGrant>,
     pub(super) outside: Vec<OutsideGrant>,
-    pub(super) everything: Option<String>,
+    pub(super) everything: Option<GrantSource>,
     pub(super) designated: Designated,
     pub(super) designated_by_results: Designated,
     pub(super) designates: Vec<(String, Access)>,
@@ -124,9 +124,9 @@ impl Policy {
     }
 
     /// Requires a level of confinement. The highest required level holds. If none is required, the caller decides.
-    pub fn require_confinement(&mut self, level: u8, source: &str) {
+    pub fn require_confinement(&mut self, level: u8, source: &GrantSource) {
         if self.least_confinement.as_ref().is_none_or(|least| level > least.level) {
-            self.least_confinement = Some(MinConfinement { level, source: source.to_owned() });
+            self.least_confinement = Some(MinConfinement { level, source: source.clone() });
         }
     }
 
@@ -175,13 +175,13 @@ impl Policy {
     }
 
     /// Grants everything that the caller can access: for a module that the caller trusts completely.
-    pub fn allow_everything(&mut self, source: &str) {
+    pub fn allow_everything(&mut self, source: &GrantSource) {
         // Mapped paths stay where they are. Unmapped ones are part of the root.
         self.paths.retain(|grant| Path::new(&grant.guest) != grant.host);
         let (host, guest) = (PathBuf::from("/"), "/".to_owned());
         let shape = Shape::Directory;
-        self.paths.push(PathGrant { host, shape, guest, access: Access::Write, source: source.to_owned() });
-        self.everything = Some(source.to_owned());
+        self.paths.push(PathGrant { host, shape, guest, access: Access::Write, source: source.clone() });
+        self.everything = Some(source.clone());
     }
 
     /// Returns whether everything is granted.
@@ -402,7 +402,7 @@ mod tests {
             shape: Shape::Directory,
             guest: path.to_owned(),
             access,
-            source: "test".to_owned(),
+            source: GrantSource::named("test"),
         }
     }
 
@@ -443,7 +443,7 @@ mod tests {
         let mut policy = Policy::default();
         policy.allow_path(grant("/srv", Access::Read)).unwrap();
         policy.allow_path(PathGrant { host: "/data".into(), ..grant("/mapped", Access::Read) }).unwrap();
-        policy.allow_everything("test");
+        policy.allow_everything(&GrantSource::named("test"));
         let seen: Vec<&str> = policy.paths().iter().map(|grant| grant.guest.as_str()).collect();
         assert_eq!(seen, ["/mapped", "/"]);
     }
@@ -453,9 +453,9 @@ mod tests {
         let mut policy = Policy::default();
         assert_eq!(policy.least_confinement(), None);
         for (level, highest) in [(1, 1), (2, 2), (0, 2)] {
-            policy.require_confinement(level, &format!("level {level}"));
+            policy.require_confinement(level, &GrantSource::named(&format!("level {level}")));
             let least = policy.least_confinement().unwrap();
-            assert_eq!((least.level, &*least.source), (highest, &*format!("level {highest}")));
+            assert_eq!((least.level, &least.source), (highest, &GrantSource::named(&format!("level {highest}"))));
         }
     }
 

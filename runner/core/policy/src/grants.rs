@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_vocabulary::native_path;
+use modbox_vocabulary::{GrantSource, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -29,7 +29,7 @@ pub struct PathGrant {
     /// The permitted access.
     pub access: Access,
     /// The source of the grant: `--allow-read`, or a policy file.
-    pub source: String,
+    pub source: GrantSource,
 }
 
 impl PathGrant {
@@ -52,5 +52,5 @@ pub struct EnvGrant {
     /// The value.
     pub value: String,
     /// The source of the grant.
-    pub source: String,
+    pub source: GrantSource,
 }

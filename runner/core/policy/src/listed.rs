@@ -1,6 +1,6 @@
 //! The list of grants in a report.
 
-use modbox_vocabulary::{Capability, Grant};
+use modbox_vocabulary::{Capability, Grant, GrantSource};
 
 use crate::grant_set::Policy;
 use crate::grants::{EnvGrant, PathGrant};
@@ -21,7 +21,8 @@ impl Policy {
             let subject = if host == grant.guest { host } else { format!("{host}::{}", grant.guest) };
             Grant { capability: grant.access.capability(), subject, source: grant.source.clone() }
         };
-        let line = |capability, subject: String, source: &String| Grant { capability, subject, source: source.clone() };
+        let line =
+            |capability, subject: String, source: &GrantSource| Grant { capability, subject, source: source.clone() };
         let env = |grant: &EnvGrant| line(Capability::Env, grant.name.clone(), &grant.source);
         let net = |grant: &NetGrant| line(Capability::Net, grant.rule.to_string(), &grant.source);
         let listen = |grant: &ListenGrant| line(Capability::Listen, grant.rule.to_string(), &grant.source);

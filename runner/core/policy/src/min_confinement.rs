@@ -1,5 +1,6 @@
 //! The minimum level of confinement that a policy requires.
 
+use modbox_vocabulary::GrantSource;
 use serde::{Deserialize, Serialize};
 
 /// The level that a run requires if no source says otherwise. All common kernels since Linux 6.2 reach it.
@@ -11,5 +12,5 @@ pub struct MinConfinement {
     /// The level, as `modbox-kernel` describes it.
     pub level: u8,
     /// The source that requires it.
-    pub source: String,
+    pub source: GrantSource,
 }

@@ -63,6 +63,8 @@ fn exceeding<'p>(ceiling: &Ceiling, policy: &'p Policy, is_observed: bool) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use modbox_vocabulary::GrantSource;
+
     use super::*;
     use crate::access::Access;
     use crate::grants::{EnvGrant, PathGrant, Shape};
@@ -74,20 +76,24 @@ mod tests {
 
     fn path(path: &str, access: Access) -> PathGrant {
         let (host, guest) = (path.into(), path.to_owned());
-        PathGrant { host, shape: Shape::Directory, guest, access, source: "test".to_owned() }
+        PathGrant { host, shape: Shape::Directory, guest, access, source: GrantSource::named("test") }
     }
 
     fn net(rule: &str) -> NetGrant {
-        NetGrant { rule: rule.parse().unwrap(), source: "test".to_owned() }
+        NetGrant { rule: rule.parse().unwrap(), source: GrantSource::named("test") }
     }
 
     fn run(rule: &str) -> RunGrant {
         let rule: crate::run::RunRule = rule.parse().unwrap();
-        RunGrant { programs: vec![format!("/usr/bin/{}", rule.program()).into()], rule, source: "test".to_owned() }
+        RunGrant {
+            programs: vec![format!("/usr/bin/{}", rule.program()).into()],
+            rule,
+            source: GrantSource::named("test"),
+        }
     }
 
     fn env(name: &str) -> EnvGrant {
-        EnvGrant { name: name.to_owned(), value: String::new(), source: "test".to_owned() }
+        EnvGrant { name: name.to_owned(), value: String::new(), source: GrantSource::named("test") }
     }
 
     fn ceiling() -> Ceiling {
@@ -156,7 +162,7 @@ mod tests {
             "run systemctl *",
         ];
         assert_eq!(shown_exceeding(&merged.policy, false), expect);
-        let everything = Rules { everything: Some("--allow-all".to_owned()), ..Rules::default() };
+        let everything = Rules { everything: Some(GrantSource::named("--allow-all")), ..Rules::default() };
         let merged = merge(&[everything]).unwrap();
         assert_eq!(shown_exceeding(&merged.policy, false), ["all *"]);
     }

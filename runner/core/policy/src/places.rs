@@ -43,9 +43,9 @@ pub(super) fn check_nesting(paths: &[PathGrant]) -> Result<(), PolicyError> {
         if let Some(outer) = around.filter_map(|dir| writable.get(dir)).find(|outer| lies_in(inner, outer)) {
             return Err(PolicyError::ReadInsideWrite {
                 inner: inner.guest.clone(),
-                inner_source: inner.source.clone(),
+                inner_source: inner.source.to_string(),
                 outer: outer.guest.clone(),
-                outer_source: outer.source.clone(),
+                outer_source: outer.source.to_string(),
             });
         }
     }

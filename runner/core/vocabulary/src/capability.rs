@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::grant_source::GrantSource;
+
 /// The capability that a grant permits.
 #[derive(
     Debug,
@@ -59,5 +61,5 @@ pub struct Grant {
     /// The path, the name or the rule; `*` for everything.
     pub subject: String,
     /// The source of the grant: an option, a policy file, an argument.
-    pub source: String,
+    pub source: GrantSource,
 }

@@ -12,6 +12,7 @@ mod command;
 mod denial;
 mod error_chain;
 mod fingerprint;
+mod grant_source;
 mod invocation;
 mod limits;
 mod lost;
@@ -28,6 +29,7 @@ pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, Com
 pub use denial::{Denial, DenialLog, Hint, HintSource};
 pub use error_chain::{error_chain, error_text, in_words};
 pub use fingerprint::FileFingerprint;
+pub use grant_source::GrantSource;
 pub use invocation::{
     DirectProgram, InputFile, Invocation, NativeProgram, Program, RuntimePath, WasmFormat, WasmProgram,
 };

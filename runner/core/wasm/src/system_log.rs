@@ -93,12 +93,13 @@ pub(super) fn add_log<T: 'static>(linker: &mut Linker<T>, log: fn(&mut T) -> &mu
 #[cfg(test)]
 mod tests {
     use modbox_policy::{PathGrant, Shape};
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
     fn policy(host: &Path, guest: &str, access: Access) -> Policy {
         let mut policy = Policy::default();
-        let (host, guest, source) = (host.to_owned(), guest.to_owned(), String::new());
+        let (host, guest, source) = (host.to_owned(), guest.to_owned(), GrantSource::named(""));
         policy.allow_path(PathGrant { host, shape: Shape::Name, guest, access, source }).unwrap();
         policy
     }

@@ -143,7 +143,7 @@ impl Runner {
             report.grants.extend(program::needed_by_commands(&policy));
         }
         for grant in &report.grants {
-            debug!(capability = %grant.capability, subject = grant.subject, source = grant.source, "granted");
+            debug!(capability = %grant.capability, subject = grant.subject, source = %grant.source, "granted");
         }
         let lacking: Vec<_> = missing.iter().map(|missing| missing.denial.clone()).collect();
         let objections = policy.objections(&lacking, request.scrutiny == Scrutiny::Observed);
@@ -158,7 +158,7 @@ impl Runner {
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
         if let Some(grant) = policy.outside().first().filter(|_| !policy.allows_everything()) {
-            let (rule, by) = (grant.shown(), grant.source.clone());
+            let (rule, by) = (grant.shown(), grant.source.to_string());
             return refused(policy, judge::report_failed_start(report, RunError::CommandsOutside { rule, by }));
         }
         match missing.is_empty() {

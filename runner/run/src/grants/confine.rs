@@ -2,7 +2,7 @@
 
 use modbox_kernel::KernelConfinement;
 use modbox_policy::Policy;
-use modbox_vocabulary::{Capability, Denial, Operation};
+use modbox_vocabulary::{Capability, Denial, GrantSource, Operation};
 
 use crate::reports::error::{RunError, Shortfall};
 
@@ -24,7 +24,7 @@ pub(crate) fn check_guest(reached: &KernelConfinement, policy: &Policy, default:
 pub(crate) fn guest_shortfall(reached: KernelConfinement, policy: &Policy) -> RunError {
     let asked = policy.least_confinement();
     let least = asked.map_or(modbox_kernel::DEFAULT_LEAST, |asked| asked.level);
-    RunError::Unconfined(Box::new(shortfall(reached, least, asked.map(|asked| asked.source.as_str()))))
+    RunError::Unconfined(Box::new(shortfall(reached, least, asked.map(|asked| &asked.source))))
 }
 
 /// Returns the error of a native module that did not start because it would be confined too little. Without namespaces
@@ -32,7 +32,7 @@ pub(crate) fn guest_shortfall(reached: KernelConfinement, policy: &Policy) -> Ru
 pub(crate) fn native_shortfall(reached: KernelConfinement, least: u8, policy: &Policy) -> RunError {
     let level = reached.level;
     let missing = reached.missing.join("; ");
-    let source = policy.least_confinement().map(|asked| asked.source.as_str());
+    let source = policy.least_confinement().map(|asked| &asked.source);
     let apart = level > 0 && reached.layers.iter().any(|layer| layer.starts_with("namespace"));
     let (remedy, allow) = match source {
         Some(source) if apart && level < least => {
@@ -55,7 +55,7 @@ pub(crate) fn native_shortfall(reached: KernelConfinement, least: u8, policy: &P
     RunError::Unconfined(Box::new(Shortfall { reached, denial, message }))
 }
 
-fn shortfall(reached: KernelConfinement, least: u8, source: Option<&str>) -> Shortfall {
+fn shortfall(reached: KernelConfinement, least: u8, source: Option<&GrantSource>) -> Shortfall {
     let level = reached.level;
     let missing = match reached.missing.as_slice() {
         [] => "a guest's process is not confined further".to_owned(),

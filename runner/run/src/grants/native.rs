@@ -115,13 +115,14 @@ pub(crate) fn enforceable(policy: &Policy) -> Policy {
 #[cfg(test)]
 mod tests {
     use modbox_policy::net::{ListenGrant, NetGrant};
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
     #[test]
     fn unenforceable_rules_are_listed_with_enforceable_ones() {
         let mut policy = Policy::default();
-        let source = String::new();
+        let source = GrantSource::named("");
         for rule in ["*:443+any", "udp:*+any", "example.org:443", "*:80", "udp:10.0.0.1:53"] {
             policy.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() });
         }

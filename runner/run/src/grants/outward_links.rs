@@ -66,6 +66,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use modbox_policy::PathGrant;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -79,7 +80,8 @@ mod tests {
         fs::write(granted.join("inside"), "").unwrap();
         let (host, guest) = (granted.clone(), granted.display().to_string());
         let mut policy = Policy::default();
-        let grant = PathGrant { host, shape: Shape::Directory, guest, access: Access::Read, source: String::new() };
+        let grant =
+            PathGrant { host, shape: Shape::Directory, guest, access: Access::Read, source: GrantSource::named("") };
         policy.allow_path(grant).unwrap();
         for (target, expect) in
             [("../inside", false), ("/usr", false), ("gone", false), ("../../gone", false), ("../../outside", true)]

@@ -4,7 +4,7 @@
 //! Only paths that arguments name for writing count: an operator's grant does not mean that this run uses it.
 
 use modbox_contract::Value;
-use modbox_policy::{Access, Policy};
+use modbox_policy::{Access, PathGrant, Policy};
 
 use crate::execution::request::Arguments;
 
@@ -24,8 +24,8 @@ pub(crate) fn is_check(arguments: &Arguments) -> bool {
 
 /// Returns the named paths that are granted for writing, but that this user cannot write, with the reasons.
 pub(crate) fn unwritable(policy: &Policy) -> impl Iterator<Item = String> + '_ {
-    let is_named = |source: &str| source.starts_with("argument ");
-    let named = policy.paths().iter().filter(move |grant| grant.access == Access::Write && is_named(&grant.source));
+    let is_named = |grant: &&PathGrant| grant.access == Access::Write && grant.source.option().is_some();
+    let named = policy.paths().iter().filter(is_named);
     named.filter_map(|grant| Some(format!("`{}`: {}", grant.guest, modbox_native::write_obstacle(&grant.host)?)))
 }
 
@@ -37,7 +37,8 @@ pub(crate) fn warnings(obstacles: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use modbox_contract::Dict;
-    use modbox_policy::{PathGrant, Shape};
+    use modbox_policy::Shape;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -60,7 +61,7 @@ mod tests {
             let mut policy = Policy::default();
             // A link cannot be replaced by any user.
             let (host, guest) = ("/proc/self".into(), "/data/self".to_owned());
-            let grant = PathGrant { host, shape: Shape::Name, guest, access, source: source.to_owned() };
+            let grant = PathGrant { host, shape: Shape::Name, guest, access, source: GrantSource::parse(source) };
             policy.designate(grant).unwrap();
             let found: Vec<String> = unwritable(&policy).collect();
             assert_eq!(found.len(), expect, "{source} {access:?}: {found:?}");

@@ -96,6 +96,7 @@ fn switch(request: &Request) -> String {
 mod tests {
     use modbox_policy::run::RunGrant;
     use modbox_policy::{EnvGrant, PathGrant, Shape};
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -119,7 +120,7 @@ mod tests {
             "write": ["/usr/share/zoneinfo"], "env": ["TZ", "LANG"], "net": ["example.org:443"], "run": ["systemctl  restart *", "systemctl stop *"]}}"#;
         let metadata = Metadata::from_json(json).unwrap();
         let mut policy = Policy::default();
-        let source = String::new();
+        let source = GrantSource::named("");
         let (host, guest, shape) = ("/usr/share".into(), "/usr/share".to_owned(), Shape::Directory);
         policy.allow_path(PathGrant { host, shape, guest, access: Access::Read, source: source.clone() }).unwrap();
         let (rule, programs) = ("systemctl restart *".parse().unwrap(), vec!["/usr/bin/systemctl".into()]);
@@ -142,7 +143,7 @@ mod tests {
             "--allow-run 'systemctl stop *'",
         ];
         assert_eq!(shown(&policy), expect);
-        policy.allow_everything("test");
+        policy.allow_everything(&GrantSource::named("test"));
         assert_eq!(shown(&policy), ["granted"; 9]);
     }
 }

@@ -11,7 +11,7 @@ use modbox_overlay::layers::{Layer, LayerPlan, Layers};
 use modbox_overlay::quota::{Bound, ListBounds};
 use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
-use modbox_vocabulary::{LimitHit, LimitKind, Limits};
+use modbox_vocabulary::{GrantSource, LimitHit, LimitKind, Limits};
 
 use crate::execution::request::RunRequest;
 use crate::execution::run_form::RunForm;
@@ -167,7 +167,7 @@ impl Runner {
             return Err(LayeredError::Everything.into());
         }
         if !form.is_guest() {
-            policy.require_confinement(WITH_NAMESPACES, "a run on layers");
+            policy.require_confinement(WITH_NAMESPACES, &GrantSource::named("a run on layers"));
         }
         let dir = RunDir::create(&self.scratch, DirPurpose::Run, policy.user())?;
         let start = run.start();

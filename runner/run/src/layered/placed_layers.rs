@@ -41,6 +41,7 @@ pub(crate) fn apply(policy: &mut Policy, layers: &[PlacedLayer], scratch: &Path)
 #[cfg(test)]
 mod tests {
     use modbox_policy::{Access, PathGrant, Shape};
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -59,7 +60,7 @@ mod tests {
                     shape,
                     guest: guest.to_owned(),
                     access,
-                    source: String::new(),
+                    source: GrantSource::named(""),
                 })
                 .unwrap();
         }

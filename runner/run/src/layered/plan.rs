@@ -67,6 +67,8 @@ pub(crate) fn is_layered(grant: &PathGrant) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use modbox_vocabulary::GrantSource;
+
     use super::*;
 
     #[test]
@@ -82,7 +84,7 @@ mod tests {
             ("/dev/null", Shape::Name, Access::Write),
         ] {
             let (host, guest) = (host.into(), host.to_owned());
-            policy.allow_path(PathGrant { host, shape, guest, access, source: String::new() }).unwrap();
+            policy.allow_path(PathGrant { host, shape, guest, access, source: GrantSource::named("") }).unwrap();
         }
         let plan = of(&policy, &Limits::default(), Path::new("/tmp"));
         assert_eq!(plan.trees, [Path::new("/srv")]);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use modbox_native::NativeContext;
 use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
+use modbox_vocabulary::GrantSource;
 
 use crate::grants::native;
 
@@ -25,7 +26,11 @@ const LENSES: &str = "AUGEAS_LENS_LIB";
 pub(super) fn add(policy: &mut Policy) {
     policy.forbid_other_env();
     for (name, value) in LOCALE {
-        policy.allow_env(EnvGrant { name: name.to_owned(), value: value.to_owned(), source: SOURCE.to_owned() });
+        policy.allow_env(EnvGrant {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            source: GrantSource::named(SOURCE),
+        });
     }
 }
 
@@ -51,7 +56,7 @@ pub fn lens_grants(policy: &mut Policy, data_dirs: &[PathBuf], given: Option<&st
             shape: Shape::Directory,
             guest: guest.clone(),
             access: Access::Read,
-            source: SOURCE.to_owned(),
+            source: GrantSource::named(SOURCE),
         };
         // A grant of the operator that contradicts this one comes first.
         if policy.covers(guest.as_ref(), Access::Read) || policy.allow_path(grant).is_ok() {
@@ -59,7 +64,11 @@ pub fn lens_grants(policy: &mut Policy, data_dirs: &[PathBuf], given: Option<&st
         }
     }
     if !named.is_empty() {
-        policy.allow_env(EnvGrant { name: LENSES.to_owned(), value: named.join(":"), source: SOURCE.to_owned() });
+        policy.allow_env(EnvGrant {
+            name: LENSES.to_owned(),
+            value: named.join(":"),
+            source: GrantSource::named(SOURCE),
+        });
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use modbox_native::{NativeContext, NativeError, RoomRequest};
 use modbox_policy::{Access, PathGrant, Policy, PolicyError, Shape};
-use modbox_vocabulary::{Exit, Invocation, Limits, NativeProgram, Program, quoting};
+use modbox_vocabulary::{Exit, GrantSource, Invocation, Limits, NativeProgram, Program, quoting};
 
 use crate::python::error::PythonError;
 
@@ -30,7 +30,7 @@ impl ScriptAccess<'_> {
                 shape: Shape::Directory,
                 guest: path.display().to_string(),
                 access: Access::Write,
-                source: "modbox itself".to_owned(),
+                source: GrantSource::named("modbox itself"),
             })?;
         }
         Ok(RoomRequest {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use modbox_native::base;
 use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
+use modbox_vocabulary::GrantSource;
 
 /// The source of these grants.
 const SOURCE: &str = "what every Python module may read";
@@ -27,7 +28,7 @@ pub(crate) fn with_base(policy: &Policy) -> Policy {
     }
     for (name, value) in modbox_native::USUAL_VARIABLES.into_iter().filter(|(name, _)| *name != WRITES_IN_PLACE) {
         if policy.env().iter().all(|grant| grant.name != name) {
-            let (name, value, source) = (name.to_owned(), value.to_owned(), SOURCE.to_owned());
+            let (name, value, source) = (name.to_owned(), value.to_owned(), GrantSource::named(SOURCE));
             whole.allow_env(EnvGrant { name, value, source });
         }
     }
@@ -42,7 +43,8 @@ pub(crate) fn with_base(policy: &Policy) -> Policy {
         }
         let Ok(host) = path.canonicalize() else { continue };
         let shape = if host.is_dir() { Shape::Directory } else { Shape::Name };
-        let grant = PathGrant { host, shape, guest: path.display().to_string(), access, source: SOURCE.to_owned() };
+        let grant =
+            PathGrant { host, shape, guest: path.display().to_string(), access, source: GrantSource::named(SOURCE) };
         // What contradicts a grant of the operator is left out.
         if let Err(error) = whole.allow_path(grant) {
             tracing::debug!(%error, "a path of every Python module is not granted");
@@ -58,13 +60,17 @@ mod tests {
     #[test]
     fn the_base_is_added_to_the_grants_and_replaces_none() {
         let mut policy = Policy::default();
-        policy.allow_env(EnvGrant { name: "PATH".to_owned(), value: "/own".to_owned(), source: String::new() });
+        policy.allow_env(EnvGrant {
+            name: "PATH".to_owned(),
+            value: "/own".to_owned(),
+            source: GrantSource::named(""),
+        });
         let etc = PathGrant {
             host: "/etc".into(),
             shape: Shape::Directory,
             guest: "/etc".to_owned(),
             access: Access::Write,
-            source: String::new(),
+            source: GrantSource::named(""),
         };
         assert!(with_base(&policy).covers(Path::new("/etc/passwd"), Access::Read));
         assert!(!with_base(&policy).covers(Path::new("/etc/passwd"), Access::Write));

@@ -89,6 +89,8 @@ fn is_full(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use modbox_vocabulary::GrantSource;
+
     use super::*;
 
     #[test]
@@ -112,7 +114,7 @@ mod tests {
             capability,
             // A link cannot be replaced by any user.
             subject: "/proc/self::/data/self".to_owned(),
-            source: "command line".to_owned(),
+            source: GrantSource::named("command line"),
         };
         let message = "Permission denied (os error 2)";
         let written = tips(message, &[grant(Capability::Write)]);

@@ -39,7 +39,7 @@ impl Report {
         }
         one(&mut self.stderr);
         for grant in &mut self.grants {
-            [&mut grant.subject, &mut grant.source].into_iter().for_each(one);
+            grant.source.texts_mut().into_iter().chain([&mut grant.subject]).for_each(one);
         }
         for denial in &mut self.denials {
             [&mut denial.subject, &mut denial.allow].into_iter().for_each(one);

@@ -221,13 +221,14 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use modbox_policy::Access;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
     fn grant(host: PathBuf) -> PathGrant {
         let shape = if host.is_dir() { Shape::Directory } else { Shape::Name };
         let guest = host.display().to_string();
-        PathGrant { host, shape, guest, access: Access::Write, source: String::new() }
+        PathGrant { host, shape, guest, access: Access::Write, source: GrantSource::named("") }
     }
 
     #[test]

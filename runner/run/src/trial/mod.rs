@@ -12,6 +12,7 @@ pub(crate) mod error;
 
 use modbox_policy::{Access, Policy, Shape, SingleFiles};
 use modbox_scratch::{DirPurpose, RunDir};
+use modbox_vocabulary::GrantSource;
 
 use self::copies::Copier;
 pub(crate) use self::copies::check_special;
@@ -92,7 +93,7 @@ fn on_copies(
     }
     if !is_guest {
         policy.set_single_files(SingleFiles::Dropped);
-        policy.require_confinement(WITH_NAMESPACES, "a trial on copies");
+        policy.require_confinement(WITH_NAMESPACES, &GrantSource::named("a trial on copies"));
     }
     let mut copier = Copier::new(dir.path());
     policy.replace_hosts(|grant| match (grant.access, grant.shape) {

@@ -270,7 +270,7 @@ fn push_details(text: &mut String, report: &Report) {
             "  granted: {} {} ({})",
             grant.capability,
             clean_line(&grant.subject),
-            clean_line(&grant.source)
+            clean_line(&grant.source.to_string())
         );
     }
     // A result that could not be parsed contains it, as `module_stderr`.

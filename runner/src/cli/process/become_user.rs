@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, anyhow};
 use modbox_policy::{EnvGrant, Policy, find_user};
-use modbox_vocabulary::User;
+use modbox_vocabulary::{GrantSource, User};
 
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::process::environment::Environment;
@@ -38,7 +38,7 @@ pub(crate) fn apply(policy: &mut Policy, user: Option<User>, environment: &Envir
         // A variable that is granted without a value has that of the user who runs modbox.
         let is_own = |grant: &EnvGrant| environment.variable(name).is_some_and(|own| own == grant.value.as_str());
         if granted.is_none_or(is_own) {
-            let source = granted.map_or_else(|| "become_user".to_owned(), |grant| grant.source.clone());
+            let source = granted.map_or_else(|| GrantSource::named("become_user"), |grant| grant.source.clone());
             let (name, value) = (name.to_owned(), value.to_string_lossy().into_owned());
             policy.allow_env(EnvGrant { name, value, source });
         }

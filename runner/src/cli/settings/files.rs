@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use modbox_policy::{Access, FileRules, GrantedProfile, Located, Place, PolicyFile, Rules};
+use modbox_policy::{Access, FileRules, GrantedProfile, Located, Place, PolicyFile, Profile, Rules};
+use modbox_vocabulary::GrantSource;
 
 use crate::cli::folders::bounded::{open_at_once, read_stream};
 use crate::cli::printing::output;
@@ -109,10 +110,15 @@ pub(crate) struct Resolved {
     pub(crate) wrong: Vec<WrongGrant>,
 }
 
+/// Returns the source of what a profile grants that a source names.
+fn profile_source(profile: Profile, named_by: &GrantSource) -> GrantSource {
+    GrantSource::Profile { name: profile.to_string(), named_by: Box::new(named_by.clone()) }
+}
+
 /// Resolves the grants of a policy file, and collects those that cannot be resolved.
-pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str) -> Resolved {
+pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &GrantSource) -> Resolved {
     let mut resolved = Rules {
-        source: source.to_owned(),
+        source: Some(source.clone()),
         designated: rules.designated,
         designated_by_results: rules.designated_by_results,
         check: rules.check,
@@ -138,7 +144,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         }
     }
     for Located { value: GrantedProfile { profile, .. }, place } in &rules.profiles {
-        let source = format!("profile {profile}, {source}");
+        let source = profile_source(*profile, source);
         // The operator's own entries take precedence over those of a profile, since they may grant more.
         let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
         let read = profile.paths().iter().map(|path| (*path, Access::Read));
@@ -156,7 +162,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &str
         }
     }
     for Located { value: GrantedProfile { profile, names }, place } in &rules.profiles {
-        let source = format!("profile {profile}, {source}");
+        let source = profile_source(*profile, source);
         for rule in profile.commands().map(|commands| commands.rules(!names.is_empty())).unwrap_or_default() {
             resolved.outside.push(grants::outside_of_profile(rule, names, &source));
             outside_places.push(*place);
@@ -213,7 +219,7 @@ pub(super) fn resolve_all(
     environment: &Environment,
     path: &Path,
     rules: &FileRules,
-    source: &str,
+    source: &GrantSource,
 ) -> anyhow::Result<Rules> {
     let Resolved { rules, wrong, .. } = resolve(environment, rules, source);
     match wrong.into_iter().min_by_key(|wrong| wrong.place) {

@@ -17,6 +17,7 @@ use modbox_policy::{
     split_grant,
 };
 use modbox_run::{WayEnd, resolve_way};
+use modbox_vocabulary::GrantSource;
 use rustix::io::Errno;
 
 use crate::cli::process::environment::Environment;
@@ -46,7 +47,7 @@ pub(super) fn path(
     environment: &Environment,
     spec: &OsStr,
     access: Access,
-    source: &str,
+    source: &GrantSource,
 ) -> anyhow::Result<NamedGrant> {
     let bytes = spec.as_bytes();
     let (host, guest) = split_grant(bytes);
@@ -65,7 +66,7 @@ pub(super) fn path(
     if is_own(&guest) {
         return Err(PolicyError::Reserved { guest, host: written.display().to_string() }.into());
     }
-    Ok(NamedGrant { grant: PathGrant { host, shape, guest, access, source: source.to_owned() }, links })
+    Ok(NamedGrant { grant: PathGrant { host, shape, guest, access, source: source.clone() }, links })
 }
 
 /// Explains a path with two colons that does not exist: what follows them is mostly meant as a path in the module.
@@ -100,7 +101,7 @@ pub(super) fn path_of_file(
     environment: &Environment,
     written: &str,
     access: Access,
-    source: &str,
+    source: &GrantSource,
 ) -> anyhow::Result<NamedGrant> {
     let host = granted_host(written);
     let below_home = host.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -131,7 +132,7 @@ fn resolve_links(path: &Path, access: Access) -> anyhow::Result<(PathBuf, Shape,
 }
 
 /// Resolves `NAME=VALUE`, or `NAME` with its value in this process. Returns `None` if `NAME` is not set.
-pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyhow::Result<Option<EnvGrant>> {
+pub(super) fn env(environment: &Environment, spec: &OsStr, source: &GrantSource) -> anyhow::Result<Option<EnvGrant>> {
     let text = spec.to_str().context("the variable is not UTF-8, which guests need")?;
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
@@ -143,29 +144,29 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &str) -> anyh
     if name.is_empty() || text.contains('\0') {
         bail!("expected NAME or NAME=VALUE");
     }
-    Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.to_owned() }))
+    Ok(value.map(|value| EnvGrant { name: name.to_owned(), value, source: source.clone() }))
 }
 
 /// Parses the users and groups to which the module may give files.
-pub(super) fn own(rule: &str, source: &str) -> anyhow::Result<OwnerGrant> {
+pub(super) fn own(rule: &str, source: &GrantSource) -> anyhow::Result<OwnerGrant> {
     let accounts = Accounts::host();
     let (user_id, group_id) = (|name: &str| accounts.users().id(name), |name: &str| accounts.groups().id(name));
     OwnerGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
 }
 
 /// Parses a rule for the hosts that the module may connect to.
-pub(super) fn net(rule: &str, source: &str) -> anyhow::Result<NetGrant> {
-    Ok(NetGrant { rule: rule.parse()?, source: source.to_owned() })
+pub(super) fn net(rule: &str, source: &GrantSource) -> anyhow::Result<NetGrant> {
+    Ok(NetGrant { rule: rule.parse()?, source: source.clone() })
 }
 
 /// Parses a rule for the addresses at which the module may listen.
-pub(super) fn listen(rule: &str, source: &str) -> anyhow::Result<ListenGrant> {
-    Ok(ListenGrant { rule: rule.parse()?, source: source.to_owned() })
+pub(super) fn listen(rule: &str, source: &GrantSource) -> anyhow::Result<ListenGrant> {
+    Ok(ListenGrant { rule: rule.parse()?, source: source.clone() })
 }
 
 /// Parses a rule for a command that the module may run, and looks up its program now, so that another program that gets
 /// the same name later is not granted.
-pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
+pub(super) fn run(rule: &str, source: &GrantSource) -> anyhow::Result<RunGrant> {
     let rule: RunRule = rule.parse()?;
     let programs = programs(rule.program());
     if programs.is_empty() {
@@ -175,21 +176,21 @@ pub(super) fn run(rule: &str, source: &str) -> anyhow::Result<RunGrant> {
             STANDARD_DIRECTORIES.join(", ")
         );
     }
-    Ok(RunGrant { rule, programs, source: source.to_owned() })
+    Ok(RunGrant { rule, programs, source: source.clone() })
 }
 
 /// Parses a rule for a command outside. A program that the machine does not have is not an error, since a policy is often for
 /// many machines: such a rule covers nothing.
-pub(super) fn outside(rule: &str, source: &str) -> anyhow::Result<OutsideGrant> {
+pub(super) fn outside(rule: &str, source: &GrantSource) -> anyhow::Result<OutsideGrant> {
     let rule: OutsideRule = rule.parse()?;
-    let (names, source) = (BoundNames::default(), source.to_owned());
+    let (names, source) = (BoundNames::default(), source.clone());
     Ok(OutsideGrant { programs: programs_outside(&rule), rule, names, is_query: false, is_shipped: false, source })
 }
 
 /// Returns the grant of a rule of a profile.
-pub(super) fn outside_of_profile(shipped: ShippedRule, names: &BoundNames, source: &str) -> OutsideGrant {
+pub(super) fn outside_of_profile(shipped: ShippedRule, names: &BoundNames, source: &GrantSource) -> OutsideGrant {
     let ShippedRule { rule, is_query } = shipped;
-    let (names, source) = (names.clone(), source.to_owned());
+    let (names, source) = (names.clone(), source.clone());
     OutsideGrant { programs: programs_outside(&rule), rule, names, is_query, is_shipped: true, source }
 }
 

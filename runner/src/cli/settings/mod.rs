@@ -24,6 +24,7 @@ use modbox_policy::{
 };
 use modbox_run::library::Place;
 use modbox_run::reaches_out;
+use modbox_vocabulary::GrantSource;
 use sha2::{Digest as _, Sha256};
 
 use self::files::FileChoice;
@@ -69,7 +70,7 @@ struct KeyedRules<K> {
 
 impl<K: fmt::Display> KeyedRules<K> {
     fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
-        let source = format!("{}, `{}`", source(&self.file), self.key.value);
+        let source = GrantSource::PolicyFile(format!("{}, `{}`", self.file.display(), self.key.value));
         files::resolve_all(environment, &self.file, &self.rules, &source)
     }
 }
@@ -209,7 +210,7 @@ impl Settings {
         limits: &LimitOverrides,
     ) -> anyhow::Result<MergedPolicy> {
         let mut sources = self.of_module(module)?;
-        let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, "job");
+        let files::Resolved { rules, wrong, .. } = files::resolve(&self.environment, rules, &GrantSource::named("job"));
         if let Some(wrong) = wrong.into_iter().next() {
             return Err(wrong.error).with_context(|| format!("invalid grant `{}` of a job", wrong.written));
         }
@@ -351,8 +352,8 @@ pub(crate) fn check_implied(environment: &Environment, path: &Path) -> anyhow::R
 }
 
 /// Returns the name of a policy file in reports and listings.
-pub(crate) fn source(path: &Path) -> String {
-    format!("policy file {}", path.display())
+pub(crate) fn source(path: &Path) -> GrantSource {
+    GrantSource::PolicyFile(path.display().to_string())
 }
 
 /// Returns the folders of modules outside of collections, in the order of the search, with their origins.

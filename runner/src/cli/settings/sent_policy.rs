@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use modbox_policy::{AcceptPolicy, FileRules, ModuleKey, PolicyFile, Rules};
+use modbox_vocabulary::GrantSource;
 
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::files::{self, Resolved};
@@ -24,7 +25,7 @@ impl SentPolicy {
     pub(super) fn resolve(environment: &Environment, text: &str, accepted: AcceptPolicy) -> anyhow::Result<Self> {
         let file = PolicyFile::parse_sent(text, accepted)?;
         let resolved = |rules: &FileRules| -> anyhow::Result<Rules> {
-            let Resolved { rules, wrong, .. } = files::resolve(environment, rules, SOURCE);
+            let Resolved { rules, wrong, .. } = files::resolve(environment, rules, &GrantSource::named(SOURCE));
             match wrong.into_iter().next() {
                 None => Ok(Rules { narrows: accepted == AcceptPolicy::Narrow, ..rules }),
                 Some(wrong) => {

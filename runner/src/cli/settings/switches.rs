@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use anyhow::Context;
 use modbox_policy::{Access, EnvGrant, LimitName, LimitOverrides, Rules};
+use modbox_vocabulary::GrantSource;
 
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::process::environment::Environment;
@@ -24,38 +25,39 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
     for (switch, access, paths) in
         [("--allow-read", Access::Read, &args.allow_read), ("--allow-write", Access::Write, &args.allow_write)]
     {
+        let by = GrantSource::named(switch);
         for path in paths {
-            let named = grants::path(environment, path, access, switch).with_context(|| in_switch(switch, path))?;
+            let named = grants::path(environment, path, access, &by).with_context(|| in_switch(switch, path))?;
             named.add_to(&mut rules);
         }
     }
     for rule in &args.allow_own {
-        let switch = "--allow-own";
-        rules.own.push(grants::own(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+        let (switch, by) = ("--allow-own", GrantSource::named("--allow-own"));
+        rules.own.push(grants::own(rule, &by).with_context(|| in_switch(switch, rule.as_ref()))?);
     }
     for variable in &args.allow_env {
-        let switch = "--allow-env";
-        let grant = grants::env(environment, variable, switch).with_context(|| in_switch(switch, variable))?;
+        let (switch, by) = ("--allow-env", GrantSource::named("--allow-env"));
+        let grant = grants::env(environment, variable, &by).with_context(|| in_switch(switch, variable))?;
         rules.env.extend(grant);
     }
     for rule in &args.allow_net {
-        let switch = "--allow-net";
-        rules.net.push(grants::net(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+        let (switch, by) = ("--allow-net", GrantSource::named("--allow-net"));
+        rules.net.push(grants::net(rule, &by).with_context(|| in_switch(switch, rule.as_ref()))?);
     }
     for rule in &args.allow_listen {
-        let switch = "--allow-listen";
-        rules.listen.push(grants::listen(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+        let (switch, by) = ("--allow-listen", GrantSource::named("--allow-listen"));
+        rules.listen.push(grants::listen(rule, &by).with_context(|| in_switch(switch, rule.as_ref()))?);
     }
     for rule in &args.allow_run {
-        let switch = "--allow-run";
-        rules.run.push(grants::run(rule, switch).with_context(|| in_switch(switch, rule.as_ref()))?);
+        let (switch, by) = ("--allow-run", GrantSource::named("--allow-run"));
+        rules.run.push(grants::run(rule, &by).with_context(|| in_switch(switch, rule.as_ref()))?);
     }
     if args.allow_all {
-        let source = "--allow-all";
-        rules.everything = Some(source.to_owned());
+        let source = GrantSource::named("--allow-all");
+        rules.everything = Some(source.clone());
         for (name, value) in &environment.variables {
             if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
-                let (name, value, source) = (name.to_owned(), value.to_owned(), source.to_owned());
+                let (name, value, source) = (name.to_owned(), value.to_owned(), source.clone());
                 rules.env.push(EnvGrant { name, value, source });
             }
         }

@@ -9,6 +9,7 @@ use modbox_policy::{
 };
 use modbox_trust::allowed_signers::{AllowedSigners, Signer};
 use modbox_trust::verification::VerifiedStatement;
+use modbox_vocabulary::GrantSource;
 
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::signature_files::is_meant;
@@ -114,7 +115,7 @@ pub(super) fn resolve(
     let allow = on_this_host(environment, &at_most.allow);
     let AtMost { designated, min_confinement, .. } = *at_most;
     let rules = FileRules { allow, designated, min_confinement, ..FileRules::default() };
-    let source = format!("trust rule at {}", rule.place);
+    let source = GrantSource::Named(format!("trust rule at {}", rule.place));
     files::resolve_all(environment, path, &rules, &source)
 }
 
@@ -125,13 +126,15 @@ fn on_this_host(environment: &Environment, allow: &Allow) -> Allow {
         let cause = error.root_cause().downcast_ref::<io::Error>();
         cause.is_some_and(|cause| matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     };
+    // These grants are only tried.
+    let by = GrantSource::named("");
     let has_path = |written: &str, access| {
-        grants::path_of_file(environment, written, access, "").map_or_else(|error| !is_missing(&error), |_| true)
+        grants::path_of_file(environment, written, access, &by).map_or_else(|error| !is_missing(&error), |_| true)
     };
     let mut found = allow.clone();
     found.read.retain(|path| has_path(&path.value, Access::Read));
     found.write.retain(|path| has_path(&path.value, Access::Write));
     // A rule that is well written fails only for want of its program.
-    found.run.retain(|rule| rule.value.parse::<RunRule>().is_err() || grants::run(&rule.value, "").is_ok());
+    found.run.retain(|rule| rule.value.parse::<RunRule>().is_err() || grants::run(&rule.value, &by).is_ok());
     found
 }

@@ -238,6 +238,7 @@ fn failed(action: &'static str) -> impl FnOnce(Errno) -> io::Error {
 #[cfg(test)]
 mod tests {
     use modbox_policy::OwnerGrant;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn granted_set_id_bits_are_those_of_the_copy() {
-        let grant = |text: &str| OwnerGrant::parse(text, "test", |_| None, |_| None).unwrap();
+        let grant = |text: &str| OwnerGrant::parse(text, &GrantSource::named("test"), |_| None, |_| None).unwrap();
         let own = Owners::Some(vec![grant("7+setid")]);
         let file = attributes(7, 0o6755, &[]);
         let copy = attributes(7, 0o4755, &[]);

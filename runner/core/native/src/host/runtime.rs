@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use modbox_policy::{Access, PathGrant, Shape};
+use modbox_vocabulary::GrantSource;
 
 use crate::inside::base;
 use crate::inside::covering::shows;
@@ -50,7 +51,7 @@ pub(crate) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>
         shape: if path.is_dir() { Shape::Directory } else { Shape::Name },
         guest: path.display().to_string(),
         access: Access::Read,
-        source: String::new(),
+        source: GrantSource::named(""),
     };
     links.retain(|(at, _)| !within(at, &real) && !in_granted(at));
     let mounts = real.iter().filter(|path| !within(path, &real) && !is_granted(path)).map(own).collect();

@@ -27,6 +27,7 @@ mod transport;
 
 use std::net::{IpAddr, SocketAddr};
 
+use modbox_vocabulary::GrantSource;
 use serde::{Deserialize, Serialize};
 
 pub use self::error::NetRuleError;
@@ -59,7 +60,7 @@ pub struct NetGrant {
     /// The permitted destinations.
     pub rule: NetRule,
     /// The source of the grant: `--allow-net`, or a policy file.
-    pub source: String,
+    pub source: GrantSource,
 }
 
 /// A rule for listening and the source that granted it.
@@ -68,5 +69,5 @@ pub struct ListenGrant {
     /// The permitted addresses.
     pub rule: ListenRule,
     /// The source of the grant: `--allow-listen`, or a policy file.
-    pub source: String,
+    pub source: GrantSource,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::quoting;
+use modbox_vocabulary::{GrantSource, quoting};
 use serde::{Deserialize, Serialize};
 
 use crate::outside::kinds::Kind;
@@ -25,7 +25,7 @@ pub struct OutsideGrant {
     /// Whether it is a rule of a profile, and not one that an operator wrote.
     pub is_shipped: bool,
     /// The source of the grant.
-    pub source: String,
+    pub source: GrantSource,
 }
 
 /// A command that a grant covers.

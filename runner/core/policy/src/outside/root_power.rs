@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use modbox_vocabulary::GrantSource;
+
 use crate::access::Access;
 use crate::grants::{PathGrant, Shape};
 use crate::outside::kinds::Kind;
@@ -19,7 +21,7 @@ pub struct RootPower {
     /// The reason.
     pub why: String,
     /// The source of the grant.
-    pub source: String,
+    pub source: GrantSource,
 }
 
 /// Paths whose files root runs or believes. A `*` stands for the rest of a name.

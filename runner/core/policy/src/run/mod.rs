@@ -27,7 +27,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use modbox_vocabulary::{Capability, CommandRefusal, Denial, Operation, quoting};
+use modbox_vocabulary::{Capability, CommandRefusal, Denial, GrantSource, Operation, quoting};
 use serde::{Deserialize, Serialize};
 
 pub use self::rule::{RunRule, RunRuleError};
@@ -47,7 +47,7 @@ pub struct RunGrant {
     /// The absolute paths of the program: first the one that is started, then other paths of the same file.
     pub programs: Vec<PathBuf>,
     /// The source of the grant.
-    pub source: String,
+    pub source: GrantSource,
 }
 
 impl RunGrant {

@@ -1,5 +1,6 @@
 //! The meaning of rules, and attempts to bypass them.
 
+use modbox_vocabulary::GrantSource;
 use proptest::prelude::*;
 
 use super::*;
@@ -9,7 +10,7 @@ fn rule(text: &str) -> RunRule {
 }
 
 fn grant(text: &str, program: &str) -> RunGrant {
-    RunGrant { rule: rule(text), programs: vec![program.into()], source: "test".to_owned() }
+    RunGrant { rule: rule(text), programs: vec![program.into()], source: GrantSource::named("test") }
 }
 
 #[track_caller]

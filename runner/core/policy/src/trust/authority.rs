@@ -5,7 +5,7 @@
 //! whose paths are grants by the time that a run is judged; a module's own check mode and background jobs, which have the
 //! grants of the run; commands of a module, which are confined like it; limits, which protect the caller's resources.
 
-use modbox_vocabulary::{Capability, Grant};
+use modbox_vocabulary::{Capability, Grant, GrantSource};
 
 use crate::grants::{EnvGrant, PathGrant};
 use crate::min_confinement::MinConfinement;
@@ -18,7 +18,7 @@ use crate::users::own::OwnerGrant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Authority<'p> {
     /// Everything is granted, by this source.
-    Everything(&'p str),
+    Everything(&'p GrantSource),
     /// The run is observed and not confined, as this source says.
     Observation(&'p str),
     /// A lower level of confinement than the default is enough.
@@ -43,19 +43,20 @@ impl Authority<'_> {
     /// Returns the line of reports.
     pub(crate) fn line(self) -> Grant {
         let (capability, subject, source) = match self {
-            Self::Everything(source) | Self::Observation(source) => (Capability::All, "*".to_owned(), source),
+            Self::Everything(source) => (Capability::All, "*".to_owned(), source.clone()),
+            Self::Observation(source) => (Capability::All, "*".to_owned(), GrantSource::named(source)),
             Self::Confinement(least) => {
-                (Capability::Confinement, format!("level {}", least.level), least.source.as_str())
+                (Capability::Confinement, format!("level {}", least.level), least.source.clone())
             }
-            Self::Path(grant) => (grant.access.capability(), grant.host.display().to_string(), grant.source.as_str()),
-            Self::Owner(grant) => (Capability::Own, grant.written.clone(), grant.source.as_str()),
-            Self::Variable(grant) => (Capability::Env, grant.name.clone(), grant.source.as_str()),
-            Self::Destination(grant) => (Capability::Net, grant.rule.to_string(), grant.source.as_str()),
-            Self::Address(grant) => (Capability::Listen, grant.rule.to_string(), grant.source.as_str()),
-            Self::Command(grant) => (Capability::Run, grant.rule.to_string(), grant.source.as_str()),
-            Self::OutsideCommand(grant) => (Capability::Outside, grant.shown(), grant.source.as_str()),
+            Self::Path(grant) => (grant.access.capability(), grant.host.display().to_string(), grant.source.clone()),
+            Self::Owner(grant) => (Capability::Own, grant.written.clone(), grant.source.clone()),
+            Self::Variable(grant) => (Capability::Env, grant.name.clone(), grant.source.clone()),
+            Self::Destination(grant) => (Capability::Net, grant.rule.to_string(), grant.source.clone()),
+            Self::Address(grant) => (Capability::Listen, grant.rule.to_string(), grant.source.clone()),
+            Self::Command(grant) => (Capability::Run, grant.rule.to_string(), grant.source.clone()),
+            Self::OutsideCommand(grant) => (Capability::Outside, grant.shown(), grant.source.clone()),
         };
-        Grant { capability, subject, source: source.to_owned() }
+        Grant { capability, subject, source }
     }
 
     /// Returns what the run would get, after "may not".

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_vocabulary::{Capability, Denial};
+use modbox_vocabulary::{Capability, Denial, GrantSource};
 
 use crate::access::Access;
 use crate::designated::Designated;
@@ -89,7 +89,7 @@ impl Ceiling {
             _ => return true,
         };
         let (host, guest) = (PathBuf::from(&denial.subject), denial.subject.clone());
-        self.holds_path(&PathGrant { host, shape: Shape::Name, guest, access, source: String::new() })
+        self.holds_path(&PathGrant { host, shape: Shape::Name, guest, access, source: GrantSource::named("") })
     }
 
     fn holds_path(&self, grant: &PathGrant) -> bool {

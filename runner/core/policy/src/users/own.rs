@@ -1,5 +1,6 @@
 //! Grants to change the owner of files, and to set the bits by which they run as it: users and groups, by number.
 
+use modbox_vocabulary::GrantSource;
 use serde::{Deserialize, Serialize};
 
 /// The bit of a mode by which a program runs as its owner.
@@ -23,7 +24,7 @@ pub struct OwnerGrant {
     /// The text of the grant.
     pub written: String,
     /// The source of the grant.
-    pub source: String,
+    pub source: GrantSource,
 }
 
 impl OwnerGrant {
@@ -34,7 +35,7 @@ impl OwnerGrant {
     /// Text of another form, and unknown names.
     pub fn parse(
         text: &str,
-        source: &str,
+        source: &GrantSource,
         user_id: impl FnOnce(&str) -> Option<u32>,
         group_id: impl FnOnce(&str) -> Option<u32>,
     ) -> Result<Self, String> {
@@ -50,7 +51,7 @@ impl OwnerGrant {
         }
         let user = id(user, "user", user_id)?;
         let group = id(group, "group", group_id)?;
-        Ok(Self { user, group, set_id, written: text.to_owned(), source: source.to_owned() })
+        Ok(Self { user, group, set_id, written: text.to_owned(), source: source.clone() })
     }
 }
 
@@ -115,7 +116,8 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<OwnerGrant, String> {
-        OwnerGrant::parse(text, "test", |name| (name == "www").then_some(33), |name| (name == "adm").then_some(4))
+        let by = GrantSource::named("test");
+        OwnerGrant::parse(text, &by, |name| (name == "www").then_some(33), |name| (name == "adm").then_some(4))
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! Grants that contradict each other are an error, in any order: a read-only path inside a writable one, which was
 //! meant as a restriction but which rule 1 would make void, and two host paths at one place.
 
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{GrantSource, Limits};
 
 use crate::designated::Designated;
 use crate::error::PolicyError;
@@ -69,7 +69,7 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
             policy.waypoints_mut().show_link(link.path.clone());
         }
     }
-    if let Some(source) = sources.iter().find_map(|rules| rules.everything.as_deref()) {
+    if let Some(source) = sources.iter().find_map(|rules| rules.everything.as_ref()) {
         policy.allow_everything(source);
     }
     for grant in sources.iter().flat_map(|rules| &rules.env) {
@@ -84,8 +84,8 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
     for rules in sources {
         let in_force = policy.least_confinement().map_or(DEFAULT_LEAST, |least| least.level);
         if let Some(level) = rules.min_confinement.filter(|level| !rules.narrows || *level > in_force) {
-            policy
-                .require_confinement(level, if rules.source.is_empty() { "--min-confinement" } else { &rules.source });
+            let switch = || GrantSource::named("--min-confinement");
+            policy.require_confinement(level, &rules.source.clone().unwrap_or_else(switch));
         }
     }
     for (option, access) in sources.iter().flat_map(|rules| &rules.designates) {
@@ -111,7 +111,7 @@ pub fn merge(sources: &[Rules]) -> Result<MergedPolicy, PolicyError> {
             let value = rules.limits.get(name).filter(|value| !rules.narrows || *value < name.of(&limits));
             if let Some(value) = value {
                 name.set(&mut limits, value);
-                by = if rules.source.is_empty() { name.switch() } else { rules.source.clone() };
+                by = rules.source.as_ref().map_or_else(|| name.switch(), ToString::to_string);
             }
         }
         limits_by.push((name, by));
@@ -136,21 +136,22 @@ fn greatest<R: Copy + Ord + Default>(
     switch: &str,
     value: impl Fn(&Rules) -> Option<R>,
 ) -> (R, String) {
-    let by = |rules: &Rules| if rules.source.is_empty() { switch.to_owned() } else { rules.source.clone() };
-    let rules = sources.iter().filter_map(|rules| Some((value(rules)?, by(rules))));
+    let rules = sources.iter().filter_map(|rules| Some((value(rules)?, shown_source(rules, switch))));
     // The first of equal rules, because it is the source that asked for it.
     rules.rev().max_by_key(|(rule, _)| *rule).unwrap_or_else(|| (R::default(), DEFAULT_SOURCE.to_owned()))
 }
 
 /// Returns the strictest value of a setting, and its source. `switch` is the one of the command line.
 fn strictest(sources: &[Rules], switch: &str, value: impl Fn(&Rules) -> Option<Designated>) -> (Designated, String) {
-    let setting = |rules: &Rules| {
-        let by = if rules.source.is_empty() { switch } else { &rules.source };
-        Some((value(rules)?, by.to_owned()))
-    };
+    let setting = |rules: &Rules| Some((value(rules)?, shown_source(rules, switch)));
     // The first of equal values, because it is the source that restricted it.
     let strictest = sources.iter().filter_map(setting).min_by_key(|(designated, _)| *designated);
     strictest.unwrap_or_else(|| (Designated::Write, DEFAULT_SOURCE.to_owned()))
+}
+
+/// Returns the name of the source of a setting. `switch` is the one of the command line.
+fn shown_source(rules: &Rules, switch: &str) -> String {
+    rules.source.as_ref().map_or_else(|| switch.to_owned(), ToString::to_string)
 }
 
 #[cfg(test)]
@@ -166,7 +167,7 @@ mod tests {
 
     fn path(path: &str, access: Access) -> PathGrant {
         let (host, guest) = (path.into(), path.to_owned());
-        PathGrant { host, shape: Shape::Directory, guest, access, source: "test".to_owned() }
+        PathGrant { host, shape: Shape::Directory, guest, access, source: GrantSource::named("test") }
     }
 
     #[test]
@@ -180,15 +181,15 @@ mod tests {
 
     #[test]
     fn the_later_limit_wins_and_says_who_set_it() {
-        let rules = |source: &str, limits: &[(LimitName, u64)]| {
-            let mut rules = Rules { source: source.to_owned(), ..Rules::default() };
+        let rules = |source: Option<&str>, limits: &[(LimitName, u64)]| {
+            let mut rules = Rules { source: source.map(GrantSource::named), ..Rules::default() };
             limits.iter().for_each(|(name, value)| rules.limits.set(*name, *value));
             rules
         };
         let effective = merge(&[
-            rules("system", &[(LimitName::Memory, 1), (LimitName::Files, 1), (LimitName::Timeout, 1000)]),
-            rules("user", &[(LimitName::Files, 2), (LimitName::Disk, 2)]),
-            rules("", &[(LimitName::Disk, 3)]),
+            rules(Some("system"), &[(LimitName::Memory, 1), (LimitName::Files, 1), (LimitName::Timeout, 1000)]),
+            rules(Some("user"), &[(LimitName::Files, 2), (LimitName::Disk, 2)]),
+            rules(None, &[(LimitName::Disk, 3)]),
         ])
         .unwrap();
         let limits = effective.limits;
@@ -203,9 +204,9 @@ mod tests {
 
     #[test]
     fn a_source_that_narrows_raises_no_limit() {
-        let mut host = Rules { source: "host".to_owned(), ..Rules::default() };
+        let mut host = Rules { source: Some(GrantSource::named("host")), ..Rules::default() };
         host.limits.set(LimitName::Files, 10);
-        let mut play = Rules { source: "play".to_owned(), narrows: true, ..Rules::default() };
+        let mut play = Rules { source: Some(GrantSource::named("play")), narrows: true, ..Rules::default() };
         let defaults = Limits::default();
         for (name, value) in [(LimitName::Files, 20), (LimitName::Memory, 1), (LimitName::Disk, u64::MAX)] {
             play.limits.set(name, value);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn one_source_can_grant_everything() {
-        let all = Rules { everything: Some("--allow-all".to_owned()), ..Rules::default() };
+        let all = Rules { everything: Some(GrantSource::named("--allow-all")), ..Rules::default() };
         let some = Rules { paths: vec![path("/srv", Access::Read)], ..Rules::default() };
         assert!(merge(&[all, some]).unwrap().policy.allows_everything());
     }
@@ -249,11 +250,15 @@ mod tests {
         let designated = prop::option::of(prop::sample::select(Designated::ALL.to_vec()));
         let names = prop::collection::vec(prop::sample::select(vec!["A", "B", "C"]), 0..3);
         (paths, designated, names).prop_map(|(paths, designated, names)| Rules {
-            source: "test".to_owned(),
+            source: Some(GrantSource::named("test")),
             paths: paths.into_iter().map(|(place, access)| path(place, access)).collect(),
             env: names
                 .into_iter()
-                .map(|name| EnvGrant { name: name.to_owned(), value: String::new(), source: "test".to_owned() })
+                .map(|name| EnvGrant {
+                    name: name.to_owned(),
+                    value: String::new(),
+                    source: GrantSource::named("test"),
+                })
                 .collect(),
             designated,
             ..Rules::default()

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use modbox_vocabulary::GrantSource;
+
 use crate::access::Access;
 use crate::check_rule::CheckRule;
 use crate::designated::Designated;
@@ -27,9 +29,8 @@ pub struct NamedLink {
 /// The rules of one source, with names and paths resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// The name of the source. It is empty for the command line, whose options are named separately, such as
-    /// `--max-memory`.
-    pub source: String,
+    /// The source. The command line has none, since its options are named separately, such as `--max-memory`.
+    pub source: Option<GrantSource>,
     /// Files and directories.
     pub paths: Vec<PathGrant>,
     /// The links on the ways that name granted paths.
@@ -47,7 +48,7 @@ pub struct Rules {
     /// The commands that the module may run outside of its room.
     pub outside: Vec<OutsideGrant>,
     /// The source that grants everything, if this one does.
-    pub everything: Option<String>,
+    pub everything: Option<GrantSource>,
     /// The access that naming a path in an argument grants.
     pub designated: Option<Designated>,
     /// The access that an argument grants that a play made from results of modules.

@@ -168,13 +168,13 @@ mod tests {
 
     use modbox_policy::Policy;
     use modbox_policy::net::{ListenGrant, NetGrant};
-    use modbox_vocabulary::Limits;
+    use modbox_vocabulary::{GrantSource, Limits};
     use wasmtime_wasi::sockets::SocketAddrUse::{TcpBind, TcpConnect, TcpListen, UdpBind, UdpReceive, UdpSend};
 
     use super::*;
 
     fn network(net: &[&str], listen: &[&str]) -> Arc<Network> {
-        let (mut policy, source) = (Policy::default(), "test".to_owned());
+        let (mut policy, source) = (Policy::default(), GrantSource::named("test"));
         for rule in net {
             policy.allow_net(NetGrant { rule: rule.parse().unwrap(), source: source.clone() });
         }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn allow_everything_allows_every_address_and_name() {
         let mut policy = Policy::default();
-        policy.allow_everything("test");
+        policy.allow_everything(&GrantSource::named("test"));
         let network = Network::new(&policy, &Limits::default());
         assert!(network.check(at("169.254.169.254:80"), TcpConnect) && network.names(&name("localhost")));
         assert_eq!(

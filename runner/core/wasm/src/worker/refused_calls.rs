@@ -95,6 +95,7 @@ mod tests {
 
     use modbox_kernel::{NetPlan, Plan, Profile, ReportedCalls};
     use modbox_policy::OwnerGrant;
+    use modbox_vocabulary::GrantSource;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::fs::Mode;
     use rustix::io::Errno;
@@ -160,7 +161,9 @@ mod tests {
         let place = dir.path().join("file");
         let (file, folder) = (File::create(&place).unwrap(), File::open(dir.path()).unwrap());
         let stat = rustix::fs::fstat(&file).unwrap();
-        let grant = OwnerGrant::parse(&format!("{}+setid", stat.st_uid), "test", |_| None, |_| None).unwrap();
+        let grant =
+            OwnerGrant::parse(&format!("{}+setid", stat.st_uid), &GrantSource::named("test"), |_| None, |_| None)
+                .unwrap();
         let (send, listener) = mpsc::channel();
         let plan = Plan {
             profile: Profile::Guest,

@@ -64,6 +64,7 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use modbox_policy::{Access, Shape};
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -88,7 +89,7 @@ mod tests {
     fn grants_in_the_temporary_directory_are_found() {
         for (path, is_in_tmp) in [("/tmp/a/b", true), ("/tmpfs", false), ("/var/tmp", false), ("/", false)] {
             let mut policy = Policy::default();
-            let (guest, source) = (path.to_owned(), String::new());
+            let (guest, source) = (path.to_owned(), GrantSource::named(""));
             let grant = PathGrant { host: path.into(), shape: Shape::Directory, guest, access: Access::Read, source };
             policy.allow_path(grant).unwrap();
             assert_eq!(grant_in_tmp(&policy).is_some(), is_in_tmp, "{path}");

@@ -47,7 +47,7 @@ use modbox_argument_spec::{self as spec, Metadata, NamedPath, Origin};
 use modbox_contract::args::RESERVED_PREFIX;
 use modbox_policy::{Access, FailingPath, PathGrant, Policy, Shape};
 use modbox_python_json::Dict;
-use modbox_vocabulary::{Denial, Operation, quoting};
+use modbox_vocabulary::{Denial, GrantSource, Operation, quoting};
 use rustix::io::Errno;
 
 pub(crate) use self::caller::Caller;
@@ -304,9 +304,10 @@ impl Run<'_> {
             self.add_missing_argument(access, path);
             return;
         }
-        let source = match self.origins.iter().find(|origin| origin.is_of(&named.option)) {
-            Some(ArgumentOrigin { made_from, .. }) => format!("argument {}, made from {made_from}", named.option),
-            None => format!("argument {}", named.option),
+        let origin = self.origins.iter().find(|origin| origin.is_of(&named.option));
+        let source = GrantSource::Argument {
+            option: named.option.clone(),
+            made_from: origin.map(|ArgumentOrigin { made_from, .. }| made_from.to_string()),
         };
         let grant = PathGrant { host, shape, guest: path.to_owned(), access, source };
         if self.policy.designate(grant).is_err() {

@@ -8,6 +8,7 @@ use std::path::Path;
 use modbox_argument_spec::Metadata;
 use modbox_policy::{Access, Designated, EnvGrant, FailingPath, PathGrant, Policy, Shape};
 use modbox_python_json::{Value, decode, encode};
+use modbox_vocabulary::GrantSource;
 use rustix::io::Errno;
 
 use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
@@ -59,7 +60,9 @@ impl Case {
     fn allow(&mut self, name: &str, access: Access) {
         let (host, guest) = (self.path(name).into(), self.path(name));
         let shape = if Path::new(&host).is_dir() { Shape::Directory } else { Shape::Name };
-        self.policy.allow_path(PathGrant { host, shape, guest, access, source: "operator".to_owned() }).unwrap();
+        self.policy
+            .allow_path(PathGrant { host, shape, guest, access, source: GrantSource::named("operator") })
+            .unwrap();
     }
 
     fn apply_with(&self, spec: &str, args: &str) -> EffectiveGrants {
@@ -93,7 +96,7 @@ impl Case {
     }
 
     fn shown(&self, effective: &EffectiveGrants) -> Vec<String> {
-        let own = effective.policy.paths().iter().filter(|grant| grant.source != "operator");
+        let own = effective.policy.paths().iter().filter(|grant| grant.source != GrantSource::named("operator"));
         let line = |grant: &PathGrant| {
             let (shape, host) = (if grant.shape == Shape::Name { "" } else { "/" }, grant.host.display().to_string());
             let host = if host == grant.guest { String::new() } else { format!("{host}::") };
@@ -237,7 +240,11 @@ fn the_designated_setting_bounds_designation() {
 #[test]
 fn defaults_and_variables_grant_nothing() {
     let mut case = Case::new();
-    case.policy.allow_env(EnvGrant { name: "CONF".to_owned(), value: case.path("file"), source: String::new() });
+    case.policy.allow_env(EnvGrant {
+        name: "CONF".to_owned(),
+        value: case.path("file"),
+        source: GrantSource::named(""),
+    });
     let spec =
         |option: &str| format!(r#"{{"name": "x", "argument_spec": {{"a": {option}}}}}"#).replace('%', &case.path(""));
     case.denies(

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use modbox_native::{base, trace};
 use modbox_policy::run::STANDARD_DIRECTORIES;
 use modbox_policy::{Access, PathDecision, PathGrant, Policy, Shape};
-use modbox_vocabulary::{Capability, Grant, RuntimePath};
+use modbox_vocabulary::{Capability, Grant, GrantSource, RuntimePath};
 
 use crate::grants::program::libraries::Libraries;
 
@@ -126,7 +126,7 @@ pub(crate) fn listed(paths: &[RuntimePath]) -> Vec<Grant> {
     let mut grants: Vec<Grant> = Vec::new();
     for RuntimePath { path, needed_by } in paths {
         let (Some(program), Some(real)) = (needed_by, trace(path).real) else { continue };
-        let (subject, source) = (real.display().to_string(), format!("needed by {program}"));
+        let (subject, source) = (real.display().to_string(), GrantSource::Need(program.to_string()));
         if grants.iter().all(|grant| !real.starts_with(&grant.subject)) {
             grants.push(Grant { capability: Capability::Read, subject, source });
         }
@@ -293,7 +293,7 @@ mod tests {
             let guest = guest.display().to_string();
             let mut policy = Policy::default();
             let (shape, access) = (Shape::Directory, Access::Write);
-            policy.allow_path(PathGrant { host, shape, guest, access, source: String::new() }).unwrap();
+            policy.allow_path(PathGrant { host, shape, guest, access, source: GrantSource::named("") }).unwrap();
             let (needs, mut notes) = (ProgramNeeds::of(&root.join(program), &policy), Vec::new());
             let paths: Vec<PathBuf> = needs.for_module(&policy, &mut notes).into_iter().map(|it| it.path).collect();
             (paths, notes.len())
@@ -321,7 +321,7 @@ mod tests {
             let host = root.join(granted);
             let guest = host.display().to_string();
             let mut policy = Policy::default();
-            policy.allow_path(PathGrant { host, shape, guest, access, source: String::new() }).unwrap();
+            policy.allow_path(PathGrant { host, shape, guest, access, source: GrantSource::named("") }).unwrap();
             ProgramNeeds::of(&root.join(program), &policy).changed_by(&policy).is_some()
         };
         let (folder, name) = (Shape::Directory, Shape::Name);

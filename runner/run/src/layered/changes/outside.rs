@@ -38,13 +38,14 @@ fn is_outside(capability: Capability) -> bool {
 #[cfg(test)]
 mod tests {
     use modbox_policy::net::NetGrant;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
     #[test]
     fn the_network_is_withheld_unless_it_is_accepted() {
         let mut policy = Policy::default();
-        policy.allow_net(NetGrant { rule: "example.org:443".parse().unwrap(), source: "test".to_owned() });
+        policy.allow_net(NetGrant { rule: "example.org:443".parse().unwrap(), source: GrantSource::named("test") });
         let mut accepted = policy.clone();
         let outside = withhold_outside(&mut accepted, RealEffects::Accepted).unwrap();
         assert_eq!((outside[0].subject.as_str(), outside[0].withheld), ("example.org:443", false));

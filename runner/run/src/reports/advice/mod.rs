@@ -208,17 +208,14 @@ impl Adviser<'_> {
     }
 
     fn is_designated(&self, option: &str, access: Access) -> bool {
-        let source = format!("argument {option}");
-        let is_source =
-            |text: &str| text.strip_prefix(&*source).is_some_and(|rest| rest.is_empty() || rest.starts_with(','));
-        self.policy.paths().iter().any(|grant| is_source(&grant.source) && grant.access >= access)
+        self.policy.paths().iter().any(|grant| grant.source.option() == Some(option) && grant.access >= access)
     }
 
     /// Returns the paths inside a directory that an operator granted for reading alone. They would contradict a grant
     /// of the directory for writing, and need the same grant.
     fn read_inside(&self, directory: &Path) -> Vec<&Path> {
         let paths = self.policy.paths().iter();
-        let paths = paths.filter(|grant| grant.access == Access::Read && !grant.source.starts_with("argument "));
+        let paths = paths.filter(|grant| grant.access == Access::Read && grant.source.option().is_none());
         let paths = paths.map(|grant| Path::new(&grant.guest));
         paths.filter(|path| path.starts_with(directory) && *path != directory).collect()
     }

@@ -14,4 +14,4 @@ mod widen;
 pub use self::model::{KeyKind, Suggestion};
 pub use self::page::{comment, render, render_play};
 pub use self::play::PlaySuggestion;
-pub use self::record::{Lacking, RunRecord};
+pub use self::record::{Lacking, RecordedGrant, RunRecord};

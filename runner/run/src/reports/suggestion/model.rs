@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use modbox_policy::ModuleKey;
-use modbox_vocabulary::Capability;
+use modbox_vocabulary::{Capability, GrantSource};
 
 use super::advised::{self, Advised, advised};
 use super::observed;
-use super::record::RunRecord;
+use super::record::{RecordedGrant, RunRecord};
 
 /// Number of places that a comment lists.
 const MAX_PLACES: usize = 3;
@@ -60,9 +60,6 @@ pub(super) struct Reasons {
     /// Number of entries that this one replaces.
     pub(super) widened: usize,
 }
-
-/// How the sources of grants begin that modbox gives by itself, such as those of an interpreter.
-const NEEDED: &str = "needed by ";
 
 /// The rules for one module, for a task, or for all of a play.
 #[derive(Debug, Default)]
@@ -135,8 +132,8 @@ impl Rules {
         if let Some(name) = &record.name {
             self.name.clone_from(name);
         }
-        for [capability, subject, source] in &record.grants {
-            self.add_grant(capability, subject, source, origin);
+        for grant in &record.grants {
+            self.add_grant(grant, origin);
         }
         for missing in &record.missing {
             if record.observed
@@ -170,28 +167,35 @@ impl Rules {
         }
     }
 
-    fn add_grant(&mut self, capability: &str, subject: &str, source: &str, origin: &str) {
+    fn add_grant(&mut self, grant: &RecordedGrant, origin: &str) {
+        let RecordedGrant { capability, subject, source } = grant;
         let shown = format!("{capability} {subject}");
-        if source.starts_with(NEEDED) {
-            return;
-        }
-        if let Some(option) = source.strip_prefix("argument ") {
-            let option = option.split(", ").next().unwrap_or(option);
-            let text = format!(
-                "granted by an argument: {shown}; if it needed `--designate {option}:{capability}`, repeat that"
-            );
-            self.remark(text, origin);
-        } else if source.starts_with("policy file ") || source.starts_with("profile ") {
-            self.remark(format!("granted by {source}, which this file does not replace: {shown}"), origin);
-        } else if advised::is_hidden(subject) {
-            self.remark(format!("masked or cut in the record: {shown} ({source})"), origin);
-        } else if let Some(key) = advised::key(capability) {
-            if key == Capability::Env {
-                self.remark(format!("`{subject}` has the value of the caller's environment"), origin);
+        match source {
+            // modbox grants these by itself, such as those of an interpreter.
+            GrantSource::Need(_) => {}
+            GrantSource::Argument { option, .. } => self.remark(
+                format!(
+                    "granted by an argument: {shown}; if it needed `--designate {option}:{capability}`, repeat that"
+                ),
+                origin,
+            ),
+            GrantSource::PolicyFile(_) | GrantSource::Profile { .. } => {
+                self.remark(format!("granted by {source}, which this file does not replace: {shown}"), origin);
             }
-            self.entry((key, subject.to_owned()), format!("granted by {source}"), origin);
-        } else {
-            self.remark(format!("not repeated, since it grants everything: {source}"), origin);
+            GrantSource::Named(_) if advised::is_hidden(subject) => {
+                self.remark(format!("masked or cut in the record: {shown} ({source})"), origin);
+            }
+            GrantSource::Named(_) => self.add_named_grant(grant, origin),
         }
+    }
+
+    fn add_named_grant(&mut self, RecordedGrant { capability, subject, source }: &RecordedGrant, origin: &str) {
+        let Some(key) = advised::key(capability) else {
+            return self.remark(format!("not repeated, since it grants everything: {source}"), origin);
+        };
+        if key == Capability::Env {
+            self.remark(format!("`{subject}` has the value of the caller's environment"), origin);
+        }
+        self.entry((key, subject.to_owned()), format!("granted by {source}"), origin);
     }
 }

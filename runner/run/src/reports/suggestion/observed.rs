@@ -40,7 +40,7 @@ pub(super) fn is_way(missing: &Lacking, record: &RunRecord) -> bool {
         missing.capability == Capability::Read.as_str() && missing.cause == denied(Operation::MakeDirectory)
     };
     let others = record.missing.iter().filter(|other| !on_the_way(other)).map(|other| &other.subject);
-    let mut subjects = others.chain(record.grants.iter().map(|[_, subject, _]| subject));
+    let mut subjects = others.chain(record.grants.iter().map(|grant| &grant.subject));
     let below = |subject: &String| *subject != missing.subject && Path::new(subject).starts_with(&missing.subject);
     on_the_way(missing) && subjects.any(below)
 }

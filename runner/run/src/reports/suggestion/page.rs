@@ -144,10 +144,11 @@ fn escape(text: &str, special: &[char]) -> String {
 mod tests {
     use modbox_policy::PolicyFile;
     use modbox_python_json::decode;
+    use modbox_vocabulary::GrantSource;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::reports::suggestion::record::RunRecord;
+    use crate::reports::suggestion::record::{RecordedGrant, RunRecord};
 
     fn suggested(subjects: &[String]) -> String {
         let mut suggestion = Suggestion::default();
@@ -155,7 +156,11 @@ mod tests {
             let record = RunRecord {
                 origin: format!("x\n{index}"),
                 name: Some("m\nodule".to_owned()),
-                grants: vec![["read", subject, "--allow-read"].map(str::to_owned)],
+                grants: vec![RecordedGrant {
+                    capability: "read".to_owned(),
+                    subject: subject.to_owned(),
+                    source: GrantSource::named("--allow-read"),
+                }],
                 ..RunRecord::default()
             };
             suggestion.add(&record);

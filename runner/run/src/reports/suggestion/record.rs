@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use modbox_python_json::{Dict, Value, decode};
-use modbox_vocabulary::Capability;
+use modbox_vocabulary::{Capability, GrantSource};
 
 /// What is known about one run.
 #[derive(Debug, Clone, Default)]
@@ -18,14 +18,25 @@ pub struct RunRecord {
     pub succeeded: bool,
     /// Whether the module was not confined, so that it had what a confined one would be denied.
     pub observed: bool,
-    /// The grants: capability, subject and source.
-    pub grants: Vec<[String; 3]>,
+    /// The grants.
+    pub grants: Vec<RecordedGrant>,
     /// What was denied, and what a failed module probably lacked.
     pub missing: Vec<Lacking>,
     /// Number of grants and denials that the record does not list.
     pub omitted: u64,
     /// The arguments, as far as the record has them.
     pub arguments: Dict,
+}
+
+/// A grant of the run.
+#[derive(Debug, Clone)]
+pub struct RecordedGrant {
+    /// The capability. It may be one that this modbox does not know.
+    pub capability: String,
+    /// The path, address or name; it may be masked or cut.
+    pub subject: String,
+    /// The source.
+    pub source: GrantSource,
 }
 
 /// A missing grant.
@@ -90,7 +101,8 @@ impl RunRecord {
             ..Self::default()
         };
         for grant in record.listed(report, "grants")? {
-            record.grants.push(texts(&grant, ["capability", "subject", "source"], "a grant")?);
+            let [capability, subject, source] = texts(&grant, ["capability", "subject", "source"], "a grant")?;
+            record.grants.push(RecordedGrant { capability, subject, source: GrantSource::parse(&source) });
         }
         for denial in record.listed(report, "denials")? {
             let [capability, subject, operation, allow] =

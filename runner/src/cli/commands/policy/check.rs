@@ -10,6 +10,7 @@ use modbox_policy::{
     AcceptPolicy, Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, PythonRule, Rules,
     merge,
 };
+use modbox_vocabulary::GrantSource;
 
 use super::check_outside;
 use super::check_trust;
@@ -79,15 +80,15 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         text: "with `accept-policy: grants`, a controller grants to its tasks whatever it sends".to_owned(),
     }));
     check_trust::check(environment, path, &file, &mut findings);
-    let general = check_rules(environment, &file.rules, "the file", &mut findings);
+    let general = check_rules(environment, &file.rules, &GrantSource::named("the file"), &mut findings);
     add_contradictions(&[&general], &mut findings);
     for (_, rules) in &file.modules {
-        let own = check_rules(environment, rules, "the rule", &mut findings);
+        let own = check_rules(environment, rules, &GrantSource::named("the rule"), &mut findings);
         add_contradictions(&[&general, &own], &mut findings);
     }
     findings.extend(names_warning(&file));
     for (key, rules) in &file.tasks {
-        let own = check_rules(environment, rules, "the rule", &mut findings);
+        let own = check_rules(environment, rules, &GrantSource::named("the rule"), &mut findings);
         add_contradictions(&[&general, &own], &mut findings);
         if rules.allow != Allow::default() {
             let text = format!("this applies to each task that fits `{}`, in every play", key.value);
@@ -103,7 +104,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
 fn check_rules(
     environment: &Environment,
     written: &FileRules,
-    source: &str,
+    source: &GrantSource,
     findings: &mut Vec<Finding>,
 ) -> PlacedRules {
     let Resolved { rules, places, outside_places, wrong } = settings::resolve(environment, written, source);

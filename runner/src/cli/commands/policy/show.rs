@@ -148,7 +148,7 @@ impl PolicyListing<'_> {
         });
         let grant = |grant: &Grant| to_value(grant).expect("a grant has a JSON form");
         let root_power = |RootPower { what, why, source }: &RootPower| -> Value {
-            [("what", what), ("why", why), ("source", source)]
+            [("what", what), ("why", why), ("source", &source.to_string())]
                 .map(|(key, text)| (key, Value::from(text.as_str())))
                 .into()
         };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use modbox_policy::{PolicyFile, Rules, merge};
 use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
+use modbox_vocabulary::GrantSource;
 
 use crate::cli::args::SuggestionKey;
 use crate::cli::context::Context;
@@ -69,8 +70,9 @@ pub(in crate::cli::commands) fn usable(environment: &Environment, text: &str) ->
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let of_modules = file.modules.iter().map(|(_, rules)| rules);
     let all = std::iter::once(&file.rules).chain(of_modules).chain(file.tasks.iter().map(|(_, rules)| rules));
+    let source = GrantSource::named("suggestion");
     for written in all {
-        let Resolved { rules, mut places, wrong, .. } = settings::resolve(environment, written, "suggestion");
+        let Resolved { rules, mut places, wrong, .. } = settings::resolve(environment, written, &source);
         for wrong in &wrong {
             withdraw(&mut lines, wrong.place.line, &error_words(&wrong.error));
         }

@@ -390,6 +390,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use modbox_policy::{Access, PathGrant};
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -454,7 +455,7 @@ mod tests {
             shape: Shape::Directory,
             guest: shown(dir.path()),
             access: Access::Read,
-            source: "test".to_owned(),
+            source: GrantSource::named("test"),
         };
         let path = shown(&dir.path().join("a"));
         assert!(PlayTree::open(&[], None, &policy).bytes(&path).is_err());
@@ -472,7 +473,7 @@ mod tests {
         fs::write(&file, "a").unwrap();
         let mut policy = Policy::default();
         for (host, shape) in [(&file, Shape::Name), (&folder, Shape::Directory)] {
-            let (guest, source) = (shown(host), "test".to_owned());
+            let (guest, source) = (shown(host), GrantSource::named("test"));
             let grant = PathGrant { host: host.clone(), shape, guest, access: Access::Write, source };
             policy.allow_path(grant).unwrap();
         }

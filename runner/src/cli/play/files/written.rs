@@ -66,6 +66,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use modbox_policy::PathGrant;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -80,7 +81,7 @@ mod tests {
             ("/play/vars.yml", Shape::Name, Access::Write),
             ("/play/read", Shape::Directory, Access::Read),
         ] {
-            let (host, guest, source) = (path.into(), path.to_owned(), "test".to_owned());
+            let (host, guest, source) = (path.into(), path.to_owned(), GrantSource::named("test"));
             policy.allow_path(PathGrant { host, shape, guest, access, source }).unwrap();
         }
         written.add_run(&policy);

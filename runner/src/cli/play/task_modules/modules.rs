@@ -290,7 +290,7 @@ impl<'a> TaskModules<'a> {
         let implied = implied_needs::of(&found.name, &job.args, has_files, policy);
         needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
         let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
-        let designated = policy.grants().into_iter().filter(|grant| grant.source.starts_with("argument "));
+        let designated = policy.grants().into_iter().filter(|grant| grant.source.option().is_some());
         let notes = found.deprecations.iter().cloned().chain(fallback).chain(warning).chain(objections).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
         let mut call =

@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_policy::{Access, PathGrant, Shape, find_user};
 use modbox_scratch::{DirPurpose, Scratch, ScratchRoot};
 use modbox_tasks::run::host::PrivateFile;
-use modbox_vocabulary::error_chain;
+use modbox_vocabulary::{GrantSource, error_chain};
 
 /// Directories that no run uses, by the uid of the user that runs become.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ pub(crate) fn grants(paths: &[PathBuf]) -> impl Iterator<Item = PathGrant> {
         shape: Shape::Name,
         guest: path.display().to_string(),
         access: Access::Write,
-        source: "action of the task".to_owned(),
+        source: GrantSource::named("action of the task"),
     })
 }
 

@@ -7,6 +7,7 @@ use modbox_contract::{CallerChoices, Dict, Release, Value};
 use modbox_policy::{EnvGrant, Rules, TaskNames};
 use modbox_run::ArgumentOrigin;
 use modbox_run::batch::{Job, JobOptions};
+use modbox_vocabulary::GrantSource;
 
 use crate::cli::play::task_modules::private_files;
 
@@ -64,9 +65,9 @@ impl TaskRun<'_> {
         let env = self.environment.iter().map(|(name, value)| EnvGrant {
             name: name.clone(),
             value: value.clone(),
-            source: "`environment` of the task".to_owned(),
+            source: GrantSource::named("`environment` of the task"),
         });
         let paths = private_files::grants(&self.own_files).collect();
-        Rules { source: "task".to_owned(), env: env.collect(), paths, ..Rules::default() }
+        Rules { source: Some(GrantSource::named("task")), env: env.collect(), paths, ..Rules::default() }
     }
 }

@@ -1,5 +1,7 @@
 //! Grants that are as powerful as root, and grants in restricted policies.
 
+use modbox_vocabulary::GrantSource;
+
 use super::support::{own, profile};
 use crate::access::Access;
 use crate::grant_set::Policy;
@@ -63,7 +65,7 @@ fn programs_that_run_an_operand_and_believed_paths_are_as_powerful_as_root() {
     }
     let path = |path: &str, access| {
         let (host, guest) = (path.into(), path.to_owned());
-        PathGrant { host, shape: Shape::Directory, guest, access, source: "test".to_owned() }
+        PathGrant { host, shape: Shape::Directory, guest, access, source: GrantSource::named("test") }
     };
     for (place, access, expect) in [
         ("/etc/apt/sources.list.d", Access::Write, true),

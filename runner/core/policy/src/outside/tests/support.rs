@@ -3,6 +3,8 @@
 //! A section begins with `= manage-PROFILE [NAME …] as USER`, or with `= RULE` for a rule that an operator wrote. Its other lines are
 //! commands.
 
+use modbox_vocabulary::GrantSource;
+
 use crate::outside::{BoundNames, OutsideCommand, OutsideGrant, RuleProgram, shipped};
 use crate::run::STANDARD_DIRECTORIES;
 
@@ -56,7 +58,14 @@ pub(super) fn profile(profile: &str, names: &[&str]) -> Vec<OutsideGrant> {
     let names = BoundNames::new(names, shipped.kinds).unwrap();
     let grant = |shipped::ShippedRule { rule, is_query }| {
         let names = names.clone();
-        OutsideGrant { programs: programs(&rule), rule, names, is_query, is_shipped: true, source: profile.to_owned() }
+        OutsideGrant {
+            programs: programs(&rule),
+            rule,
+            names,
+            is_query,
+            is_shipped: true,
+            source: GrantSource::named(profile),
+        }
     };
     shipped.rules(!names.is_empty()).into_iter().map(grant).collect()
 }
@@ -64,7 +73,7 @@ pub(super) fn profile(profile: &str, names: &[&str]) -> Vec<OutsideGrant> {
 /// Returns the grant of a rule that an operator wrote.
 pub(super) fn own(rule: &str) -> OutsideGrant {
     let rule: crate::outside::OutsideRule = rule.parse().unwrap_or_else(|error| panic!("{rule}: {error}"));
-    let (names, source) = (BoundNames::default(), "test".to_owned());
+    let (names, source) = (BoundNames::default(), GrantSource::named("test"));
     OutsideGrant { programs: programs(&rule), rule, names, is_query: false, is_shipped: false, source }
 }
 

@@ -115,6 +115,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use modbox_policy::OwnerGrant;
+    use modbox_vocabulary::GrantSource;
 
     use super::*;
 
@@ -148,7 +149,7 @@ mod tests {
         fs::write(&path, "x").unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let stat = rustix::fs::fstat(&file).unwrap();
-        let grant = |text: String| OwnerGrant::parse(&text, "test", |_| None, |_| None).unwrap();
+        let grant = |text: String| OwnerGrant::parse(&text, &GrantSource::named("test"), |_| None, |_| None).unwrap();
         let own = Owners::Some(vec![grant(format!("{}+setid", stat.st_uid))]);
         let mode = || path.metadata().unwrap().mode() & 0o7777;
         assert_eq!((set_mode(file.as_fd(), 0o4755, &own), mode()), (true, 0o4755));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_scratch::{DirPurpose, RunDir, ScratchRoot};
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{GrantSource, Limits};
 use proptest::prelude::*;
 
 use super::*;
@@ -27,7 +27,7 @@ enum Look {
 
 fn grant(path: &Path, access: Access) -> PathGrant {
     let guest = path.to_str().unwrap().to_owned();
-    PathGrant { host: path.to_owned(), shape: Shape::Directory, guest, access, source: "test".to_owned() }
+    PathGrant { host: path.to_owned(), shape: Shape::Directory, guest, access, source: GrantSource::named("test") }
 }
 
 fn guard(scratch: &Path, grants: impl IntoIterator<Item = PathGrant>) -> FileGuard {
