@@ -17,6 +17,8 @@ pub struct Message {
     pub excerpt: Option<Excerpt>,
     /// What caused it.
     pub cause: Option<Box<Message>>,
+    /// Whether it says that a task failed.
+    pub is_of_task: bool,
 }
 
 /// A place in a file, with the lines before it.
@@ -46,7 +48,7 @@ impl Message {
     /// Returns a message without a place.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), help: None, excerpt: None, cause: None }
+        Self { text: text.into(), help: None, excerpt: None, cause: None, is_of_task: false }
     }
 
     /// Returns the message with a place.
@@ -68,7 +70,16 @@ impl Message {
     pub fn causing(self, text: impl Into<String>, excerpt: Option<Excerpt>) -> Self {
         let is_withheld = self.excerpt.as_ref().is_some_and(|excerpt| excerpt.is_withheld);
         let excerpt = if is_withheld { excerpt.map(Excerpt::withheld) } else { excerpt };
-        Self { text: text.into(), help: None, excerpt, cause: Some(Box::new(self)) }
+        Self { text: text.into(), help: None, excerpt, cause: Some(Box::new(self)), is_of_task: false }
+    }
+
+    /// Returns the message of the task that this one made fail. One that is of the task already stays as it is.
+    #[must_use]
+    pub fn failing_task(self, excerpt: Option<Excerpt>) -> Self {
+        match self.is_of_task {
+            true => self,
+            false => Self { is_of_task: true, ..self.causing("Task failed.", excerpt) },
+        }
     }
 
     /// Returns the texts of the message and its causes as one.
@@ -244,10 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn a_task_fails_once_whatever_the_cause_says() {
+        let failed = Message::new("Task failed.").failing_task(None);
+        assert_eq!(failed.verbose(), "Task failed: Task failed.\n");
+        assert_eq!(failed.clone().failing_task(None), failed);
+    }
+
+    #[test]
     fn the_long_form_shows_each_place_once() {
         let text = "a\nb\nc\nd: e\n";
         let inner = Message::new("'x' is undefined").at(Some(Excerpt::of_text(&position(4, 4), text)));
-        let outer = inner.causing("Task failed.", Some(Excerpt::of_text(&position(4, 1), text)));
+        let outer = inner.failing_task(Some(Excerpt::of_text(&position(4, 1), text)));
         let expect = "Task failed: 'x' is undefined\n\nTask failed.\nOrigin: /p.yml:4:1\n\n2 b\n3 c\n4 d: e\n  ^ column 1\n\n\
                       <<< caused by >>>\n\n'x' is undefined\nOrigin: /p.yml:4:4\n\n2 b\n3 c\n4 d: e\n     ^ column 4\n\n";
         assert_eq!(outer.verbose(), expect);
@@ -257,7 +275,7 @@ mod tests {
     fn a_cause_without_a_place_of_its_own_is_joined() {
         let outer = Message::new("bad")
             .causing("Action failed.", None)
-            .causing("Task failed.", Some(Excerpt::of_text(&position(1, 3), "- fail:\n")));
+            .failing_task(Some(Excerpt::of_text(&position(1, 3), "- fail:\n")));
         assert_eq!(
             outer.verbose(),
             "Task failed: Action failed: bad\nOrigin: /p.yml:1:3\n\n1 - fail:\n    ^ column 3\n\n"

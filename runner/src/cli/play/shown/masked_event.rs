@@ -88,6 +88,7 @@ fn mask_message(redactor: &Redactor, message: &Message) -> Message {
         help: message.help.as_deref().map(text),
         excerpt: message.excerpt.as_ref().map(|excerpt| mask_excerpt(redactor, excerpt)),
         cause: message.cause.as_deref().map(|cause| Box::new(mask_message(redactor, cause))),
+        is_of_task: message.is_of_task,
     }
 }
 

@@ -64,7 +64,7 @@ pub fn of_arguments(session: &Session<'_>, task: &Task, action: &str, error: Fin
 /// Returns the outcome of a task that failed before or instead of its action.
 #[must_use]
 pub fn outcome(session: &Session<'_>, task: &Task, message: Message) -> Outcome {
-    let message = message.causing("Task failed.", session.excerpt(&task.position));
+    let message = message.failing_task(session.excerpt(&task.position));
     let mut data = Dict::new();
     data.insert("failed".to_owned(), Value::Bool(true));
     data.insert("msg".to_owned(), Value::from(message.brief()));

@@ -285,6 +285,9 @@ fn undecided(session: &Session<'_>, outcome: &mut Outcome, keyword: Keyword, err
             outcome.data.shift_remove("msg");
         }
     }
-    let context = suppressed.map_or_else(|| "Action failed.".to_owned(), |error| error.text);
-    outcome.error = Some(message.causing(context, None));
+    outcome.error = Some(match suppressed {
+        Some(error) if error.is_of_task => message.failing_task(None),
+        Some(error) => message.causing(error.text, None),
+        None => message.causing("Action failed.", None),
+    });
 }

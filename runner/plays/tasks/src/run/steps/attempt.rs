@@ -135,11 +135,7 @@ fn finish(run: &TaskRun<'_>, session: &Session<'_>, end: &mut AttemptEnd) {
             let text = text.map_or_else(|| "Unknown error.".to_owned(), modbox_python_json::str);
             Message::new(text).causing("Action failed.", None)
         });
-        if error.text != "Task failed." {
-            outcome.error = Some(error.causing("Task failed.", place(session)));
-        } else {
-            outcome.error = Some(error);
-        }
+        outcome.error = Some(error.failing_task(place(session)));
         if !outcome.data.get("msg").is_some_and(Value::is_truthy) {
             let text = outcome.error.as_ref().map(Message::brief).unwrap_or_default();
             outcome.data.insert("msg".to_owned(), Value::from(text));
