@@ -33,9 +33,9 @@ pub use self::grants::scrutiny::Scrutiny;
 pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
 pub use self::layered::{
     AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, HiddenContent,
-    LayeredError, LayeredMode, LayeredRun, LineCounts, OutsideEffect, PlayChanges, PlayLayers, Remark, SavePlace,
-    ShownChange, ShownEntry, WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, show_saved,
-    withhold_outside,
+    LayeredError, LayeredMode, LayeredRun, LineCounts, OutsideEffect, OutsideKind, PlayChanges, PlayLayers, Remark,
+    SavePlace, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType, WarmLayers, apply_saved, in_one_line,
+    reaches_out, recover_transactions, show_saved, withhold_outside,
 };
 pub use self::modules::ansible_documentation::ansible_documentation;
 pub use self::modules::closure::{ClosureRequest, CoreFiles, CoreFilesError};

@@ -11,8 +11,8 @@ use modbox_policy::Policy;
 use modbox_python_json::{Value, encode, to_value};
 use modbox_run::audit::{AuditedCommit, CommitOutcome};
 use modbox_run::{
-    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, PlayChanges,
-    PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
+    CommitChoices, CommitState, Effect, EffectReport, HiddenContent, LayeredError, OutsideEffect, OutsideKind,
+    PlayChanges, PlayLayers, TaskSecrets, recover_transactions, withhold_outside,
 };
 use modbox_scratch::ScratchRoot;
 
@@ -146,7 +146,7 @@ impl<'a> LayeredPlay<'a> {
     /// Notes a handler that waits for the commit. A preview commits nothing, so that it does not run.
     pub(crate) fn await_commit(&self, name: &str) {
         let withheld = self.effect == Effect::Preview;
-        let effect = OutsideEffect { kind: "handler".to_owned(), subject: name.to_owned(), withheld };
+        let effect = OutsideEffect { kind: OutsideKind::Handler, subject: name.to_owned(), withheld };
         self.progress.borrow_mut().outside.push(effect);
     }
 

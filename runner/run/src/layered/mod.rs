@@ -25,8 +25,8 @@ use modbox_policy::Policy;
 
 pub use self::changes::ansible_diff::in_one_line;
 pub use self::changes::effect_report::{
-    CheckReport, Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, OutsideEffect, Remark,
-    ShownChange, ShownEntry,
+    CheckReport, Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, OutsideEffect, OutsideKind,
+    Remark, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType,
 };
 pub use self::changes::hidden_content::HiddenContent;
 use self::changes::hidden_content::HiddenPlace;

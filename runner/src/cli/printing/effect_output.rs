@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use modbox_run::{
-    Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, Remark, ShownChange, in_one_line,
+    Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, OutsideKind, Remark, ShownChange, ShownContent,
+    ShownKind, in_one_line,
 };
 
 use crate::cli::printing::clean::clean_line;
@@ -40,11 +41,11 @@ pub(crate) fn push_effect(text: &mut String, effect: &EffectReport) {
     }
     for outside in &effect.outside {
         let what = format!("{} {}", outside.kind, outside.subject);
-        let state = match (outside.kind.as_str(), outside.withheld) {
-            ("handler", true) => "not run; a transaction runs it after the commit",
-            ("handler", false) => "after the commit; what it does cannot be undone",
-            (_, true) => "withheld; --preview-net gives it",
-            (_, false) => "real, and cannot be undone",
+        let state = match (outside.kind, outside.withheld) {
+            (OutsideKind::Handler, true) => "not run; a transaction runs it after the commit",
+            (OutsideKind::Handler, false) => "after the commit; what it does cannot be undone",
+            (OutsideKind::Granted(_), true) => "withheld; --preview-net gives it",
+            (OutsideKind::Granted(_), false) => "real, and cannot be undone",
         };
         let _ = writeln!(text, "  outside: {} ({state})", clean_line(&what));
     }
@@ -91,24 +92,26 @@ fn claim(effect: &EffectReport) -> Option<&'static str> {
 
 fn push_change(text: &mut String, change: &ShownChange) {
     let color = match change.kind {
-        "created" => AnsiColor::Green,
-        "removed" => AnsiColor::Red,
-        _ => AnsiColor::Yellow,
+        ShownKind::Created => AnsiColor::Green,
+        ShownKind::Removed => AnsiColor::Red,
+        ShownKind::Modified | ShownKind::Replaced | ShownKind::Renamed | ShownKind::Attributes | ShownKind::Times => {
+            AnsiColor::Yellow
+        }
     };
     let style = Style::new().fg_color(Some(color.into()));
     let _ = writeln!(text, "  {style}{}{style:#}", clean_line(&in_one_line(change)));
     match (&change.diff, change.content) {
         (Some(diff), _) => push_diff_lines(text, diff),
-        (None, Some("secret")) => {
+        (None, Some(ShownContent::Secret)) => {
             text.push_str("    lines are hidden: others may not read the file; --diff shows them\n")
         }
-        (None, Some("no-log")) => {
+        (None, Some(ShownContent::NoLog)) => {
             text.push_str("    lines are hidden: a run with `no_log` or other secrets may have written the file\n")
         }
-        (None, Some("binary")) => text.push_str("    the content is not text\n"),
-        (None, Some("too-long")) => text.push_str("    the content is too long to compare\n"),
-        (None, Some("unread")) => text.push_str("    the content could not be read\n"),
-        (None, _) => {}
+        (None, Some(ShownContent::Binary)) => text.push_str("    the content is not text\n"),
+        (None, Some(ShownContent::TooLong)) => text.push_str("    the content is too long to compare\n"),
+        (None, Some(ShownContent::Unread)) => text.push_str("    the content could not be read\n"),
+        (None, Some(ShownContent::Text) | None) => {}
     }
 }
 

@@ -4,11 +4,11 @@
 
 use modbox_python_json::Value;
 
-use crate::layered::changes::effect_report::{ShownChange, ShownEntry};
+use crate::layered::changes::effect_report::{ShownChange, ShownEntry, ShownKind, ShownType};
 
 /// Returns the `diff` of a result.
 pub(crate) fn of(changes: &[ShownChange]) -> Vec<Value> {
-    let shown = changes.iter().filter(|change| change.kind != "times");
+    let shown = changes.iter().filter(|change| change.kind != ShownKind::Times);
     shown.map(|change| Value::from([("prepared", Value::from(prepared(change)))])).collect()
 }
 
@@ -38,7 +38,7 @@ pub fn in_one_line(change: &ShownChange) -> String {
 
 fn described(entry: &ShownEntry) -> String {
     let target = entry.target.as_ref().map(|target| format!(" to {target}")).unwrap_or_default();
-    let size = if entry.entry_type == "file" { format!(" of {} bytes", entry.size) } else { String::new() };
+    let size = if entry.entry_type == ShownType::File { format!(" of {} bytes", entry.size) } else { String::new() };
     format!("{}{target}{size}, mode {}, owner {}:{}", entry.entry_type, entry.mode, entry.uid, entry.gid)
 }
 
@@ -49,7 +49,7 @@ fn differences(before: &ShownEntry, after: &ShownEntry) -> Vec<String> {
             words.push(format!("{what} {one} to {other}"));
         }
     };
-    differ("type", before.entry_type, after.entry_type);
+    differ("type", &before.entry_type.to_string(), &after.entry_type.to_string());
     differ("mode", &before.mode, &after.mode);
     let owner = |entry: &ShownEntry| format!("{}:{}", entry.uid, entry.gid);
     differ("owner", &owner(before), &owner(after));
@@ -69,7 +69,7 @@ mod tests {
 
     fn entry(mode: &str, size: u64) -> ShownEntry {
         ShownEntry {
-            entry_type: "file",
+            entry_type: ShownType::File,
             mode: mode.to_owned(),
             uid: 0,
             gid: 0,
@@ -81,18 +81,18 @@ mod tests {
         }
     }
 
-    fn change(kind: &'static str, before: Option<ShownEntry>, after: Option<ShownEntry>) -> ShownChange {
+    fn change(kind: ShownKind, before: Option<ShownEntry>, after: Option<ShownEntry>) -> ShownChange {
         let (path, from, entries, content, diff, lines) = ("/a".to_owned(), None, None, None, None, None);
         ShownChange { path, kind, from, entries, before, after, content, diff, lines }
     }
 
     #[test]
     fn each_change_has_one_text() {
-        let created = change("created", None, Some(entry("0644", 3)));
+        let created = change(ShownKind::Created, None, Some(entry("0644", 3)));
         assert_eq!(in_one_line(&created), "created /a: file of 3 bytes, mode 0644, owner 0:0");
-        let attributes = change("attributes", Some(entry("0644", 3)), Some(entry("0600", 3)));
+        let attributes = change(ShownKind::Attributes, Some(entry("0644", 3)), Some(entry("0600", 3)));
         assert_eq!(in_one_line(&attributes), "attributes /a: mode 0644 to 0600");
-        let removed = ShownChange { entries: Some(17), ..change("removed", Some(entry("0755", 0)), None) };
+        let removed = ShownChange { entries: Some(17), ..change(ShownKind::Removed, Some(entry("0755", 0)), None) };
         assert_eq!(in_one_line(&removed), "removed /a: 17 entries");
     }
 
@@ -100,9 +100,9 @@ mod tests {
     fn lines_have_headers_and_times_are_left_out() {
         let text = ShownChange {
             diff: Some("@@ -1 +1 @@\n-a\n+b\n".to_owned()),
-            ..change("modified", Some(entry("0644", 2)), Some(entry("0644", 2)))
+            ..change(ShownKind::Modified, Some(entry("0644", 2)), Some(entry("0644", 2)))
         };
-        let times = change("times", Some(entry("0644", 2)), Some(entry("0644", 2)));
+        let times = change(ShownKind::Times, Some(entry("0644", 2)), Some(entry("0644", 2)));
         let diff = Value::List(of(&[text, times]));
         assert_eq!(encode(&diff), r#"[{"prepared": "--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n"}]"#);
     }

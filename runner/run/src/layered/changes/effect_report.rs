@@ -1,8 +1,11 @@
 //! What a report says of a run on layers: the changes that were observed, the module's claim, and
 //! the commit.
 
+use std::fmt;
+
 use modbox_overlay::change_list::Totals;
-use serde::Serialize;
+use modbox_vocabulary::Capability;
+use serde::{Serialize, Serializer};
 
 /// Fate of the changes of a run on layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
@@ -97,8 +100,8 @@ pub struct Remark {
 pub struct ShownChange {
     /// Path on the machine.
     pub path: String,
-    /// What happened, in one word.
-    pub kind: &'static str,
+    /// What happened.
+    pub kind: ShownKind,
     /// The path before, of a renamed entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -111,15 +114,69 @@ pub struct ShownChange {
     /// State after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<ShownEntry>,
-    /// How the content differs.
+    /// What is shown of the content, if that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<&'static str>,
+    pub content: Option<ShownContent>,
     /// The differing lines, in the unified format without headers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     /// Numbers of differing lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<LineCounts>,
+}
+
+/// What happened to an entry: [`ChangeKind`](modbox_overlay::change::ChangeKind) in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum ShownKind {
+    /// It did not exist before.
+    Created,
+    /// It exists no more.
+    Removed,
+    /// Its content or the target of its link is different.
+    Modified,
+    /// Its type is different.
+    Replaced,
+    /// It had another name before.
+    Renamed,
+    /// Its mode, owner, extended attributes or ACL is different.
+    Attributes,
+    /// Its modification time alone is different.
+    Times,
+}
+
+/// What is shown of a content that differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShownContent {
+    /// The differing lines.
+    Text,
+    /// Numbers of lines: other users may not read the file.
+    Secret,
+    /// Numbers of lines: a run that hides its result may have written the file.
+    NoLog,
+    /// Nothing: it is not text.
+    Binary,
+    /// Nothing: it is too long to compare.
+    TooLong,
+    /// Nothing: it could not be read.
+    Unread,
+}
+
+/// Type of an entry in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum ShownType {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A device, FIFO or socket.
+    Special,
 }
 
 /// Numbers of differing lines of a file.
@@ -134,9 +191,9 @@ pub struct LineCounts {
 /// State of an entry as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownEntry {
-    /// Type, in one word.
+    /// Type.
     #[serde(rename = "type")]
-    pub entry_type: &'static str,
+    pub entry_type: ShownType,
     /// Permission bits, in octal.
     pub mode: String,
     /// User.
@@ -161,12 +218,36 @@ pub struct ShownEntry {
 /// A granted effect that no layer holds, or a handler of a play that waits for the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutsideEffect {
-    /// Capability, or `handler`.
-    pub kind: String,
+    /// What it is.
+    pub kind: OutsideKind,
     /// Subject of the grant, or name of the handler.
     pub subject: String,
     /// Whether the run had no such grant, or the handler does not run, so that the effect cannot have happened.
     pub withheld: bool,
+}
+
+/// Kind of an effect that no layer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutsideKind {
+    /// One that a grant permits.
+    Granted(Capability),
+    /// One of a handler of a play.
+    Handler,
+}
+
+impl fmt::Display for OutsideKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Granted(capability) => capability.fmt(f),
+            Self::Handler => f.write_str("handler"),
+        }
+    }
+}
+
+impl Serialize for OutsideKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Result of the commit, also of one that was not tried.

@@ -3,7 +3,7 @@
 use modbox_policy::Policy;
 use modbox_vocabulary::Capability;
 
-use crate::layered::changes::effect_report::OutsideEffect;
+use crate::layered::changes::effect_report::{OutsideEffect, OutsideKind};
 use crate::trial::{RealEffects, TrialError, check_special};
 
 /// Takes such grants from a policy, unless they are accepted, and returns what they are.
@@ -14,8 +14,11 @@ use crate::trial::{RealEffects, TrialError, check_special};
 pub fn withhold_outside(policy: &mut Policy, effects: RealEffects) -> Result<Vec<OutsideEffect>, TrialError> {
     let withheld = effects == RealEffects::Refused;
     let outside = policy.grants().into_iter().filter(|grant| is_outside(grant.capability));
-    let outside =
-        outside.map(|grant| OutsideEffect { kind: grant.capability.to_string(), subject: grant.subject, withheld });
+    let outside = outside.map(|grant| OutsideEffect {
+        kind: OutsideKind::Granted(grant.capability),
+        subject: grant.subject,
+        withheld,
+    });
     let outside = outside.collect();
     if withheld {
         policy.paths().iter().try_for_each(check_special)?;

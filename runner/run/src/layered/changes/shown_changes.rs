@@ -11,7 +11,9 @@ use modbox_overlay::change_list::{ChangeList, Incomplete, Totals};
 use modbox_overlay::layers::Layer;
 use modbox_overlay::text_diff::{self, ContentDiff, DiffBounds, Visibility};
 
-use crate::layered::changes::effect_report::{LineCounts, Remark, ShownChange, ShownEntry};
+use crate::layered::changes::effect_report::{
+    LineCounts, Remark, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType,
+};
 use crate::layered::changes::hidden_content::HiddenContent;
 
 /// Maximum number of changes that are shown. Totals count all of them.
@@ -19,9 +21,6 @@ pub(crate) const MAX_CHANGES: usize = 1000;
 
 /// Maximum bytes of all text differences together.
 const MAX_TEXT: usize = 1 << 20;
-
-/// The word for content of which a run under `no_log` hides the lines.
-const NO_LOG: &str = "no-log";
 
 /// Maximum number of remarks about what could not be seen.
 const MAX_REMARKS: usize = 100;
@@ -87,14 +86,14 @@ impl ShownChanges {
 
     fn shown(&self, tree: ChangedTree<'_>, change: &Change, shows: Shows<'_>) -> ShownChange {
         let (kind, from, entries) = match &change.kind {
-            ChangeKind::Created => ("created", None, None),
-            ChangeKind::Removed { entries: 0 } => ("removed", None, None),
-            ChangeKind::Removed { entries } => ("removed", None, Some(*entries)),
-            ChangeKind::Modified => ("modified", None, None),
-            ChangeKind::Replaced => ("replaced", None, None),
-            ChangeKind::Renamed { from } => ("renamed", Some(shows.path(tree.root, from)), None),
-            ChangeKind::Attributes => ("attributes", None, None),
-            ChangeKind::Times => ("times", None, None),
+            ChangeKind::Created => (ShownKind::Created, None, None),
+            ChangeKind::Removed { entries: 0 } => (ShownKind::Removed, None, None),
+            ChangeKind::Removed { entries } => (ShownKind::Removed, None, Some(*entries)),
+            ChangeKind::Modified => (ShownKind::Modified, None, None),
+            ChangeKind::Replaced => (ShownKind::Replaced, None, None),
+            ChangeKind::Renamed { from } => (ShownKind::Renamed, Some(shows.path(tree.root, from)), None),
+            ChangeKind::Attributes => (ShownKind::Attributes, None, None),
+            ChangeKind::Times => (ShownKind::Times, None, None),
         };
         let path = change.path_below(tree.root);
         let mut shown = ShownChange {
@@ -119,7 +118,7 @@ impl ShownChanges {
         let mut bounds = DiffBounds::default();
         bounds.text = bounds.text.min(MAX_TEXT.saturating_sub(used));
         let Ok([before, after]) = (tree.contents)(change, bounds.content as u64) else {
-            shown.content = Some("unread");
+            shown.content = Some(ShownContent::Unread);
             return;
         };
         let is_hidden = shows.hidden.hides(&change.path_below(tree.root));
@@ -137,14 +136,15 @@ impl ShownChanges {
         match text_diff::compare(&before, &after, visibility, bounds, mask) {
             ContentDiff::Same => {}
             ContentDiff::Text { diff, added, removed } => {
-                (shown.content, shown.diff, shown.lines) = (Some("text"), Some(diff), count(added, removed));
+                (shown.content, shown.diff, shown.lines) =
+                    (Some(ShownContent::Text), Some(diff), count(added, removed));
             }
             ContentDiff::Secret { added, removed } => {
-                let word = if is_hidden { NO_LOG } else { "secret" };
-                (shown.content, shown.lines) = (Some(word), count(added, removed));
+                let content = if is_hidden { ShownContent::NoLog } else { ShownContent::Secret };
+                (shown.content, shown.lines) = (Some(content), count(added, removed));
             }
-            ContentDiff::Binary => shown.content = Some("binary"),
-            ContentDiff::TooLong => shown.content = Some("too-long"),
+            ContentDiff::Binary => shown.content = Some(ShownContent::Binary),
+            ContentDiff::TooLong => shown.content = Some(ShownContent::TooLong),
         }
     }
 }
@@ -167,10 +167,10 @@ impl Shows<'_> {
 fn entry(entry: &Entry, path: &Path, shows: Shows<'_>) -> ShownEntry {
     let masked = |text: &Path| shows.hidden.of_file(path, text);
     let entry_type = match entry.entry_type {
-        EntryType::File => "file",
-        EntryType::Directory => "directory",
-        EntryType::Symlink => "link",
-        EntryType::Special => "special",
+        EntryType::File => ShownType::File,
+        EntryType::Directory => ShownType::Directory,
+        EntryType::Symlink => ShownType::Link,
+        EntryType::Special => ShownType::Special,
     };
     ShownEntry {
         entry_type,

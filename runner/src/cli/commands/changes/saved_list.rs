@@ -106,7 +106,9 @@ fn json(path: &Path, age: Duration, changes: Result<Vec<ShownChange>, String>) -
     let mut entries = vec![("file", Value::from(path.display().to_string())), ("age_s", age.as_secs().into())];
     match changes {
         Ok(changes) => {
-            let change = |one: ShownChange| Value::from([("kind", Value::from(one.kind)), ("path", one.path.into())]);
+            let change = |one: ShownChange| {
+                Value::from([("kind", Value::from(one.kind.to_string())), ("path", one.path.into())])
+            };
             entries.push(("changes", Value::List(changes.into_iter().map(change).collect())));
         }
         Err(reason) => entries.push(("error", mask_live_secrets(&reason).into())),
