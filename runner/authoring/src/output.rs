@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use modbox_cleanup::Cleanup;
 
-use crate::cargo::stamp::{FileState, Moment, Stamp};
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
+use crate::stamp::{FileState, Moment, Stamp};
 
 /// First bytes of every component: the magic number, version 13, layer 1.
 const COMPONENT_START: [u8; 8] = *b"\0asm\x0d\0\x01\0";

@@ -4,10 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cargo::environment;
-use crate::cargo::toolchain::find_program;
 use crate::context::AuthoringContext;
+use crate::environment;
 use crate::process::{self, Stderr, Tool};
+use crate::program_search::find_program;
 
 /// Time for one answer of a tool. They all answer at once, unless they wait for a network.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

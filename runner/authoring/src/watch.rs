@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cargo::stamp::FileState;
 use crate::languages::sources;
+use crate::stamp::FileState;
 
 /// Files of a project at one time, with sizes and modification times. Output of tools is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]

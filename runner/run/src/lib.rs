@@ -38,7 +38,8 @@ pub use self::layered::{
     reaches_out, recover_transactions, show_saved, withhold_outside,
 };
 pub use self::modules::ansible_documentation::ansible_documentation;
-pub use self::modules::closure::{ClosureRequest, CoreFiles, CoreFilesError};
+pub use self::modules::closure::{CoreFiles, CoreFilesError};
+pub use self::modules::closure_search::ClosureRequest;
 pub use self::modules::description::{DescribedSpec, Description};
 pub use self::modules::locate::ModuleFile;
 pub use self::modules::metadata::{MetadataError, WasmInfo};

@@ -20,9 +20,9 @@ use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit, error_words};
 use crate::cli::folders::data_dirs::lenses;
+use crate::cli::identity::Identity;
 use crate::cli::layered;
 use crate::cli::named::find::Lookup;
-use crate::cli::named::identity::Identity;
 use crate::cli::process::become_user;
 use crate::cli::settings::{ModuleIdentity, Settings};
 

@@ -59,7 +59,7 @@ fn dict(random: &mut Random, secrets: &[String], depth: usize) -> Dict {
     for (key, lines_key) in [("stdout", "stdout_lines"), ("stderr", "stderr_lines")] {
         if random.below(2) == 0 {
             let text = told(random, secrets);
-            let lines = modbox_contract::stdout::split_lines(&text).into_iter().map(Value::from);
+            let lines = modbox_contract::split_lines(&text).into_iter().map(Value::from);
             let lines = match random.below(3) {
                 0 => value(random, secrets, 0),
                 _ => Value::List(lines.collect()),

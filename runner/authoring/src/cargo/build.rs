@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use crate::cargo::messages::Built;
 use crate::cargo::package::{self, Package};
-use crate::cargo::stamp::{Inputs, Stamp};
 use crate::cargo::toolchain::{LEAST_VERSION, TARGET, Toolchain, gist};
 use crate::cargo::{dep_info, local_paths, shared_output};
 use crate::context::AuthoringContext;
@@ -19,6 +18,7 @@ use crate::error::BuildError;
 use crate::module::{BuildOptions, BuiltModule};
 use crate::output::OutputDir;
 use crate::process::{self, Stderr};
+use crate::stamp::{Inputs, Stamp};
 use crate::{bounded_file, languages, sdk};
 
 /// Profile of modules, whatever the crate's own manifest says: small, because modules are copied to hosts and compiled

@@ -13,8 +13,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::cargo::environment;
 use crate::cargo::package::Package;
+use crate::environment;
 use crate::sdk;
 
 /// Variable of cargo for the folder. Cargo has it since 1.91; an older one does not know it, and shares nothing.

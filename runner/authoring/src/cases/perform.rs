@@ -11,8 +11,8 @@ use thiserror::Error;
 use super::case::Case;
 use super::compare;
 use crate::bounded_file::read_all;
-use crate::cargo::environment;
 use crate::context::AuthoringContext;
+use crate::environment;
 use crate::process::{self, Stderr, Tool};
 use crate::temporary_folder::TemporaryFolder;
 

@@ -5,11 +5,11 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::environment;
-use crate::cargo::toolchain::find_program;
 use crate::context::AuthoringContext;
+use crate::environment;
 use crate::interpreter::error::{InterpreterError, file_error};
 use crate::process::{self, Stderr, Tool};
+use crate::program_search::find_program;
 use crate::temporary_folder::TemporaryFolder;
 
 /// Version of componentize-py that `--with-pip` installs: the one that modbox is tested with.

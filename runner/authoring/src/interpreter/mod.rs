@@ -22,8 +22,8 @@ pub use self::componentize::{COMPONENTIZE_VERSION, Componentize};
 pub use self::error::InterpreterError;
 use self::error::file_error;
 pub use self::sources::{CollectionFolder, InterpreterSources};
-use crate::cargo::environment;
 use crate::context::AuthoringContext;
+use crate::environment;
 use crate::process::{self, Stderr, Tool};
 use crate::temporary_folder::TemporaryFolder;
 

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::environment;
-use crate::cargo::toolchain::find_program;
 use crate::context::AuthoringContext;
+use crate::environment;
 use crate::error::BuildError;
 use crate::process::{self, Stderr, Tool};
+use crate::program_search::find_program;
 use crate::tool_search::{Inspection, MissingTools};
 
 /// Maximum size of a tool's output: several times the size of an interpreter.

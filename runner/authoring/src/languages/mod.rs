@@ -24,11 +24,11 @@ use wasm_encoder::{CustomSection, Section};
 pub(crate) use self::job::Language;
 use self::job::{Job, MAX_COMPONENT};
 use crate::bounded_file;
-use crate::cargo::stamp::{Inputs, Stamp};
 use crate::context::AuthoringContext;
 use crate::error::BuildError;
 use crate::module::{BuildOptions, BuiltModule};
 use crate::output::OutputDir;
+use crate::stamp::{Inputs, Stamp};
 
 /// Name of the file with the metadata of a project's module.
 const METADATA: &str = "module.json";

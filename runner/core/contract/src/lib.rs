@@ -13,6 +13,7 @@
 //! | `caller` | the reserved keys that a caller may set |
 //! | `release` | the supported releases of Ansible's contract |
 //! | `key_values` | the `key=value` file of old-style modules |
+//! | `lines` | lines as Python splits them |
 //! | `stdout` | the search for the JSON object in a module's output |
 //! | `warnings` | the warnings and deprecations of a result |
 //! | `typed` | objects that carry `__ansible_type`, as Python modules print them |
@@ -44,9 +45,9 @@ pub mod caller;
 pub mod internal_args;
 mod internal_keys;
 pub mod key_values;
+mod lines;
 mod redactor;
 pub mod release;
-mod reserved;
 mod results;
 mod secrets;
 mod task_file;
@@ -59,6 +60,7 @@ pub use self::results::stdout;
 pub use args::ModuleArgs;
 pub use caller::CallerChoices;
 pub use internal_args::InternalArgs;
+pub use lines::split_lines;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
 pub use redactor::{REDACTED, Redactor};
 pub use release::Release;

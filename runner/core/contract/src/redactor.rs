@@ -15,7 +15,7 @@ use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use modbox_python_json::{Dict, Value, encode, str as python_str};
 
-use crate::results::stdout::split_lines;
+use crate::lines::split_lines;
 
 /// The text in the place of secrets.
 pub const REDACTED: &str = "$REDACTED$";

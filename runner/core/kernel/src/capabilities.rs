@@ -10,8 +10,8 @@
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use crate::filters::profiles::Profile;
 use crate::plan::Plan;
+use crate::profile::Profile;
 
 /// Read, write, remove and replace files of other users: a grant gives the rights of the user who runs modbox.
 const FILES: CapabilitySet = CapabilitySet::DAC_OVERRIDE

@@ -15,9 +15,9 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::KernelError;
-use crate::filters::profiles::Profile;
 use crate::landlock_rights::{TESTED, file_rights, port_rights, scopes};
 use crate::plan::{Absent, DNS, Links, NetPlan, PathRule, Plan, Ports, Rights};
+use crate::profile::Profile;
 use crate::{resolver, system};
 
 /// The first version that restricts truncation. Without it, a file granted for reading could be emptied.

@@ -7,7 +7,7 @@ use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
 use serde::{Deserialize, Serialize};
 
-use crate::filters::profiles::Profile;
+use crate::profile::Profile;
 use crate::rlimits::ProcessLimits;
 
 /// The input of [`confine_process`](crate::confine_process).

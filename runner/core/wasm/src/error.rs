@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::compile::limit::CompileLimit;
+use crate::compile_limit::CompileLimit;
 use crate::newer_wasi::NewerWasi;
 
 /// A cause, as the engine describes it.

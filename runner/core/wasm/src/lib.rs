@@ -14,6 +14,7 @@ mod bindings;
 mod cache;
 mod code;
 mod compile;
+mod compile_limit;
 mod engine;
 mod error;
 mod files;
@@ -36,9 +37,9 @@ mod worker;
 
 pub use self::cache::{CacheEntry, CompileCache, DEFAULT_MAX_CACHE};
 pub use self::code::{CodeFacts, CodeRequest, CodeSource};
-pub use self::compile::limit::CompileLimit;
 pub use self::compile::worker::{COMPILE_WORKER, main as worker_main};
 pub use self::compile::{Compiler, check_size};
+pub use self::compile_limit::CompileLimit;
 pub use self::engine::Instances;
 pub use self::error::WasmError;
 pub use self::loader::Loader;

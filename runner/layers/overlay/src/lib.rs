@@ -11,6 +11,10 @@
 mod changes;
 pub mod commit;
 pub mod error;
+pub(crate) mod layer_contents;
+pub(crate) mod optional_path;
+pub mod quota;
+pub(crate) mod tree_root;
 mod trees;
 mod views;
 pub use self::changes::change;
@@ -19,6 +23,5 @@ pub use self::changes::text_diff;
 pub use self::views::fits;
 pub use self::views::hub;
 pub use self::views::layers;
-pub use self::views::quota;
 pub use self::views::user_mounts;
 pub use self::views::user_stacked;

@@ -17,7 +17,7 @@ use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
 use crate::batch::pool::{PoolConfig, PoolEvents, SlotPool};
 use crate::batch::progress::{BatchError, Progress, Summary};
-use crate::batch::slots::setup::Setup;
+use crate::batch::setup::Setup;
 use crate::batch::task::{self, Answer, Task};
 use crate::grants::admission::Admission;
 use crate::reports::report::Report;

@@ -19,6 +19,7 @@ mod pool;
 mod progress;
 mod report;
 mod sequence;
+mod setup;
 pub(crate) mod slots;
 mod task;
 
@@ -28,4 +29,4 @@ pub use self::places::GrantedPlaces;
 pub use self::pool::PoolConfig;
 pub use self::progress::{BatchError, Progress, Summary};
 pub use self::sequence::{Ended, Sequence};
-pub use self::slots::setup::Setup;
+pub use self::setup::Setup;

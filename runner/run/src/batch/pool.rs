@@ -13,9 +13,9 @@ use modbox_vocabulary::error_chain;
 use modbox_worker::Workers;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::background::Wakeups;
 use crate::batch::slots::guest_slot::SlotState;
-use crate::batch::slots::setup::Setup;
 use crate::batch::slots::slot::Slot;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};

@@ -10,7 +10,7 @@ use modbox_wasm::GuestOrder;
 
 use crate::batch::job::Job;
 use crate::batch::report;
-use crate::batch::slots::setup::Setup;
+use crate::batch::setup::Setup;
 use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::runner::Runner;
 use crate::execution::warm_guest::GuestTask;

@@ -15,8 +15,8 @@ use modbox_vocabulary::error_chain;
 
 use crate::layered::changes::effect_report::{CommitReport, CommitState, Remark};
 use crate::layered::changes::hidden_content::HiddenContent;
-use crate::layered::changes::known_owners::known_owners;
 use crate::layered::execution::ObservedLayers;
+use crate::layered::known_owners::known_owners;
 use crate::layered::layered_run::CommitChoices;
 
 /// Number of transactions of one origin that are kept for `modbox undo`.

@@ -3,6 +3,7 @@
 pub(crate) mod ansible_documentation;
 pub(crate) mod cached_module;
 pub(crate) mod closure;
+pub(crate) mod closure_search;
 pub(crate) mod declared_options;
 pub(crate) mod description;
 pub(crate) mod documentation;

@@ -12,8 +12,8 @@ use modbox_cleanup::Cleanup;
 use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
+use crate::python::contents::InterpreterContents;
 use crate::python::disk::read_bounded;
-use crate::python::guest::contents::InterpreterContents;
 
 /// The component in a tree.
 const COMPONENT: &str = "interpreter.wasm";

@@ -11,6 +11,7 @@ mod assembly;
 mod cache;
 mod call;
 mod config;
+mod contents;
 mod context;
 mod disk;
 mod error;
@@ -29,12 +30,12 @@ pub(crate) use self::assembly::KnownAssembly;
 pub use self::cache::clear_cache;
 pub(crate) use self::call::{SourceSpec, read_own_options, read_spec};
 pub use self::config::{CollectionPaths, PayloadForm, PythonConfig};
+pub use self::contents::InterpreterContents;
 pub(crate) use self::context::ModuleSource;
 pub(crate) use self::disk::{MAX_ROUTING, read_bounded};
 pub use self::error::PythonError;
 pub use self::folders::find_collection;
 pub(crate) use self::folders::{ansible_package, collection_folders, controllers};
-pub use self::guest::InterpreterContents;
 pub(crate) use self::guest::{
     GuestChoice, GuestModule, SandboxLine, Verdict, read_code, remember_need, take_sandbox_line,
 };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use modbox_contract::{Dict, GivenSecrets, ModuleResult, NEW_SECRETS, Release, Value};
 use modbox_python_json::encode_dict;
 use modbox_run::audit::{AuditedRun, ToldRecord};
+use modbox_run::jobs::RunSummary;
 use modbox_run::{Arguments, Module, Report, RunRequest, Scrutiny};
 use modbox_vocabulary::Limits;
 
@@ -15,8 +16,8 @@ use crate::cli::args::{AnsiballzForm, GrantArgs, LimitArgs, LookupArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::named::identity::Identity;
-use crate::cli::printing::output;
+use crate::cli::identity::Identity;
+use crate::cli::printing::{job_summary, output};
 use crate::cli::runner::runner;
 use crate::cli::settings::{self, ModuleIdentity, Settings};
 
@@ -66,6 +67,12 @@ impl AnsweredRun {
             result.insert(NEW_SECRETS.to_owned(), Value::List(secrets.iter().map(Value::from).collect()));
         }
         result
+    }
+
+    /// Returns the summary of the run for the file of a job, with the result for the controller.
+    pub(crate) fn into_summary(self) -> RunSummary {
+        let result = encode_dict(&self.result());
+        RunSummary { result, ..job_summary::of_audited(self.report, false, self.audited) }
     }
 }
 

@@ -14,7 +14,6 @@ use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::folders::fleet_folder;
-use crate::cli::printing::job_summary;
 
 /// Returns the bytes of a module, if it is kept.
 pub(crate) fn kept(context: &Context, module: ModuleDigest) -> Result<Option<Vec<u8>>, Failure> {
@@ -52,5 +51,5 @@ pub(crate) fn perform(context: &Context, task: &str, limit: Duration) -> Result<
     let task = Envelope::parse(task.as_bytes()).or_internal()?;
     let bytes = kept(context, task.module)?.context("the module of the job is not kept any more; run the task again");
     let run = run(context, task, bytes.or_unavailable()?, Some(limit))?;
-    Ok(job_summary::of_answered(run))
+    Ok(run.into_summary())
 }

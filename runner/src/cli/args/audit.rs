@@ -6,7 +6,7 @@ use clap::Args;
 
 use modbox_policy::NamePattern;
 
-use crate::cli::audit_view::filter::Since;
+use crate::cli::since::Since;
 
 #[derive(Debug, Args)]
 #[command(after_help = AUDIT_HELP)]

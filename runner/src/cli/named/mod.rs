@@ -1,7 +1,5 @@
 //! Modules by the names that people type.
 
 pub(crate) mod find;
-pub(crate) mod identity;
-pub(crate) mod module_store;
 pub(crate) mod shadow;
 pub(crate) mod standard;

@@ -21,10 +21,10 @@ use modbox_tasks::run::host::{
 
 use crate::cli::context::Context;
 use crate::cli::layered_play::SharedLayeredPlay;
+use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::play_secrets::{self, PlaySecrets};
-use crate::cli::play::shown::explained_call::ExplainedCall;
 use crate::cli::play::task_modules::argument_trust::ArgumentTrust;
 use crate::cli::play::task_modules::interpreters;
 use crate::cli::play::task_modules::modules::TaskModules;
@@ -216,7 +216,7 @@ impl ActionHost for PlayHost<'_> {
     fn home(&self, user: Option<&str>) -> Option<String> {
         match user {
             None => self.context.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned),
-            Some(user) => crate::cli::process::surroundings::home_of(user),
+            Some(user) => crate::cli::surroundings::home_of(user),
         }
     }
 

@@ -57,7 +57,7 @@ impl Host for Machine {
         match user {
             None => Ok(self.environment.variable("HOME").and_then(|home| home.to_str()).map(str::to_owned)),
             // A home directory of another user says that the user exists, and nothing more.
-            Some(user) => Ok(crate::cli::process::surroundings::home_of(user)),
+            Some(user) => Ok(crate::cli::surroundings::home_of(user)),
         }
     }
 

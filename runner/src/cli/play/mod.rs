@@ -4,9 +4,9 @@
 //! The engine of plays is the crate `modbox-tasks`. It reaches the machine only through what this folder gives it, under
 //! the policy of the command line.
 
-mod absent_user;
 pub(crate) mod ansible_settings;
 mod clock;
+mod explained_call;
 mod extra_vars;
 pub(crate) mod files;
 mod host;

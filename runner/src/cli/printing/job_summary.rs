@@ -5,7 +5,6 @@ use modbox_python_json::encode_dict;
 use modbox_run::Report;
 use modbox_run::jobs::RunSummary;
 
-use crate::cli::ansible::ansible_call::AnsweredRun;
 use crate::cli::exit::Failure;
 
 /// Returns the summary of a run. Under `is_hidden`, the result is censored.
@@ -23,12 +22,6 @@ pub(crate) fn of_report(mut report: Report, is_hidden: bool) -> RunSummary {
         kept_files: report.kept_files,
         is_secret: false,
     }
-}
-
-/// Returns the summary of a run that a controller asked for, whose result is that for the controller.
-pub(crate) fn of_answered(run: AnsweredRun) -> RunSummary {
-    let result = encode_dict(&run.result());
-    RunSummary { result, ..of_audited(run.report, false, run.audited) }
 }
 
 /// Returns the summary of a run for a task of a play, whose result has its secrets in it: other tasks may use it.

@@ -7,6 +7,5 @@ pub(crate) mod folded_yaml;
 pub(crate) mod html;
 pub(crate) mod job_summary;
 pub(crate) mod output;
-pub(crate) mod pager;
 pub(crate) mod resource_output;
 pub(crate) mod usage_tips;

@@ -5,6 +5,6 @@ pub(crate) mod deep_stack;
 pub(crate) mod environment;
 pub(crate) mod ignored_signals;
 pub(crate) mod logging;
+pub(crate) mod pager;
 pub(crate) mod roles;
 pub(crate) mod signals;
-pub(crate) mod surroundings;

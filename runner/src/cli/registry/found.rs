@@ -16,7 +16,7 @@ use modbox_run::library::FoundModule;
 use crate::cli::args::{LOCK_FILE, LookupArgs, RegistryArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::named::module_store::module_store;
+use crate::cli::module_store::module_store;
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::judged;
 use crate::cli::registry::progress::TransferBar;

@@ -10,7 +10,7 @@ use modbox_registry::reference::Reference;
 
 use crate::cli::args::LOCK_FILE;
 use crate::cli::folders::whole_file;
-use crate::cli::named::module_store::user_library;
+use crate::cli::module_store::user_library;
 use crate::cli::process::environment::Environment;
 use crate::cli::registry::judged::JudgedModule;
 

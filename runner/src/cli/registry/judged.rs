@@ -15,7 +15,7 @@ use modbox_run::locate::MAX_MODULE;
 use modbox_trust::signature_file::SignatureFile;
 
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::named::identity::Identity;
+use crate::cli::identity::Identity;
 use crate::cli::printing::output::{clean_line, print_note};
 use crate::cli::registry::access::RegistryAccess;
 use crate::cli::registry::progress::TransferBar;

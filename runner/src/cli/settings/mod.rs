@@ -36,8 +36,8 @@ pub(crate) use self::signature_files::{read_signature, read_signature_file, sign
 pub(crate) use self::trust::{ModuleIdentity, Trust};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::exit::error_words;
-use crate::cli::named::identity::Identity;
-use crate::cli::named::module_store::user_library;
+use crate::cli::identity::Identity;
+use crate::cli::module_store::user_library;
 use crate::cli::process::environment::Environment;
 
 /// The rules for all modules and for single ones, from policy files and the command line.

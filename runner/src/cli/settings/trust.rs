@@ -17,8 +17,8 @@ use modbox_trust::revocations::Revocations;
 use modbox_trust::signature_file::SignatureFile;
 use modbox_trust::verification::{CheckedFile, Keyring, VerificationError, VerifiedStatement};
 
-use crate::cli::named::identity::Identity;
-use crate::cli::named::module_store::module_store;
+use crate::cli::identity::Identity;
+use crate::cli::module_store::module_store;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::core_statements::{CoreStatements, CountedCores};
 use crate::cli::settings::files;

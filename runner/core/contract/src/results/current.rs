@@ -3,7 +3,6 @@
 use modbox_python_json::{Dict, Value};
 
 use crate::release::Release;
-use crate::reserved::{is_special_key, remove_internal_keys, strip_internal_keys};
 use crate::results::document::{decode_json, last_object};
 use crate::results::fields::{
     add_lines, clean_facts, complete_failure, complete_status, failure, normalize_exception, rename_results,
@@ -11,6 +10,7 @@ use crate::results::fields::{
 use crate::results::missing::missing_interpreter;
 use crate::results::parsed_output::ParsedOutput;
 use crate::results::raw_output::{RawOutput, ResultLines};
+use crate::results::reserved::{is_special_key, remove_internal_keys, strip_internal_keys};
 use crate::results::stdout::{StreamText, json_lines};
 use crate::results::typed::{self, Refusal};
 use crate::results::unified;

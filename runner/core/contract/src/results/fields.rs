@@ -2,7 +2,7 @@
 
 use modbox_python_json::{Dict, Value, str as python_str};
 
-use crate::results::stdout::split_lines;
+use crate::lines::split_lines;
 use crate::results::typed::{self, NO_TRACEBACK, Refusal};
 use crate::results::warnings::Warnings;
 use crate::secrets::ShownStreams;

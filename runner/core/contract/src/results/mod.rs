@@ -8,6 +8,7 @@ pub(crate) mod missing;
 pub(crate) mod older;
 pub(crate) mod parsed_output;
 pub(crate) mod raw_output;
+pub(crate) mod reserved;
 pub mod result;
 pub mod stdout;
 pub(crate) mod typed;

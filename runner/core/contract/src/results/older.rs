@@ -8,12 +8,12 @@
 use modbox_python_json::{Dict, Value, decode};
 
 use crate::release::Release;
-use crate::reserved::{remove_internal_keys, strip_internal_keys};
 use crate::results::document::last_object;
 use crate::results::fields::{add_lines, clean_facts, complete_status, failure, rename_results};
 use crate::results::missing::missing_interpreter;
 use crate::results::parsed_output::ParsedOutput;
 use crate::results::raw_output::{RawOutput, ResultLines};
+use crate::results::reserved::{remove_internal_keys, strip_internal_keys};
 use crate::results::stdout::{JsonLines, StreamText, json_lines, json_lines_or_list};
 use crate::results::typed::Refusal;
 use crate::results::warnings::Warnings;

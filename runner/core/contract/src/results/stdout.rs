@@ -8,6 +8,8 @@
 
 use std::borrow::Cow;
 
+use crate::lines::split_lines;
+
 /// The text of a stream that may hold bytes that are not UTF-8.
 ///
 /// Ansible decodes a stream with `surrogateescape`: each byte that is not UTF-8 becomes a lone surrogate. A Rust string
@@ -82,32 +84,6 @@ pub(crate) fn object_lines(text: &str) -> impl Iterator<Item = &str> {
     lines.filter(|line| line.starts_with('{') && line.ends_with('}'))
 }
 
-/// Splits text like Python's `str.splitlines`.
-#[must_use]
-pub fn split_lines(text: &str) -> Vec<&str> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if !is_line_end(c) {
-            continue;
-        }
-        lines.push(&text[start..at]);
-        start = at + c.len_utf8();
-        if c == '\r' && chars.next_if(|(_, next)| *next == '\n').is_some() {
-            start += 1;
-        }
-    }
-    if start < text.len() {
-        lines.push(&text[start..]);
-    }
-    lines
-}
-
-fn is_line_end(c: char) -> bool {
-    matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
 /// Strips white space like Python's `str.strip`: Unicode's white space and the four ASCII separators.
 fn strip(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
@@ -116,21 +92,6 @@ fn strip(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn splits_lines_as_python_does() {
-        for (text, expect) in [
-            ("", &[][..]),
-            ("a", &["a"]),
-            ("a\n", &["a"]),
-            ("\n", &[""]),
-            ("a\r\nb\rc\n\nd", &["a", "b", "c", "", "d"]),
-            ("a\u{b}b\u{c}c\u{1c}d\u{1d}e\u{1e}f\u{1f}g", &["a", "b", "c", "d", "e", "f\u{1f}g"]),
-            ("a\u{85}b\u{2028}c\u{2029}d", &["a", "b", "c", "d"]),
-        ] {
-            assert_eq!(split_lines(text), expect, "for {text:?}");
-        }
-    }
 
     #[test]
     fn finds_the_object() {

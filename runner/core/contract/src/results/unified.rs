@@ -10,8 +10,8 @@
 use modbox_python_json::{Dict, Value, str as python_str};
 
 use crate::release::Release;
-use crate::reserved::{INTERNAL_PREFIX, strip_internal_keys};
 use crate::results::fields::{add_lines, complete_failure, normalize_exception, remove_discovered};
+use crate::results::reserved::{INTERNAL_PREFIX, strip_internal_keys};
 use crate::results::typed::{self, Refusal};
 use crate::results::warnings::Warnings;
 

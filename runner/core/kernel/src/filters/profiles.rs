@@ -6,21 +6,7 @@ use syscalls::Sysno;
 
 use crate::filters::calls::{CallGroup, calls};
 use crate::filters::{compiler_calls, guest_calls, namespace_calls, native_calls, on_host_calls, transfer_calls};
-
-/// A kind of confined process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// A process of modbox that runs a guest. It starts no other process.
-    Guest,
-    /// A native module, which can be any program, in its own namespaces.
-    Native,
-    /// A native module on the host's file system, if namespaces are not available.
-    NativeOnHost,
-    /// The compile worker of modbox.
-    Compiler,
-    /// The process of modbox that speaks with registries.
-    Transfer,
-}
+use crate::profile::Profile;
 
 /// Lists the allowed calls of a profile, by group.
 pub fn allowed_calls(profile: Profile) -> impl Iterator<Item = &'static CallGroup> {

@@ -6,8 +6,9 @@ use syscalls::Sysno;
 
 use crate::filters::calls::{CREATING, Condition, SET_ID};
 use crate::filters::listener::ReportedCall;
-use crate::filters::profiles::{self, Profile};
+use crate::filters::profiles;
 use crate::filters::socket_families;
+use crate::profile::Profile;
 
 /// The choice of allowed calls that are reported, in addition to the refused ones. The default is none.
 #[derive(Debug, Clone, Default)]

@@ -20,10 +20,11 @@ use seccompiler::{
 use syscalls::Sysno;
 
 use crate::filters::calls::{CREATING, CallGroup, Condition, SET_ID};
-use crate::filters::profiles::{self, Profile};
+use crate::filters::profiles;
 use crate::filters::reported::ReportedCalls;
 use crate::filters::socket_families;
 use crate::plan::{NetPlan, Plan, Ports};
+use crate::profile::Profile;
 use crate::system;
 
 /// The number of this architecture in the data of a call.

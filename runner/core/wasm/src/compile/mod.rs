@@ -16,7 +16,6 @@
 mod bounds;
 pub(crate) mod code;
 mod confine;
-pub(crate) mod limit;
 mod process;
 mod translate;
 pub(crate) mod worker;
@@ -28,8 +27,8 @@ use modbox_cleanup::Cleanup;
 use modbox_vocabulary::Limits;
 
 use crate::compile::code::{Compiled, Source, memory_file, seal};
-use crate::compile::limit::CompileLimit;
 use crate::compile::translate::{Refusal, machine_code};
+use crate::compile_limit::CompileLimit;
 use crate::error::WasmError;
 
 /// Refuses a module that is too large; call it before the module is read.

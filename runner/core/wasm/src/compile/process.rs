@@ -17,8 +17,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::compile::bounds::Bounds;
 use crate::compile::code::{Compiled, MAX_CODE, Source, memory_file, seal};
-use crate::compile::limit::CompileLimit;
 use crate::compile::worker;
+use crate::compile_limit::CompileLimit;
 use crate::error::WasmError;
 use crate::newer_wasi::NewerWasi;
 

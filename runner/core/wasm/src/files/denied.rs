@@ -7,8 +7,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use crate::files::grants::ARGS;
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::ledger::flag;
+use crate::files::tree::{NodeId, join};
 use crate::files::ways::target::{Act, MissingName};
-use crate::files::ways::tree::{NodeId, join};
 
 impl GuardView<'_> {
     /// Records a path that leads above the directory where it starts, and returns the error.

@@ -39,9 +39,12 @@ mod errno;
 mod grants;
 mod guard;
 mod ledger;
+pub(crate) mod open_file;
 pub(crate) mod operations;
 mod records;
 pub(crate) mod replacing;
+pub(crate) mod stat;
+pub(crate) mod tree;
 mod unused_mounts;
 pub(crate) mod ways;
 

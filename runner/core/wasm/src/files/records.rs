@@ -13,8 +13,8 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::ledger::Permit;
-use crate::files::operations::open_file::OpenFile;
-use crate::files::ways::tree::NodeId;
+use crate::files::open_file::OpenFile;
+use crate::files::tree::NodeId;
 
 #[derive(Debug)]
 pub(crate) enum Record {

@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::FsResult;
 use crate::files::grants::Mount;
 use crate::files::guard::{FileGuard, GuardView};
 use crate::files::records::Record;
-use crate::files::ways::tree::{Descent, Kind, NodeId};
+use crate::files::tree::{Descent, Kind, NodeId};
 
 impl GuardView<'_> {
     /// Returns the status of the directory that a path leads to, if it is that of a mount in which no operation has

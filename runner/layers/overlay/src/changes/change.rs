@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use modbox_vocabulary::native_path;
 use serde::{Deserialize, Serialize};
 
-use crate::views::optional_path;
+use crate::optional_path;
 
 /// Digest of a file's content, SHA-256.
 pub type Digest = [u8; 32];

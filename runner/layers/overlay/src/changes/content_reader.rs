@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::changes::change::EntryType;
 use crate::changes::change_list::Incomplete;
 use crate::changes::entry_reader::{self, FoundEntry};
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 /// Largest old file that is read although its length already shows that it is different.
 const SHOWN: u64 = 16 << 20;

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::changes::change::{Digest, Entry, EntryType};
 use crate::changes::entry_flags::EntryFlags;
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 /// Maximum size of the list of names of extended attributes, and of one value: the kernel's own.
 const MAX_XATTR: usize = 64 << 10;

@@ -9,7 +9,6 @@ pub(crate) mod entry_bound;
 pub(crate) mod entry_flags;
 pub(crate) mod entry_reader;
 pub(crate) mod equal_files;
-pub(crate) mod layer_contents;
 pub(crate) mod old_tree;
 pub(crate) mod overlay_changes;
 pub(crate) mod overlay_marks;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::changes::entry_reader::{self, FoundEntry};
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 /// An old tree: the real directory, or the record of a copy.
 pub(crate) trait OldTree {

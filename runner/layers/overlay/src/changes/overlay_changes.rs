@@ -16,8 +16,8 @@ use crate::changes::entry_reader::FoundEntry;
 use crate::changes::overlay_marks::OverlayMarks;
 use crate::changes::scan::{self, Candidates};
 use crate::changes::tree_comparer::{Comparer, Sides};
-use crate::trees::tree_root::TreeRoot;
-use crate::views::quota::ListBounds;
+use crate::quota::ListBounds;
+use crate::tree_root::TreeRoot;
 
 /// A frozen overlay and the directory below it.
 #[derive(Debug, Clone, Copy)]
@@ -99,11 +99,11 @@ mod tests {
     use crate::changes::change::{Entry, EntryType};
     use crate::changes::change_list::Incomplete;
     use crate::changes::entry_reader;
+    use crate::quota::Quota;
     use crate::trees::tree_tests::{
         self, Edit, apply, copy, edit, edit_tree, make_tree, place, read_file, snapshot, words, writer,
     };
     use crate::views::mount::OverlayMount;
-    use crate::views::quota::Quota;
 
     const QUOTA: Quota = Quota { bytes: 64 << 20, files: 10_000 };
 

@@ -14,7 +14,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::changes::entry_reader::{self, FileId};
 use crate::changes::overlay_marks::OverlayMarks;
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 /// A directory of the upper directory.
 #[derive(Debug, Clone, PartialEq, Eq)]

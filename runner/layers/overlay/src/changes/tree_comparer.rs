@@ -18,8 +18,8 @@ use crate::changes::entry_flags::EntryFlags;
 use crate::changes::entry_reader::{self, FileId, FoundEntry};
 use crate::changes::old_tree::OldTree;
 use crate::changes::scan::Candidates;
-use crate::trees::tree_root::TreeRoot;
-use crate::views::quota::ListBounds;
+use crate::quota::ListBounds;
+use crate::tree_root::TreeRoot;
 
 /// The trees that are compared.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags};
 
 use crate::changes::entry_reader::{self, FoundEntry};
+use crate::tree_root::TreeRoot;
 use crate::trees::copied_attributes::times;
 use crate::trees::file_holes::{has_holes, next_data};
-use crate::trees::tree_root::TreeRoot;
 
 /// Size of the buffer for content.
 const BUFFER: usize = 64 << 10;

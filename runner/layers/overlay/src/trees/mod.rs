@@ -4,8 +4,6 @@ pub(crate) mod copied_attributes;
 pub(crate) mod file_copy;
 pub(crate) mod file_holes;
 pub(crate) mod tree_copy;
-pub(crate) mod tree_facts;
-pub(crate) mod tree_root;
 pub(crate) mod tree_survey;
 
 #[cfg(test)]

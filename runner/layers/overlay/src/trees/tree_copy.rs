@@ -21,9 +21,9 @@ use crate::changes::old_tree::OldTree;
 use crate::changes::scan::{Candidates, UpperDirectory};
 use crate::changes::tree_comparer::{Comparer, Sides};
 use crate::error::LayerError;
+use crate::quota::{ListBounds, Quota};
+use crate::tree_root::TreeRoot;
 use crate::trees::file_copy;
-use crate::trees::tree_root::TreeRoot;
-use crate::views::quota::{ListBounds, Quota};
 
 /// How much longer files may be than their blocks, because holes are read too.
 const HOLES: u64 = 8;

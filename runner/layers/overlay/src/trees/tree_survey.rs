@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 use rustix::io::Errno;
 
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 /// Upper bound of the entries that are looked at.
 const MAX_ENTRIES: u64 = 16_384;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use rustix::process::Pid;
 
 use crate::error::LayerError;
+use crate::quota::Bound;
 use crate::views::layers::{Content, Layer, Layers};
 use crate::views::overlay_view::OverlayView;
 use crate::views::private_place::PrivatePlace;
-use crate::views::quota::Bound;
 
 impl Layer {
     /// Returns whether the layer is of a directory, and not of a name.
@@ -88,9 +88,9 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::quota::{ListBounds, Quota};
     use crate::trees::tree_tests::words;
     use crate::views::layers::LayerPlan;
-    use crate::views::quota::{ListBounds, Quota};
 
     #[test]
     fn what_is_written_by_the_path_is_in_the_layer_alone() {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LayerError;
+use crate::quota::Quota;
 use crate::trees::tree_survey::TreeSurvey;
-use crate::views::quota::Quota;
 
 /// Way in which a module sees a granted directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

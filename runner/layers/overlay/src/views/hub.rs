@@ -11,11 +11,11 @@ use rustix::fs::Mode;
 use rustix::mount::{UnmountFlags, unmount};
 
 use crate::error::LayerError;
+use crate::quota::Quota;
 pub use crate::views::hub_removal::Removed;
 use crate::views::hub_removal::Remover;
 use crate::views::layers::{Layer, Layers};
 use crate::views::mount::{PrivateSpace, StepError};
-use crate::views::quota::Quota;
 
 /// Name of the directory in a place at which a layer is attached. A rule of Landlock for the place holds for the layer,
 /// while one for the directory would be hidden beneath it.
@@ -136,9 +136,9 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
+    use crate::quota::ListBounds;
     use crate::trees::tree_tests::{STARTS, words};
     use crate::views::layers::LayerPlan;
-    use crate::views::quota::ListBounds;
 
     /// Calls `action` with a hub, in a thread with mounts of its own. Only root can have them.
     fn with_hub(action: impl FnOnce(&mut Hub, &Path) + Send) {

@@ -18,8 +18,8 @@ use rustix::mount::{
 };
 
 use crate::changes::overlay_marks::OverlayMarks;
-use crate::trees::tree_root::TreeRoot;
-use crate::views::quota::{Bound, Quota};
+use crate::quota::{Bound, Quota};
+use crate::tree_root::TreeRoot;
 
 /// Entries of the file system in memory that belong to the overlay itself: its two directories, their directories for
 /// work and for the index, and the shared whiteout.

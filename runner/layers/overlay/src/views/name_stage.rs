@@ -10,11 +10,11 @@ use crate::changes::change::{Change, ChangeKind};
 use crate::changes::change_list::{ChangeList, Totals};
 use crate::changes::entry_flags;
 use crate::error::LayerError;
+use crate::quota::{ListBounds, Quota};
+use crate::tree_root::TreeRoot;
 use crate::trees::copied_attributes;
 use crate::trees::tree_copy::TreeCopy;
-use crate::trees::tree_root::TreeRoot;
 use crate::views::private_place::PrivatePlace;
-use crate::views::quota::{ListBounds, Quota};
 
 /// A directory with the copy of one granted name, or empty if the name does not exist yet.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use rustix::fs::{AtFlags, FileType};
 use crate::changes::closed_modes::ClosedModes;
 use crate::changes::overlay_marks::OverlayMarks;
 use crate::changes::scan;
-use crate::trees::tree_root::TreeRoot;
+use crate::quota::Bound;
+use crate::tree_root::TreeRoot;
 use crate::views::mount::OverlayMount;
-use crate::views::quota::Bound;
 use crate::views::user_overlay::UserOverlay;
 
 /// An overlay.

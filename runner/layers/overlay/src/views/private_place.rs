@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::trees::tree_root::TreeRoot;
+use crate::quota::{Bound, Quota};
+use crate::tree_root::TreeRoot;
 use crate::views::mount::{PrivateSpace, StepError};
-use crate::views::quota::{Bound, Quota};
 
 /// Name of the directory with the copy. The one around it is closed to other users, whatever mode the copy has.
 const INNER: &str = "copy";

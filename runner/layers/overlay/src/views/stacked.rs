@@ -93,8 +93,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::quota::{ListBounds, Quota};
     use crate::trees::tree_tests::words;
-    use crate::views::quota::{ListBounds, Quota};
 
     #[test]
     fn a_later_layer_around_an_earlier_one_keeps_what_was_written() {

@@ -19,9 +19,9 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::overlay_marks::OverlayMarks;
-use crate::trees::tree_root::TreeRoot;
+use crate::quota::Quota;
+use crate::tree_root::TreeRoot;
 use crate::views::mount::OverlayMount;
-use crate::views::quota::Quota;
 
 /// How long an answer, and the end of the process, take at most.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rustix::process::Pid;
 
-use crate::trees::tree_root::TreeRoot;
-use crate::views::quota::Quota;
+use crate::quota::Quota;
+use crate::tree_root::TreeRoot;
 use crate::views::user_mounts::{MadeOverlay, UserMounts};
 
 /// An overlay that another process keeps.

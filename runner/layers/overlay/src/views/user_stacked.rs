@@ -15,15 +15,15 @@ use rustix::io::Errno;
 
 use crate::changes::overlay_marks::OverlayMarks;
 use crate::error::LayerError;
+use crate::tree_root::TreeRoot;
 use crate::trees::tree_copy::TreeCopy;
-use crate::trees::tree_facts;
-use crate::trees::tree_root::TreeRoot;
 use crate::trees::tree_survey;
 use crate::views::fits;
 use crate::views::layers::{Content, Layer, LayerPlan, Layers, OverlayContent};
 use crate::views::mount::{OverlayMount, RealMount, StepError};
 use crate::views::overlay_view::OverlayView;
 use crate::views::private_place::PrivatePlace;
+use crate::views::tree_facts;
 
 /// What to do about files that a user's layers do not show as they are.
 const ALONE: &str = "grant what is your own, or run the module by itself with `modbox run --preview`";

@@ -12,10 +12,10 @@ use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{Outcome, Timing};
 use modbox_wasm::{CodeFacts, GRACE, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::background::Background;
 use crate::batch::slots::pace::Pace;
 use crate::batch::slots::running_command::RunningCommand;
-use crate::batch::slots::setup::Setup;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::slots::slot_worker::SlotWorker;
 use crate::batch::task::{Answer, Task};

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use modbox_python_json::Value;
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::background::{Background, WakeupSender};
 use crate::batch::slots::guest_slot::SlotState;
 use crate::batch::slots::pace::Pace;
-use crate::batch::slots::setup::Setup;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
 use crate::execution::runner::Runner;

@@ -5,7 +5,6 @@ pub(crate) mod guest_slot;
 pub(crate) mod layered_slot;
 pub(crate) mod pace;
 pub(crate) mod running_command;
-pub(crate) mod setup;
 pub(crate) mod slot;
 pub(crate) mod slot_context;
 pub(crate) mod slot_worker;

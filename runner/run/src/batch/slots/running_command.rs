@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest};
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::background::Background;
-use crate::batch::slots::setup::Setup;
 use crate::batch::slots::slot_context::SlotContext;
 
 /// Time beyond a command's own limit until its result has to be there.

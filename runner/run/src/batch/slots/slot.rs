@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::guest_slot::{GuestSlot, SlotState};
 use crate::batch::slots::layered_slot::LayeredSlot;
-use crate::batch::slots::setup::Setup;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::slots::thread_slot::ThreadSlot;
 use crate::batch::task::{Answer, Task};

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::background::{Background, Wakeups};
-use crate::batch::slots::setup::Setup;
 use crate::batch::task::{Answer, Task};
 use crate::execution::runner::Runner;
 use crate::reports::report::Report;

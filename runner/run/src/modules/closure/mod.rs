@@ -11,10 +11,8 @@
 //! The bytes that were hashed are kept with the module, and a run takes those or nothing: a part that is exchanged between the check
 //! and the run makes a module with another digest. The interpreter and its libraries are not parts.
 
-mod find;
 pub(crate) mod known;
 mod of_core;
 pub(crate) mod powershell_parts;
 
-pub use self::find::ClosureRequest;
 pub use self::of_core::{CoreFiles, CoreFilesError};

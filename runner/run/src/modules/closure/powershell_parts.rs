@@ -22,7 +22,7 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     /// Returns the scripts as parts. `package` is the folder of ansible-core.
-    pub(super) fn parts(&self, package: Option<&Path>) -> Vec<Part> {
+    pub(crate) fn parts(&self, package: Option<&Path>) -> Vec<Part> {
         let own = self.own.iter().map(|(name, bytes)| Part::of(script_name(name), bytes));
         let utils =
             self.utils.values().flatten().map(|script| Part::of(util_name(&script.path, package), &script.bytes));
@@ -34,7 +34,7 @@ impl Scripts {
 }
 
 /// Returns the name of one of ansible-core's own scripts.
-pub(super) fn script_name(name: &str) -> String {
+pub(crate) fn script_name(name: &str) -> String {
     format!("ansible/executor/powershell/{name}")
 }
 
@@ -56,11 +56,11 @@ pub(crate) struct RecordedScripts<'a> {
 }
 
 impl<'a> RecordedScripts<'a> {
-    pub(super) fn of(installed: &'a InstalledPowershell<'a>) -> Self {
+    pub(crate) fn of(installed: &'a InstalledPowershell<'a>) -> Self {
         Self { installed, found: Mutex::default() }
     }
 
-    pub(super) fn into_scripts(self) -> Scripts {
+    pub(crate) fn into_scripts(self) -> Scripts {
         self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,7 +7,6 @@
 //!
 //! Nothing here starts anything. What was found out about a payload is kept in the cache of Python modules.
 
-pub(in crate::python) mod contents;
 mod host_facts;
 mod proven;
 mod suitability;
@@ -25,7 +24,6 @@ use modbox_python_json::{Value, decode};
 use modbox_vocabulary::InputFile;
 use sha2::{Digest, Sha256};
 
-pub use self::contents::InterpreterContents;
 use self::host_facts::host_facts;
 use self::suitability::{Suitability, module_name};
 use crate::python::assembly::Assembly;

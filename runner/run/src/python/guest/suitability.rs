@@ -15,8 +15,8 @@ use modbox_kinds::ansiballz::{CommandUse, Payload, needs, part};
 use serde::{Deserialize, Serialize};
 
 use crate::python::call::read_spec_with;
+use crate::python::contents::{Held, InterpreterContents};
 use crate::python::error::PythonError;
-use crate::python::guest::contents::{Held, InterpreterContents};
 use crate::python::guest::proven::{self, GENERATED};
 use crate::python::parser_stack::with_parser_stack;
 

@@ -19,7 +19,7 @@ use crate::cli::ansible::ansible_call;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::{bounded, job_folder};
-use crate::cli::printing::{job_summary, output};
+use crate::cli::printing::output;
 
 /// Starts the job, and prints what `async_wrapper` prints.
 pub(super) fn start(context: &Context, words: &JobWords) -> Result<ExitStatus, Failure> {
@@ -72,5 +72,5 @@ fn begin(context: &Context, words: &JobWords) -> Result<(String, PathBuf), Failu
 pub(crate) fn perform(context: &Context, program: &str, limit: Duration) -> Result<RunSummary, Failure> {
     let received = program::parse(program.as_bytes()).or_usage()?;
     let run = received_module::run(context, received, Some(limit))?;
-    Ok(job_summary::of_answered(run))
+    Ok(run.into_summary())
 }

@@ -14,8 +14,9 @@ use crate::cli::args::DocArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::named::find::Lookup;
-use crate::cli::printing::pager::TerminalSize;
-use crate::cli::printing::{output, pager};
+use crate::cli::printing::output;
+use crate::cli::process::pager;
+use crate::cli::process::pager::TerminalSize;
 use crate::cli::runner::runner;
 
 /// The width of running text without a terminal.

@@ -20,7 +20,7 @@ use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::bounded;
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
-use crate::cli::process::surroundings::Surroundings;
+use crate::cli::surroundings::Surroundings;
 use crate::cli::task_args::{ArgumentSource, task_args};
 
 /// Maximum length of a question: the largest arguments, plus the other keys.

@@ -30,13 +30,6 @@ use crate::cli::settings::Settings;
 /// Stands for the name of a module that is not known.
 const NO_NAME: &str = "-";
 
-/// Returns the ids of the jobs in a folder, or `None` if they cannot be read.
-pub(crate) fn ids(context: &Context, args: &JobFolderArgs) -> Option<Vec<String>> {
-    let path = job_folder(args, &context.environment).ok().filter(|path| path.exists())?;
-    let listed = JobFolder::open(&path).ok()?.list().ok()?;
-    Some(listed.into_iter().map(|(id, _)| id).collect())
-}
-
 /// Returns the folder of jobs, from the switch, the variable or the default.
 pub(crate) fn job_folder(args: &JobFolderArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
     job_folder::job_folder(args.async_dir.as_deref(), environment)

@@ -17,7 +17,7 @@ use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::folders::data_dirs::{data_dirs, lenses};
-use crate::cli::named::identity::Identity;
+use crate::cli::identity::Identity;
 use crate::cli::printing::output;
 use crate::cli::printing::resource_output::{Printer, Subject};
 use crate::cli::process::become_user;

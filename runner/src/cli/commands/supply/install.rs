@@ -7,7 +7,7 @@ use modbox_registry::reference::{Reference, ReferenceError, is_reference};
 use crate::cli::args::InstallArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::named::module_store::module_store;
+use crate::cli::module_store::module_store;
 use crate::cli::printing::output::print_line;
 use crate::cli::process::environment::Environment;
 use crate::cli::registry::{ModuleJudge, RegistryAccess, UserLibrary};

@@ -12,7 +12,7 @@ use crate::cli::args::LoadArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::bounded::open_at_once;
-use crate::cli::named::module_store::module_store;
+use crate::cli::module_store::module_store;
 use crate::cli::printing::output::{clean_line, print_line, print_note};
 use crate::cli::registry::{JudgedModule, ModuleJudge, say_left_out};
 use crate::cli::settings::Settings;

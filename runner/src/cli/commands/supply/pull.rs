@@ -8,7 +8,7 @@ use crate::cli::args::PullArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::whole_file;
-use crate::cli::named::module_store::module_store;
+use crate::cli::module_store::module_store;
 use crate::cli::printing::output::print_line;
 use crate::cli::registry::{ModuleJudge, RegistryAccess, check_locked};
 use crate::cli::settings::Settings;

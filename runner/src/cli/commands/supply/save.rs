@@ -11,7 +11,7 @@ use crate::cli::args::SaveArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::whole_file;
-use crate::cli::named::module_store::module_store;
+use crate::cli::module_store::module_store;
 use crate::cli::printing::output::print_line;
 use crate::cli::registry::ReferenceLookup;
 

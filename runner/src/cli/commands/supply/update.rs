@@ -7,7 +7,7 @@ use modbox_registry::reference::Reference;
 use crate::cli::args::UpdateArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::named::module_store::module_store;
+use crate::cli::module_store::module_store;
 use crate::cli::printing::output::{clean_line, print_line};
 use crate::cli::registry::{ModuleJudge, RegistryAccess, UserLibrary};
 use crate::cli::settings::Settings;

@@ -8,8 +8,8 @@ use modbox_run::suggestion::{Lacking, PlaySuggestion, RunRecord, comment};
 use modbox_tasks::explain::TaskExplanation;
 use modbox_vocabulary::{Denial, Grant};
 
+use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::needs::Need;
-use crate::cli::play::shown::explained_call::ExplainedCall;
 
 /// A task with the runs of its modules, and what lookups and files of the play lacked for it.
 pub(crate) struct ExplainedTask {

@@ -1,7 +1,6 @@
 //! What a play prints: as ansible-playbook does, as JSON lines, as a page, or explained.
 
 pub(crate) mod explain;
-pub(crate) mod explained_call;
 pub(crate) mod explanation;
 pub(crate) mod human;
 pub(crate) mod jsonl;

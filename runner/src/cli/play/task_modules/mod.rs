@@ -1,5 +1,6 @@
 //! The modules of tasks: which file a name means, how it runs, and what a task gets of its report.
 
+pub(crate) mod absent_user;
 pub(crate) mod action_groups;
 pub(crate) mod action_plugins;
 pub(crate) mod argument_trust;

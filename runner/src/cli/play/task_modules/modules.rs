@@ -21,9 +21,9 @@ use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::named::standard;
-use crate::cli::play::absent_user;
+use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::files::tree::PlayTree;
-use crate::cli::play::shown::explained_call::ExplainedCall;
+use crate::cli::play::task_modules::absent_user;
 use crate::cli::play::task_modules::choice::{Choice, ChoiceNotes};
 use crate::cli::play::task_modules::implied_needs;
 use crate::cli::play::task_modules::names::{Candidates, ModuleNames, OwnModule};
@@ -31,7 +31,7 @@ use crate::cli::play::task_modules::proven;
 use crate::cli::play::task_modules::task_job::{JobFile, TaskJob};
 use crate::cli::play::task_modules::task_run::{NamedInterpreters, TaskRun};
 use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
-use crate::cli::process::surroundings::Surroundings;
+use crate::cli::surroundings::Surroundings;
 
 /// A run whose module and grants were found.
 struct ReadyRun {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
-use crate::cli::named::identity::Identity;
+use crate::cli::identity::Identity;
 use crate::cli::play::task_modules::private_files::{self, PrivateFolders};
 use crate::cli::play::task_modules::run_end;
 use crate::cli::printing::job_summary;

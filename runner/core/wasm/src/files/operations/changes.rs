@@ -14,8 +14,8 @@ use crate::bindings::modbox::host::file_changes::{self, FileTimes, Lost, NewTime
 use crate::files::errno::failed;
 use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::operations::attributes::downcast;
-use crate::files::operations::stat::is_link;
 use crate::files::replacing::keep;
+use crate::files::stat::is_link;
 use crate::files::ways::follow::Follow;
 use crate::files::ways::target::{Act, Entry, Target};
 

@@ -15,15 +15,16 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 use crate::files::errno::failed;
 use crate::files::grants::{ARGS, WORKING};
 use crate::files::guard::{FileGuard, GuardView};
-use crate::files::operations::listing::{Listing, TreeEntries, descriptor_type};
-use crate::files::operations::open_file::OpenFile;
-use crate::files::operations::stat;
+use crate::files::open_file::OpenFile;
+use crate::files::operations::listing::{Listing, TreeEntries};
 use crate::files::operations::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
 use crate::files::records::{Record, stand_in};
+use crate::files::stat;
+use crate::files::stat::descriptor_type;
+use crate::files::tree::{Kind, NodeId, join};
 use crate::files::ways::open::stat_name;
 use crate::files::ways::paths::{MEMORY, NODE};
 use crate::files::ways::target::Act;
-use crate::files::ways::tree::{Kind, NodeId, join};
 
 type Fd = Resource<Descriptor>;
 

@@ -15,7 +15,7 @@ use crate::bindings::file_systems_guest::modbox::host::file_systems::{self, File
 use crate::files::errno::failed;
 use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::operations::attributes::downcast;
-use crate::files::operations::stat::is_link;
+use crate::files::stat::is_link;
 use crate::files::ways::follow::Follow;
 use crate::files::ways::target::{Act, Target};
 

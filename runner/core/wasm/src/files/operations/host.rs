@@ -20,7 +20,8 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use crate::files::guard::{GuardView, finish_now};
 use crate::files::operations::descriptors::Handle;
 use crate::files::operations::listing::Listing;
-use crate::files::operations::{stat, times};
+use crate::files::operations::times;
+use crate::files::stat;
 use crate::files::ways::target::Act;
 
 type Fd = Resource<Descriptor>;

@@ -7,11 +7,12 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use wasmtime_wasi::p2::FsResult;
-use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, DirectoryEntry};
+use wasmtime_wasi::p2::bindings::filesystem::types::DirectoryEntry;
 
 use crate::files::encoding::to_guest;
 use crate::files::errno::failed;
 use crate::files::ledger::Permit;
+use crate::files::stat::descriptor_type;
 
 /// A listing in progress.
 pub(crate) struct Listing {
@@ -82,18 +83,4 @@ impl Listing {
 fn type_of(dir: BorrowedFd<'_>, name: &std::ffi::CStr) -> FileType {
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
     stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
-}
-
-/// Returns WASI's name for a file type.
-pub(crate) fn descriptor_type(kind: FileType) -> DescriptorType {
-    match kind {
-        FileType::RegularFile => DescriptorType::RegularFile,
-        FileType::Directory => DescriptorType::Directory,
-        FileType::Symlink => DescriptorType::SymbolicLink,
-        FileType::Fifo => DescriptorType::Fifo,
-        FileType::Socket => DescriptorType::Socket,
-        FileType::CharacterDevice => DescriptorType::CharacterDevice,
-        FileType::BlockDevice => DescriptorType::BlockDevice,
-        FileType::Unknown => DescriptorType::Unknown,
-    }
 }

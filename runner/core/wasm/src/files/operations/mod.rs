@@ -7,7 +7,5 @@ pub(crate) mod entries;
 pub(crate) mod file_systems;
 pub(crate) mod host;
 pub(crate) mod listing;
-pub(crate) mod open_file;
-pub(crate) mod stat;
 pub(crate) mod streams;
 pub(crate) mod times;

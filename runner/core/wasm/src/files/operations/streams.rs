@@ -9,7 +9,7 @@ use bytes::Bytes;
 use rustix::io::Errno;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-use crate::files::operations::open_file::OpenFile;
+use crate::files::open_file::OpenFile;
 
 /// The most bytes of one read or write. The host allocates as many.
 pub(crate) const CHUNK: usize = 64 << 10;

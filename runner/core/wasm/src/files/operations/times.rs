@@ -12,8 +12,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, NewTimestamp, Pa
 
 use crate::files::errno::failed;
 use crate::files::guard::GuardView;
-use crate::files::operations::stat::is_link;
 use crate::files::replacing::names::HostName;
+use crate::files::stat::is_link;
 use crate::files::ways::follow::Follow;
 use crate::files::ways::target::{Act, Target};
 

@@ -17,12 +17,12 @@ use crate::files::errno::failed;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::Share;
-use crate::files::operations::stat::{is_directory, is_link};
 use crate::files::replacing::temporaries::Temporary;
+use crate::files::stat::{is_directory, is_link};
+use crate::files::tree::Kind;
 use crate::files::ways::follow::Follow;
 use crate::files::ways::open::{FileAndStat, OpenRequest, Refusal, stat_name};
 use crate::files::ways::target::{Act, MissingName};
-use crate::files::ways::tree::Kind;
 
 pub(crate) const OPEN: Operation = Operation::OpenAt;
 

@@ -13,7 +13,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use crate::files::errno::failed;
 use crate::files::guard::GuardView;
 use crate::files::ledger::Share;
-use crate::files::operations::open_file::OpenFile;
+use crate::files::open_file::OpenFile;
 use crate::files::replacing::keep::Lost;
 use crate::files::ways::target::{Act, Entry};
 

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 
 use crate::files::encoding::to_host;
 use crate::files::replacing::keep::{Chosen, Lost, keep, open_to_keep, set_mode};
-use crate::files::ways::tree::NodeId;
+use crate::files::tree::NodeId;
 
 /// The temporaries of one run.
 #[derive(Debug)]

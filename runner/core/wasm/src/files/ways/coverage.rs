@@ -7,7 +7,7 @@ use modbox_policy::Access;
 
 use crate::files::guard::FileGuard;
 use crate::files::ledger::Share;
-use crate::files::ways::tree::{Kind, NodeId};
+use crate::files::tree::{Kind, NodeId};
 
 impl FileGuard {
     pub(crate) fn path_of(&self, node: NodeId) -> Arc<str> {

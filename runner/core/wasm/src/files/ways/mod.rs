@@ -7,6 +7,5 @@ pub(crate) mod open;
 pub(crate) mod paths;
 pub(crate) mod resolve;
 pub(crate) mod target;
-pub(crate) mod tree;
 pub(crate) mod two_paths;
 pub(crate) mod walk;

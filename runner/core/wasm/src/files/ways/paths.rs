@@ -16,15 +16,15 @@ use crate::files::errno::failed;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::{Permit, Share};
-use crate::files::operations::open_file::OpenFile;
-use crate::files::operations::stat::{self, is_directory, is_link};
+use crate::files::open_file::OpenFile;
 use crate::files::records::{Record, stand_in};
 use crate::files::replacing::names::{HostName, OPEN};
+use crate::files::stat::{self, is_directory, is_link};
+use crate::files::tree::join;
 use crate::files::ways::follow::Follow;
 use crate::files::ways::open::{FileAndStat, OpenRequest, Refusal, stat_beneath, stat_name};
 use crate::files::ways::resolve::check_path;
 use crate::files::ways::target::{Act, Entry, Located, MountPath, Target};
-use crate::files::ways::tree::join;
 use crate::files::ways::walk::Folder;
 
 /// Distinguishes nodes from files in memory in an identity hash.

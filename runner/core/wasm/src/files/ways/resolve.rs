@@ -16,10 +16,10 @@ use crate::files::errno::failed;
 use crate::files::guard::GuardView;
 use crate::files::ledger::{QuotaExceeded, Share};
 use crate::files::records::Record;
+use crate::files::tree::{Descent, EntryName, Kind, NodeId, join};
 use crate::files::ways::follow::Follow;
 use crate::files::ways::open::{TRIES, open_beneath, stat_name};
 use crate::files::ways::target::{Act, Entry, EntryDir, Located, MissingName, MountPath, Target};
-use crate::files::ways::tree::{Descent, EntryName, Kind, NodeId, join};
 use crate::files::ways::walk::{self, Folder, Lost, MAX_NAME, Spot, Start, walk};
 
 /// Longest path taken; no kernel takes a longer one.

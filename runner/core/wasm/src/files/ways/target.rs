@@ -9,7 +9,7 @@ use modbox_vocabulary::Operation;
 
 use crate::files::encoding::to_host;
 use crate::files::replacing::temporaries::Temporary;
-use crate::files::ways::tree::{NodeId, join};
+use crate::files::tree::{NodeId, join};
 use crate::files::ways::walk::Folder;
 
 /// An operation with its access, for records of denials.

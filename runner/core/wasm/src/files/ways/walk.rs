@@ -17,10 +17,10 @@ use rustix::io::Errno;
 use crate::files::encoding::{to_guest, to_host};
 use crate::files::guard::FileGuard;
 use crate::files::ledger::Share;
-use crate::files::operations::stat::is_link;
+use crate::files::stat::is_link;
+use crate::files::tree::{Kind, NodeId, ROOT, names};
 use crate::files::ways::follow::Follow;
 use crate::files::ways::open::{Refusal, open_beneath, stat_name};
-use crate::files::ways::tree::{Kind, NodeId, ROOT, names};
 
 /// The most links on the way to a file (Linux, `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;

@@ -13,8 +13,8 @@ use crate::changes::entry_reader::{self, FileId, FoundEntry};
 use crate::commit::payload_copy::MAX_DEPTH;
 use crate::commit::plan::{Action, Owners, Reason, Refusal, Step, is_kept, is_ours, refuse_entry};
 use crate::commit::prepare::Granted;
+use crate::tree_root::TreeRoot;
 use crate::trees::file_holes::next_data;
-use crate::trees::tree_root::TreeRoot;
 
 use super::saved_manifest::Payload;
 

@@ -16,9 +16,9 @@ use crate::commit::attributes::Attributes;
 use crate::commit::disk_calls::DiskCalls;
 use crate::commit::fault::NoFault;
 use crate::commit::inode;
-use crate::trees::tree_root::TreeRoot;
+use crate::quota::Quota;
+use crate::tree_root::TreeRoot;
 use crate::views::private_place::PrivatePlace;
-use crate::views::quota::Quota;
 
 use super::saved_error::SavedError;
 use super::saved_manifest::Payload;

@@ -13,7 +13,7 @@ use crate::commit::failure::{Conflict, Failure, Why};
 use crate::commit::plan::{Owners, Refusal, Step};
 use crate::commit::prepare::{Granted, Only};
 use crate::commit::transaction::{Committed, Settings, check_places, commit, placed, plan_all};
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 use super::manifest_check;
 use super::new_file::NewFile;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::changes::change::{Change, Digest, Entry};
 use crate::commit::start::Start;
-use crate::views::optional_path;
+use crate::optional_path;
 
 /// Changes of all granted directories and names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

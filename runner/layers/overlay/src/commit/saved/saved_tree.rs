@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::changes::change::{Change, ChangeKind, Entry, EntryType};
 use crate::changes::change_list::{ChangeList, Totals};
 use crate::commit::inode;
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 
 use super::saved_error::SavedError;
 use super::saved_manifest::{Payload, SavedGrant};

@@ -7,8 +7,6 @@ use rustix::fs::{FileType, Stat};
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, MetadataHashValue};
 
-use crate::files::operations::listing::descriptor_type;
-
 /// Constant that makes the upper half of an identity hash from the lower half, as in wasmtime-wasi; guests compare
 /// both.
 const UPPER: u64 = 4_614_256_656_552_045_848;
@@ -75,6 +73,20 @@ fn hash(identity: impl Hash) -> MetadataHashValue {
     identity.hash(&mut hasher);
     let lower = hasher.finish();
     MetadataHashValue { lower, upper: lower ^ UPPER }
+}
+
+/// Returns WASI's name for a file type.
+pub(crate) fn descriptor_type(kind: FileType) -> DescriptorType {
+    match kind {
+        FileType::RegularFile => DescriptorType::RegularFile,
+        FileType::Directory => DescriptorType::Directory,
+        FileType::Symlink => DescriptorType::SymbolicLink,
+        FileType::Fifo => DescriptorType::Fifo,
+        FileType::Socket => DescriptorType::Socket,
+        FileType::CharacterDevice => DescriptorType::CharacterDevice,
+        FileType::BlockDevice => DescriptorType::BlockDevice,
+        FileType::Unknown => DescriptorType::Unknown,
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::changes::change::{Change, ChangeKind, Entry, EntryType};
 use crate::commit::{Granted, Only, Start};
-use crate::trees::tree_root::TreeRoot;
+use crate::tree_root::TreeRoot;
 use crate::views::layers::{Content, Layer};
 
 impl Layer {
