@@ -1,5 +1,5 @@
 //! The house rules for imports: which layer may import which, and that files of a crate have no import cycles.
-//! Those for crates are in `crates.rs`.
+//! Those for crates are in `crates.rs`, those for rooms in `climbs.rs`.
 //!
 //! The rules read text, as those in `tidy.rs` do. Declaring a file by `mod` counts as importing it, so a file may not
 //! import the one that declares it. What two files share is in a third file. Unit tests and the files that hold them
@@ -18,15 +18,15 @@ const MANY_RUNS: [&str; 2] = ["batch", "jobs"];
 const KINDS_SHARED: [&str; 7] = ["ansiballz", "detect", "kind", "native", "powershell_source", "request", "shebang"];
 
 /// A file of a crate, and the path of its module in the crate.
-struct Module {
-    path: String,
-    name: Vec<String>,
+pub(super) struct Module {
+    pub(super) path: String,
+    pub(super) name: Vec<String>,
     /// Without comments and unit tests.
     code: String,
 }
 
 /// What each file imports, by the files' paths, with the names that it takes.
-type Imports = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+pub(super) type Imports = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
@@ -76,7 +76,7 @@ fn a_kind_names_no_other_kind() {
 }
 
 /// The files of every crate, by the crate's folder.
-fn crates() -> BTreeMap<PathBuf, Vec<Module>> {
+pub(super) fn crates() -> BTreeMap<PathBuf, Vec<Module>> {
     let unit_tests = ascii(r"(?m)^#\[cfg\(test\)\]\n(?:#\[(?u:.)*\n)*mod tests \{");
     let mut crates: BTreeMap<PathBuf, Vec<Module>> = BTreeMap::new();
     for source in rust_files() {
@@ -103,7 +103,7 @@ fn crates() -> BTreeMap<PathBuf, Vec<Module>> {
 }
 
 /// Returns what the files of a crate import of each other.
-fn imports(modules: &[Module]) -> Imports {
+pub(super) fn imports(modules: &[Module]) -> Imports {
     let declared: Vec<_> = modules.iter().flat_map(|module| declarations(module, modules)).collect();
     let tests: BTreeSet<&str> = declared.iter().filter(|found| found.is_test).map(|found| found.to.as_str()).collect();
     // A name for another crate: what goes by it leaves this one.
@@ -190,7 +190,7 @@ fn paths(name: &[String], code: &str) -> Vec<Vec<String>> {
 }
 
 /// Returns the sets of files of which each imports each other one, directly or by way of others.
-fn circles(imports: &Imports) -> Vec<BTreeSet<String>> {
+pub(super) fn circles(imports: &Imports) -> Vec<BTreeSet<String>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> =
         imports.keys().map(|file| (file.as_str(), reach(file, imports))).collect();
     let mut circles: BTreeSet<BTreeSet<String>> = BTreeSet::new();
@@ -216,7 +216,7 @@ fn reach<'a>(file: &str, imports: &'a Imports) -> BTreeSet<&'a str> {
 }
 
 /// Lists the imports within a circle, with the names that are taken.
-fn describe(circle: &BTreeSet<String>, imports: &Imports) -> String {
+pub(super) fn describe(circle: &BTreeSet<String>, imports: &Imports) -> String {
     let mut lines = Vec::new();
     for (from, to) in imports.iter().filter(|(from, _)| circle.contains(*from)) {
         for (to, names) in to.iter().filter(|(to, _)| circle.contains(*to)) {
@@ -227,7 +227,7 @@ fn describe(circle: &BTreeSet<String>, imports: &Imports) -> String {
 }
 
 /// A file of a crate for the tests below.
-fn module(path: &str, name: &[&str], code: &str) -> Module {
+pub(super) fn module(path: &str, name: &[&str], code: &str) -> Module {
     Module { path: path.to_owned(), name: name.iter().map(|&part| part.to_owned()).collect(), code: code.to_owned() }
 }
 

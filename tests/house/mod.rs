@@ -1,5 +1,6 @@
 //! The house rules that a program can check, README and the book.
 
+pub(crate) mod climbs;
 pub(crate) mod crates;
 pub(crate) mod documents;
 pub(crate) mod fuzz_seeds;
