@@ -1,5 +1,6 @@
 //! What Ansible makes of a module's result before a task uses it.
 
+use modbox_contract::split_lines;
 use modbox_python_json::{Dict, Value};
 
 use crate::report::message::Message;
@@ -72,24 +73,6 @@ pub fn add_lines(data: &mut Dict) {
             data.insert(lines, Value::List(split_lines(&text).into_iter().map(Value::from).collect()));
         }
     }
-}
-
-/// Splits text into lines at all line ends that Python's `splitlines` knows.
-#[must_use]
-pub fn split_lines(text: &str) -> Vec<&str> {
-    const ENDS: [char; 10] =
-        ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
-    let mut lines = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(ENDS) {
-        lines.push(&rest[..at]);
-        let end = if rest[at..].starts_with("\r\n") { 2 } else { rest[at..].chars().next().map_or(1, char::len_utf8) };
-        rest = &rest[at + end..];
-    }
-    if !rest.is_empty() {
-        lines.push(rest);
-    }
-    lines
 }
 
 /// Sets `failed` and `changed` where the result does not have them.
@@ -207,12 +190,5 @@ mod tests {
         check(r#"{"rc": "0"}"#, false);
         check(r#"{"rc": "1"}"#, true);
         check(r#"{"rc": 1, "failed": false}"#, false);
-    }
-
-    #[test]
-    fn lines_end_where_python_says() {
-        assert_eq!(split_lines("a\r\nb\u{2028}c\n"), ["a", "b", "c"]);
-        assert_eq!(split_lines(""), [""; 0]);
-        assert_eq!(split_lines("\n"), [""]);
     }
 }
