@@ -76,7 +76,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("reports", "trial"),
         ],
     ),
-    ("runner/src/cli", &[("process", "folders")]),
 ];
 
 #[test]

@@ -20,12 +20,13 @@ const TASKS: [&str; 10] = [
 ];
 
 /// The crates below `run`.
-const RUN: [&str; 17] = [
+const RUN: [&str; 18] = [
     "argument-spec",
     "channel",
     "cleanup",
     "closure",
     "contract",
+    "files",
     "kernel",
     "kinds",
     "native",
@@ -42,11 +43,12 @@ const RUN: [&str; 17] = [
 
 /// The crates of the runner by their folders, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 27] = [
+const CRATES: [(&str, &[&str]); 28] = [
     ("core/vocabulary", &[]),
     ("core/channel", &[]),
     ("core/cleanup", &[]),
     ("core/closure", &[]),
+    ("core/files", &[]),
     ("ansible/collection", &["python-json"]),
     ("core/contract", &["python-json", "vocabulary"]),
     ("providers", &["contract"]),
@@ -58,11 +60,11 @@ const CRATES: [(&str, &[&str]); 27] = [
     ("ansible/fleet", &["cleanup", "contract", "store"]),
     ("core/kernel", &["policy", "vocabulary"]),
     ("core/worker", &["channel", "kernel"]),
-    ("supply/registry", &["channel", "kernel", "policy", "trust", "worker"]),
+    ("supply/registry", &["channel", "files", "kernel", "policy", "trust", "worker"]),
     ("core/wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("core/native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("layers/overlay", &["channel", "cleanup", "kernel", "vocabulary", "worker"]),
-    ("authoring", &["argument-spec", "cleanup", "vocabulary"]),
+    ("authoring", &["argument-spec", "cleanup", "files", "vocabulary"]),
     ("plays/vault", &[]),
     ("plays/yaml", &["argument-spec", "python-json"]),
     ("plays/inventory", &["python-re", "yaml"]),
@@ -78,6 +80,7 @@ const CRATES: [(&str, &[&str]); 27] = [
             "closure",
             "collection",
             "contract",
+            "files",
             "fleet",
             "kernel",
             "jinja",
@@ -104,13 +107,14 @@ const CRATES: [(&str, &[&str]); 27] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 20] = [
+const WITHOUT_ENGINE: [&str; 21] = [
     "core/vocabulary",
     "core/channel",
     "core/cleanup",
     "core/closure",
     "ansible/collection",
     "core/contract",
+    "core/files",
     "core/kinds",
     "core/policy",
     "core/scratch",

@@ -10,12 +10,11 @@
 //! at build time. `modbox build` always asks.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 /// Maximum size of a stamp: room for some ten thousand inputs.
@@ -101,9 +100,7 @@ impl Stamp {
     /// Reads a stamp. Returns `None` if it is missing, damaged or of another version.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
-        // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-        let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path).ok()?;
-        file.metadata().ok().filter(Metadata::is_file)?;
+        let (file, _) = modbox_files::open_regular(path).ok()?;
         file.take(MAX_STAMP).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
@@ -123,7 +120,7 @@ impl Stamp {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
     use std::time::{Duration, SystemTime};
 
     use super::*;

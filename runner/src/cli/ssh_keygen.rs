@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
-
-use crate::cli::folders::bounded::read_stream;
+use modbox_files::read_stream;
 
 /// Maximum length of a signature.
 const MAX_SIGNATURE: u64 = 16 << 10;

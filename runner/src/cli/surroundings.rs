@@ -6,7 +6,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::cli::context::Context;
-use crate::cli::folders::bounded;
 
 /// Maximum bytes of `/etc/passwd`. No real file is longer; users of a directory service are not in it.
 const MAX_PASSWD: u64 = 16 << 20;
@@ -56,7 +55,7 @@ pub(crate) fn home_of(user: &str) -> Option<String> {
 
 /// Returns the content of the password file.
 fn passwd() -> String {
-    let bytes = bounded::read_file(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
+    let bytes = modbox_files::read_file(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -13,8 +13,6 @@ use clap::ArgMatches;
 use modbox_contract::args::ArgsError;
 use modbox_contract::{Dict, Value, args};
 
-use crate::cli::folders::bounded;
-
 /// Maximum bytes of arguments. No real task passes more; Ansible itself holds arguments in memory several times.
 pub(crate) const MAX_ARGS: u64 = 64 << 20;
 
@@ -100,10 +98,10 @@ fn shortened(args: &OsStr) -> String {
 /// Reads `KEY=VALUE` words, JSON, or YAML if that fails, from the switch itself, a file or standard input.
 fn typed_args(source: &OsStr, free_form: bool) -> anyhow::Result<Dict> {
     let bytes = match source.as_bytes() {
-        b"-" => bounded::read_stream(io::stdin().lock(), MAX_ARGS).context("failed to read standard input")?,
+        b"-" => modbox_files::read_stream(io::stdin().lock(), MAX_ARGS).context("failed to read standard input")?,
         [b'@', path @ ..] => {
             let path = Path::new(OsStr::from_bytes(path));
-            bounded::read_file(path, MAX_ARGS).with_context(|| format!("failed to read `{}`", path.display()))?
+            modbox_files::read_file(path, MAX_ARGS).with_context(|| format!("failed to read `{}`", path.display()))?
         }
         text => text.to_vec(),
     };

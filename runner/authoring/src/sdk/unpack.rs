@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use modbox_files::LastLink;
 
 use super::carried::{DIGEST, FILES, VERSION};
 use super::error::SdkError;
@@ -84,10 +84,10 @@ fn is_intact(place: &Path) -> bool {
 
 /// Returns the contents of a file that has at most `most` bytes.
 fn contents(path: &Path, most: usize) -> Option<Vec<u8>> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    file.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() <= most as u64)?;
+    let (file, metadata) = modbox_files::open(path, LastLink::Refused).ok()?;
+    if !metadata.is_file() || metadata.len() > most as u64 {
+        return None;
+    }
     let mut bytes = Vec::new();
     file.take(most as u64).read_to_end(&mut bytes).ok().map(|_| bytes)
 }

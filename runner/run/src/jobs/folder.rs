@@ -113,8 +113,7 @@ impl JobFolder {
     /// There is no such job, or its file is not regular, too long or cannot be read.
     pub fn read(&self, id: &str) -> Result<JobFile, JobError> {
         let mut options = OpenOptions::new();
-        // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        options.read(true).custom_flags(modbox_files::AT_ONCE);
         let file = self.dir.open_with(check_id(id)?, &options).map_err(self.failed("open", id))?;
         let failed = || self.failed("read", id);
         if !file.metadata().map_err(failed())?.is_file() {
@@ -159,7 +158,7 @@ impl JobFolder {
     #[must_use]
     pub fn module_of(&self, id: &str) -> Option<String> {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        options.read(true).custom_flags(modbox_files::AT_ONCE);
         let file = self.dir.open_with(check_id(id).ok()?, &options).ok()?;
         let mut name = vec![0; MAX_NAME];
         let length = rustix::fs::fgetxattr(&file, MODULE_ATTRIBUTE, name.as_mut_slice()).ok()?;

@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,10 +70,7 @@ pub(crate) fn check_name<T: AsRef<str>>(path: &Path, digest: impl FnOnce() -> T)
 /// Opens a module's file, after checking its type and size.
 pub(crate) fn open(path: &Path) -> Result<(File, Metadata), LocateError> {
     let failed = |source| LocateError::Read { path: path.to_owned(), source };
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(nonblock).open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
+    let (file, metadata) = modbox_files::open_at_once(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(LocateError::NotRegular(path.to_owned()));
     }

@@ -4,9 +4,7 @@
 //! without any grant and for at most two seconds; the answer is kept by the digest of its file.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,12 +178,7 @@ fn sidecar(provider: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, ProviderError>
 
 /// Reads a regular file; one byte more than metadata may have, so that a longer file is told from a whole one.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(nonblock).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
+    let (file, _) = modbox_files::open_regular(path)?;
     let mut bytes = Vec::new();
     file.take(MAX_METADATA_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

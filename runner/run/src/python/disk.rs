@@ -1,9 +1,7 @@
 //! Looks up sources in folders, and records every path that the answers depend on.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -193,13 +191,7 @@ impl Lookup for Disk {
 /// Reads a regular file up to a limit; a longer file is cut there. A caller that must notice this asks for one byte
 /// more than it accepts.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(nonblock).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
+    let (file, metadata) = modbox_files::open_regular(path)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or_default());
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)

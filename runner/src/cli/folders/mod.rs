@@ -1,6 +1,5 @@
 //! Folders of this user and of the system, and how files in them are read and written.
 
-pub(crate) mod bounded;
 pub(crate) mod data_dirs;
 pub(crate) mod fleet_folder;
 pub(crate) mod job_folder;

@@ -6,10 +6,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use modbox_files::open_at_once;
 use modbox_run::library::{FoundModule, Library, Located, is_path};
 
 use crate::cli::context::Context;
-use crate::cli::folders::bounded::open_at_once;
 use crate::cli::named::standard;
 use crate::cli::printing::output;
 

@@ -8,7 +8,6 @@ use anyhow::{Context as _, bail};
 use modbox_template::{Content, Layer, Origin, Slot};
 use modbox_yaml::{Document, Key, Source, extra_vars_key_values, load_extra_vars};
 
-use crate::cli::folders::bounded;
 use crate::cli::play::vault_store::VaultStore;
 
 /// Maximum bytes of a file of variables.
@@ -45,7 +44,7 @@ pub(crate) fn named_python(variables: &Layer) -> Option<String> {
 fn parse(text: &str, vault: &VaultStore) -> anyhow::Result<Source> {
     let document = if let Some(path) = text.strip_prefix('@') {
         let mut bytes =
-            bounded::read_file(Path::new(path), MAX_FILE).with_context(|| format!("failed to read `{path}`"))?;
+            modbox_files::read_file(Path::new(path), MAX_FILE).with_context(|| format!("failed to read `{path}`"))?;
         let is_encrypted = modbox_vault::is_encrypted(&bytes);
         if is_encrypted {
             bytes = vault.file(&bytes).map_err(|reason| anyhow::anyhow!("failed to read `{path}`: {reason}"))?;

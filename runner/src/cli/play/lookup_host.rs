@@ -19,7 +19,6 @@ use modbox_tasks::lookups::host::{CommandOutput, LookupFailure, LookupHost, Shel
 use modbox_vocabulary::Limits;
 use modbox_vocabulary::quoting::quote;
 
-use crate::cli::folders::bounded;
 use crate::cli::play::ansible_settings::AnsibleSettings;
 use crate::cli::play::clock;
 use crate::cli::play::files::tree::PlayTree;
@@ -193,6 +192,6 @@ impl LookupHost for PlayLookups {
 
 /// Returns the name of the machine.
 pub(crate) fn host_name() -> String {
-    let read = bounded::read_file(Path::new("/proc/sys/kernel/hostname"), MAX_HOST_NAME);
+    let read = modbox_files::read_file(Path::new("/proc/sys/kernel/hostname"), MAX_HOST_NAME);
     String::from_utf8_lossy(&read.unwrap_or_default()).trim().to_owned()
 }

@@ -4,8 +4,6 @@
 
 use std::path::Path;
 
-use crate::cli::folders::bounded;
-
 /// Most bytes of the file that are read. The kernel writes about 1.5 KB.
 const MAX_STATUS: u64 = 64 << 10;
 
@@ -16,7 +14,7 @@ pub(crate) struct IgnoredSignals(u64);
 impl IgnoredSignals {
     /// Reads what this process ignores. Without `/proc`, it is taken to ignore nothing.
     pub(crate) fn of_this_process() -> Self {
-        let status = bounded::read_file(Path::new("/proc/self/status"), MAX_STATUS).unwrap_or_default();
+        let status = modbox_files::read_file(Path::new("/proc/self/status"), MAX_STATUS).unwrap_or_default();
         Self::parse(&String::from_utf8_lossy(&status)).unwrap_or(Self(0))
     }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use modbox_files::{open_at_once, read_stream};
 
-use crate::cli::folders::bounded::{open_at_once, read_stream};
 use crate::cli::process::environment::Environment;
 
 /// Files in which systems keep them: Debian and its kin, Fedora and its kin, openSUSE, Alpine.

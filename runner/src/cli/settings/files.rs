@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use modbox_files::{open_at_once, read_stream};
 use modbox_policy::{Access, FileRules, GrantedProfile, Located, Place, PolicyFile, Profile, Rules};
 use modbox_vocabulary::GrantSource;
 
-use crate::cli::folders::bounded::{open_at_once, read_stream};
 use crate::cli::printing::output;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::exposure::{self, Exposure};

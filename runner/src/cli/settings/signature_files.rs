@@ -4,13 +4,12 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use modbox_files::{open_at_once, read_stream};
 use modbox_policy::NamePattern;
 use modbox_run::NOWHERE;
 use modbox_trust::allowed_signers::Signer;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use modbox_vocabulary::error_text;
-
-use crate::cli::folders::bounded::{open_at_once, read_stream};
 
 /// What the name of a module's signature file ends with.
 const SUFFIX: &str = ".sig";

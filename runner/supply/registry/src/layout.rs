@@ -14,6 +14,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use modbox_files::LastLink;
 use modbox_trust::signature_file::MAX_SIGNATURE_FILE;
 use rustix::fs::OFlags;
 
@@ -319,7 +320,7 @@ fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LayoutEr
 
 /// Reads a regular file up to a size. Returns `None` if it is missing.
 fn read_bounded(path: &Path, max: u64) -> Result<Option<Vec<u8>>, LayoutError> {
-    match regular_file::read(path, max, OFlags::NOFOLLOW) {
+    match regular_file::read(path, max, LastLink::Refused) {
         Ok(found) => Ok(found.map(|(bytes, _)| bytes)),
         Err(NotRead::Io(source)) => Err(failed("read", path)(source)),
         Err(NotRead::NotRegular) => {

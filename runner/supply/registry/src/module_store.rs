@@ -14,8 +14,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use modbox_files::LastLink;
 use modbox_trust::signature_file::{MAX_SIGNATURE_FILE, SignatureFile};
-use rustix::fs::OFlags;
 
 use crate::digest::Digest;
 use crate::kept_signatures::{self, CountsFn, KeptFile, LeftOut, MAX_STATEMENTS};
@@ -104,7 +104,7 @@ impl ModuleStore {
     fn stored_files(&self, module: &Digest) -> Vec<(PathBuf, Vec<u8>)> {
         let paths = signature_paths(&self.signatures_of(module));
         let read = |path: PathBuf| {
-            let (bytes, _) = regular_file::read(&path, MAX_SIGNATURE_FILE, OFlags::NOFOLLOW).ok().flatten()?;
+            let (bytes, _) = regular_file::read(&path, MAX_SIGNATURE_FILE, LastLink::Refused).ok().flatten()?;
             Some((path, bytes))
         };
         paths.into_iter().take(MAX_STORED).filter_map(read).collect()

@@ -1,11 +1,10 @@
 //! Reads regular files up to a size, without waiting for what is not one.
 
-use std::fs::{Metadata, OpenOptions};
+use std::fs::Metadata;
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use modbox_files::LastLink;
 
 /// Why a file was not read.
 #[derive(Debug)]
@@ -24,17 +23,14 @@ impl From<io::Error> for NotRead {
     }
 }
 
-/// Reads a file of at most `max` bytes. Returns `None` if it is missing. `flags` are added to those that open it.
-pub(crate) fn read(path: &Path, max: u64, flags: OFlags) -> Result<Option<(Vec<u8>, Metadata)>, NotRead> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = (OFlags::NONBLOCK | flags).bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+/// Reads a file of at most `max` bytes. Returns `None` if it is missing.
+pub(crate) fn read(path: &Path, max: u64, last_link: LastLink) -> Result<Option<(Vec<u8>, Metadata)>, NotRead> {
+    let (file, metadata) = match modbox_files::open(path, last_link) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         opened => opened?,
     };
-    let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(NotRead::NotRegular);
     }

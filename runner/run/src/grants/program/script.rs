@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a line that the kernel reads (`BINPRM_BUF_SIZE`).
@@ -52,9 +51,7 @@ fn first_line(script: &Path) -> Option<Vec<u8>> {
 
 /// Opens a regular file. A FIFO in its place does not hold up the caller.
 pub(super) fn open(path: &Path) -> Option<File> {
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(nonblock).open(path).ok()?;
-    file.metadata().ok()?.is_file().then_some(file)
+    modbox_files::open_regular(path).ok().map(|(file, _)| file)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::{program, received_module};
 use crate::cli::ansible::ansible_call;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::folders::{bounded, job_folder};
+use crate::cli::folders::job_folder;
 use crate::cli::printing::output;
 
 /// Starts the job, and prints what `async_wrapper` prints.
@@ -41,7 +41,7 @@ pub(super) fn start(context: &Context, words: &JobWords) -> Result<ExitStatus, F
 /// Returns the job's id and the folder of jobs.
 fn begin(context: &Context, words: &JobWords) -> Result<(String, PathBuf), Failure> {
     let module = words.module.display();
-    let program = bounded::read_file(&words.module, MAX_PAYLOAD as u64)
+    let program = modbox_files::read_file(&words.module, MAX_PAYLOAD as u64)
         .with_context(|| format!("failed to read the module `{module}` of the job"))
         .or_unavailable()?;
     if !may_be_payload(&program) {

@@ -10,7 +10,6 @@ use anyhow::{Context as _, anyhow};
 use modbox_kinds::ansiballz::{MAX_PAYLOAD, NotReceived, ReceivedPayload};
 
 use crate::cli::ansible::python_rule::NAME;
-use crate::cli::folders::bounded;
 use crate::cli::process::deep_stack;
 
 /// Reads the bytes of a program: of the file that the first word names, or of standard input.
@@ -25,10 +24,11 @@ pub(super) fn read(words: &[OsString]) -> anyhow::Result<Vec<u8>> {
     }
     let limit = MAX_PAYLOAD as u64;
     match file.map(Path::new) {
-        Some(file) => {
-            bounded::read_file(file, limit).with_context(|| format!("failed to read the module `{}`", file.display()))
+        Some(file) => modbox_files::read_file(file, limit)
+            .with_context(|| format!("failed to read the module `{}`", file.display())),
+        None => {
+            modbox_files::read_stream(stdin().lock(), limit).context("failed to read the module from standard input")
         }
-        None => bounded::read_stream(stdin().lock(), limit).context("failed to read the module from standard input"),
     }
 }
 

@@ -14,7 +14,6 @@ use modbox_trust::signature_file::SignatureFile;
 use crate::cli::args::{CollectionBuildArgs, CollectionCommand};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::folders::bounded;
 use crate::cli::folders::whole_file;
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::folded_yaml::folded;
@@ -98,7 +97,7 @@ fn in_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Reads a copy of modbox for hosts.
 fn runner(path: &Path) -> anyhow::Result<Runner> {
-    let read = || anyhow::Ok(Runner::of(&bounded::read_file(path, MAX_RUNNER)?)?);
+    let read = || anyhow::Ok(Runner::of(&modbox_files::read_file(path, MAX_RUNNER)?)?);
     read().with_context(|| format!("failed to list the runner `{}`", path.display()))
 }
 

@@ -17,7 +17,6 @@ use modbox_run::{DescribedSpec, WasmInfo, locate, wasm_bytes};
 use crate::cli::args::ValidateArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::folders::bounded;
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
 use crate::cli::surroundings::Surroundings;
@@ -93,7 +92,8 @@ fn spec_of_module(context: &Context, args: &ValidateArgs, module: &Path) -> Resu
 
 /// Reads options, or metadata that contains options, from JSON, or YAML if that fails.
 fn spec_of_file(path: &Path) -> anyhow::Result<ArgumentSpec> {
-    let bytes = bounded::read_file(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
+    let bytes =
+        modbox_files::read_file(path, MAX_SPEC).with_context(|| format!("failed to read `{}`", path.display()))?;
     let wrong = || format!("failed to read the spec file `{}`", path.display());
     let text = String::from_utf8(bytes).ok().context("it is not UTF-8").with_context(wrong)?;
     let value = match decode(&text) {

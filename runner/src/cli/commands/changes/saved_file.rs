@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use modbox_files::open_at_once;
 use modbox_overlay::commit::saved::SavedChanges;
 
-use crate::cli::folders::bounded::open_at_once;
 use crate::cli::settings::exposure;
 
 /// Opens and reads a file that no other user can change: what it says is done with the rights of this user.

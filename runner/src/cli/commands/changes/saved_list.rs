@@ -3,13 +3,13 @@
 //! Files of another form are passed over. A file is read as it is before it is applied, so that a damaged one, or one that
 //! another user can change, is listed as such. This file changes nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
+use modbox_files::LastLink;
 use modbox_overlay::commit::saved::{SavedChanges, is_saved_form};
 use modbox_python_json::{Value, encode};
 use modbox_run::{ShownChange, in_one_line, mask_live_secrets, remember_hidden, show_saved};
@@ -72,10 +72,8 @@ fn files(folder: &Path) -> anyhow::Result<Vec<(SystemTime, PathBuf)>> {
 
 /// Returns when a saved preview was written; `None` for what is none.
 fn written(path: &Path) -> Option<SystemTime> {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW).bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let (file, metadata) =
+        modbox_files::open(path, LastLink::Refused).ok().filter(|(_, metadata)| metadata.is_file())?;
     let mut start = Vec::new();
     file.take(FORM).read_to_end(&mut start).ok()?;
     is_saved_form(&start).then(|| metadata.modified().ok())?

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use modbox_files::{open_at_once, read_stream};
 use modbox_policy::{PolicyFile, Rules, merge};
 use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
 use modbox_vocabulary::GrantSource;
@@ -14,7 +15,6 @@ use modbox_vocabulary::GrantSource;
 use crate::cli::args::SuggestionKey;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::folders::bounded::{open_at_once, read_stream};
 use crate::cli::printing::output;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::{self, Resolved};

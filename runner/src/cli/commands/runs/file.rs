@@ -18,7 +18,6 @@ use crate::cli::ansible::ansible_call::{self, AnsibleCall, AnsweredRun};
 use crate::cli::args::Cli;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::folders::bounded;
 use crate::cli::runner::cache_of_user;
 use crate::cli::task_args::MAX_ARGS;
 
@@ -93,7 +92,7 @@ fn refuse_option(invocation: &Invocation) -> anyhow::Result<()> {
 }
 
 fn read_args(path: &Path) -> anyhow::Result<Dict> {
-    let bytes = bounded::read_file(path, MAX_ARGS)
+    let bytes = modbox_files::read_file(path, MAX_ARGS)
         .with_context(|| format!("failed to read the arguments file `{}`", path.display()))?;
     args::decode_file(&bytes).with_context(|| format!("failed to read the arguments file `{}`", path.display()))
 }

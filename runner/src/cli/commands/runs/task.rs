@@ -22,7 +22,7 @@ use crate::cli::args::TaskArgs;
 use crate::cli::commands::runs::job;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::folders::{bounded, fleet_folder};
+use crate::cli::folders::fleet_folder;
 use crate::cli::printing::output;
 use crate::cli::settings::MAX_POLICY;
 use crate::cli::task_args::MAX_ARGS;
@@ -58,7 +58,8 @@ fn store(context: &Context, digest: ModuleDigest) -> Result<ExitStatus, Failure>
 }
 
 fn run_task(context: &Context, task: &TaskArgs) -> Result<ExitStatus, Failure> {
-    let bytes = bounded::read_stream(io::stdin().lock(), MAX_TASK).context("failed to read the task").or_usage()?;
+    let bytes =
+        modbox_files::read_stream(io::stdin().lock(), MAX_TASK).context("failed to read the task").or_usage()?;
     let envelope = match Envelope::parse(&bytes) {
         Err(EnvelopeError::Newer(_)) => return need(Need::Runner),
         parsed => parsed.or_usage()?,

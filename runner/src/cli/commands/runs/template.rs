@@ -15,7 +15,6 @@ use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{LookupArgs, TemplateArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
-use crate::cli::folders::bounded;
 use crate::cli::named::find::Lookup;
 use crate::cli::play::{self, PlayTree, VaultStore, described, extra_vars};
 use crate::cli::printing::output;
@@ -81,7 +80,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
 
 fn read(path: &Path) -> anyhow::Result<String> {
     let bytes =
-        bounded::read_file(path, MAX_TEMPLATE).with_context(|| format!("failed to read `{}`", path.display()))?;
+        modbox_files::read_file(path, MAX_TEMPLATE).with_context(|| format!("failed to read `{}`", path.display()))?;
     String::from_utf8(bytes).ok().with_context(|| format!("`{}` is not UTF-8", path.display()))
 }
 

@@ -1,6 +1,7 @@
 //! `modbox load`: reads modules with their signatures from a file that `save` wrote.
 
 use anyhow::Context as _;
+use modbox_files::open_at_once;
 use modbox_registry::bundle::Bundle;
 use modbox_registry::layout::StoredModule;
 use modbox_registry::lock_file::{LockFile, LockedModule};
@@ -11,7 +12,6 @@ use modbox_trust::signature_file::SignatureFile;
 use crate::cli::args::LoadArgs;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
-use crate::cli::folders::bounded::open_at_once;
 use crate::cli::module_store::module_store;
 use crate::cli::printing::output::{clean_line, print_line, print_note};
 use crate::cli::registry::{JudgedModule, ModuleJudge, say_left_out};

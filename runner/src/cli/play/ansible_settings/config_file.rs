@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use modbox_tasks::settings::{FileSettings, read_file};
 
-use crate::cli::folders::bounded;
 use crate::cli::process::environment::Environment;
 
 /// Maximum bytes of the file.
@@ -71,7 +70,7 @@ pub(super) fn find(environment: &Environment, plays: &[PathBuf]) -> anyhow::Resu
     }
     let Some(path) = path else { return Ok(Found { file: None, notes }) };
     let shown = path.display();
-    let bytes = bounded::read_file(&path, MAX_FILE).with_context(|| format!("failed to read `{shown}`"))?;
+    let bytes = modbox_files::read_file(&path, MAX_FILE).with_context(|| format!("failed to read `{shown}`"))?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("failed to read `{shown}`: it is not UTF-8"))?;
     let settings = read_file(&text).map_err(|error| anyhow::anyhow!("failed to read `{shown}`: {error}"))?;
     let is_of_play = path == here;

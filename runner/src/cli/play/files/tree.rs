@@ -14,7 +14,7 @@ use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
-use rustix::fs::{MemfdFlags, OFlags};
+use rustix::fs::MemfdFlags;
 
 use crate::cli::play::files::extent::Extent;
 use crate::cli::play::files::named_file::NamedFile;
@@ -239,7 +239,7 @@ impl PlayTree {
         }
         // So that a FIFO without a writer does not block.
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        options.read(true).custom_flags(modbox_files::AT_ONCE);
         let (root, rest) = self.locate(path)?;
         root.dir().open_with(rest, &options).map_err(|error| failure(path, &error))
     }

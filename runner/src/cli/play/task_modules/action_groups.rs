@@ -8,8 +8,6 @@ use std::path::Path;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-use crate::cli::folders::bounded;
-
 /// Maximum bytes of a file with groups. The longest real one has 300 KB.
 const MAX_FILE: u64 = 8 << 20;
 
@@ -43,7 +41,7 @@ pub(crate) struct ActionGroups(BTreeMap<String, Vec<Member>>);
 impl ActionGroups {
     /// Reads the groups of a file. A file that cannot be read has none.
     pub(crate) fn read(file: &Path) -> Self {
-        let text = bounded::read_file(file, MAX_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let text = modbox_files::read_file(file, MAX_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let parsed = text.and_then(|text| serde_saphyr::from_str::<RuntimeFile>(&text).ok());
         Self(parsed.unwrap_or_default().action_groups)
     }

@@ -6,8 +6,6 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use crate::cli::folders::bounded;
-
 /// Maximum bytes of a plugin that is looked at for another name. One of two lines is enough for that.
 const MAX_PLUGIN: u64 = 64 << 10;
 
@@ -51,7 +49,7 @@ impl ActionPlugins {
 
     /// Returns the action of ansible-core that a plugin only gives another name to.
     pub(crate) fn renamed(&self, name: &str) -> Option<String> {
-        let bytes = bounded::read_file(&self.find(name)?, MAX_PLUGIN).ok()?;
+        let bytes = modbox_files::read_file(&self.find(name)?, MAX_PLUGIN).ok()?;
         imported(std::str::from_utf8(&bytes).ok()?).map(str::to_owned)
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rustix::fs::OFlags;
+use modbox_files::LastLink;
 use serde::Deserialize;
 
 use super::credential::{Credentials, Secret};
@@ -136,7 +136,7 @@ fn decode(auth: &str) -> Option<(String, Secret)> {
 
 /// Reads a file up to its bound. Returns `None` if it is missing.
 fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, CredentialsError> {
-    match regular_file::read(path, MAX_FILE, OFlags::empty()) {
+    match regular_file::read(path, MAX_FILE, LastLink::Followed) {
         Ok(found) => Ok(found.map(|(bytes, _)| bytes)),
         Err(NotRead::Io(source)) => Err(CredentialsError::Read { path: path.to_owned(), source }),
         Err(NotRead::NotRegular) => Err(CredentialsError::NotRegular(path.to_owned())),

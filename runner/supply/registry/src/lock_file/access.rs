@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use modbox_files::LastLink;
 use rustix::fs::OFlags;
 
 use super::format::{LockFile, LockFileError};
@@ -123,7 +124,7 @@ impl LockFile {
 
 /// Reads a file. Returns its permissions as well, if it is there.
 fn read(path: &Path) -> Result<(LockFile, Option<Permissions>), LockFileAccessError> {
-    let (bytes, metadata) = match regular_file::read(path, MAX_FILE, OFlags::empty()) {
+    let (bytes, metadata) = match regular_file::read(path, MAX_FILE, LastLink::Followed) {
         Ok(Some(found)) => found,
         Ok(None) => return Ok((LockFile::default(), None)),
         Err(NotRead::Io(source)) => return Err(failed("read", path)(source)),
