@@ -8,3 +8,4 @@ pub(crate) mod oracle_fleet;
 pub(crate) mod oracle_hosts;
 pub(crate) mod oracle_playbook;
 pub(crate) mod oracle_sanity;
+pub(crate) mod oracle_wheels;
