@@ -47,7 +47,8 @@ fn pip_installs_the_program_with_its_modules() {
         pip
     };
     told(pip(&["install", "--quiet", "--no-index", "--no-deps"]).arg(&wheels[0]), &dir);
-    let pong: Value = serde_json::from_str(&told(Command::new(bin.join("modbox")).args(["run", "ping"]), &dir)).unwrap();
+    let pong: Value =
+        serde_json::from_str(&told(Command::new(bin.join("modbox")).args(["run", "ping"]), &dir)).unwrap();
     assert_eq!(pong["ping"], "pong");
 
     let mut ansible = Command::new(python.with_file_name("ansible"));

@@ -288,6 +288,15 @@ fn set_id_bits_go_with_new_content_and_stay_without() {
         assert!(report["notes"].to_string().contains("has lost its set-id bits"), "{report:#}");
         let said = report["result"]["warnings"].to_string();
         assert!(said.contains("bits were refused") && said.contains(&place.path("data/file")), "{report:#}");
+        assert!(said.contains("--allow-own"), "{report:#}");
+        // What the operator has granted already is not asked for again.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o4755)).unwrap();
+        let user = rustix::process::geteuid().as_raw().to_string();
+        let own = format!("{}+setid", place.user.map_or(user, |user| user.to_string()));
+        let switches = ["--allow-write", &place.path("data/file"), "--allow-own", &own];
+        let report = place.python("open(d + '/data/file', 'a').write('more')", &switches).changed();
+        let said = report["result"]["warnings"].to_string();
+        assert!(said.contains("bits were refused") && said.contains("--allow-all"), "{report:#}");
     }
 }
 

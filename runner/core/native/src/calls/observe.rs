@@ -282,8 +282,11 @@ impl Observer {
     }
 
     /// Records a file that has lost the set-id bits of a mode.
-    pub(crate) fn lose_bits(&mut self, LostBits { path, mode, uid, gid }: &LostBits) {
-        self.refused_bits.add(path, *mode, *uid, *gid);
+    pub(crate) fn lose_bits(&mut self, LostBits { path, mode, uid, gid, granted }: &LostBits) {
+        match granted {
+            true => self.refused_bits.add_unconfined(path),
+            false => self.refused_bits.add(path, *mode, *uid, *gid),
+        };
     }
 
     /// Records a file that the module created and that is not kept.

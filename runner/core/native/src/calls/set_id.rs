@@ -92,7 +92,12 @@ impl RefusedBits {
             ) => path_of(report, directory, path),
             _ => None,
         };
-        made.is_some_and(|path| self.insert(&path, "--allow-all".to_owned()))
+        made.is_some_and(|path| self.add_unconfined(&path))
+    }
+
+    /// Adds a file that has such bits only where the module is not confined. Returns `false` for a path that is not UTF-8.
+    pub(crate) fn add_unconfined(&mut self, path: &Path) -> bool {
+        self.insert(path, "--allow-all".to_owned())
     }
 
     /// Adds a file of a user and a group that may not have the set-id bits of a mode. Returns `false` for a path that is not

@@ -16,6 +16,7 @@ use modbox_vocabulary::{FileFingerprint, LostChange, User};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::calls::modes::SET_ID;
 use crate::copies::attributes::Attributes;
 use crate::copies::beside::Place;
 use crate::copies::stage;
@@ -63,6 +64,8 @@ pub(crate) struct LostBits {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
+    /// Whether the owner is granted with them: a write took them away.
+    pub(crate) granted: bool,
 }
 
 impl Stage {
@@ -175,7 +178,8 @@ fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBac
                 if let Some(Stat { st_mode: mode, st_uid: uid, st_gid: gid, .. }) = lost {
                     let why = "since the module has written it or given it to another owner";
                     result.notes.push(format!("`{}` has lost its set-id bits, {why}", path.display()));
-                    result.lost_bits.push(LostBits { path: path.to_owned(), mode, uid, gid });
+                    let granted = mode & SET_ID & !circumstances.own.set_id_bits(uid, gid) == 0;
+                    result.lost_bits.push(LostBits { path: path.to_owned(), mode, uid, gid, granted });
                 }
             }
             Err(error) => result.lose(path, &error),
