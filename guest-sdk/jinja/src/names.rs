@@ -1,8 +1,13 @@
 //! What the name of a filter or test means before anything runs: known, refused with a reason, or unknown.
 
+use strsim::levenshtein;
+
 use crate::plugin::{PREFIXES, Plugin};
 use crate::plugin_kind::PluginKind;
 use crate::{checks, filters};
+
+/// Number of bytes of a name that is compared with known ones. No plugin has a longer name.
+const MAX_COMPARED: usize = 64;
 
 /// The meaning of a name.
 #[derive(Debug, Clone, Copy)]
@@ -45,26 +50,10 @@ pub fn lookup(kind: PluginKind, name: &str) -> Meaning {
     }
     let last = name.rsplit('.').next().unwrap_or(name);
     let names = all.iter().flat_map(|plugin| plugin.aliases.iter().copied().chain([plugin.name]));
-    let nearest = names.map(|known| (distance(last, known), known)).min_by_key(|(distance, _)| *distance);
+    let is_short = last.len() <= MAX_COMPARED;
+    let near = |known: &'static str| (levenshtein(last, known), known);
+    let nearest = names.filter(|_| is_short).map(near).min_by_key(|(distance, _)| *distance);
     Meaning::Unknown(nearest.filter(|(distance, known)| *distance <= known.len() / 3).map(|(_, known)| known))
-}
-
-/// Returns how many letters must change between two names.
-fn distance(left: &str, right: &str) -> usize {
-    if left.len() > 64 {
-        return usize::MAX;
-    }
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (at, c) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, other) in right.iter().enumerate() {
-            let changed = diagonal + usize::from(c != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

@@ -6,6 +6,11 @@
 
 use std::str::FromStr as _;
 
+use strsim::levenshtein;
+
+/// Number of characters of a key that are compared with keywords. A key is text of a play, and may be long.
+const MAX_COMPARED: usize = 64;
+
 /// A word that Ansible's plays and tasks can have as a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -356,23 +361,9 @@ pub fn find(place: Place, key: &str) -> Option<&'static Row> {
 #[must_use]
 pub fn nearest(place: Place, key: &str) -> Option<&'static str> {
     let here = TABLE.iter().filter(|row| row.places.contains(&place)).map(|row| row.keyword.text());
-    let (distance, word) = here.map(|word| (distance(word, key), word)).min()?;
+    let compared: String = key.chars().take(MAX_COMPARED).collect();
+    let (distance, word) = here.map(|word| (levenshtein(word, &compared), word)).min()?;
     (distance <= 1 + key.chars().count() / 4).then_some(word)
-}
-
-/// Returns the number of characters to insert, remove or replace to turn one word into the other.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().take(64).collect();
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    for (line, one) in left.chars().enumerate() {
-        let mut row = vec![line + 1];
-        for (column, other) in right.iter().enumerate() {
-            let replaced = above[column] + usize::from(one != *other);
-            row.push(replaced.min(above[column + 1] + 1).min(row[column] + 1));
-        }
-        above = row;
-    }
-    above[right.len()]
 }
 
 #[cfg(test)]
