@@ -41,7 +41,8 @@ pub(crate) fn perform_by(
     let lookup =
         Lookup::of_run(context, &args.lookup, &args.grants.policy, &args.python.module_utils, args.python.ansiballz)?;
     let internal = args.internal.resolve(|| installed(&context.environment, &lookup)).or_usage()?;
-    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
+    let mut general = settings.for_every_module().or_usage()?.policy;
+    let audit = Audit::open(&general)?;
     let user = audit.loaded(&args.module, become_user::resolve(args.become_user.as_deref()))?;
     let found = audit.loaded(&args.module, lookup.find_or_build(context, &args.module))?;
     let cache = cache_of_user(context);
@@ -50,7 +51,6 @@ pub(crate) fn perform_by(
     tracing::debug!(file = %module.path().display(), bytes = module.size(), "found the module");
     let FoundModule { name, task_name, deprecations, .. } = found;
     let runner = runner(context, spinner.clone(), lookup.python);
-    let mut general = settings.for_every_module().or_usage()?.policy;
     become_user::apply(&mut general, user.clone(), &context.environment);
     let identity = Identity::of(&runner, &module, &name, &lookup.interpreters, &general);
     let mut effective = settings.for_module(ModuleIdentity::of(&name, &module, &identity)).or_usage()?;

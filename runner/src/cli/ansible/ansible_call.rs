@@ -89,13 +89,13 @@ pub(crate) fn run(
     let AnsibleCall { path, name, args, secrets, limit, policy, signature, audit: is_asked } = call;
     let mut settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
-    let audit = Audit::open(&settings.for_every_module().or_usage()?.policy)?;
+    let general = settings.for_every_module().or_usage()?.policy;
+    let audit = Audit::open(&general)?;
     let module = audit.loaded(path, open())?;
     let interpreters = settings::interpreters(&context.environment, &[]).or_usage()?;
     let python =
         settings::python(&context.environment, &LookupArgs::default(), &[], AnsiballzForm::Cached).or_usage()?;
     let runner = runner(context, None, python);
-    let general = settings.for_every_module().or_usage()?.policy;
     let identity = Identity::of(&runner, &module, name, &interpreters, &general);
     let known = ModuleIdentity { signature, ..ModuleIdentity::of(name, &module, &identity) };
     let mut effective = settings.for_module(known).or_usage()?;
