@@ -133,15 +133,11 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
     };
     let (mut places, mut outside_places, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for (access, paths) in [(Access::Read, &rules.allow.read), (Access::Write, &rules.allow.write)] {
-        for written in paths {
-            match grants::path_of_file(environment, &written.value, access, source) {
-                Ok(named) => {
-                    named.add_to(&mut resolved);
-                    places.push(written.place);
-                }
-                Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-            }
-        }
+        let resolve = |written: &str| grants::path_of_file(environment, written, access, source);
+        resolve_each(paths, &mut wrong, resolve, |named, place| {
+            named.add_to(&mut resolved);
+            places.push(place);
+        });
     }
     for Located { value: GrantedProfile { profile, .. }, place } in &rules.profiles {
         let source = profile_source(*profile, source);
@@ -168,46 +164,43 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
             outside_places.push(*place);
         }
     }
-    for written in &rules.allow.outside {
-        match grants::outside(&written.value, source) {
-            Ok(grant) => {
-                resolved.outside.push(grant);
-                outside_places.push(written.place);
-            }
-            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-        }
-    }
-    for written in &rules.allow.own {
-        match grants::own(&written.value, source) {
-            Ok(grant) => resolved.own.push(grant),
-            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-        }
-    }
-    for written in &rules.allow.env {
-        match grants::env(environment, written.value.as_ref(), source) {
-            Ok(grant) => resolved.env.extend(grant),
-            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-        }
-    }
-    for written in &rules.allow.net {
-        match grants::net(&written.value, source) {
-            Ok(grant) => resolved.net.push(grant),
-            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-        }
-    }
-    for written in &rules.allow.listen {
-        match grants::listen(&written.value, source) {
-            Ok(grant) => resolved.listen.push(grant),
-            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-        }
-    }
-    for written in &rules.allow.run {
-        match grants::run(&written.value, source) {
-            Ok(grant) => resolved.run.push(grant),
-            Err(error) => wrong.push(WrongGrant { place: written.place, written: written.value.clone(), error }),
-        }
-    }
+    let allow = &rules.allow;
+    resolve_each(
+        &allow.outside,
+        &mut wrong,
+        |written| grants::outside(written, source),
+        |grant, place| {
+            resolved.outside.push(grant);
+            outside_places.push(place);
+        },
+    );
+    resolve_each(&allow.own, &mut wrong, |rule| grants::own(rule, source), |grant, _| resolved.own.push(grant));
+    let variable = |written: &str| grants::env(environment, written.as_ref(), source);
+    resolve_each(&allow.env, &mut wrong, variable, |grant, _| resolved.env.extend(grant));
+    resolve_each(&allow.net, &mut wrong, |rule| grants::net(rule, source), |grant, _| resolved.net.push(grant));
+    resolve_each(
+        &allow.listen,
+        &mut wrong,
+        |rule| grants::listen(rule, source),
+        |grant, _| resolved.listen.push(grant),
+    );
+    resolve_each(&allow.run, &mut wrong, |rule| grants::run(rule, source), |grant, _| resolved.run.push(grant));
     Resolved { rules: resolved, places, outside_places, wrong }
+}
+
+/// Resolves the grants of one kind. Calls `add` with each of them, and notes those that cannot be resolved.
+fn resolve_each<G>(
+    grants: &[Located<String>],
+    wrong: &mut Vec<WrongGrant>,
+    resolve: impl Fn(&str) -> anyhow::Result<G>,
+    mut add: impl FnMut(G, Place),
+) {
+    for Located { value, place } in grants {
+        match resolve(value) {
+            Ok(grant) => add(grant, *place),
+            Err(error) => wrong.push(WrongGrant { place: *place, written: value.clone(), error }),
+        }
+    }
 }
 
 /// Resolves all grants of a policy file.
