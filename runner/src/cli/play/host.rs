@@ -31,9 +31,9 @@ use crate::cli::play::task_modules::modules::TaskModules;
 use crate::cli::play::task_modules::names::ModuleNames;
 use crate::cli::play::task_modules::play_jobs::PlayJobs;
 use crate::cli::play::task_modules::private_files::PrivateFolders;
+use crate::cli::play::task_modules::requested_run::RequestedRun;
 use crate::cli::play::task_modules::resources::{ResourceError, TaskResources};
 use crate::cli::play::task_modules::run_end;
-use crate::cli::play::task_modules::task_run::TaskRun;
 use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
 use crate::cli::play::{clock, terminal};
 
@@ -113,9 +113,9 @@ impl ActionNames for PlayHost<'_> {
 
 impl PlayHost<'_> {
     /// Returns the run that a call asks for, with its arguments as they are.
-    fn task_run<'c>(&self, call: &'c ModuleCall) -> TaskRun<'c> {
+    fn requested_run<'c>(&self, call: &'c ModuleCall) -> RequestedRun<'c> {
         let options = &call.options;
-        TaskRun {
+        RequestedRun {
             name: &call.name,
             args: call.args.clone(),
             check: options.check,
@@ -153,13 +153,13 @@ impl ActionHost for PlayHost<'_> {
         let files = if options.job.is_some() { &[][..] } else { &call.files };
         let private = self.folders.write(files, options.become_user.as_deref());
         let private = private.map_err(|error| host_error(HostErrorKind::Internal, error.to_string()))?;
-        let run = TaskRun {
+        let run = RequestedRun {
             args: call.args_with_paths(&private.shown()),
             own_files: private.paths.clone(),
             interpreters,
             origins: self.trust.origins(call),
             job_limit: options.job.as_ref().map(|job| Duration::from_secs(job.limit)),
-            ..self.task_run(call)
+            ..self.requested_run(call)
         };
         if let Some(explained) = &self.explained {
             explained.borrow_mut().push(self.modules.explain(self.names, run));
@@ -181,7 +181,7 @@ impl ActionHost for PlayHost<'_> {
     }
 
     fn runs_after_commit(&mut self, call: &ModuleCall) -> bool {
-        self.modules.runs_after_commit(self.names, &self.task_run(call))
+        self.modules.runs_after_commit(self.names, &self.requested_run(call))
     }
 
     fn commit(&mut self) -> bool {
@@ -202,7 +202,7 @@ impl ActionHost for PlayHost<'_> {
             let message = "a provider is not explained before it runs; see `modbox resource --explain TYPE`";
             return Ok(run_end::failed_resource(message.to_owned()));
         }
-        let run = TaskRun { interpreters, origins: self.trust.origins(call), ..self.task_run(call) };
+        let run = RequestedRun { interpreters, origins: self.trust.origins(call), ..self.requested_run(call) };
         let managed = self.resources.manage(&mut self.modules, &run, &folders);
         self.stay_if_ending();
         match managed {

@@ -2,7 +2,7 @@
 
 use modbox_policy::find_user;
 
-use crate::cli::play::task_modules::task_run::TaskRun;
+use crate::cli::play::task_modules::requested_run::RequestedRun;
 use crate::cli::play::task_modules::task_start::NotRun;
 
 /// Takes the user from a run if this machine does not have it, and returns its name. The run is then explained as one of the user
@@ -11,7 +11,7 @@ use crate::cli::play::task_modules::task_start::NotRun;
 /// # Errors
 ///
 /// The users of this machine cannot be read.
-pub(crate) fn take(run: &mut TaskRun<'_>) -> Result<Option<String>, NotRun> {
+pub(crate) fn take(run: &mut RequestedRun<'_>) -> Result<Option<String>, NotRun> {
     let Some(name) = run.become_user else { return Ok(None) };
     let found = find_user(name);
     let found =

@@ -28,8 +28,8 @@ use crate::cli::play::task_modules::choice::{Choice, ChoiceNotes};
 use crate::cli::play::task_modules::implied_needs;
 use crate::cli::play::task_modules::names::{Candidates, ModuleNames, OwnModule};
 use crate::cli::play::task_modules::proven;
+use crate::cli::play::task_modules::requested_run::{NamedInterpreters, RequestedRun};
 use crate::cli::play::task_modules::task_job::{JobFile, TaskJob};
-use crate::cli::play::task_modules::task_run::{NamedInterpreters, TaskRun};
 use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
 use crate::cli::surroundings::Surroundings;
 
@@ -88,7 +88,7 @@ impl<'a> TaskModules<'a> {
     }
 
     /// Returns whether a handler is to run after the commit, as what its module is granted is more than files.
-    pub(crate) fn runs_after_commit(&mut self, names: &ModuleNames<'_>, run: &TaskRun<'_>) -> bool {
+    pub(crate) fn runs_after_commit(&mut self, names: &ModuleNames<'_>, run: &RequestedRun<'_>) -> bool {
         let Some(layered) = self.layered.clone().filter(|layered| layered.holds_changes()) else {
             return false;
         };
@@ -128,7 +128,7 @@ impl<'a> TaskModules<'a> {
     }
 
     /// Runs a module and waits for its end.
-    pub(crate) fn run(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<Report, NotRun> {
+    pub(crate) fn run(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> Result<Report, NotRun> {
         let ready = self.resolve(names, run)?;
         self.run_ready(ready)
     }
@@ -137,7 +137,7 @@ impl<'a> TaskModules<'a> {
     pub(crate) fn job(
         &mut self,
         names: &ModuleNames<'_>,
-        run: TaskRun<'_>,
+        run: RequestedRun<'_>,
         files: &[PrivateFile],
     ) -> Result<TaskStart, NotRun> {
         if self.layered.as_ref().is_some_and(|layered| layered.holds_changes()) {
@@ -171,7 +171,7 @@ impl<'a> TaskModules<'a> {
     }
 
     /// Finds a module and its grants.
-    fn resolve(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> Result<ReadyRun, NotRun> {
+    fn resolve(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> Result<ReadyRun, NotRun> {
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = run.job();
@@ -186,7 +186,7 @@ impl<'a> TaskModules<'a> {
     pub(crate) fn run_provider(
         &mut self,
         provider: &FoundModule,
-        run: TaskRun<'_>,
+        run: RequestedRun<'_>,
         data_dirs: &[PathBuf],
     ) -> Result<Report, NotRun> {
         self.resolver.begin_round();
@@ -199,7 +199,7 @@ impl<'a> TaskModules<'a> {
         &mut self,
         found: &FoundModule,
         job: &Job,
-        run: TaskRun<'_>,
+        run: RequestedRun<'_>,
         data_dirs: &[PathBuf],
     ) -> Result<ResolvedJob, NotRun> {
         let rules = TaskRules {
@@ -257,7 +257,7 @@ impl<'a> TaskModules<'a> {
     }
 
     /// Returns what a run of a module would be. Nothing is started or built.
-    pub(crate) fn explain(&mut self, names: &ModuleNames<'_>, run: TaskRun<'_>) -> ExplainedCall {
+    pub(crate) fn explain(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> ExplainedCall {
         self.builds = false;
         let name = run.name.to_owned();
         self.explained(names, run).unwrap_or_else(|error| {
@@ -266,7 +266,7 @@ impl<'a> TaskModules<'a> {
         })
     }
 
-    fn explained(&mut self, names: &ModuleNames<'_>, mut run: TaskRun<'_>) -> Result<ExplainedCall, NotRun> {
+    fn explained(&mut self, names: &ModuleNames<'_>, mut run: RequestedRun<'_>) -> Result<ExplainedCall, NotRun> {
         let absent_user = absent_user::take(&mut run)?;
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;

@@ -19,7 +19,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::folders::data_dirs::data_dirs;
 use crate::cli::play::task_modules::modules::TaskModules;
-use crate::cli::play::task_modules::task_run::TaskRun;
+use crate::cli::play::task_modules::requested_run::RequestedRun;
 use crate::cli::play::task_modules::task_start::NotRun;
 use crate::cli::printing::output;
 
@@ -68,7 +68,7 @@ impl<'a> TaskResources<'a> {
     pub(crate) fn manage(
         &mut self,
         modules: &mut TaskModules<'_>,
-        run: &TaskRun<'_>,
+        run: &RequestedRun<'_>,
         folders: &[&Path],
     ) -> Result<Managed, ResourceError> {
         let found = self.found(folders);
@@ -81,7 +81,7 @@ impl<'a> TaskResources<'a> {
         let request = ResourceRequest { policy, limits, interpreters: &self.interpreters, check: run.check };
         let mut act = |_: &Module, action: &RunRequest<'_>| -> Result<Report, NotRun> {
             let args: Dict = action.arguments.given().clone();
-            modules.run_provider(&module, TaskRun { args, ..run.clone() }, &found.data_dirs)
+            modules.run_provider(&module, RequestedRun { args, ..run.clone() }, &found.data_dirs)
         };
         let mut managed = provider.manage(&request, run.args.clone(), &mut act).map_err(|error| match error {
             Unmanaged::Name(found) => {

@@ -16,7 +16,7 @@ pub(crate) type NamedInterpreters = Vec<(String, String)>;
 
 /// A run of a module for a task.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TaskRun<'a> {
+pub(crate) struct RequestedRun<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: Dict,
     pub(crate) check: bool,
@@ -44,8 +44,8 @@ pub(crate) struct TaskRun<'a> {
     pub(crate) job_limit: Option<Duration>,
 }
 
-impl TaskRun<'_> {
-    /// Returns the job of the self.
+impl RequestedRun<'_> {
+    /// Returns the job that runs the module for the task.
     pub(crate) fn job(&self) -> Job {
         let options = JobOptions {
             check: self.check,
