@@ -22,15 +22,15 @@ const MAX_NAMES: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inode {
-    /// Number.
+    /// Inode number.
     pub number: u64,
     /// Type and permission bits: `st_mode`.
     pub mode: u32,
-    /// User.
+    /// User that owns it.
     pub uid: u32,
-    /// Group.
+    /// Group that owns it.
     pub gid: u32,
-    /// Length.
+    /// Length in bytes.
     pub size: u64,
     /// Seconds of the modification time.
     pub seconds: i64,
