@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use modbox_cleanup::Cleanup;
 use modbox_native::{NativeContext, NativeError, Step};
 use modbox_vocabulary::{
-    Exit, InputFile, Invocation, LimitHit, LimitKind, Limits, NativeProgram, Outcome, Program, Unit,
+    ConfinementLayer, Exit, InputFile, Invocation, LimitHit, LimitKind, Limits, NativeProgram, Outcome, Program, Unit,
 };
 use modbox_worker::Workers;
 
@@ -171,7 +171,8 @@ fn a_good_module_gets_its_files_directory_and_environment_and_nothing_else() {
     assert_eq!((outcome.exit, outcome.limit), (Exit::Code(0), None));
     assert_eq!((outcome.usage.files, outcome.usage.disk_bytes), (2, script.len() as u64 + 9));
     assert!(outcome.usage.wall_us > 0 && outcome.usage.cpu_us > 0 && outcome.usage.memory_bytes > 0);
-    assert_eq!(outcome.confinement.layers, ["process-group", "subreaper", "rlimits"]);
+    let layers = [ConfinementLayer::ProcessGroup, ConfinementLayer::Subreaper, ConfinementLayer::Rlimits];
+    assert_eq!(outcome.confinement.layers, layers);
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod user_mounts;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use modbox_vocabulary::ConfinementLayer;
 use serde::{Deserialize, Serialize};
 
 use self::filters::seccomp::FilterPlan;
@@ -61,9 +62,8 @@ pub use self::user_mounts::{enter_user_mounts, join_user_mounts, keep_mount_righ
 pub struct KernelConfinement {
     /// The level; see [`describe`].
     pub level: u8,
-    /// What is in force, strongest first: `landlock-7`, `seccomp`, `rlimits`, `capabilities`,
-    /// `no-new-privs`.
-    pub layers: Vec<String>,
+    /// What is in force, strongest first.
+    pub layers: Vec<ConfinementLayer>,
     /// What the kernel does not support, each with its cause.
     pub missing: Vec<String>,
     /// Why refused system calls are not reported, if they were to be.
@@ -186,20 +186,20 @@ fn confine_with(
     reached.level = level::of(complete && seccomp.is_ok(), process);
     match landlock {
         Ok(landlock) => {
-            reached.layers.push(format!("landlock-{}", landlock.abi));
+            reached.layers.push(ConfinementLayer::Landlock(landlock.abi));
             reached.missing.extend(landlock.missing);
         }
         Err(cause) => reached.missing.push(cause),
     }
-    let mut note = |layer: &str, result: Result<(), String>| match result {
-        Ok(()) => reached.layers.push(layer.to_owned()),
+    let mut note = |layer: ConfinementLayer, result: Result<(), String>| match result {
+        Ok(()) => reached.layers.push(layer),
         Err(cause) => reached.missing.push(cause),
     };
-    note("seccomp", seccomp);
+    note(ConfinementLayer::Seccomp, seccomp);
     if let Some(limits) = limits {
-        note("rlimits", limits);
+        note(ConfinementLayer::Rlimits, limits);
     }
-    note("capabilities", capabilities);
-    note("no-new-privs", no_new_privs);
+    note(ConfinementLayer::Capabilities, capabilities);
+    note(ConfinementLayer::NoNewPrivs, no_new_privs);
     Ok(reached)
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use modbox_vocabulary::{FileFingerprint, native_path};
+use modbox_vocabulary::{ConfinementLayer, FileFingerprint, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::step::Step;
@@ -78,7 +78,7 @@ pub(super) fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Failure {
 pub(super) struct Ready {
     /// Level of confinement that the process reached, not counting namespaces.
     pub(super) level: u8,
-    pub(super) layers: Vec<String>,
+    pub(super) layers: Vec<ConfinementLayer>,
     pub(super) missing: Vec<String>,
     /// Notes on requested features that the room lacks.
     pub(super) notes: Vec<String>,

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
-use modbox_vocabulary::{Denial, LimitKind, LostChange, User};
+use modbox_vocabulary::{ConfinementLayer, Denial, LimitKind, LostChange, User};
 use serde::{Deserialize, Serialize};
 
 use crate::host::room::Room;
@@ -136,7 +136,7 @@ pub(super) enum Reply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct InForce {
     pub(super) level: u8,
-    pub(super) layers: Vec<String>,
+    pub(super) layers: Vec<ConfinementLayer>,
     pub(super) missing: Vec<String>,
     pub(super) notes: Vec<String>,
 }

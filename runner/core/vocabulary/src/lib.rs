@@ -9,6 +9,7 @@
 
 mod capability;
 mod command;
+mod confinement_layer;
 mod denial;
 mod error_chain;
 mod fingerprint;
@@ -26,6 +27,7 @@ mod user;
 
 pub use capability::{Capability, Grant};
 pub use command::{CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService};
+pub use confinement_layer::ConfinementLayer;
 pub use denial::{Denial, DenialLog, Hint, HintSource};
 pub use error_chain::{error_chain, error_text, in_words};
 pub use fingerprint::FileFingerprint;

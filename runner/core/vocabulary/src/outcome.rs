@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::confinement_layer::ConfinementLayer;
 use crate::denial::DenialLog;
 use crate::limits::LimitHit;
 use crate::lost::LostChange;
@@ -39,8 +40,8 @@ pub struct Outcome {
 pub struct Confinement {
     /// The level of the kernel's confinement; 0 is none.
     pub level: u8,
-    /// The active layers, strongest first: `"wasmtime"`, `"landlock-7"`, `"seccomp"`.
-    pub layers: Vec<String>,
+    /// The active layers, strongest first.
+    pub layers: Vec<ConfinementLayer>,
     /// What the kernel does not support, each with its cause. Reports have it among their notes.
     #[serde(skip)]
     pub missing: Vec<String>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use modbox_policy::Policy;
 use modbox_scratch::RunDir;
 use modbox_vocabulary::{
-    CommandService, Confinement, Exit, InputFile, LimitKind, Limits, Outcome, Timing, WasmProgram,
+    CommandService, Confinement, ConfinementLayer, Exit, InputFile, LimitKind, Limits, Outcome, Timing, WasmProgram,
 };
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
@@ -134,7 +134,7 @@ impl LoadedModule {
             .or_else(|| stdout.is_truncated().then_some(LimitKind::Stdout))
             .or_else(|| stderr.is_truncated().then_some(LimitKind::Stderr));
         let limit = end.quota.or_else(|| hit.map(|kind| limits.hit(kind)));
-        let confinement = Confinement { level: 0, layers: vec!["wasmtime".to_owned()], missing: Vec::new() };
+        let confinement = Confinement { level: 0, layers: vec![ConfinementLayer::Wasmtime], missing: Vec::new() };
         let mut denials = ledger.denials();
         denials.extend(network.denials());
         let (exit, usage, notes) = (end.exit, end.usage, ledger.notes());

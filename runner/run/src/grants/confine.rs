@@ -33,7 +33,7 @@ pub(crate) fn native_shortfall(reached: KernelConfinement, least: u8, policy: &P
     let level = reached.level;
     let missing = reached.missing.join("; ");
     let source = policy.least_confinement().map(|asked| &asked.source);
-    let apart = level > 0 && reached.layers.iter().any(|layer| layer.starts_with("namespace"));
+    let apart = level > 0 && reached.layers.iter().any(|layer| layer.is_namespace());
     let (remedy, allow) = match source {
         Some(source) if apart && level < least => {
             (format!("{source} asks for more"), format!("--min-confinement {level}"))

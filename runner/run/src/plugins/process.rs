@@ -229,7 +229,7 @@ impl PluginProcess {
 /// Returns what to do where the kernel gives a level that is not accepted.
 fn remedy(reached: &KernelConfinement, policy: &Policy) -> String {
     let level = reached.level;
-    let is_apart = reached.layers.iter().any(|layer| layer.starts_with("namespace"));
+    let is_apart = reached.layers.iter().any(|layer| layer.is_namespace());
     match policy.least_confinement() {
         Some(least) => format!("{} asks for more", least.source),
         None if level >= LEAST_WITHOUT_NAMESPACES || (is_apart && level > 0) => {

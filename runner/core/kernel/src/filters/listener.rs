@@ -127,6 +127,7 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
+    use modbox_vocabulary::ConfinementLayer;
     use rustix::io::Errno;
     use rustix::net::{AddressFamily, SocketType};
 
@@ -170,7 +171,7 @@ mod tests {
             turns.iter().map(|()| make_call()).collect()
         });
         let (reached, listener) = receive.recv().unwrap();
-        assert_eq!((reached.unreported, reached.layers.contains(&"seccomp".to_owned())), (None, true));
+        assert_eq!((reached.unreported, reached.layers.contains(&ConfinementLayer::Seccomp)), (None, true));
         (CallListener::new(listener.unwrap()), thread)
     }
 

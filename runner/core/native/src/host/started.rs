@@ -13,10 +13,10 @@ use std::time::Instant;
 use cap_std::fs::Dir;
 use modbox_cleanup::UndoGuard;
 use modbox_kernel::KernelConfinement;
-use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{
     Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Outcome, Program, Timing, Usage, User,
 };
+use modbox_vocabulary::{ConfinementLayer, time::micros};
 
 use crate::error::NativeError;
 use crate::host::attend::{self, RunRecord};
@@ -372,9 +372,9 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| limits.hit(kind))
     };
     outcome.limit = outcome.limit.or_else(cut);
-    outcome.confinement.layers.extend(["process-group", "subreaper"].map(str::to_owned));
+    outcome.confinement.layers.extend([ConfinementLayer::ProcessGroup, ConfinementLayer::Subreaper]);
     if outcome.confinement.level == 0 {
-        outcome.confinement.layers.push("rlimits".to_owned());
+        outcome.confinement.layers.push(ConfinementLayer::Rlimits);
     }
     Ok(outcome)
 }

@@ -8,6 +8,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 
+use modbox_vocabulary::ConfinementLayer;
 use rustix::fs::CWD;
 use rustix::process::Pid;
 
@@ -41,16 +42,16 @@ impl Namespaces {
         ways.into_iter().filter(move |way| way.user || root)
     }
 
-    /// Returns the names of the namespaces, for the report.
-    pub(crate) fn layers(self) -> Vec<String> {
+    /// Returns the namespaces, for the report.
+    pub(crate) fn layers(self) -> Vec<ConfinementLayer> {
         let mut layers = Vec::new();
         if self.any {
-            layers.extend(self.user.then_some("user"));
-            layers.extend(["mount", "pid"]);
-            layers.extend(self.net.then_some("net"));
-            layers.extend(["ipc", "uts"]);
+            layers.extend(self.user.then_some(ConfinementLayer::NamespaceUser));
+            layers.extend([ConfinementLayer::NamespaceMount, ConfinementLayer::NamespacePid]);
+            layers.extend(self.net.then_some(ConfinementLayer::NamespaceNet));
+            layers.extend([ConfinementLayer::NamespaceIpc, ConfinementLayer::NamespaceUts]);
         }
-        layers.into_iter().map(|name| format!("namespace-{name}")).collect()
+        layers
     }
 
     /// Forks a child into the namespaces and a control group. Returns `None` in the child.

@@ -6,8 +6,8 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
-use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{CapturedOutput, Confinement, DenialLog, Exit, LimitKind, Limits, Outcome, Timing, Usage};
+use modbox_vocabulary::{ConfinementLayer, time::micros};
 
 use crate::worker::messages::OutputStream;
 
@@ -122,8 +122,8 @@ impl RunProgress {
 
 /// Returns the confinement of a guest in a worker.
 fn confinement(reached: &KernelConfinement) -> Confinement {
-    let layers = ["wasmtime"].into_iter().chain(reached.layers.iter().map(String::as_str));
-    Confinement { level: reached.level, layers: layers.map(str::to_owned).collect(), missing: reached.missing.clone() }
+    let layers = std::iter::once(ConfinementLayer::Wasmtime).chain(reached.layers.iter().copied());
+    Confinement { level: reached.level, layers: layers.collect(), missing: reached.missing.clone() }
 }
 
 #[cfg(test)]
@@ -143,14 +143,14 @@ mod tests {
     #[test]
     fn what_was_printed_outlives_the_worker() {
         let reached =
-            KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], ..KernelConfinement::default() };
+            KernelConfinement { level: 2, layers: vec![ConfinementLayer::Seccomp], ..KernelConfinement::default() };
         let lost = progress().lost(Some(ExitStatus::from_raw(libc::SIGKILL)), &reached);
         assert_eq!(
             (lost.stdout.bytes.as_slice(), lost.stdout.total, lost.stderr.bytes.as_slice()),
             (&b"abcd"[..], 6, &b"x"[..])
         );
         assert!(matches!(&lost.exit, Exit::Trap { reason, .. } if reason.contains("SIGKILL")), "{lost:?}");
-        assert_eq!(lost.confinement.layers, ["wasmtime", "seccomp"]);
+        assert_eq!(lost.confinement.layers, [ConfinementLayer::Wasmtime, ConfinementLayer::Seccomp]);
         let late = progress().late(&reached);
         assert_eq!((late.exit, late.limit.unwrap().kind), (Exit::Killed, LimitKind::Wall));
         let over = progress().lost(Some(ExitStatus::from_raw(libc::SIGXCPU)), &reached);
@@ -177,7 +177,7 @@ mod tests {
         said.stdout = CapturedOutput { bytes: Vec::new(), total: 9 };
         said.stderr = CapturedOutput { bytes: Vec::new(), total: 0 };
         let reached =
-            KernelConfinement { level: 2, layers: vec!["seccomp".to_owned()], ..KernelConfinement::default() };
+            KernelConfinement { level: 2, layers: vec![ConfinementLayer::Seccomp], ..KernelConfinement::default() };
         let outcome = progress().ended(said, &reached);
         assert_eq!((outcome.confinement.level, outcome.confinement.layers.len()), (2, 2));
         assert_eq!((outcome.stdout.bytes.as_slice(), outcome.stdout.total), (&b"abcd"[..], 9));

@@ -9,16 +9,13 @@ use modbox_native::{ProgramCommand, run_program};
 use modbox_policy::run::STANDARD_DIRECTORIES;
 use modbox_policy::{PathGrant, Policy};
 use modbox_scratch::DirPurpose;
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{ConfinementLayer, Limits};
 
 use crate::execution::runner::Runner;
 use crate::grants::scrutiny::Scrutiny;
 
 /// The directory of temporary files, in guests and in rooms.
 pub(super) const TMP: &str = "/tmp";
-
-/// Layer of confinement that a room with mounts of its own has.
-const MOUNTS: &str = "namespace-mount";
 
 /// Program that does nothing.
 const NOTHING: &str = "true";
@@ -57,7 +54,7 @@ impl Runner {
         };
         let scratch = self.scratch.create(DirPurpose::Run, None).ok()?;
         let ended = run_program(&context, &command, scratch.path(), &Limits::default()).ok()?;
-        Some(ended.outcome.confinement.layers.iter().any(|layer| layer == MOUNTS))
+        Some(ended.outcome.confinement.layers.contains(&ConfinementLayer::NamespaceMount))
     }
 }
 

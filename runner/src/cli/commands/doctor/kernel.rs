@@ -101,7 +101,7 @@ fn notification() -> Check {
 fn namespaces(environment: &Environment, native: &Trial) -> Check {
     let name = "user namespaces";
     let mut layers = native.layers().iter();
-    if layers.any(|layer| layer.starts_with("namespace")) {
+    if layers.any(|layer| layer.is_namespace()) {
         return Check::ok(name, "native modules run in their own users, mounts, processes and network");
     }
     if native.layers().is_empty() && native.failure().is_some() {

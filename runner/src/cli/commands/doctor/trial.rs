@@ -5,7 +5,7 @@ use std::time::Duration;
 use modbox_contract::Dict;
 use modbox_policy::Policy;
 use modbox_run::{Arguments, Module, ModuleFile, PythonConfig, Report, RunRequest, Status};
-use modbox_vocabulary::{Limits, error_chain};
+use modbox_vocabulary::{ConfinementLayer, Limits, error_chain};
 
 use super::check::Check;
 use crate::cli::context::Context;
@@ -58,7 +58,7 @@ impl Trial {
     }
 
     /// Returns the active layers of confinement.
-    pub(super) fn layers(&self) -> &[String] {
+    pub(super) fn layers(&self) -> &[ConfinementLayer] {
         &self.report.confinement.layers
     }
 

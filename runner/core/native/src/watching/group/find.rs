@@ -8,6 +8,7 @@
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+use modbox_vocabulary::ConfinementLayer;
 use rustix::fs::CWD;
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +38,19 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    pub(super) fn layers(&self) -> Vec<String> {
+    pub(super) fn layers(&self) -> Vec<ConfinementLayer> {
         let kill = self.version == Version::Two && !self.memory && !self.pids;
-        let names = [("memory", self.memory), ("pids", self.pids), ("kill", kill)];
-        names.into_iter().filter(|(_, has)| *has).map(|(name, _)| format!("cgroup-{name}")).collect()
+        let layers = [
+            (ConfinementLayer::CgroupMemory, self.memory),
+            (ConfinementLayer::CgroupPids, self.pids),
+            (ConfinementLayer::CgroupKill, kill),
+        ];
+        layers.into_iter().filter(|(_, has)| *has).map(|(layer, _)| layer).collect()
+    }
+
+    /// Returns the layers as text.
+    pub(super) fn shown_layers(&self, separator: &str) -> String {
+        self.layers().iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
     }
 }
 
@@ -197,7 +207,7 @@ mod tests {
         };
         let delegated = |group: &Path| marked.iter().any(|path| group == Path::new(path));
         let found = choose(&owned(groups, mounts), !namespaces, !namespaces, &enabled, &delegated);
-        let shown = |parent: &Parent| format!("{} {}", parent.directory.display(), parent.layers().join(" "));
+        let shown = |parent: &Parent| format!("{} {}", parent.directory.display(), parent.shown_layers(" "));
         found.iter().map(shown).collect()
     }
 

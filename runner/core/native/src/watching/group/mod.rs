@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use modbox_channel::descriptor;
+use modbox_vocabulary::ConfinementLayer;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +112,8 @@ impl Group {
         }
     }
 
-    /// Returns the names of the group's layers, for the report.
-    pub(crate) fn layers(&self) -> Vec<String> {
+    /// Returns the group's layers, for the report.
+    pub(crate) fn layers(&self) -> Vec<ConfinementLayer> {
         self.hierarchies.iter().flat_map(|part| part.parent.layers()).collect()
     }
 
@@ -258,7 +259,7 @@ fn value(text: &str, name: &str) -> Option<u64> {
 #[must_use]
 pub fn control_groups() -> Vec<String> {
     let usable = |parent: &Parent| rustix::fs::access(&parent.directory, rustix::fs::Access::WRITE_OK).is_ok();
-    let shown = |parent: Parent| format!("{} below {}", parent.layers().join(", "), parent.directory.display());
+    let shown = |parent: Parent| format!("{} below {}", parent.shown_layers(", "), parent.directory.display());
     find::parents(&find::current_groups(), true).into_iter().filter(usable).map(shown).collect()
 }
 
@@ -305,7 +306,7 @@ mod tests {
         );
         assert_eq!((two.held(0), two.peak(), two.out_of_memory()), (Some(740), Some(99), false));
         assert!(two.out_of_processes());
-        assert_eq!(two.layers(), ["cgroup-memory", "cgroup-pids"]);
+        assert_eq!(two.layers(), [ConfinementLayer::CgroupMemory, ConfinementLayer::CgroupPids]);
     }
 
     #[test]
