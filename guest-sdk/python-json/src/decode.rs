@@ -20,6 +20,7 @@ pub struct DecodeError {
     message: String,
     position: Option<Position>,
     surrogate_key: Option<Surrogates>,
+    is_too_deep: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,12 @@ impl DecodeError {
         self.surrogate_key.as_ref()
     }
 
+    /// Returns whether the document has too many levels. Python raises a `RecursionError` then, which is no `ValueError`.
+    #[must_use]
+    pub fn is_too_deep(&self) -> bool {
+        self.is_too_deep
+    }
+
     fn at(message: &str, text: &str, byte: usize) -> Self {
         let before = &text[..byte];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -50,11 +57,11 @@ impl DecodeError {
             column: before[line_start..].chars().count() + 1,
             char: before.chars().count(),
         };
-        Self { message: message.to_owned(), position: Some(position), surrogate_key: None }
+        Self { message: message.to_owned(), position: Some(position), surrogate_key: None, is_too_deep: false }
     }
 
     fn bare(message: String) -> Self {
-        Self { message, position: None, surrogate_key: None }
+        Self { message, position: None, surrogate_key: None, is_too_deep: false }
     }
 }
 
@@ -312,9 +319,8 @@ impl Scanner<'_> {
 
 fn nested(depth: usize, what: &str) -> Result<usize, DecodeError> {
     if depth >= MAX_DEPTH {
-        return Err(DecodeError::bare(format!(
-            "maximum recursion depth exceeded while decoding a JSON {what} from a unicode string"
-        )));
+        let message = format!("maximum recursion depth exceeded while decoding a JSON {what} from a unicode string");
+        return Err(DecodeError { is_too_deep: true, ..DecodeError::bare(message) });
     }
     Ok(depth + 1)
 }
@@ -372,9 +378,11 @@ mod tests {
 
     #[test]
     fn bounds_hostile_documents() {
-        assert!(decode(&"[".repeat(100_000)).unwrap_err().message().starts_with("maximum recursion depth"));
+        let too_deep = decode(&"[".repeat(100_000)).unwrap_err();
+        assert!(too_deep.is_too_deep() && too_deep.message().starts_with("maximum recursion depth"));
         assert!(decode(&format!("{}1{}", "[".repeat(900), "]".repeat(900))).is_ok());
         assert!(decode(&"9".repeat(4300)).is_ok());
-        assert!(decode(&"9".repeat(4301)).unwrap_err().message().starts_with("Exceeds the limit (4300 digits)"));
+        let too_long = decode(&"9".repeat(4301)).unwrap_err();
+        assert!(!too_long.is_too_deep() && too_long.message().starts_with("Exceeds the limit (4300 digits)"));
     }
 }

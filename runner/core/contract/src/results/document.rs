@@ -16,8 +16,7 @@ pub(crate) fn last_object(text: &StreamText<'_>) -> Result<Value, Refusal> {
 pub(crate) fn decode_json(text: &str) -> Result<Value, Refusal> {
     decode(text).map_err(|error| match error.surrogate_key() {
         Some(key) => typed::not_utf8(key.units()),
-        // Python's RecursionError; unlike the others, it is not a ValueError.
-        None if error.message().starts_with("maximum recursion depth") => Refusal::Task(error.to_string()),
+        None if error.is_too_deep() => Refusal::Task(error.to_string()),
         None => Refusal::Deserialization(error.to_string()),
     })
 }
