@@ -103,8 +103,7 @@ impl LoadedModule {
         let stderr = HeadStream::new(limits.max_output, on_stderr);
         let network = Network::new(policy, limits);
         let wasi = wasi::context(program, stdin, policy, &network, stdout.clone(), stderr.clone());
-        let files = FileGuard::new(policy, files, limits, Arc::clone(run_dir));
-        let files = files.map_err(|cannot| WasmError::Open { path: cannot.path, source: cannot.why.into() })?;
+        let files = FileGuard::new(policy, files, limits, Arc::clone(run_dir))?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
         let commands = Commands::new(commands, Arc::clone(&ledger), Arc::clone(run_dir), limits);
         let guest = Guest {

@@ -12,6 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use wasmtime_wasi::filesystem::{Dir, OpenMode};
 
+use crate::error::WasmError;
 use crate::files::encoding::{to_guest, to_host};
 use crate::files::ledger::Share;
 use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
@@ -86,6 +87,12 @@ pub(crate) struct Grants {
 pub(crate) struct UnusableGrant {
     pub(crate) path: PathBuf,
     pub(crate) why: std::io::Error,
+}
+
+impl From<UnusableGrant> for WasmError {
+    fn from(UnusableGrant { path, why }: UnusableGrant) -> Self {
+        Self::Open { path, source: why.into() }
+    }
 }
 
 impl Grants {

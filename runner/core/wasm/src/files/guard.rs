@@ -1,6 +1,5 @@
 //! The guard of one run, and how the store's data leads to it.
 
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -14,7 +13,7 @@ use wasmtime::component::{HasData, ResourceTable};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use crate::files::grants::Grants;
+use crate::files::grants::{Grants, UnusableGrant};
 use crate::files::ledger::Ledger;
 use crate::files::records::Records;
 use crate::files::replacing::temporaries::Temporaries;
@@ -36,13 +35,6 @@ pub(crate) struct FileGuard {
     pub(crate) made: SystemTime,
 }
 
-/// A granted path that cannot be opened.
-#[derive(Debug)]
-pub(crate) struct GrantError {
-    pub(crate) path: PathBuf,
-    pub(crate) why: std::io::Error,
-}
-
 impl FileGuard {
     /// Opens the paths that a policy grants, and the guest's `/tmp` in the run's directory.
     pub(crate) fn new(
@@ -50,11 +42,9 @@ impl FileGuard {
         files: &[InputFile],
         limits: &Limits,
         run_dir: Arc<RunDir>,
-    ) -> Result<Self, GrantError> {
-        let grants = Grants::open(policy, files, &run_dir)
-            .map_err(|unusable| GrantError { path: unusable.path, why: unusable.why })?;
+    ) -> Result<Self, UnusableGrant> {
         Ok(Self {
-            grants,
+            grants: Grants::open(policy, files, &run_dir)?,
             records: Records::default(),
             owners: policy.owners(),
             temporaries: Arc::new(Temporaries::new(Arc::clone(&run_dir))),
