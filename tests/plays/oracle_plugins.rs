@@ -56,6 +56,37 @@ const EXPRESSIONS: &[&str] = &[
     "1 | fail_by(true)",
     "1 | fail_by(false)",
     "'undefined' | fail | default('other')",
+    "'own_text' | variable",
+    "'own_lazy' | variable",
+    "'own_chain' | variable",
+    "'bad' | variable",
+    "'bad' | variable | count",
+    "'none' | variable",
+    "'none' | variable | default('other')",
+    "'inventory_hostname' | variable",
+    "1 | variables",
+    "1 | names",
+    "'a' | upper_by_context",
+    "'a' | evaluation",
+    "[nothing, 2] | count",
+    "[nothing, 2] | first_of",
+    "[2, nothing] | first_of",
+    "[nothing] | first_of | default('other')",
+    "[nothing, 2] | items_of",
+    "[nothing, 2] | lazily",
+    "[2, nothing] | has(2)",
+    "[nothing, 2] | has(2)",
+    "[nothing, 2] | same | last",
+    "{'a': nothing} | count",
+    "{'a': [nothing]} | same",
+    "bad | count",
+    "bad | first_of",
+    "bad | first_of | default('other')",
+    "omit | types",
+    "omit | show",
+    "omit | without",
+    "[1, omit] | same",
+    "[1, omit] | count",
 ];
 
 /// What `make` of `oracle/plugins` makes.
@@ -90,16 +121,19 @@ const MADE: [&str; 24] = [
 const FAILURES: [&str; 6] = ["filter", "value", "key", "undefined", "ansible", "empty"];
 
 /// Writes a play that shows expressions, each in a task of that name whose failure is ignored.
-fn write_play(dir: &TestDir, path: &str, expressions: &[String]) {
+pub(super) fn write_play(dir: &TestDir, path: &str, expressions: &[String]) {
     let show =
         |text: &String| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
     let tasks: Vec<Value> = expressions.iter().map(show).collect();
-    let vars = json!({"lazy": [1, "{{ 1 + 1 }}"], "bad": ["{{ nothing }}"]});
+    let vars = json!({
+        "lazy": [1, "{{ 1 + 1 }}"], "bad": ["{{ nothing }}"], "own_text": "a text", "own_lazy": ["{{ own_text }}"],
+        "own_chain": "{{ 'own_lazy' | variable | first }}", "own_level": 4,
+    });
     dir.write(path, json!([{"hosts": "localhost", "gather_facts": false, "vars": vars, "tasks": tasks}]).to_string());
 }
 
 /// Returns the results of tasks in the output of either program, each with the name of its task.
-fn results(output: &str) -> Vec<(String, String)> {
+pub(super) fn results(output: &str) -> Vec<(String, String)> {
     let task = |text: &str| {
         let name = text.split("] ***").next().unwrap_or_default().to_owned();
         let is_result = |line: &&str| line.starts_with("ok: [") || line.starts_with("fatal: [");
@@ -110,18 +144,18 @@ fn results(output: &str) -> Vec<(String, String)> {
     output.split("\nTASK [").skip(1).map(task).collect()
 }
 
-fn modbox(dir: &TestDir, play: &Path) -> Modbox {
+pub(super) fn modbox(dir: &TestDir, play: &Path) -> Modbox {
     let python = format!("python={}", oracle::python().display());
     Modbox::new(dir).arg("play").arg(play).args(["--interpreter", &python]).patience(PATIENCE)
 }
 
-fn by_modbox(dir: &TestDir, play: &Path) -> RunOutput {
+pub(super) fn by_modbox(dir: &TestDir, play: &Path) -> RunOutput {
     modbox(dir, play).run()
 }
 
 /// Runs a play by both programs, and compares what its tasks show.
 #[track_caller]
-fn check(dir: &TestDir, play: &str, count: usize) {
+pub(super) fn check(dir: &TestDir, play: &str, count: usize) {
     let play = dir.join(play);
     let program = oracle::python().with_file_name("ansible-playbook");
     let options = ["-i", "localhost,", "-c", "local"];
@@ -270,6 +304,7 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
         ("1 | forge".to_owned(), ended),
         ("1 | stale".to_owned(), ended),
         ("1 | other".to_owned(), ended),
+        ("1 | forge_question".to_owned(), ended),
         ("1 | half".to_owned(), "its process ended with status 0"),
         ("1 | huge".to_owned(), "its answer is larger than the limit of 32 MiB"),
         ("1 | deep".to_owned(), "nested more than 200 levels deep"),

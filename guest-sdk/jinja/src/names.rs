@@ -37,6 +37,7 @@ pub fn lookup(kind: PluginKind, name: &str) -> Meaning {
     let all = match kind {
         PluginKind::Filter => filters::ALL,
         PluginKind::Test => checks::ALL,
+        PluginKind::Lookup => &[],
     };
     let prefixes = PREFIXES.iter().chain(&["community.general."]);
     let mut plain = prefixes.filter_map(|prefix| name.strip_prefix(prefix));

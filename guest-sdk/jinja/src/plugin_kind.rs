@@ -7,4 +7,6 @@ pub enum PluginKind {
     Filter,
     /// A test.
     Test,
+    /// A lookup. This crate has none; an engine does.
+    Lookup,
 }

@@ -5,7 +5,7 @@ import datetime
 import math
 
 from ansible.errors import AnsibleError, AnsibleFilterError, AnsibleUndefinedVariable
-from jinja2 import pass_environment
+from jinja2 import pass_context, pass_environment, pass_eval_context
 
 
 def make(what):
@@ -41,6 +41,31 @@ def environment(environment, value):
     return [type(environment).__name__, environment.filters["ansible.builtin.upper"](value)]
 
 
+@pass_context
+def variable(context, name):
+    return context.resolve(name)
+
+
+@pass_context
+def variables(context, value):
+    return ["own_text" in context, "none" in context, context.get("none", "default"), context["own_text"]]
+
+
+@pass_context
+def names(context, value):
+    return sorted(name for name in context.get_all() if name.startswith("own"))
+
+
+@pass_context
+def upper_by_context(context, value):
+    return context.environment.call_filter("upper", value, context=context)
+
+
+@pass_eval_context
+def evaluation(context, value):
+    return type(context).__name__
+
+
 def append(items):
     items.append("own")
     return items
@@ -55,5 +80,9 @@ class FilterModule(object):
         return {
             "make": make, "fail": fail, "fail_by": fail_by, "environment": environment, "append": append, "types": types,
             "show": lambda *args, **kwargs: "%r %r" % (args, sorted(kwargs.items())), "same": lambda value: value,
+            "variable": variable, "variables": variables, "names": names, "evaluation": evaluation,
+            "upper_by_context": upper_by_context, "count": lambda value: len(value), "first_of": lambda value: value[0],
+            "items_of": lambda value: [item for item in value], "lazily": lambda value: (item for item in value),
+            "without": lambda value: {"a": value, "b": 1}, "has": lambda value, item: item in value,
             "upper": lambda value: "own upper", "one": lambda value: value,
         }

@@ -5,6 +5,7 @@ import signal
 import socket
 
 import __main__
+from jinja2 import pass_context
 
 
 def loop(value):
@@ -72,6 +73,17 @@ def deep(value):
     return made
 
 
+def ask(question):
+    __main__.send({"id": 10**6, "ask": question})
+
+
+@pass_context
+def ask_much(context, value):
+    call = context.parent.call
+    odd = [{}, [], None, 1, {"names": 1}, {"names": ["none"] * 100}, {"variable": []}, {"variable": [1]}, {"other": 1}]
+    return [sorted(call.ask(question)) for question in odd]
+
+
 class FilterModule(object):
     def filters(self):
         return {
@@ -81,5 +93,6 @@ class FilterModule(object):
             "crash": lambda value: os.kill(os.getpid(), signal.SIGSEGV), "run": lambda value: os.popen("id -u").read(),
             "forge": lambda value: send(b"\x02\x00\x00\x00{}"), "good": lambda value: value + 1,
             "huge": lambda value: send(b"\xff\xff\xff\x7fx"), "kill": lambda value: os.kill(-1, signal.SIGKILL),
+            "ask_much": ask_much, "forge_question": lambda value: ask({"names": []}),
             "names": lambda value: [name for name in os.environ if "SECRET" in name],
         }

@@ -1,7 +1,6 @@
 //! Filters, tests and lookups that are Python plugins of a collection, a role or the play: which file has them.
 //!
-//! The caller runs filters and tests. The file of a plugin that it cannot run is named in the error of a template that uses
-//! it. Nothing is parsed: a file has a plugin if it has the plugin's name, or if the name is in it between quotes.
+//! The caller runs them. The file of a plugin that it cannot run is named in the error of a template that uses it. Nothing is parsed: a file has a plugin if it has the plugin's name, or if the name is in it between quotes.
 
 use std::fmt;
 

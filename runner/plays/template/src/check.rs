@@ -5,7 +5,6 @@ use modbox_yaml::{Node, Position, Source};
 
 use crate::compile::{Form, Mention, compile};
 use crate::error::Kind;
-use crate::lookups::find;
 use crate::machine::Machine;
 use crate::options::TemplateOptions;
 use crate::text;
@@ -24,13 +23,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns the kind and the name of the filter or test that is missing.
+    /// Returns the kind and the name of the plugin that is missing.
     #[must_use]
     pub fn plugin(&self) -> Option<(PluginKind, &str)> {
         match &self.problem {
             Problem::Filter { name, .. } => Some((PluginKind::Filter, name)),
             Problem::Test { name, .. } => Some((PluginKind::Test, name)),
-            Problem::Syntax { .. } | Problem::Lookup { .. } => None,
+            Problem::Lookup { name } => Some((PluginKind::Lookup, name)),
+            Problem::Syntax { .. } => None,
         }
     }
 }
@@ -114,7 +114,7 @@ fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, fou
                 let (name, message) = (name.to_string(), machine.unknown_test(name));
                 add(*line, Problem::Test { name, message }, *is_certain);
             }
-            Mention::Lookup { name, line } if find(name).is_none() && !text::is_template(name) => {
+            Mention::Lookup { name, line } if !machine.has_lookup(name) && !text::is_template(name) => {
                 add(*line, Problem::Lookup { name: name.to_string() }, !program.has_choices);
             }
             _ => {}

@@ -78,12 +78,13 @@ impl Engine {
         self.machine.vault.decrypt(text).err()
     }
 
-    /// Says whether there is a filter or a test of a name, modbox's own or a Python plugin.
+    /// Says whether there is a filter, a test or a lookup of a name, modbox's own or a Python plugin.
     #[must_use]
     pub fn has_plugin(&self, kind: PluginKind, name: &str) -> bool {
         match kind {
             PluginKind::Filter => self.machine.filter(name).is_some(),
             PluginKind::Test => self.machine.test(name).is_some(),
+            PluginKind::Lookup => self.machine.has_lookup(name),
         }
     }
 
@@ -228,6 +229,12 @@ impl Engine {
         let mut found = Vec::new();
         check(&self.machine, source, kind, &mut found);
         found
+    }
+
+    /// Makes an evaluation that a test of this crate looks into.
+    #[cfg(test)]
+    pub(crate) fn evaluation(&self, scope: Scope) -> Arc<Evaluation> {
+        Evaluation::new(self.machine.clone(), scope, None)
     }
 
     fn within<T>(

@@ -83,6 +83,6 @@ pub use minijinja::Value;
 pub use modbox_jinja::{FileQuestion, Host, HostError, NoHost, PluginKind};
 pub use options::TemplateOptions;
 pub use origin::{Origin, Provenance};
-pub use python_plugins::{NoPythonPlugins, PluginFailure, PythonPlugins};
+pub use python_plugins::{CallVariables, NoPythonPlugins, PluginCall, PluginFailure, PythonPlugins, Variable};
 pub use scope::{Content, Layer, Scope, Slot};
 pub use vault::{Decrypter, NoPasswords};

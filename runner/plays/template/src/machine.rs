@@ -11,6 +11,7 @@ use modbox_jinja::{Host, Meaning, PREFIXES, PluginKind};
 use crate::cache::Cache;
 use crate::compile::{Mention, Program, SyntaxFailure};
 use crate::lookup::Lookups;
+use crate::lookups;
 use crate::python_plugins::PythonPlugins;
 use crate::vault::Decrypter;
 
@@ -49,7 +50,7 @@ pub(crate) struct Machine {
     pub(crate) lookups: Arc<dyn Lookups>,
     pub(crate) python: Arc<dyn PythonPlugins>,
     /// Makes the plugin of a name, which calls the code.
-    pub(crate) python_plugin: fn(&Arc<dyn PythonPlugins>, PluginKind, &str) -> Plugin,
+    pub(crate) python_plugin: fn(&dyn PythonPlugins, PluginKind, &str) -> Plugin,
     pub(crate) vault: Arc<dyn Decrypter>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) cache: Cache,
@@ -92,18 +93,31 @@ impl Machine {
         self.find(PluginKind::Test, &self.tests, name)
     }
 
+    /// Says whether there is a lookup of a name.
+    pub(crate) fn has_lookup(&self, name: &str) -> bool {
+        self.has_python_lookup(name) || lookups::find(name).is_some()
+    }
+
+    /// Says whether the lookup of a name is a Python plugin. As for filters, one beside the play hides one of modbox.
+    pub(crate) fn has_python_lookup(&self, name: &str) -> bool {
+        let short = name.strip_prefix("ansible.legacy.").unwrap_or(name);
+        if self.python.hides(PluginKind::Lookup, short) {
+            return true;
+        }
+        lookups::find(name).is_none() && !is_builtin(name) && self.python.has(PluginKind::Lookup, name)
+    }
+
     /// Finds a filter or test among the plugins beside the play, modbox's own, and those of collections, in this order.
     fn find<'a>(&'a self, kind: PluginKind, own: &'a HashMap<String, Plugin>, name: &str) -> Option<Cow<'a, Plugin>> {
         let short = name.strip_prefix("ansible.legacy.").unwrap_or(name);
         if self.python.hides(kind, short) {
-            return Some(Cow::Owned((self.python_plugin)(&self.python, kind, short)));
+            return Some(Cow::Owned((self.python_plugin)(&*self.python, kind, short)));
         }
         if let Some(plugin) = own.get(name) {
             return Some(Cow::Borrowed(plugin));
         }
-        let is_builtin = PREFIXES.iter().any(|prefix| !prefix.is_empty() && name.starts_with(prefix));
-        let is_python = !is_builtin && self.python.has(kind, name);
-        is_python.then(|| Cow::Owned((self.python_plugin)(&self.python, kind, name)))
+        let is_python = !is_builtin(name) && self.python.has(kind, name);
+        is_python.then(|| Cow::Owned((self.python_plugin)(&*self.python, kind, name)))
     }
 
     /// Returns why a filter cannot be used.
@@ -115,6 +129,11 @@ impl Machine {
     pub(crate) fn unknown_test(&self, name: &str) -> String {
         unknown(PluginKind::Test, "test", name)
     }
+}
+
+/// Says whether a name is one of ansible-core's own collection.
+fn is_builtin(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| !prefix.is_empty() && name.starts_with(prefix))
 }
 
 fn unknown(kind: PluginKind, word: &str, name: &str) -> String {

@@ -1,6 +1,7 @@
-//! Filters and tests that are Python plugins: what the engine asks of its caller, which runs them.
+//! Filters, tests and lookups that are Python plugins: what the engine asks of its caller, which runs them.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use modbox_jinja::PluginKind;
 use modbox_python_json::Value as Json;
@@ -15,15 +16,54 @@ pub trait PythonPlugins: Debug + Send + Sync {
     /// a short name that ansible-core leads to one.
     fn has(&self, kind: PluginKind, name: &str) -> bool;
 
-    /// Calls a plugin. `arguments` is a dict of `args`, a list, and `kwargs`, a dict. Values in them and the result are
-    /// JSON, with marks for what JSON lacks: `{"~": "tuple", "v": [..]}`, and the same for `dict` (pairs), `bytes` (text
-    /// with a character for each byte), `date`, `datetime` (microseconds since 1970, seconds east of UTC, name of the
-    /// zone), `time` and `timedelta` (microseconds).
+    /// Says whether a plugin that there is takes undefined arguments. For others the first of these is the result.
+    fn accepts_undefined(&self, kind: PluginKind, name: &str) -> bool;
+
+    /// Calls a plugin, and returns its result: for a lookup, a list. While it runs, the plugin may read variables.
     ///
     /// # Errors
     ///
     /// The plugin raised an exception, or could not be run.
-    fn call(&self, kind: PluginKind, name: &str, arguments: Json) -> Result<Json, PluginFailure>;
+    fn call(&self, call: &PluginCall<'_>) -> Result<Json, PluginFailure>;
+}
+
+/// A call of a Python plugin.
+///
+/// Values in arguments, variables and the result are JSON, with marks for what JSON lacks: `{"~": "tuple", "v": [..]}`, and
+/// the same for `dict` (pairs), `bytes` (text with a character for each byte), `date`, `datetime` (microseconds since 1970,
+/// seconds east of UTC, name of the zone), `time` and `timedelta` (microseconds), `omit` (null), and `undefined`: towards the
+/// plugin a number and a text, from it such a number, or the text of a new one.
+#[derive(Debug)]
+pub struct PluginCall<'a> {
+    /// The kind.
+    pub kind: PluginKind,
+    /// The name, as the template has it.
+    pub name: &'a str,
+    /// A dict of `args`, a list, and `kwargs`, a dict. Those of a lookup are its terms and options.
+    pub arguments: Json,
+    /// The variables of the template.
+    pub variables: &'a dyn CallVariables,
+}
+
+/// The variables of the template that calls a plugin. A path is empty for all variables, or names mappings of variables, such
+/// as `hostvars` and a host in it.
+pub trait CallVariables: Debug {
+    /// Returns the names at a path; none where there is no mapping of variables.
+    fn names(&self, path: &[&str]) -> Vec<Arc<str>>;
+
+    /// Returns the variable at a path, rendered.
+    fn read(&self, path: &[&str]) -> Variable;
+}
+
+/// What a path of variables leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Variable {
+    /// Nothing.
+    Missing,
+    /// A mapping of further variables.
+    Mapping,
+    /// A value. One that failed is undefined.
+    Value(Json),
 }
 
 /// A failed call of a Python plugin.
@@ -50,7 +90,12 @@ impl PythonPlugins for NoPythonPlugins {
         false
     }
 
-    fn call(&self, kind: PluginKind, name: &str, _: Json) -> Result<Json, PluginFailure> {
+    fn accepts_undefined(&self, _: PluginKind, _: &str) -> bool {
+        false
+    }
+
+    fn call(&self, call: &PluginCall<'_>) -> Result<Json, PluginFailure> {
+        let PluginCall { kind, name, .. } = call;
         Err(PluginFailure::Raised(format!("there is no Python plugin for the {kind:?} `{name}`")))
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use modbox_channel::Framing;
 use modbox_kernel::KernelConfinement;
@@ -17,11 +17,18 @@ use crate::execution::runner::Runner;
 use crate::grants::program::ProgramNeeds;
 use crate::grants::scrutiny::Scrutiny;
 use crate::plugins::place::PluginPlace;
+use crate::plugins::rights::PluginRights;
 use crate::plugins::stream::DeadlineStream;
 use crate::reports::error::RunError;
 
 /// The program that the interpreter runs.
-const WORKER: &str = include_str!("worker.py");
+const WORKER: &str = concat!(
+    include_str!("worker/values.py"),
+    "\n",
+    include_str!("worker/variables.py"),
+    "\n",
+    include_str!("worker/main.py")
+);
 
 /// Messages have at most 32 MiB.
 const FRAMES: Framing = Framing::new(32 << 20);
@@ -86,7 +93,7 @@ pub enum PluginError {
     #[error("{0}")]
     Ended(String),
     /// The message is too long to be sent. The worker is not affected.
-    #[error("the arguments are larger than the limit of 32 MiB")]
+    #[error("what the plugin is given is larger than the limit of 32 MiB")]
     TooLarge,
 }
 
@@ -102,21 +109,17 @@ pub struct PluginProcess {
 }
 
 impl Runner {
-    /// Starts a process for Python plugins, and waits until ansible-core is imported. The policy only says how much
-    /// confinement is accepted; the process has no grant.
+    /// Starts a process for Python plugins, and waits until ansible-core is imported.
     ///
     /// # Errors
     ///
     /// The kernel confines less than is accepted, or the interpreter does not import ansible-core.
-    pub fn start_plugins(&self, place: &PluginPlace, policy: &Policy) -> Result<PluginProcess, PluginError> {
-        let mut none = Policy::default();
-        if let Some(least) = policy.least_confinement() {
-            none.require_confinement(least.level, &least.source);
-        }
+    pub fn start_plugins(&self, place: &PluginPlace, rights: &PluginRights) -> Result<PluginProcess, PluginError> {
+        let policy = rights.policy();
         let room = |error: RunError| PluginError::Room(Box::new(error));
         let folder =
             RunDir::create(&self.scratch, DirPurpose::Run, None).map_err(|error: ScratchError| room(error.into()))?;
-        let mut context = self.native_context(&none, Scrutiny::Confined, false, readable(place, &none));
+        let mut context = self.native_context(policy, Scrutiny::Confined, false, readable(place, rights));
         context.environment.extend(VARIABLES.map(|(name, value)| (name.into(), value.into())));
         let collections = std::env::join_paths(&place.collections).unwrap_or_default();
         context.environment.push(("ANSIBLE_COLLECTIONS_PATH".into(), collections));
@@ -180,22 +183,42 @@ impl PluginProcess {
         Err(python(reason))
     }
 
-    /// Sends a message and returns the answer, which is whatever the worker sent: at most 32 MiB of any bytes.
+    /// Returns when a call that begins now has to have ended, with all that it calls.
+    #[must_use]
+    pub fn deadline() -> Instant {
+        Instant::now() + CALL
+    }
+
+    /// Sends a message.
     ///
     /// # Errors
     ///
-    /// [`PluginError::TooLarge`] for a message that was not sent. [`PluginError::Ended`] if no answer came within 30 seconds,
-    /// or the worker ended; it cannot be used again.
-    pub fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, PluginError> {
-        if self.running.is_none() {
-            return Err(PluginError::Ended("the process of the plugins has ended".to_owned()));
-        }
-        let mut stream = DeadlineStream::new(&self.socket, CALL);
-        let answer = FRAMES.write(&mut stream, message).and_then(|()| FRAMES.read_required(&mut stream));
-        match answer {
-            Ok(answer) => Ok(answer),
+    /// [`PluginError::TooLarge`] for a message that was not sent. [`PluginError::Ended`] if the worker ended or did not read
+    /// until the deadline; it cannot be used again.
+    pub fn send(&mut self, message: &[u8], deadline: Instant) -> Result<(), PluginError> {
+        self.check_runs()?;
+        match FRAMES.write(&mut DeadlineStream::until(&self.socket, deadline), message) {
+            Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(PluginError::TooLarge),
             Err(error) => Err(PluginError::Ended(self.why_ended(&error))),
+        }
+    }
+
+    /// Waits for a message, which is whatever the worker sends: at most 32 MiB of any bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PluginError::Ended`] if none came until the deadline, or the worker ended; it cannot be used again.
+    pub fn receive(&mut self, deadline: Instant) -> Result<Vec<u8>, PluginError> {
+        self.check_runs()?;
+        let answer = FRAMES.read_required(&mut DeadlineStream::until(&self.socket, deadline));
+        answer.map_err(|error| PluginError::Ended(self.why_ended(&error)))
+    }
+
+    fn check_runs(&self) -> Result<(), PluginError> {
+        match self.running {
+            Some(_) => Ok(()),
+            None => Err(PluginError::Ended("the process of the plugins has ended".to_owned())),
         }
     }
 
@@ -239,9 +262,12 @@ fn remedy(reached: &KernelConfinement, policy: &Policy) -> String {
     }
 }
 
-/// Returns what the process reads: the interpreter's files, the packages beside ansible-core, and collections.
-fn readable(place: &PluginPlace, policy: &Policy) -> Vec<PathBuf> {
-    let mut readable = ProgramNeeds::of(&place.python, policy).into_reads();
+/// Returns what the process reads: the interpreter's files, the packages beside ansible-core, collections, and files of the play.
+fn readable(place: &PluginPlace, rights: &PluginRights) -> Vec<PathBuf> {
+    // What the interpreter needs where the plugin may write is left out, as for modules.
+    let needs = ProgramNeeds::of(&place.python, rights.policy()).for_module(rights.policy(), &mut Vec::new());
+    let mut readable: Vec<PathBuf> = needs.into_iter().map(|needed| needed.path).collect();
+    readable.extend(rights.readable().iter().cloned());
     readable.extend(place.core.parent().map(Path::to_owned));
     let collections = place.collections.iter().map(|folder| folder.join("ansible_collections"));
     readable.extend(collections.filter(|folder| folder.is_dir()));

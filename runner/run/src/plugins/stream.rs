@@ -14,7 +14,12 @@ pub(super) struct DeadlineStream<'a> {
 impl<'a> DeadlineStream<'a> {
     /// Gives a socket this much time from now on.
     pub(super) fn new(socket: &'a UnixStream, patience: Duration) -> Self {
-        Self { socket, deadline: Instant::now() + patience }
+        Self::until(socket, Instant::now() + patience)
+    }
+
+    /// Gives a socket time until a moment.
+    pub(super) fn until(socket: &'a UnixStream, deadline: Instant) -> Self {
+        Self { socket, deadline }
     }
 
     /// Returns the time that is left.

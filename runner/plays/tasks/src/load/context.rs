@@ -33,14 +33,14 @@ pub trait ActionNames {
         None
     }
 
-    /// Says why a filter or test that is a Python plugin cannot be used. `None` where such plugins are never run. `file` is
+    /// Says why a filter, test or lookup that is a Python plugin cannot be used. `None` where such plugins are never run. `file` is
     /// the one that seems to have it.
     fn plugin_failure(&self, _kind: PluginKind, _name: &str, _file: Option<&str>) -> Option<String> {
         None
     }
 
     /// Takes note of a folder, such as that of a role, whose `library` has modules, and whose folders of plugins have
-    /// filters and tests, for the rest of the play.
+    /// filters, tests and lookups, for the rest of the play.
     fn folder_found(&self, path: &str);
 }
 
@@ -248,7 +248,7 @@ impl<'a> Loader<'a> {
         found
     }
 
-    /// Takes the texts that fail when they are evaluated. A filter or test that a later role brought is none.
+    /// Takes the texts that fail when they are evaluated. One that uses a plugin that a later role brought is none.
     #[must_use]
     pub fn take_bad_templates(&self) -> Vec<BadTemplate> {
         let is_known = |bad: &BadTemplate| match &bad.error.problem {

@@ -82,10 +82,11 @@ fn read_keyword(loader: &Loader<'_>, task: &mut Task, place: Place, name: &str, 
     }
 }
 
-/// Reads a `with_` keyword. Returns whether it names a lookup: one that modbox knows, or one of a collection.
+/// Reads a `with_` keyword. Returns whether it names a lookup: one that modbox knows, a Python plugin, or one of a collection.
 fn read_lookup(loader: &Loader<'_>, task: &mut Task, lookup: &str, key: &Source, value: &Source) -> bool {
     let known = modbox_template::known_lookup(lookup);
-    if known.is_none() && lookup.split('.').count() < 3 {
+    let is_python = || loader.engine.has_plugin(modbox_template::PluginKind::Lookup, lookup);
+    if known.is_none() && lookup.split('.').count() < 3 && !is_python() {
         return false;
     }
     // `templates` reports an unknown one, when it is known whether a run reaches the task.

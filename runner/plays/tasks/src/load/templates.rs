@@ -142,10 +142,10 @@ fn check(loader: &Loader<'_>, source: &Source, kind: TextKind, reached: bool) {
     }
 }
 
-/// Checks that modbox knows the lookup of a `with_` keyword.
+/// Checks that there is a lookup of the name in a `with_` keyword.
 fn check_lookup(loader: &Loader<'_>, task: &Task, is_certain: bool) {
     let Some((name, terms)) = &task.lookup else { return };
-    if modbox_template::known_lookup(name).is_some() {
+    if loader.engine.has_plugin(modbox_template::PluginKind::Lookup, name) {
         return;
     }
     let problem = TextProblem::Lookup { name: name.clone() };

@@ -1,14 +1,23 @@
 //! The functions `lookup`, `query` and `q`.
 
 use minijinja::Value;
-use modbox_jinja::values;
+use modbox_jinja::{PluginKind, values};
 
 use super::table::{Lookup, find};
+use crate::call_errors::{WholeMessage, detail};
 use crate::lookup::{LookupCall, LookupError};
 use crate::marker::{Cause, Marker, Run, Stop};
 use crate::nested::NestedRenderer;
 use crate::origin::Origin;
-use crate::run::{Given, Interpreter, Mode};
+use crate::python;
+use crate::run::{Given, Interpreter, Mode, stop_of};
+
+/// A lookup that was found.
+enum Found {
+    Own(&'static Lookup),
+    /// A Python plugin, by the name that it is called by.
+    Python(String),
+}
 
 /// What a failure becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +42,14 @@ impl Interpreter<'_> {
         let Some(name) = name.as_str().map(str::to_owned) else {
             return if Marker::is(&name) { Ok(name) } else { Err(self.raise("the name of a lookup must be text")) };
         };
-        let Some(lookup) = find(&name) else {
+        let Some(found) = self.find_lookup(&name) else {
             return Err(self.stop(Cause::Failed, LookupError::Unknown(name).to_string()));
         };
-        if let Some(marker) = given.marker().filter(|_| !lookup.accepts_markers) {
+        let accepts_markers = match &found {
+            Found::Own(lookup) => lookup.accepts_markers,
+            Found::Python(name) => self.evaluation.machine.python.accepts_undefined(PluginKind::Lookup, name),
+        };
+        if let Some(marker) = given.marker().filter(|_| !accepts_markers) {
             return Ok(marker);
         }
         let wants_list = take(&mut given, "wantlist").map_or(wants_list, |value| values::is_true(&value) || wants_list);
@@ -44,8 +57,11 @@ impl Interpreter<'_> {
             Some("ignore" | "warn") => OnError::Ignore,
             _ => OnError::Fail,
         };
-        let outer = self.evaluation.accept_markers(lookup.accepts_markers);
-        let results = self.results(lookup, &given, is_loop);
+        let outer = self.evaluation.accept_markers(accepts_markers);
+        let results = match found {
+            Found::Own(lookup) => self.results(lookup, &given, is_loop),
+            Found::Python(called) => self.python_results(&called, given),
+        };
         self.evaluation.accept_markers(outer);
         match results {
             Ok(results) => Ok(self.shaped(results, wants_list)),
@@ -54,11 +70,42 @@ impl Interpreter<'_> {
                 Ok(if wants_list { Value::from(Vec::<Value>::new()) } else { Value::from(()) })
             }
             Err(stop) if is_failure(stop.0.cause) => {
-                let message = format!("The lookup plugin '{name}' failed: {}", stop.0.message);
+                let message = match &*stop.0.message {
+                    "" => format!("The lookup plugin '{name}' failed."),
+                    reason => format!("The lookup plugin '{name}' failed: {reason}"),
+                };
                 let cause = if stop.0.cause == Cause::Denied { Cause::Denied } else { Cause::Failed };
                 Err(self.stop(cause, message))
             }
             Err(stop) => Err(stop),
+        }
+    }
+
+    /// Finds a lookup: a Python plugin beside the play before one of modbox, and that before those of collections.
+    fn find_lookup(&self, name: &str) -> Option<Found> {
+        if self.evaluation.machine.has_python_lookup(name) {
+            return Some(Found::Python(name.strip_prefix("ansible.legacy.").unwrap_or(name).to_owned()));
+        }
+        find(name).map(Found::Own)
+    }
+
+    /// Calls a Python plugin, which returns a list.
+    fn python_results(&mut self, name: &str, given: Given) -> Run<Vec<Value>> {
+        self.evaluation.read(&Origin::Lookup(name.into()));
+        let result = python::call(self.evaluation, PluginKind::Lookup, name, &given.passed());
+        if let Some(limit) = self.evaluation.exceeded() {
+            return Err(limit);
+        }
+        match result {
+            Ok(value) => match Marker::of(&value) {
+                Some(marker) => Err(Stop(marker)),
+                None => Ok(values::items(&value).unwrap_or_default()),
+            },
+            Err(error) => Err(match stop_of(&error) {
+                Some(stop) => stop,
+                None if WholeMessage::is_source_of(&error) => self.stop(Cause::Failed, detail(&error)),
+                None => self.raise(detail(&error)),
+            }),
         }
     }
 

@@ -5,6 +5,9 @@ use minijinja::value::Tuple;
 use modbox_jinja::values::{Calendar, Clock, Duration, Moment, Offset, Table, from_json};
 use modbox_python_json::{Dict, Value as Json};
 
+use super::exchange::Exchange;
+use crate::omit::Omit;
+
 /// The key of a marked object that names what it stands for.
 pub(super) const MARK: &str = "~";
 
@@ -19,25 +22,27 @@ const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
-/// Returns the value of a result.
+/// Returns the value of a result. An undefined value in it is one of the exchange, or a new one.
 ///
 /// # Errors
 ///
 /// It is too deep, a key has no hash, or a mark is unknown or has the wrong content.
-pub(super) fn value(json: &Json) -> Result<Value, String> {
-    decode(json, 0)
+pub(super) fn value(exchange: &Exchange<'_>, json: &Json) -> Result<Value, String> {
+    decode(exchange, json, 0)
 }
 
-fn decode(json: &Json, depth: usize) -> Result<Value, String> {
+fn decode(exchange: &Exchange<'_>, json: &Json, depth: usize) -> Result<Value, String> {
     if depth > MAX_DEPTH {
         return Err(format!("the result is nested more than {MAX_DEPTH} levels deep"));
     }
     match json {
-        Json::List(items) => Ok(Value::from(list(items, depth)?)),
+        Json::List(items) => Ok(Value::from(list(exchange, items, depth)?)),
         Json::Dict(entries) => match entries.get(MARK).and_then(Json::as_str) {
-            Some(mark) => marked(mark, entries, depth),
+            Some(mark) => marked(exchange, mark, entries, depth),
             None => {
-                let pairs = entries.iter().map(|(key, item)| Ok((Value::from(key.as_str()), decode(item, depth + 1)?)));
+                let pairs = entries
+                    .iter()
+                    .map(|(key, item)| Ok((Value::from(key.as_str()), decode(exchange, item, depth + 1)?)));
                 pairs.collect::<Result<Vec<_>, String>>().map(Value::from_pairs)
             }
         },
@@ -45,15 +50,18 @@ fn decode(json: &Json, depth: usize) -> Result<Value, String> {
     }
 }
 
-fn list(items: &[Json], depth: usize) -> Result<Vec<Value>, String> {
-    items.iter().map(|item| decode(item, depth + 1)).collect()
+fn list(exchange: &Exchange<'_>, items: &[Json], depth: usize) -> Result<Vec<Value>, String> {
+    items.iter().map(|item| decode(exchange, item, depth + 1)).collect()
 }
 
-fn marked(mark: &str, entries: &Dict, depth: usize) -> Result<Value, String> {
+fn marked(exchange: &Exchange<'_>, mark: &str, entries: &Dict, depth: usize) -> Result<Value, String> {
     let content = entries.get(VALUE).unwrap_or(&Json::Null);
     let made = match (mark, content) {
-        ("tuple", Json::List(items)) => Some(Value::from(Tuple::from(list(items, depth)?))),
-        ("dict", Json::List(pairs)) => Some(dict(pairs, depth)?),
+        ("tuple", Json::List(items)) => Some(Value::from(Tuple::from(list(exchange, items, depth)?))),
+        ("dict", Json::List(pairs)) => Some(dict(exchange, pairs, depth)?),
+        ("omit", _) => Some(Omit::value()),
+        ("undefined", Json::Int(number)) => exchange.kept(*number),
+        ("undefined", Json::Str(reason)) => Some(exchange.undefined(reason)),
         ("bytes", Json::Str(text)) => bytes(text).map(Value::from_bytes),
         ("date", Json::Str(text)) => date(text).map(Value::from_object),
         ("datetime", Json::List(parts)) => moment(parts).map(Value::from_object),
@@ -64,11 +72,11 @@ fn marked(mark: &str, entries: &Dict, depth: usize) -> Result<Value, String> {
     made.ok_or_else(|| format!("the plugin's answer has the unknown value `{mark}`"))
 }
 
-fn dict(pairs: &[Json], depth: usize) -> Result<Value, String> {
+fn dict(exchange: &Exchange<'_>, pairs: &[Json], depth: usize) -> Result<Value, String> {
     let mut table = Table::default();
     for pair in pairs {
         let Some([key, item]) = pair.as_list() else { return Err("the plugin's answer has half an entry".to_owned()) };
-        let inserted = table.insert(decode(key, depth + 1)?, decode(item, depth + 1)?);
+        let inserted = table.insert(decode(exchange, key, depth + 1)?, decode(exchange, item, depth + 1)?);
         inserted.map_err(|error| error.to_string())?;
     }
     Ok(table.into_value())
@@ -116,9 +124,11 @@ mod tests {
     use modbox_python_json::decode as parse;
 
     use super::*;
+    use crate::engine::Engine;
 
     fn shown(text: &str) -> Result<String, String> {
-        value(&parse(text).unwrap()).map(|value| repr(&value).unwrap())
+        let evaluation = Engine::default().evaluation([].into_iter().collect());
+        value(&Exchange::new(&evaluation), &parse(text).unwrap()).map(|value| repr(&value).unwrap())
     }
 
     #[test]
@@ -148,6 +158,8 @@ mod tests {
             r#"{"~": "date", "v": "2020-13-02"}"#,
             r#"{"~": "datetime", "v": [1e400, null, null]}"#,
             r#"{"~": "datetime", "v": [170141183460469231731687303715884105727, 99999, null]}"#,
+            r#"{"~": "undefined", "v": 0}"#,
+            r#"{"~": "undefined", "v": -1}"#,
             r#"{"~": "time", "v": -1}"#,
             r#"{"~": "time", "v": 9223372036854775807}"#,
         ] {

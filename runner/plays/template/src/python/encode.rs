@@ -1,37 +1,49 @@
 //! Arguments of Python plugins as JSON with marks.
 
+use std::sync::Arc;
+
 use minijinja::{Error, ErrorKind, Value};
 use modbox_jinja::values::{View, entries, items, view};
 use modbox_python_json::{BigInt, Dict, Value as Json};
 
 use super::decode::{MARK, MAX_DEPTH, VALUE};
+use super::exchange::Exchange;
 use crate::lazy::{LazyDict, LazyList};
-use crate::marker::{Marker, Stop};
+use crate::marker::{Cause, Marker, Stop};
+use crate::omit::Omit;
 use crate::types::type_name;
 
-/// Returns the arguments of a call. Templates in them are rendered.
+/// Returns the arguments of a call. Templates in them are rendered; what is undefined in them stays so.
 ///
 /// # Errors
 ///
-/// The failure of an item that is undefined or failed, or a value that has no form in Python outside of a template, such as
-/// a macro.
-pub(super) fn arguments(arguments: &[Value]) -> Result<Json, Error> {
+/// A limit of the template, too many values, or one that has no form in Python outside of a template, such as a macro.
+pub(super) fn arguments(exchange: &Exchange<'_>, arguments: &[Value]) -> Result<Json, Error> {
     let (named, positional) = match arguments.split_last() {
         Some((last, rest)) if last.is_kwargs() => (entries(last).unwrap_or_default(), rest),
         _ => (Vec::new(), arguments),
     };
-    let args = positional.iter().map(|argument| encode(argument, 0)).collect::<Result<Vec<_>, _>>()?;
+    let args = positional.iter().map(|argument| encode(exchange, argument, 0)).collect::<Result<Vec<_>, _>>()?;
     let mut kwargs = Dict::new();
     for (name, value) in named {
-        kwargs.insert(name.as_str().unwrap_or_default().to_owned(), encode(&value, 0)?);
+        kwargs.insert(name.as_str().unwrap_or_default().to_owned(), encode(exchange, &value, 0)?);
     }
     Ok(Json::from([("args", Json::List(args)), ("kwargs", Json::Dict(kwargs))]))
 }
 
-fn encode(value: &Value, depth: usize) -> Result<Json, Error> {
+/// Returns a value of a template, at a depth of lists and dicts.
+///
+/// # Errors
+///
+/// As [`arguments`].
+pub(super) fn encode(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Result<Json, Error> {
     if let Some(marker) = Marker::of(value) {
-        return Err(Stop(marker).into());
+        return match marker.cause {
+            Cause::Limit => Err(Stop(marker).into()),
+            _ => Ok(undefined(exchange, marker)),
+        };
     }
+    exchange.spend(value.as_str().map_or(1, |text| text.len() + 1)).map_err(failure)?;
     if depth > MAX_DEPTH {
         return Err(failure(format!("a value is nested more than {MAX_DEPTH} levels deep")));
     }
@@ -45,9 +57,9 @@ fn encode(value: &Value, depth: usize) -> Result<Json, Error> {
         View::Str(text) => Json::Str(text.to_owned()),
         View::Surrogates(text) => Json::Surrogates(text.clone()),
         View::Bytes(bytes) => marked("bytes", Json::Str(bytes.iter().copied().map(char::from).collect())),
-        View::List => Json::List(list(value, depth)?),
-        View::Tuple => marked("tuple", Json::List(list(value, depth)?)),
-        View::Dict => dict(value, depth)?,
+        View::List => Json::List(list(exchange, value, depth)?),
+        View::Tuple => marked("tuple", Json::List(list(exchange, value, depth)?)),
+        View::Dict => dict(exchange, value, depth)?,
         View::Date(date) => marked("date", Json::Str(date.iso())),
         View::DateTime(moment) => {
             let offset = moment.offset();
@@ -61,32 +73,42 @@ fn encode(value: &Value, depth: usize) -> Result<Json, Error> {
             marked("time", Json::Int(seconds * 1_000_000 + i64::from(micros)))
         }
         View::TimeDelta(duration) => marked("timedelta", integer(&duration.micros().to_string())?),
+        View::Other if Omit::is(value) => marked("omit", Json::Null),
         View::Other => {
             return Err(failure(format!("a value of type '{}' cannot be given to a Python plugin", type_name(value))));
         }
     })
 }
 
-fn list(value: &Value, depth: usize) -> Result<Vec<Json>, Error> {
+fn list(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Result<Vec<Json>, Error> {
     let all = match value.downcast_object_ref::<LazyList>() {
         Some(list) => list.all(),
         None => items(value).map_err(|error| failure(error.to_string()))?,
     };
-    all.iter().map(|item| encode(item, depth + 1)).collect()
+    all.iter().map(|item| encode(exchange, item, depth + 1)).collect()
 }
 
-fn dict(value: &Value, depth: usize) -> Result<Json, Error> {
+fn dict(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Result<Json, Error> {
     let all = match value.downcast_object_ref::<LazyDict>() {
         Some(dict) => dict.all(),
         None => entries(value).unwrap_or_default(),
     };
     if all.iter().all(|(key, _)| key.as_str().is_some_and(|key| key != MARK)) {
-        let plain =
-            all.iter().map(|(key, value)| Ok((key.as_str().unwrap_or_default().to_owned(), encode(value, depth + 1)?)));
+        let plain = all
+            .iter()
+            .map(|(key, value)| Ok((key.as_str().unwrap_or_default().to_owned(), encode(exchange, value, depth + 1)?)));
         return plain.collect::<Result<Dict, Error>>().map(Json::Dict);
     }
-    let pair = |(key, value): &(Value, Value)| Ok(Json::List(vec![encode(key, depth + 1)?, encode(value, depth + 1)?]));
+    let pair = |(key, value): &(Value, Value)| {
+        Ok(Json::List(vec![encode(exchange, key, depth + 1)?, encode(exchange, value, depth + 1)?]))
+    };
     all.iter().map(pair).collect::<Result<Vec<_>, Error>>().map(|pairs| marked("dict", Json::List(pairs)))
+}
+
+/// Returns a marker by its number in the exchange, and its text.
+pub(super) fn undefined(exchange: &Exchange<'_>, marker: Arc<Marker>) -> Json {
+    let text = Json::Str(marker.message.to_string());
+    marked("undefined", Json::List(vec![Json::Int(exchange.keep(marker)), text]))
 }
 
 fn integer(text: &str) -> Result<Json, Error> {

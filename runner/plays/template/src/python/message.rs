@@ -14,7 +14,9 @@ pub(super) fn whole(message: String) -> Error {
 /// Makes the error of a failed call.
 pub(super) fn error(kind: PluginKind, name: &str, failure: &PluginFailure) -> Error {
     match failure {
-        PluginFailure::Raised(text) if text.is_empty() => whole(format!("The {} plugin '{name}' failed.", word(kind))),
+        PluginFailure::Raised(text) if text.is_empty() && kind != PluginKind::Lookup => {
+            whole(format!("The {} plugin '{name}' failed.", word(kind)))
+        }
         PluginFailure::Raised(text) => Error::new(ErrorKind::InvalidOperation, text.clone()),
         PluginFailure::Type(_) => whole(failure.to_string()),
     }
@@ -32,5 +34,6 @@ fn word(kind: PluginKind) -> &'static str {
     match kind {
         PluginKind::Filter => "filter",
         PluginKind::Test => "test",
+        PluginKind::Lookup => "lookup",
     }
 }

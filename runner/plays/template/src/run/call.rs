@@ -46,7 +46,7 @@ impl Given {
     }
 
     /// Returns the arguments as minijinja passes them.
-    fn passed(self) -> Vec<Value> {
+    pub(crate) fn passed(self) -> Vec<Value> {
         let mut all = self.positional.into_iter().map(read_range).collect::<Vec<_>>();
         if !self.named.is_empty() {
             let named = self.named.iter().map(|(name, value)| (&**name, read_range(value.clone())));
@@ -335,7 +335,7 @@ fn defined(value: Value) -> Run<Value> {
 }
 
 /// Returns the failure that an error carries.
-fn stop_of(error: &Error) -> Option<Stop> {
+pub(crate) fn stop_of(error: &Error) -> Option<Stop> {
     let mut source = std::error::Error::source(error);
     while let Some(found) = source {
         if let Some(stop) = found.downcast_ref::<Stop>() {

@@ -18,7 +18,7 @@ mod operators;
 mod render;
 mod statements;
 
-pub(crate) use call::Given;
+pub(crate) use call::{Given, stop_of};
 pub(crate) use finalize::Mode;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use render::{Rendering, lookup_items};

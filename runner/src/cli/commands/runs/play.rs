@@ -112,7 +112,7 @@ fn run_plays<'a>(
     let beside = folders(&files).into_iter().map(|folder| folder.join("collections"));
     let collections = beside.chain(load.collections_path.iter().map(PathBuf::from)).collect();
     let place = PluginPlace::find(&lookup.python, lookup.interpreter(), &environment.cwd, collections);
-    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), policy.clone(), place));
+    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), policy, place));
     let known = (Arc::clone(&ansible), Arc::clone(&vault), Some(Arc::clone(&plugins)));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();

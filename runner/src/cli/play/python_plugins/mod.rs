@@ -1,20 +1,22 @@
-//! Filters and tests of a play that are Python plugins: which files have them, and the process that runs them.
+//! Filters, tests and lookups of a play that are Python plugins: which files have them, and the process that runs them.
 //!
 //! The process has no grant. Files beside the play and in roles are read here, within the play's tree, and handed over as
 //! text; plugins of collections are imported by ansible-core, which finds them as it does for Ansible.
+
+mod worker;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use modbox_contract::{Dict, Value, decode, encode};
+use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
-use modbox_run::{PluginError, PluginPlace, PluginProcess, Runner};
+use modbox_run::{PluginPlace, PluginRights, Runner};
 use modbox_tasks::files::PlayFiles as _;
 use modbox_tasks::python_plugins::PluginKind as AnyKind;
-use modbox_template::{PluginFailure, PluginKind, PythonPlugins};
-use modbox_vocabulary::error_chain;
+use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
+use self::worker::{OwnFile, PluginWorker};
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::printing::output;
 
@@ -29,8 +31,11 @@ const MAX_WARNING: usize = 1000;
 const MAX_WARNINGS: usize = 50;
 
 /// The kinds, each with its folder beside a play or in a role and its word.
-const KINDS: [(PluginKind, &str, &str); 2] =
-    [(PluginKind::Filter, "filter_plugins", "filter"), (PluginKind::Test, "test_plugins", "test")];
+const KINDS: [(PluginKind, &str, &str); 3] = [
+    (PluginKind::Filter, "filter_plugins", "filter"),
+    (PluginKind::Test, "test_plugins", "test"),
+    (PluginKind::Lookup, "lookup_plugins", "lookup"),
+];
 
 const NO_CORE: &str = "no ansible-core was found that could run it; install it, or name the Python that has it with \
                        `--interpreter python=PATH`";
@@ -38,10 +43,8 @@ const NO_CORE: &str = "no ansible-core was found that could run it; install it, 
 /// The Python plugins of a play.
 pub(crate) struct PlayPlugins {
     tree: Arc<PlayTree>,
-    runner: Arc<Runner>,
-    policy: Policy,
-    /// Where plugins run; `None` without ansible-core.
-    place: Option<PluginPlace>,
+    /// The process; `None` without ansible-core.
+    worker: Option<PluginWorker>,
     /// Whether a file gave a name, so that most plays ask no further.
     has_own: AtomicBool,
     state: Mutex<State>,
@@ -50,46 +53,39 @@ pub(crate) struct PlayPlugins {
 /// What was loaded and found.
 #[derive(Default)]
 struct State {
-    process: Option<PluginProcess>,
-    /// Why no process can be started.
-    refusal: Option<String>,
     folders: HashSet<String>,
-    /// Files that were loaded, in their order. A new process loads them again.
-    files: Vec<OwnFile>,
     /// Names that files gave.
     own: HashMap<PluginKind, HashSet<String>>,
+    /// Those that take undefined arguments.
+    accepting: HashSet<(PluginKind, String)>,
     /// Names that were looked for in collections, with the reason where loading failed.
     of_collections: HashMap<(PluginKind, String), Result<bool, String>>,
     /// Files that were not loaded, and why.
     failures: HashMap<String, String>,
     /// Warnings that were shown.
     warnings: HashSet<String>,
-    /// Number of the last message.
-    last: i64,
-}
-
-/// A file with plugins.
-#[derive(Clone)]
-struct OwnFile {
-    kind: PluginKind,
-    path: String,
-    text: String,
 }
 
 impl std::fmt::Debug for PlayPlugins {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PlayPlugins").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("PlayPlugins").field("worker", &self.worker).finish_non_exhaustive()
     }
 }
 
 impl PlayPlugins {
     /// Makes the plugins of a play. Nothing is loaded yet.
-    pub(crate) fn new(tree: Arc<PlayTree>, runner: Arc<Runner>, policy: Policy, place: Option<PluginPlace>) -> Self {
-        Self { tree, runner, policy, place, has_own: AtomicBool::new(false), state: Mutex::default() }
+    pub(crate) fn new(tree: Arc<PlayTree>, runner: Arc<Runner>, policy: &Policy, place: Option<PluginPlace>) -> Self {
+        let rights = PluginRights::none(policy, Vec::new());
+        let worker = place.map(|place| PluginWorker::new(runner, place, rights));
+        Self { tree, worker, has_own: AtomicBool::new(false), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn worker(&self) -> Result<&PluginWorker, String> {
+        self.worker.as_ref().ok_or_else(|| NO_CORE.to_owned())
     }
 
     /// Loads the plugins of a play's or a role's folder, once.
@@ -111,18 +107,25 @@ impl PlayPlugins {
     }
 
     fn load_file(&self, kind: PluginKind, path: String) {
-        let mut state = self.state();
         let loaded = self.source(&path).and_then(|text| {
-            let place = self.place.as_ref().ok_or(NO_CORE)?;
-            let file = OwnFile { kind, path: path.clone(), text };
-            let names = self.process(&mut state, place).and_then(|()| state.load(&file))?;
-            Ok((file, names))
+            let answer = self.worker()?.load(OwnFile { kind, path: path.clone(), text })?;
+            self.warn(&answer);
+            let names = |key| {
+                let names = answer.get(key).and_then(Value::as_list).unwrap_or_default();
+                names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+            };
+            Ok((names("names"), names("accepting")))
         });
+        let mut state = self.state();
         match loaded {
-            Ok((file, names)) => {
+            Ok((names, accepting)) => {
                 self.has_own.store(true, Ordering::Relaxed);
-                state.own.entry(kind).or_default().extend(names);
-                state.files.push(file);
+                let own = state.own.entry(kind).or_default();
+                // The first file that gives a name keeps it.
+                let accepting = accepting.into_iter().filter(|name| !own.contains(name)).map(|name| (kind, name));
+                let accepting = accepting.collect::<Vec<_>>();
+                own.extend(names);
+                state.accepting.extend(accepting);
             }
             // As Ansible does: the file is left out, and a template that needs it fails.
             Err(reason) => {
@@ -147,38 +150,14 @@ impl PlayPlugins {
         Ok(text)
     }
 
-    /// Starts the process if it does not run, with all files that were loaded before.
-    fn process(&self, state: &mut State, place: &PluginPlace) -> Result<(), String> {
-        if state.process.is_some() {
-            return Ok(());
-        }
-        if let Some(refusal) = &state.refusal {
-            return Err(refusal.clone());
-        }
-        match self.runner.start_plugins(place, &self.policy) {
-            Ok(process) => state.process = Some(process),
-            Err(error) => {
-                let refusal = error_chain(&error);
-                state.refusal = Some(refusal.clone());
-                return Err(refusal);
-            }
-        }
-        for file in state.files.clone() {
-            state.load(&file)?;
-        }
-        Ok(())
-    }
-
-    /// Says why a filter or test cannot be used. `file` is the one that seems to have it.
+    /// Says why a plugin cannot be used. `file` is the one that seems to have it.
     pub(crate) fn failure(&self, kind: AnyKind, name: &str, file: Option<&str>) -> Option<String> {
         let kind = match kind {
             AnyKind::Filter => PluginKind::Filter,
             AnyKind::Test => PluginKind::Test,
-            AnyKind::Lookup => return None,
+            AnyKind::Lookup => PluginKind::Lookup,
         };
-        if self.place.is_none() {
-            return Some(NO_CORE.to_owned());
-        }
+        let Some(worker) = &self.worker else { return Some(NO_CORE.to_owned()) };
         let state = self.state();
         let of_file = || file.and_then(|file| state.failures.get(file)).cloned();
         let of_name = || state.of_collections.get(&(kind, name.to_owned()))?.as_ref().err().cloned();
@@ -186,77 +165,47 @@ impl PlayPlugins {
             Some((collection, _)) => format!("the collection `{collection}` is not installed, or does not have it"),
             None => "the file does not give it".to_owned(),
         };
-        Some(of_file().or_else(|| state.refusal.clone()).or_else(of_name).unwrap_or_else(unknown))
+        Some(of_file().or_else(|| worker.refusal()).or_else(of_name).unwrap_or_else(unknown))
     }
 
     fn find(&self, kind: PluginKind, name: &str) -> Result<bool, String> {
-        let Some(place) = &self.place else { return Ok(false) };
-        let mut state = self.state();
+        let Some(worker) = &self.worker else { return Ok(false) };
         let key = (kind, name.to_owned());
-        if let Some(known) = state.of_collections.get(&key) {
+        if let Some(known) = self.state().of_collections.get(&key) {
             return known.clone();
         }
-        let found = self.process(&mut state, place).and_then(|()| {
-            let answer = state.ask("find", [("kind", word(kind)), ("name", name)].map(texts).into())?;
-            Ok(answer.get("found").and_then(Value::as_bool).unwrap_or(false))
+        let found = worker.ask("find", [("kind", word(kind)), ("name", name)].map(texts).into(), None);
+        let is_true = |answer: &Dict, key| answer.get(key).and_then(Value::as_bool).unwrap_or(false);
+        let found = found.map(|answer| {
+            self.warn(&answer);
+            if is_true(&answer, "accepting") {
+                self.state().accepting.insert(key.clone());
+            }
+            is_true(&answer, "found")
         });
-        state.of_collections.insert(key, found.clone());
+        self.state().of_collections.insert(key, found.clone());
         found
     }
-}
 
-impl State {
-    /// Loads a file, and returns the names that it gives.
-    fn load(&mut self, file: &OwnFile) -> Result<Vec<String>, String> {
-        let fields = [("kind", word(file.kind)), ("path", &file.path), ("text", &file.text)];
-        let answer = self.ask("load", fields.map(texts).into())?;
-        let names = answer.get("names").and_then(Value::as_list).unwrap_or_default();
-        Ok(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    fn answer(&self, call: &PluginCall<'_>) -> Result<Dict, String> {
+        let mut message: Dict = [("kind", word(call.kind)), ("name", call.name)].map(texts).into();
+        message.insert("own".to_owned(), Value::Bool(self.hides(call.kind, call.name)));
+        message.insert("arguments".to_owned(), call.arguments.clone());
+        let answer = self.worker()?.ask("call", message, Some(call.variables))?;
+        self.warn(&answer);
+        Ok(answer)
     }
 
     /// Shows what the plugins warn of, each text once.
-    fn warn(&mut self, answer: &Dict) {
+    fn warn(&self, answer: &Dict) {
         let warnings = answer.get("warnings").and_then(Value::as_list).unwrap_or_default();
+        let mut state = self.state();
         for text in warnings.iter().filter_map(Value::as_str) {
             let text: String = text.chars().take(MAX_WARNING).collect();
-            if self.warnings.len() < MAX_WARNINGS && self.warnings.insert(text.clone()) {
+            if state.warnings.len() < MAX_WARNINGS && state.warnings.insert(text.clone()) {
                 output::print_note(&format!("a Python plugin warns: {text}"));
             }
         }
-    }
-
-    /// Sends a message, and returns the answer. A process that ended, or whose answer is invalid, is not used again.
-    fn ask(&mut self, operation: &str, mut message: Dict) -> Result<Dict, String> {
-        self.last += 1;
-        message.insert("op".to_owned(), operation.into());
-        message.insert("id".to_owned(), self.last.into());
-        let process = self.process.as_mut().ok_or("its process has ended")?;
-        let bytes = match process.exchange(encode(&Value::Dict(message)).as_bytes()) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                if !matches!(error, PluginError::TooLarge) {
-                    self.process = None;
-                }
-                return Err(error_chain(&error));
-            }
-        };
-        let Some(answer) = answer(&bytes, self.last) else {
-            self.process = None;
-            return Err("its process answered another call, and was ended".to_owned());
-        };
-        self.warn(&answer);
-        match answer.get("error") {
-            Some(error) => Err(error.as_str().unwrap_or_default().to_owned()),
-            None => Ok(answer),
-        }
-    }
-}
-
-/// Reads the answer to a message of a number.
-fn answer(bytes: &[u8], number: i64) -> Option<Dict> {
-    match decode(std::str::from_utf8(bytes).ok()?).ok()? {
-        Value::Dict(answer) if answer.get("id").and_then(Value::as_int) == Some(number) => Some(answer),
-        _ => None,
     }
 }
 
@@ -277,15 +226,12 @@ impl PythonPlugins for PlayPlugins {
         self.find(kind, name).unwrap_or(false)
     }
 
-    fn call(&self, kind: PluginKind, name: &str, arguments: Value) -> Result<Value, PluginFailure> {
-        let Some(place) = &self.place else { return Err(PluginFailure::Raised(NO_CORE.to_owned())) };
-        let is_own = self.hides(kind, name);
-        let mut state = self.state();
-        let mut message: Dict = [("kind", word(kind)), ("name", name)].map(texts).into();
-        message.insert("own".to_owned(), Value::Bool(is_own));
-        message.insert("arguments".to_owned(), arguments);
-        self.process(&mut state, place).map_err(PluginFailure::Raised)?;
-        let answer = state.ask("call", message).map_err(PluginFailure::Raised)?;
+    fn accepts_undefined(&self, kind: PluginKind, name: &str) -> bool {
+        self.state().accepting.contains(&(kind, name.to_owned()))
+    }
+
+    fn call(&self, call: &PluginCall<'_>) -> Result<Value, PluginFailure> {
+        let answer = self.answer(call).map_err(PluginFailure::Raised)?;
         if let Some(type_name) = answer.get("type").and_then(Value::as_str) {
             return Err(PluginFailure::Type(type_name.to_owned()));
         }

@@ -1,0 +1,323 @@
+"""The worker of Python plugins: loads files with filters, tests and lookups, and calls them.
+
+modbox starts it in a room, with ansible-core's controller half to import. Standard input is a socket; a message on it is
+JSON behind four bytes of its length, the least significant first. While a plugin runs, the worker asks the host for
+variables; the host may call other plugins before it answers. modbox trusts nothing that comes from here.
+"""
+
+import collections.abc
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import types
+
+from jinja2.runtime import Undefined as UNDEFINED
+
+CHANNEL = os.dup(0)
+NULL = os.open(os.devnull, os.O_RDWR)
+for stream in (0, 1):
+    os.dup2(NULL, stream)
+
+MAX_FRAME = 32 << 20
+
+# What Ansible makes a list of while the plugin still runs.
+ITERATORS = (
+    collections.abc.Iterator, collections.abc.ItemsView, collections.abc.KeysView, collections.abc.ValuesView, range,
+)
+
+
+def receive():
+    """Returns the next message; ends the process at the end of the stream."""
+    length = int.from_bytes(read(4), 'little')
+    return json.loads(read(length))
+
+
+def read(length):
+    parts = []
+    while length:
+        part = os.read(CHANNEL, min(length, 1 << 20))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        length -= len(part)
+    return b''.join(parts)
+
+
+def send(message):
+    data = json.dumps(message).encode()
+    if len(data) > MAX_FRAME:
+        error = 'the result is larger than the limit of %d bytes' % MAX_FRAME
+        data = json.dumps({'error': error, 'id': message['id']}).encode()
+    data = len(data).to_bytes(4, 'little') + data
+    while data:
+        data = data[os.write(CHANNEL, data):]
+
+
+def message_of(error):
+    """Returns the text of an exception and of those that it names as its cause, as Ansible shows it."""
+    try:
+        from ansible._internal._errors._error_utils import format_exception_message
+        return format_exception_message(error)
+    except ImportError:
+        return str(error)
+
+
+def one_line(error):
+    """Returns an exception that a plugin's file raised when it was loaded."""
+    return ('%s: %s' % (type(error).__name__, error)).strip().rstrip(':')
+
+
+class Call:
+    """A call that runs: its number, its undefined values, and the variables of the template that made it."""
+
+    def __init__(self, plugins, message):
+        self.plugins, self.number, self.markers = plugins, message['id'], Markers()
+        self.variables = Variables(self)
+        arguments = message['arguments']
+        self.args = [self.decode(value) for value in arguments['args']]
+        self.kwargs = {name: self.decode(value) for name, value in arguments['kwargs'].items()}
+
+    def ask(self, question):
+        """Asks the host, and does meanwhile what the host wants done."""
+        send({'id': self.number, 'ask': question})
+        while True:
+            message = receive()
+            if 'op' not in message:
+                return message
+            self.plugins.serve(message)
+
+    def encode(self, value):
+        return encode(value, self.markers)
+
+    def decode(self, value):
+        return decode(value, self.markers)
+
+
+class Engine:
+    """The template engine of ansible-core that plugins find around them, over the variables of a call."""
+
+    def __init__(self, call, shared):
+        from ansible.template import Templar
+        self.templar = Templar(loader=shared.loader, variables=call.variables)
+        engine = getattr(self.templar, '_engine', None)
+        if engine is not None and shared.environment is not None:
+            engine._environment = shared.environment
+        self.inner, self.shared = engine or self.templar, shared
+        self.variables = call.variables
+
+    @property
+    def environment(self):
+        if self.shared.environment is None:
+            environment = self.shared.environment = self.inner.environment
+            for (kind, name), function in self.shared.own.items():
+                {'filter': environment.filters, 'test': environment.tests}[kind][name] = function
+        return self.shared.environment
+
+    def context(self):
+        """Returns the context of a template, as plugins with `pass_context` get it."""
+        environment = self.environment
+        return environment.context_class(environment, self.variables, None, {})
+
+    @contextlib.contextmanager
+    def around(self, accepts_markers):
+        """Makes ansible-core believe that a template is rendered, as it is when Ansible calls a plugin."""
+        try:
+            from ansible._internal._templating._engine import TemplateOptions
+            from ansible._internal._templating._jinja_common import JinjaCallContext
+            from ansible._internal._templating._utils import TemplateContext
+        except ImportError:
+            yield
+            return
+        with TemplateContext(template_value='', templar=self.inner, options=TemplateOptions.DEFAULT):
+            with JinjaCallContext(accept_lazy_markers=accepts_markers):
+                yield
+
+
+def lazily(value):
+    """Returns a list or dict such that an undefined value in it fails when it is read, as Ansible gives it to plugins."""
+    try:
+        from ansible._internal._templating._lazy_containers import lazify_container
+    except ImportError:
+        return value
+    return lazify_container(value)
+
+
+def marker_of(error):
+    """Returns the undefined value whose use raised an exception."""
+    return getattr(error, 'source', None) if type(error).__name__ == 'MarkerError' else None
+
+
+class Plugins:
+    """The plugins that were loaded, by kind and name."""
+
+    CLASSES = {'filter': ('FilterModule', 'filters'), 'test': ('TestModule', 'tests')}
+
+    def __init__(self, warnings, loader):
+        self.own = {}
+        self.found = {}
+        self.warnings = warnings
+        self.folders = 0
+        self.loader = loader
+        self.environment = None
+
+    def serve(self, message):
+        """Does what a message wants, and answers."""
+        try:
+            answer = getattr(self, message['op'])(message)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            answer = {'error': message_of(error) if message['op'] == 'call' else one_line(error)}
+        answer.update(id=message['id'], warnings=self.warnings[:])
+        self.warnings.clear()
+        send(answer)
+
+    def load(self, message):
+        """Runs a file beside the play, and returns the names that it gives."""
+        kind, path = message['kind'], message['path']
+        stem = os.path.splitext(os.path.basename(path))[0]
+        if kind == 'lookup':
+            return self.load_lookup(stem, message['text'])
+        class_name, method = self.CLASSES[kind]
+        module = types.ModuleType('ansible.plugins.%s.%d_%s' % (kind, len(sys.modules), stem))
+        module.__file__ = path
+        sys.modules[module.__name__] = module
+        exec(compile(message['text'], path, 'exec', dont_inherit=True), module.__dict__)
+        made = getattr(getattr(module, class_name)(), method)()
+        for name, function in made.items():
+            self.own.setdefault((kind, str(name)), function)
+        self.environment = None
+        accepting = [str(name) for name, function in made.items() if getattr(function, 'accept_args_markers', False)]
+        return {'names': [str(name) for name in made], 'accepting': accepting}
+
+    def load_lookup(self, stem, text):
+        """Gives a lookup to ansible-core, which reads its documentation for its options."""
+        from ansible.constants import DEFAULT_LOCAL_TMP
+        from ansible.plugins.loader import lookup_loader
+        # One folder for each, since ansible-core reads a folder once.
+        folder = tempfile.mkdtemp(dir=DEFAULT_LOCAL_TMP)
+        with open(os.path.join(folder, stem + '.py'), 'w', encoding='utf-8', errors='surrogateescape') as file:
+            file.write(text)
+        lookup_loader.add_directory(folder)
+        try:
+            lookup = lookup_loader.get(stem, class_only=True)
+        except BaseException:
+            lookup_loader._extra_dirs.remove(os.path.realpath(folder))
+            lookup_loader._clear_caches()
+            raise
+        return {'names': [stem], 'accepting': [stem] if getattr(lookup, 'accept_args_markers', False) else []}
+
+    def find(self, message):
+        """Says whether ansible-core finds a plugin of a collection."""
+        if message['kind'] == 'lookup':
+            from ansible.plugins.loader import lookup_loader
+            plugin = lookup_loader.get(message['name'], class_only=True)
+        else:
+            plugin = self.of_collection((message['kind'], message['name']))
+        return {'found': plugin is not None, 'accepting': getattr(plugin, 'accept_args_markers', False)}
+
+    def of_collection(self, key):
+        if key not in self.found:
+            from ansible.plugins import loader
+            try:
+                plugin = getattr(loader, key[0] + '_loader').get(key[1])
+            except KeyError:
+                # Its word for a collection that is not installed, or lacks the plugin.
+                plugin = None
+            self.found[key] = plugin and plugin.j2_function
+        return self.found[key]
+
+    def call(self, message):
+        key = (message['kind'], message['name'])
+        call = Call(self, message)
+        engine = Engine(call, self)
+        with engine.around(True):
+            try:
+                return {'value': call.encode(self.result(key, message['own'], call, engine))}
+            except Unsupported as error:
+                return {'type': str(error)}
+            except Exception as error:
+                marker = marker_of(error)
+                if marker is None:
+                    raise
+                return {'value': call.encode(marker)}
+
+    def looked_up(self, name, call, engine):
+        """Returns what a lookup gives."""
+        from ansible.plugins.loader import lookup_loader
+        self.loader.set_basedir(call.variables.get('playbook_dir') or '/')
+        lookup = lookup_loader.get(name, loader=self.loader, templar=engine.templar)
+        if lookup is None:
+            raise ValueError('the plugin is not there any more')
+        terms = [lazily(value) for value in call.args]
+        options = {name: lazily(value) for name, value in call.kwargs.items()}
+        with engine.around(getattr(lookup, 'accept_lazy_markers', False)):
+            result = lookup.run(terms, variables=call.variables, **options)
+            if isinstance(result, str) or not isinstance(result, collections.abc.Sequence):
+                raise TypeError('returned %s instead of %s' % (type(result), list))
+            return list(result)
+
+    def result(self, key, is_own, call, engine):
+        if key[0] == 'lookup':
+            return self.looked_up(key[1], call, engine)
+        function = self.own[key] if is_own else self.of_collection(key)
+        if function is None:
+            raise ValueError('the plugin is not there any more')
+        if call.markers.known:
+            call.args = [lazily(value) for value in call.args]
+            call.kwargs = {name: lazily(value) for name, value in call.kwargs.items()}
+        with engine.around(getattr(function, 'accept_lazy_markers', False)):
+            result = function(*self.before(function, engine), *call.args, **call.kwargs)
+            return list(result) if isinstance(result, ITERATORS) else result
+
+    def before(self, function, engine):
+        """Returns what a plugin wants before its own arguments."""
+        wanted = getattr(getattr(function, 'jinja_pass_arg', None), 'name', None)
+        if wanted is None:
+            return []
+        if wanted == 'environment':
+            return [engine.environment]
+        context = engine.context()
+        return [context if wanted == 'context' else context.eval_ctx]
+
+
+def accept_variables():
+    """Lets templates that plugins render have their variables from the host; ansible-core knows its own types alone."""
+    try:
+        from ansible._internal._templating import _jinja_bits
+    except ImportError:
+        return
+    known = _jinja_bits._flatten_and_lazify_vars
+
+    def layers(mapping):
+        yield from [mapping] if isinstance(mapping, Variables) else known(mapping)
+
+    _jinja_bits._flatten_and_lazify_vars = layers
+
+
+def collect_warnings():
+    """Returns a list to which the warnings of ansible-core and of plugins are added."""
+    from ansible.utils.display import Display
+    warnings = []
+    Display().warning = lambda msg, *args, **kwargs: warnings.append(str(msg))
+    return warnings
+
+
+def main():
+    try:
+        from ansible.parsing.dataloader import DataLoader
+        from ansible.plugins.loader import init_plugin_loader
+        import ansible.plugins.filter.core
+        init_plugin_loader()
+        accept_variables()
+        plugins = Plugins(collect_warnings(), DataLoader())
+    except Exception as error:
+        send({'error': one_line(error)})
+        return
+    send({'ready': True})
+    os.dup2(NULL, 2)
+    while True:
+        plugins.serve(receive())
+
+
+main()

@@ -1,0 +1,225 @@
+//! The process of plugins as a play sees it: started when it is needed, again after it broke a limit, and asked one message at a
+//! time. While a plugin runs, it asks for variables, and what makes them may call further plugins, within the same process and
+//! the same time.
+//!
+//! Templates are evaluated by one thread at a time. An answer that is not to the last question ends the process, so that
+//! nothing is taken for the answer to another call.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use modbox_contract::{Dict, Value, decode, encode};
+use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner};
+use modbox_template::{CallVariables, PluginKind, Variable};
+use modbox_vocabulary::error_chain;
+
+/// How many mappings of variables lie around one that a plugin asks for.
+const MAX_PATH: usize = 16;
+
+/// A file with plugins that is not one of a collection.
+#[derive(Debug, Clone)]
+pub(super) struct OwnFile {
+    pub(super) kind: PluginKind,
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// A process of plugins with its rights.
+#[derive(Debug)]
+pub(super) struct PluginWorker {
+    runner: Arc<Runner>,
+    place: PluginPlace,
+    rights: PluginRights,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    process: Option<PluginProcess>,
+    /// Which process it is, from 1.
+    generation: u64,
+    /// Why no process can be started.
+    refusal: Option<String>,
+    /// Files that were loaded, in their order. A new process loads them again.
+    files: Vec<OwnFile>,
+    /// Number of the last message.
+    last: i64,
+    /// When the outermost call that runs has to have ended.
+    deadline: Option<Instant>,
+}
+
+/// A message that was sent.
+struct Sent {
+    number: i64,
+    generation: u64,
+    deadline: Instant,
+}
+
+impl PluginWorker {
+    /// Returns a process that is started by its first message.
+    pub(super) fn new(runner: Arc<Runner>, place: PluginPlace, rights: PluginRights) -> Self {
+        Self { runner, place, rights, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns why no process can be started.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.state().refusal.clone()
+    }
+
+    /// Loads a file, and returns the answer.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be started, or what the file raised.
+    pub(super) fn load(&self, file: OwnFile) -> Result<Dict, String> {
+        self.start()?;
+        let answer = self.exchange("load", load_message(&file), None)?;
+        self.state().files.push(file);
+        Ok(answer)
+    }
+
+    /// Sends a message, and returns the answer. The variables are those that a plugin may ask for meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be started, broke a limit, or what the plugin raised.
+    pub(super) fn ask(
+        &self,
+        operation: &str,
+        message: Dict,
+        variables: Option<&dyn CallVariables>,
+    ) -> Result<Dict, String> {
+        self.start()?;
+        self.exchange(operation, message, variables)
+    }
+
+    /// Starts the process if it does not run, with all files that were loaded before.
+    fn start(&self) -> Result<(), String> {
+        let files = {
+            let mut state = self.state();
+            if state.process.is_some() {
+                return Ok(());
+            }
+            if let Some(refusal) = &state.refusal {
+                return Err(refusal.clone());
+            }
+            match self.runner.start_plugins(&self.place, &self.rights) {
+                Ok(process) => {
+                    state.process = Some(process);
+                    state.generation += 1;
+                }
+                Err(error) => {
+                    let refusal = error_chain(&error);
+                    state.refusal = Some(refusal.clone());
+                    return Err(refusal);
+                }
+            }
+            state.files.clone()
+        };
+        files.iter().try_for_each(|file| self.exchange("load", load_message(file), None).map(drop))
+    }
+
+    fn exchange(&self, operation: &str, message: Dict, variables: Option<&dyn CallVariables>) -> Result<Dict, String> {
+        let is_outermost = self.state().deadline.is_none();
+        let answered = self.exchange_within(operation, message, variables);
+        if is_outermost {
+            self.state().deadline = None;
+        }
+        let answer = answered?;
+        match answer.get("error") {
+            Some(error) => Err(error.as_str().unwrap_or_default().to_owned()),
+            None => Ok(answer),
+        }
+    }
+
+    fn exchange_within(
+        &self,
+        operation: &str,
+        mut message: Dict,
+        variables: Option<&dyn CallVariables>,
+    ) -> Result<Dict, String> {
+        let sent = {
+            let mut state = self.state();
+            state.last += 1;
+            let deadline = *state.deadline.get_or_insert_with(PluginProcess::deadline);
+            Sent { number: state.last, generation: state.generation, deadline }
+        };
+        message.insert("op".to_owned(), operation.into());
+        message.insert("id".to_owned(), sent.number.into());
+        self.send(&sent, message)?;
+        loop {
+            let answer = self.receive(&sent)?;
+            let Some(question) = answer.get("ask") else { return Ok(answer) };
+            // No lock is held: what makes a variable may call a plugin.
+            let reply = reply(question, variables);
+            self.send(&sent, reply)?;
+        }
+    }
+
+    fn send(&self, sent: &Sent, message: Dict) -> Result<(), String> {
+        let bytes = encode(&Value::Dict(message));
+        self.with(sent, |process| process.send(bytes.as_bytes(), sent.deadline))
+    }
+
+    /// Waits for a message to the call that runs.
+    fn receive(&self, sent: &Sent) -> Result<Dict, String> {
+        let bytes = self.with(sent, |process| process.receive(sent.deadline))?;
+        let decoded = std::str::from_utf8(&bytes).ok().and_then(|text| decode(text).ok());
+        match decoded {
+            Some(Value::Dict(answer)) if answer.get("id").and_then(Value::as_int) == Some(sent.number) => Ok(answer),
+            _ => {
+                self.state().process = None;
+                Err("its process answered another call, and was ended".to_owned())
+            }
+        }
+    }
+
+    /// Uses the process that a message was sent to. A process that fails is not used again.
+    fn with<T>(
+        &self,
+        sent: &Sent,
+        use_it: impl FnOnce(&mut PluginProcess) -> Result<T, PluginError>,
+    ) -> Result<T, String> {
+        let mut state = self.state();
+        // A call within this one may have ended the process, and another one may have started the next.
+        let generation = state.generation;
+        let process = state.process.as_mut().filter(|_| generation == sent.generation);
+        let used = use_it(process.ok_or("its process has ended")?);
+        used.map_err(|error| {
+            if !matches!(error, PluginError::TooLarge) {
+                state.process = None;
+            }
+            error_chain(&error)
+        })
+    }
+}
+
+fn load_message(file: &OwnFile) -> Dict {
+    let texts = [("kind", super::word(file.kind)), ("path", &file.path), ("text", &file.text)];
+    texts.map(|(key, text)| (key.to_owned(), Value::from(text))).into()
+}
+
+/// Answers a question of a plugin about variables. One that makes no sense has an empty answer.
+fn reply(question: &Value, variables: Option<&dyn CallVariables>) -> Dict {
+    let none = Dict::new;
+    let Some((variables, question)) = variables.zip(question.as_dict()) else { return none() };
+    if let Some(path) = question.get("names").and_then(path) {
+        let names = variables.names(&path).iter().map(|name| Value::from(&**name)).collect();
+        return Dict::from([("names".to_owned(), Value::List(names))]);
+    }
+    let Some(path) = question.get("variable").and_then(path) else { return none() };
+    match variables.read(&path) {
+        Variable::Missing => none(),
+        Variable::Mapping => Dict::from([("mapping".to_owned(), Value::Bool(true))]),
+        Variable::Value(value) => Dict::from([("value".to_owned(), value)]),
+    }
+}
+
+fn path(value: &Value) -> Option<Vec<&str>> {
+    let names = value.as_list()?;
+    (names.len() <= MAX_PATH).then(|| names.iter().map(Value::as_str).collect())?
+}

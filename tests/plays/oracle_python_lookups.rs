@@ -1,0 +1,137 @@
+//! Lookups that are Python plugins: the same plays by ansible-playbook and by `modbox play`.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::oracle_plugins::{by_modbox, check, results, write_play};
+use crate::support::{TestDir, fixture};
+
+/// Expressions of the lookup in `oracle/plugins/lookups.py`.
+const EXPRESSIONS: &[&str] = &[
+    "lookup('own')",
+    "lookup('own', 'show', 1, 'a', [lazy])",
+    "lookup('own', 'show', level='7')",
+    "lookup('own', 'options', need='a,b')",
+    "lookup('own', 'options', level='x')",
+    "query('own', 'same', 1, 2)",
+    "q('own', 'same', 1, 2)",
+    "lookup('own', 'same')",
+    "query('own', 'same')",
+    "lookup('own', 'same', 1)",
+    "lookup('own', 'same', 'a', 'b')",
+    "lookup('own', 'same', 'a', 2)",
+    "lookup('own', 'same', 'a', wantlist=true)",
+    "lookup('own', 'same', [1, 2])",
+    "lookup('own', 'tuple')",
+    "lookup('own', 'text')",
+    "lookup('own', 'iterator')",
+    "lookup('own', 'made')",
+    "lookup('own', 'object')",
+    "lookup('own', 'template')",
+    "lookup('own', 'rendered', '{{ own_text }}', '{{ lazy }}')",
+    "lookup('own', 'rendered', '{{ nothing }}')",
+    "lookup('own', 'untrusted', lookup('own', 'template'))",
+    "lookup('own', 'variable', 'own_text')",
+    "lookup('own', 'variable', 'own_lazy', 'lazy')",
+    "lookup('own', 'variable', 'bad')",
+    "lookup('own', 'has', 'own_text', 'none', 'inventory_hostname', 'hostvars')",
+    "query('own', 'names')",
+    "lookup('own', 'host', 'inventory_hostname')",
+    "lookup('own', 'fail', 'lookup')",
+    "lookup('own', 'fail', 'ansible')",
+    "lookup('own', 'fail', 'key')",
+    "lookup('own', 'fail', 'empty')",
+    "[lookup('own', 'fail', 'empty', errors='ignore')]",
+    "[lookup('own', 'fail', 'ansible', errors='ignore')]",
+    "query('own', 'fail', 'ansible', errors='ignore')",
+    "lookup('own', 'fail', 'ansible', errors='strict')",
+    "lookup('own', 'count', [nothing, 1])",
+    "lookup('own', 'show', nothing)",
+    "lookup('own', 'show', [nothing])",
+    "lookup('own', 'same', [nothing])",
+    "lookup('own', 'show', nothing) | default('other')",
+    "lookup('ansible.legacy.own', 'same', 1)",
+    "lookup('ansible.builtin.own', 'same', 1)",
+    "lookup('none', 1)",
+    "lookup('a.b.none', 1)",
+    "lookup('items', [1, 2])",
+    "lookup('ansible.builtin.items', [1, 2])",
+];
+
+#[test]
+fn a_lookup_beside_a_play_does_what_it_does_under_ansible() {
+    let dir = TestDir::new();
+    dir.write("lookup_plugins/own.py", fs::read(fixture("oracle/plugins/lookups.py")).unwrap());
+    dir.write("filter_plugins/own.py", fs::read(fixture("oracle/plugins/filters.py")).unwrap());
+    let own_items = "from ansible.plugins.lookup import LookupBase\n\n\nclass LookupModule(LookupBase):\n    def run(self, terms, \
+                     variables=None, **kwargs):\n        return ['own items', terms]\n";
+    dir.write("lookup_plugins/items.py", own_items);
+    let expressions: Vec<String> = EXPRESSIONS.iter().map(|text| (*text).to_owned()).collect();
+    write_play(&dir, "play.yml", &expressions);
+    check(&dir, "play.yml", expressions.len());
+    dir.assert_nothing_left();
+}
+
+#[test]
+fn loops_and_collections_find_the_lookups_that_they_find_under_ansible() {
+    let dir = TestDir::new();
+    let lookup = |says: &str| {
+        format!(
+            "from ansible.plugins.lookup import LookupBase\n\n\nclass LookupModule(LookupBase):\n    def run(self, terms, \
+             variables=None, **kwargs):\n        return [['{says}', term] for term in terms]\n"
+        )
+    };
+    dir.write("lookup_plugins/beside.py", lookup("play"));
+    dir.write("roles/r/lookup_plugins/beside.py", lookup("role"));
+    dir.write("roles/r/lookup_plugins/of_role.py", lookup("role"));
+    let of_role = json!([
+        {"name": "role", "debug": {"msg": "{{ item }}"}, "with_of_role": [1, "{{ 1 + 1 }}"]},
+        {"name": "both", "debug": {"msg": "{{ lookup('beside', 1) }}"}},
+    ]);
+    dir.write("roles/r/tasks/main.yml", of_role.to_string());
+    let collection = |path: &str| format!("collections/ansible_collections/a/b/{path}");
+    dir.write(&collection("plugins/lookup/twice.py"), lookup("collection"));
+    dir.write(&collection("meta/runtime.yml"), "plugin_routing: {lookup: {moved: {redirect: a.b.twice}}}\n");
+    let tasks = json!([
+        {"name": "with", "debug": {"msg": "{{ item }}"}, "with_beside": ["a", [1], "{{ [2, 3] }}"]},
+        {"name": "text", "debug": {"msg": "{{ item }}"}, "with_beside": "a"},
+        {"name": "list", "debug": {"msg": "{{ item }}"}, "with_beside": "{{ [1, 2] }}"},
+        {"name": "full", "debug": {"msg": "{{ item }}"}, "with_a.b.twice": ["a", "b"]},
+        {"name": "moved", "debug": {"msg": "{{ item }}"}, "with_a.b.moved": ["a"]},
+        {"name": "query", "debug": {"msg": "{{ query('a.b.twice', 1, 2) }}"}},
+        {"name": "short", "debug": {"msg": "{{ lookup('twice', 1) }}"}, "ignore_errors": true},
+    ]);
+    let play = json!([{"hosts": "localhost", "gather_facts": false, "pre_tasks": tasks, "roles": ["r"]}]);
+    dir.write("play.yml", play.to_string());
+    check(&dir, "play.yml", 9);
+
+    // A file that cannot be loaded is named before anything runs.
+    dir.write("lookup_plugins/broken.py", "import no_such_module_of_this_test\n");
+    let task = json!([{"debug": {"msg": "{{ lookup('broken') }}"}}]);
+    dir.write("broken.yml", json!([{"hosts": "localhost", "gather_facts": false, "tasks": task}]).to_string());
+    let broken = by_modbox(&dir, &dir.join("broken.yml")).exits_with(2).stderr_text();
+    let says = "which cannot be used: ModuleNotFoundError: No module named 'no_such_module_of_this_test'";
+    assert!(broken.contains(says), "{broken}");
+}
+
+/// A plugin that runs while another one asks for a variable has the same process, and the same time.
+#[test]
+fn plugins_that_call_each_other_by_variables_end_at_their_limits() {
+    let dir = TestDir::new();
+    dir.write("filter_plugins/own.py", fs::read(fixture("oracle/plugins/filters.py")).unwrap());
+    dir.write("filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
+    let vars = json!({"again": "{{ 'again' | variable }}", "dies": "{{ 1 | leave }}", "ten": "{{ 9 | good }}"});
+    let show = |text: &str| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
+    let tasks = ["'again' | variable", "'dies' | variable", "'ten' | variable", "1 | ask_much", "'ten' | variable"];
+    let tasks = tasks.map(show);
+    let play = json!([{"hosts": "localhost", "gather_facts": false, "vars": vars, "tasks": tasks}]);
+    dir.write("play.yml", play.to_string());
+    let ran = by_modbox(&dir, &dir.join("play.yml")).exits_with(0);
+    let found = results(&ran.stdout_text());
+    let expect = ["Recursive loop detected", "its process", "\"msg\": 10", "\"msg\": [", "\"msg\": 10"];
+    for (found, expect) in found.iter().zip(expect) {
+        assert!(found.1.contains(expect), "{}: {}", found.0, found.1);
+    }
+    assert_eq!(found.len(), expect.len(), "{ran}");
+}
