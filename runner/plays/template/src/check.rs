@@ -5,6 +5,7 @@ use modbox_yaml::{Node, Position, Source};
 
 use crate::compile::{Form, Mention, compile};
 use crate::error::Kind;
+use crate::lookups::meaning;
 use crate::machine::Machine;
 use crate::options::TemplateOptions;
 use crate::text;
@@ -114,7 +115,7 @@ fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, fou
                 let (name, message) = (name.to_string(), machine.unknown_test(name));
                 add(*line, Problem::Test { name, message }, *is_certain);
             }
-            Mention::Lookup { name, line } if !machine.has_lookup(name) && !text::is_template(name) => {
+            Mention::Lookup { name, line } if meaning(machine, name).is_none() && !text::is_template(name) => {
                 add(*line, Problem::Lookup { name: name.to_string() }, !program.has_choices);
             }
             _ => {}

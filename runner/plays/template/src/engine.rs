@@ -15,6 +15,7 @@ use crate::evaluation::Evaluation;
 use crate::files::{Files, TemplateFiles};
 use crate::globals::globals;
 use crate::lookup::{Lookups, NoLookups};
+use crate::lookups::meaning;
 use crate::machine::Machine;
 use crate::omit::Omit;
 use crate::options::TemplateOptions;
@@ -84,7 +85,7 @@ impl Engine {
         match kind {
             PluginKind::Filter => self.machine.filter(name).is_some(),
             PluginKind::Test => self.machine.test(name).is_some(),
-            PluginKind::Lookup => self.machine.has_lookup(name),
+            PluginKind::Lookup => meaning(&self.machine, name).is_some(),
         }
     }
 

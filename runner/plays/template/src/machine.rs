@@ -11,7 +11,6 @@ use modbox_jinja::{Host, Meaning, PREFIXES, PluginKind};
 use crate::cache::Cache;
 use crate::compile::{Mention, Program, SyntaxFailure};
 use crate::lookup::Lookups;
-use crate::lookups;
 use crate::python_plugins::PythonPlugins;
 use crate::vault::Decrypter;
 
@@ -91,20 +90,6 @@ impl Machine {
     /// Returns a test, as [`Machine::filter`].
     pub(crate) fn test(&self, name: &str) -> Option<Cow<'_, Plugin>> {
         self.find(PluginKind::Test, &self.tests, name)
-    }
-
-    /// Says whether there is a lookup of a name.
-    pub(crate) fn has_lookup(&self, name: &str) -> bool {
-        self.has_python_lookup(name) || lookups::find(name).is_some()
-    }
-
-    /// Says whether the lookup of a name is a Python plugin. As for filters, one beside the play hides one of modbox.
-    pub(crate) fn has_python_lookup(&self, name: &str) -> bool {
-        let short = name.strip_prefix("ansible.legacy.").unwrap_or(name);
-        if self.python.hides(PluginKind::Lookup, short) {
-            return true;
-        }
-        lookups::find(name).is_none() && !is_builtin(name) && self.python.has(PluginKind::Lookup, name)
     }
 
     /// Finds a filter or test among the plugins beside the play, modbox's own, and those of collections, in this order.

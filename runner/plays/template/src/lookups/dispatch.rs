@@ -3,7 +3,8 @@
 use minijinja::Value;
 use modbox_jinja::{PluginKind, values};
 
-use super::table::{Lookup, find};
+use super::meaning::{Meaning, meaning};
+use super::table::Lookup;
 use crate::call_errors::{WholeMessage, detail};
 use crate::lookup::{LookupCall, LookupError};
 use crate::marker::{Cause, Marker, Run, Stop};
@@ -11,13 +12,6 @@ use crate::nested::NestedRenderer;
 use crate::origin::Origin;
 use crate::python;
 use crate::run::{Given, Interpreter, Mode, stop_of};
-
-/// A lookup that was found.
-enum Found {
-    Own(&'static Lookup),
-    /// A Python plugin, by the name that it is called by.
-    Python(String),
-}
 
 /// What a failure becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +36,12 @@ impl Interpreter<'_> {
         let Some(name) = name.as_str().map(str::to_owned) else {
             return if Marker::is(&name) { Ok(name) } else { Err(self.raise("the name of a lookup must be text")) };
         };
-        let Some(found) = self.find_lookup(&name) else {
+        let Some(found) = meaning(&self.evaluation.machine, &name) else {
             return Err(self.stop(Cause::Failed, LookupError::Unknown(name).to_string()));
         };
         let accepts_markers = match &found {
-            Found::Own(lookup) => lookup.accepts_markers,
-            Found::Python(name) => self.evaluation.machine.python.accepts_undefined(PluginKind::Lookup, name),
+            Meaning::Own(lookup) => lookup.accepts_markers,
+            Meaning::Python(name) => self.evaluation.machine.python.accepts_undefined(PluginKind::Lookup, name),
         };
         if let Some(marker) = given.marker().filter(|_| !accepts_markers) {
             return Ok(marker);
@@ -59,8 +53,8 @@ impl Interpreter<'_> {
         };
         let outer = self.evaluation.accept_markers(accepts_markers);
         let results = match found {
-            Found::Own(lookup) => self.results(lookup, &given, is_loop),
-            Found::Python(called) => self.python_results(&called, given),
+            Meaning::Own(lookup) => self.results(lookup, &given, is_loop),
+            Meaning::Python(called) => self.python_results(called, given),
         };
         self.evaluation.accept_markers(outer);
         match results {
@@ -79,14 +73,6 @@ impl Interpreter<'_> {
             }
             Err(stop) => Err(stop),
         }
-    }
-
-    /// Finds a lookup: a Python plugin beside the play before one of modbox, and that before those of collections.
-    fn find_lookup(&self, name: &str) -> Option<Found> {
-        if self.evaluation.machine.has_python_lookup(name) {
-            return Some(Found::Python(name.strip_prefix("ansible.legacy.").unwrap_or(name).to_owned()));
-        }
-        find(name).map(Found::Own)
     }
 
     /// Calls a Python plugin, which returns a list.

@@ -7,6 +7,7 @@ mod flattened;
 mod indexed_items;
 mod items;
 mod list;
+mod meaning;
 mod nested;
 mod random_choice;
 mod sequence;
@@ -16,5 +17,5 @@ mod together;
 mod varnames;
 mod vars;
 
-pub(crate) use table::find;
+pub(crate) use meaning::meaning;
 pub use table::{KnownLookup, known_lookup, known_lookups};

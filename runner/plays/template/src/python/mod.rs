@@ -6,6 +6,7 @@ mod decode;
 mod encode;
 mod exchange;
 mod message;
+mod variables;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use minijinja::{Error, State, Value};
 use modbox_jinja::{OutsidePlugins, PluginKind};
 
 use self::exchange::Exchange;
+use self::variables::TemplateVariables;
 use crate::evaluation::Evaluation;
 use crate::machine::{MarkerItems, Plugin};
 use crate::marker::{Marker, Stop};
@@ -84,8 +86,9 @@ pub(crate) fn call(
 ) -> Result<Value, Error> {
     let exchange = Exchange::new(evaluation);
     let arguments = encode::arguments(&exchange, arguments)?;
-    let result = evaluation.machine.python.call(&PluginCall { kind, name, arguments, variables: &exchange });
-    // Variables that the plugin read may have used others that are undefined, which is no failure of its arguments.
+    let variables = TemplateVariables(&exchange);
+    let result = evaluation.machine.python.call(&PluginCall { kind, name, arguments, variables: &variables });
+    // Variables that the plugin read may have used undefined ones, which does not fail its arguments.
     evaluation.trip.take();
     let result = result.map_err(|failure| message::error(kind, name, &failure))?;
     let unsupported = |reason| message::whole(format!("Error rendering template: {reason}"));

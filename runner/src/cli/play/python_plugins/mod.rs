@@ -3,6 +3,7 @@
 //! The process has no grant. Files beside the play and in roles are read here, within the play's tree, and handed over as
 //! text; plugins of collections are imported by ansible-core, which finds them as it does for Ansible.
 
+mod kinds;
 mod worker;
 
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ use modbox_tasks::files::PlayFiles as _;
 use modbox_tasks::python_plugins::PluginKind as AnyKind;
 use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
+use self::kinds::{KINDS, word};
 use self::worker::{OwnFile, PluginWorker};
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::printing::output;
@@ -29,13 +31,6 @@ const MAX_FILES: usize = 200;
 /// Maximum characters of a warning that is shown, and how many of a play.
 const MAX_WARNING: usize = 1000;
 const MAX_WARNINGS: usize = 50;
-
-/// The kinds, each with its folder beside a play or in a role and its word.
-const KINDS: [(PluginKind, &str, &str); 3] = [
-    (PluginKind::Filter, "filter_plugins", "filter"),
-    (PluginKind::Test, "test_plugins", "test"),
-    (PluginKind::Lookup, "lookup_plugins", "lookup"),
-];
 
 const NO_CORE: &str = "no ansible-core was found that could run it; install it, or name the Python that has it with \
                        `--interpreter python=PATH`";
@@ -211,10 +206,6 @@ impl PlayPlugins {
 
 fn texts((key, text): (&str, &str)) -> (String, Value) {
     (key.to_owned(), text.into())
-}
-
-fn word(kind: PluginKind) -> &'static str {
-    KINDS.iter().find(|(known, ..)| *known == kind).map_or("", |(_, _, word)| word)
 }
 
 impl PythonPlugins for PlayPlugins {

@@ -13,6 +13,8 @@ use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner};
 use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
+use super::kinds::word;
+
 /// How many mappings of variables lie around one that a plugin asks for.
 const MAX_PATH: usize = 16;
 
@@ -199,7 +201,7 @@ impl PluginWorker {
 }
 
 fn load_message(file: &OwnFile) -> Dict {
-    let texts = [("kind", super::word(file.kind)), ("path", &file.path), ("text", &file.text)];
+    let texts = [("kind", word(file.kind)), ("path", &file.path), ("text", &file.text)];
     texts.map(|(key, text)| (key.to_owned(), Value::from(text))).into()
 }
 
