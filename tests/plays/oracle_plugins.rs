@@ -286,11 +286,16 @@ fn names_mean_the_plugins_that_they_mean_under_ansible() {
 fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
     let dir = TestDir::new();
     dir.write("play/filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
+    dir.write("play/.env", "do-not-read\n");
+    dir.write("play/files/key", "-----BEGIN OPENSSH PRIVATE KEY-----\ndo-not-read\n");
+    let file = dir.write("play/files/own.txt", "a text\n").display().to_string();
+    let of_play = |path: &str| dir.join("play").join(path).display().to_string();
     let secret = dir.write("secret", "do-not-read\n").display().to_string();
     let outside = dir.join("made").display().to_string();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = dir.join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
+    let inner = UnixListener::bind(dir.join("play/socket")).unwrap();
     let ended = "its process answered another call, and was ended";
     let absent = "No such file or directory";
     let attempts: Vec<(String, &str)> = vec![
@@ -311,10 +316,16 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
         ("1 | unknown".to_owned(), "the plugin's answer has the unknown value `code`"),
         ("'/etc/shadow' | read".to_owned(), absent),
         (format!("'{secret}' | read"), absent),
+        (format!("'{}' | read", of_play(".env")), absent),
+        (format!("'{}' | read", of_play("files/key")), absent),
+        (format!("'{file}' | read"), "a text"),
+        (format!("'{file}' | write"), "The filter plugin 'write' failed"),
+        (format!("'{}' | write", of_play("files/made")), "The filter plugin 'write' failed"),
+        (format!("'{}' | connect_to_path", of_play("socket")), "Operation not permitted"),
         (format!("'{outside}' | write"), "The filter plugin 'write' failed"),
         ("'/etc/made' | write".to_owned(), "Permission denied"),
         (format!("{} | connect", server.local_addr().unwrap().port()), "Permission denied"),
-        (format!("'{}' | connect_to_path", socket.display()), absent),
+        (format!("'{}' | connect_to_path", socket.display()), "Operation not permitted"),
         ("1 | names".to_owned(), "\"msg\": []"),
     ];
     // After each, another call finds a process that works.
@@ -328,10 +339,12 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
         assert!(pair[1].1.contains("\"msg\": 2"), "after {attempt}: {}", pair[1].1);
     }
     assert!(!ran.stdout_text().contains("do-not-read") && !dir.join("made").exists());
-    for nothing in [server.set_nonblocking(true), listener.set_nonblocking(true)] {
+    for nothing in [server.set_nonblocking(true), listener.set_nonblocking(true), inner.set_nonblocking(true)] {
         nothing.unwrap();
     }
-    assert!(server.accept().is_err() && listener.accept().is_err(), "a plugin connected");
+    let is_alone = server.accept().is_err() && listener.accept().is_err() && inner.accept().is_err();
+    assert!(is_alone, "a plugin connected");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "a text\n");
     dir.assert_nothing_left();
 }
 

@@ -55,6 +55,9 @@ const EXPRESSIONS: &[&str] = &[
     "lookup('ansible.builtin.own', 'same', 1)",
     "lookup('none', 1)",
     "lookup('a.b.none', 1)",
+    "lookup('own', 'find', 'own.txt', 'none.txt')",
+    "lookup('own', 'read', 'own.txt')",
+    "lookup('own', 'load', 'own.yml')",
     "lookup('items', [1, 2])",
     "lookup('ansible.builtin.items', [1, 2])",
 ];
@@ -64,6 +67,8 @@ fn a_lookup_beside_a_play_does_what_it_does_under_ansible() {
     let dir = TestDir::new();
     dir.write("lookup_plugins/own.py", fs::read(fixture("oracle/plugins/lookups.py")).unwrap());
     dir.write("filter_plugins/own.py", fs::read(fixture("oracle/plugins/filters.py")).unwrap());
+    dir.write("files/own.txt", "a text\n");
+    dir.write("files/own.yml", "a: [1, '{{ 1 + 1 }}']\n");
     let own_items = "from ansible.plugins.lookup import LookupBase\n\n\nclass LookupModule(LookupBase):\n    def run(self, terms, \
                      variables=None, **kwargs):\n        return ['own items', terms]\n";
     dir.write("lookup_plugins/items.py", own_items);
@@ -113,6 +118,64 @@ fn loops_and_collections_find_the_lookups_that_they_find_under_ansible() {
     let broken = by_modbox(&dir, &dir.join("broken.yml")).exits_with(2).stderr_text();
     let says = "which cannot be used: ModuleNotFoundError: No module named 'no_such_module_of_this_test'";
     assert!(broken.contains(says), "{broken}");
+}
+
+#[test]
+fn folders_of_settings_come_after_roles_as_under_ansible() {
+    let dir = TestDir::new();
+    let filter = |says: &str, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| format!("'{name}': lambda value: '{says}'")).collect();
+        format!("class FilterModule(object):\n    def filters(self):\n        return {{{}}}\n", names.join(", "))
+    };
+    let test =
+        "class TestModule(object):\n    def tests(self):\n        return {'own_three': lambda value: value == 3}\n";
+    let lookup = |says: &str| {
+        format!(
+            "from ansible.plugins.lookup import LookupBase\n\n\nclass LookupModule(LookupBase):\n    def run(self, terms, \
+             variables=None, **kwargs):\n        return ['{says}']\n"
+        )
+    };
+    dir.write("more/filters/a.py", filter("setting", &["both", "of_role", "upper", "own_only"]));
+    dir.write("more/filters/deeper/b.py", filter("deeper", &["own_deeper", "own_only"]));
+    dir.write("more/filters/deeper/deepest/c.py", filter("deepest", &["own_deepest"]));
+    dir.write("more/tests/t.py", test);
+    dir.write("more/lookups/own.py", lookup("setting"));
+    dir.write("more/lookups/in_role.py", lookup("setting"));
+    dir.write("filter_plugins/own.py", filter("play", &["both"]));
+    dir.write("roles/r/filter_plugins/own.py", filter("role", &["of_role"]));
+    dir.write("roles/r/lookup_plugins/in_role.py", lookup("role"));
+    dir.write("roles/r/tasks/main.yml", "- {name: in role, debug: {msg: \"{{ 1 | of_role }}\"}}\n");
+    let settings =
+        "[defaults]\nfilter_plugins = more/filters\ntest_plugins = more/tests\nlookup_plugins = more/lookups\n";
+    dir.write("ansible.cfg", settings);
+    let expressions = [
+        "1 | both",
+        "1 | of_role",
+        "'a' | upper",
+        "'a' | ansible.builtin.upper",
+        "1 | own_only",
+        "1 | own_deeper",
+        "1 | own_deepest | default('none')",
+        "3 is own_three",
+        "lookup('own')",
+        "lookup('in_role')",
+    ];
+    let show =
+        |text: &&str| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
+    let tasks: Vec<_> = expressions.iter().map(show).collect();
+    let play = json!([{"hosts": "localhost", "gather_facts": false, "tasks": tasks, "roles": ["r"]}]);
+    dir.write("play.yml", play.to_string());
+    check(&dir, "play.yml", expressions.len() + 1);
+
+    // The file that came with a play names no folders outside of it.
+    let outside = TestDir::new();
+    outside.write("a.py", filter("outside", &["outside"]));
+    dir.write("ansible.cfg", format!("[defaults]\nfilter_plugins = {}\n", outside.path().display()));
+    let task = json!([{"debug": {"msg": "{{ 1 | outside }}"}}]);
+    dir.write("outside.yml", json!([{"hosts": "localhost", "gather_facts": false, "tasks": task}]).to_string());
+    let refused = by_modbox(&dir, &dir.join("outside.yml")).exits_with(2).stderr_text();
+    let says = format!("use `ANSIBLE_FILTER_PLUGINS={}`", outside.path().display());
+    assert!(refused.contains(&says) && refused.contains("No filter named 'outside'"), "{refused}");
 }
 
 /// A plugin that runs while another one asks for a variable has the same process, and the same time.

@@ -129,8 +129,8 @@ fn settings_of_the_environment_and_of_the_file_are_honoured() {
     check("ANSIBLE_GATHERING", defaults("gathering"), "never", &[], "use `implicit`, `explicit` or `smart`");
     // What is not honoured is told, or refused where it would change what the play means.
     check(
-        "ANSIBLE_FILTER_PLUGINS",
-        defaults("filter_plugins"),
+        "ANSIBLE_ACTION_PLUGINS",
+        defaults("action_plugins"),
         "x",
         &["-t", "x"],
         "makes no difference: plugins in Python",

@@ -262,12 +262,12 @@ fn remedy(reached: &KernelConfinement, policy: &Policy) -> String {
     }
 }
 
-/// Returns what the process reads: the interpreter's files, the packages beside ansible-core, collections, and files of the play.
+/// Returns what the process reads besides files of the play: the interpreter's files, the packages beside ansible-core, and
+/// collections.
 fn readable(place: &PluginPlace, rights: &PluginRights) -> Vec<PathBuf> {
     // What the interpreter needs where the plugin may write is left out, as for modules.
     let needs = ProgramNeeds::of(&place.python, rights.policy()).for_module(rights.policy(), &mut Vec::new());
     let mut readable: Vec<PathBuf> = needs.into_iter().map(|needed| needed.path).collect();
-    readable.extend(rights.readable().iter().cloned());
     readable.extend(place.core.parent().map(Path::to_owned));
     let collections = place.collections.iter().map(|folder| folder.join("ansible_collections"));
     readable.extend(collections.filter(|folder| folder.is_dir()));

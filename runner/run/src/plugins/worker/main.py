@@ -111,7 +111,7 @@ class Engine:
     def environment(self):
         if self.shared.environment is None:
             environment = self.shared.environment = self.inner.environment
-            for (kind, name), function in self.shared.own.items():
+            for (kind, name), function in [*self.shared.configured.items(), *self.shared.own.items()]:
                 {'filter': environment.filters, 'test': environment.tests}[kind][name] = function
         return self.shared.environment
 
@@ -155,7 +155,7 @@ class Plugins:
     CLASSES = {'filter': ('FilterModule', 'filters'), 'test': ('TestModule', 'tests')}
 
     def __init__(self, warnings, loader):
-        self.own = {}
+        self.own, self.configured = {}, {}
         self.found = {}
         self.warnings = warnings
         self.folders = 0
@@ -177,7 +177,8 @@ class Plugins:
         kind, path = message['kind'], message['path']
         stem = os.path.splitext(os.path.basename(path))[0]
         if kind == 'lookup':
-            return self.load_lookup(stem, message['text'])
+            return self.load_lookup(stem, message)
+        own = self.configured if message['configured'] else self.own
         class_name, method = self.CLASSES[kind]
         module = types.ModuleType('ansible.plugins.%s.%d_%s' % (kind, len(sys.modules), stem))
         module.__file__ = path
@@ -185,24 +186,29 @@ class Plugins:
         exec(compile(message['text'], path, 'exec', dont_inherit=True), module.__dict__)
         made = getattr(getattr(module, class_name)(), method)()
         for name, function in made.items():
-            self.own.setdefault((kind, str(name)), function)
+            own.setdefault((kind, str(name)), function)
         self.environment = None
         accepting = [str(name) for name, function in made.items() if getattr(function, 'accept_args_markers', False)]
         return {'names': [str(name) for name in made], 'accepting': accepting}
 
-    def load_lookup(self, stem, text):
+    def load_lookup(self, stem, message):
         """Gives a lookup to ansible-core, which reads its documentation for its options."""
         from ansible.constants import DEFAULT_LOCAL_TMP
         from ansible.plugins.loader import lookup_loader
         # One folder for each, since ansible-core reads a folder once.
         folder = tempfile.mkdtemp(dir=DEFAULT_LOCAL_TMP)
         with open(os.path.join(folder, stem + '.py'), 'w', encoding='utf-8', errors='surrogateescape') as file:
-            file.write(text)
-        lookup_loader.add_directory(folder)
+            file.write(message['text'])
+        # One of the same name that was loaded before would be taken for it.
+        sys.modules.pop('ansible.plugins.lookup.' + stem, None)
+        # Folders of settings come after those beside the play and in roles.
+        folders = lookup_loader.config if message['configured'] else lookup_loader._extra_dirs
+        folders.append(folder)
+        lookup_loader._clear_caches()
         try:
             lookup = lookup_loader.get(stem, class_only=True)
         except BaseException:
-            lookup_loader._extra_dirs.remove(os.path.realpath(folder))
+            folders.remove(folder)
             lookup_loader._clear_caches()
             raise
         return {'names': [stem], 'accepting': [stem] if getattr(lookup, 'accept_args_markers', False) else []}
@@ -260,7 +266,7 @@ class Plugins:
     def result(self, key, is_own, call, engine):
         if key[0] == 'lookup':
             return self.looked_up(key[1], call, engine)
-        function = self.own[key] if is_own else self.of_collection(key)
+        function = self.own.get(key) or self.configured.get(key) if is_own else self.of_collection(key)
         if function is None:
             raise ValueError('the plugin is not there any more')
         if call.markers.known:

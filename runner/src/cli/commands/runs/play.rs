@@ -87,6 +87,7 @@ fn run_plays<'a>(
     args.ansible.check(&user().name).or_usage()?;
     let load = load_settings(context, args, &lookup, &mut ansible);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
+    let plugin_folders = play::plugin_folders(&mut ansible, environment.home().as_deref());
     let sources = inventory::sources(environment, &args.inventory, &mut ansible);
     ansible.notes.iter().for_each(|note| output::print_note(note));
     if verbosity(args, &ansible) > 0 {
@@ -96,6 +97,7 @@ fn run_plays<'a>(
     let mut tree = PlayTree::open(&folders(&files), environment.home().as_deref(), policy);
     tree.set_vault(Arc::clone(&vault));
     tree.add_sources(searched(&load));
+    tree.add_sources(plugin_folders.iter().map(|(_, folder)| folder.clone()));
     for file in &files {
         tree.add_file(file);
         let metadata = candidates(&file.to_string_lossy()).into_iter().map(PathBuf::from);
@@ -117,6 +119,7 @@ fn run_plays<'a>(
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     folders(&files).iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
+    plugin_folders.iter().for_each(|(kind, folder)| plugins.configured_folder(*kind, &folder.to_string_lossy()));
     let names = ModuleNames::new(context, lookup.clone(), &first_folder, plugins);
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
     let python = python.map(|python| python.display().to_string());

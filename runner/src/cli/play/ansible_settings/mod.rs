@@ -145,7 +145,7 @@ impl AnsibleSettings {
     }
 
     /// Returns folders or files that are set, as absolute paths. A path of the play's own file that leads out of its folder, also
-    /// by a link, is left out, with a note that names the switch for it: the file may have come with the play.
+    /// by a link, is left out, with a note that names the switch or the variable (`NAME=`) for it: the file may have come with the play.
     pub(crate) fn paths(&mut self, name: &str, switch: &str) -> Option<Vec<PathBuf>> {
         let base = self.base(name)?;
         let texts = self.list(name);
@@ -184,7 +184,8 @@ impl AnsibleSettings {
             _ => return Some(path),
         };
         let (shown, origin) = (path.display(), &given.origin);
-        self.notes.push(format!("`{shown}` of {origin} is left out: {reason}; use `{switch} {shown}`"));
+        let space = if switch.ends_with('=') { "" } else { " " };
+        self.notes.push(format!("`{shown}` of {origin} is left out: {reason}; use `{switch}{space}{shown}`"));
         None
     }
 

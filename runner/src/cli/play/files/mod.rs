@@ -1,5 +1,6 @@
 //! The files that belong to a play, and inventories.
 
+pub(crate) mod cover;
 pub(crate) mod extent;
 pub(crate) mod glob;
 pub(crate) mod inventory;

@@ -16,6 +16,7 @@ use modbox_policy::{Access, Policy, Shape, normalize, path_option};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 use rustix::fs::MemfdFlags;
 
+use crate::cli::play::files::cover::cover;
 use crate::cli::play::files::extent::Extent;
 use crate::cli::play::files::named_file::NamedFile;
 use crate::cli::play::files::tree_root::Root;
@@ -91,6 +92,13 @@ impl PlayTree {
         }
         let Ok(real) = path.canonicalize() else { return };
         self.roots.extend(Root::open(path, real, extent).ok());
+    }
+
+    /// Returns the files and folders of the play that a process without grants may be shown. What the policy grants is not
+    /// among them, and neither are the folders of installed collections.
+    pub(crate) fn shown(&self) -> Vec<PathBuf> {
+        let is_own = |root: &&Root| root.extent != Extent::Granted && !root.path.ends_with("ansible_collections");
+        self.roots.iter().filter(is_own).flat_map(cover).collect()
     }
 
     /// Opens all folders again, after something was mounted over one of them.

@@ -1,8 +1,9 @@
 //! Filters, tests and lookups of a play that are Python plugins: which files have them, and the process that runs them.
 //!
-//! The process has no grant. Files beside the play and in roles are read here, within the play's tree, and handed over as
+//! The process has no grant but to read the files of the play. Files beside the play and in roles are read here, within the play's tree, and handed over as
 //! text; plugins of collections are imported by ansible-core, which finds them as it does for Ansible.
 
+mod folders;
 mod kinds;
 mod worker;
 
@@ -12,13 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
-use modbox_run::{PluginPlace, PluginRights, Runner};
+use modbox_run::{PluginPlace, Runner};
 use modbox_tasks::files::PlayFiles as _;
 use modbox_tasks::python_plugins::PluginKind as AnyKind;
 use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
+pub(crate) use self::folders::plugin_folders;
 use self::kinds::{KINDS, word};
-use self::worker::{OwnFile, PluginWorker};
+use self::worker::{OwnFile, PluginWorker, WorkerGrants};
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::printing::output;
 
@@ -70,8 +72,8 @@ impl std::fmt::Debug for PlayPlugins {
 impl PlayPlugins {
     /// Makes the plugins of a play. Nothing is loaded yet.
     pub(crate) fn new(tree: Arc<PlayTree>, runner: Arc<Runner>, policy: &Policy, place: Option<PluginPlace>) -> Self {
-        let rights = PluginRights::none(policy, Vec::new());
-        let worker = place.map(|place| PluginWorker::new(runner, place, rights));
+        let grants = WorkerGrants { of_rule: Policy::default(), every_module: policy.clone() };
+        let worker = place.map(|place| PluginWorker::new(runner, place, Arc::clone(&tree), grants));
         Self { tree, worker, has_own: AtomicBool::new(false), state: Mutex::default() }
     }
 
@@ -89,21 +91,38 @@ impl PlayPlugins {
             return;
         }
         for (kind, name, _) in KINDS {
-            let folder = format!("{}/{name}", folder.trim_end_matches('/'));
-            if !self.tree.is_folder(&folder) {
-                continue;
-            }
-            let names = self.tree.list(&folder).unwrap_or_default();
-            let sources = names.iter().filter(|name| name.ends_with(".py") && *name != "__init__.py");
-            for source in sources.take(MAX_FILES) {
-                self.load_file(kind, format!("{folder}/{source}"));
-            }
+            self.load_folder(kind, &format!("{}/{name}", folder.trim_end_matches('/')), false);
         }
     }
 
-    fn load_file(&self, kind: PluginKind, path: String) {
+    /// Loads the plugins of a folder that a setting names, and those of the folders in it to a depth of two, as Ansible does.
+    pub(crate) fn configured_folder(&self, kind: PluginKind, folder: &str) {
+        let inner = self.folders_in(folder);
+        let innermost: Vec<String> = inner.iter().flat_map(|inner| self.folders_in(inner)).collect();
+        for folder in inner.iter().chain(&innermost).take(MAX_FILES).map(String::as_str).chain([folder]) {
+            self.load_folder(kind, folder, true);
+        }
+    }
+
+    fn folders_in(&self, folder: &str) -> Vec<String> {
+        let names = self.tree.list(folder).unwrap_or_default();
+        names.iter().map(|name| format!("{folder}/{name}")).filter(|inner| self.tree.is_folder(inner)).collect()
+    }
+
+    fn load_folder(&self, kind: PluginKind, folder: &str, is_configured: bool) {
+        if !self.tree.is_folder(folder) {
+            return;
+        }
+        let names = self.tree.list(folder).unwrap_or_default();
+        let sources = names.iter().filter(|name| name.ends_with(".py") && *name != "__init__.py");
+        for source in sources.take(MAX_FILES) {
+            self.load_file(kind, format!("{folder}/{source}"), is_configured);
+        }
+    }
+
+    fn load_file(&self, kind: PluginKind, path: String, is_configured: bool) {
         let loaded = self.source(&path).and_then(|text| {
-            let answer = self.worker()?.load(OwnFile { kind, path: path.clone(), text })?;
+            let answer = self.worker()?.load(OwnFile { kind, path: path.clone(), text, is_configured })?;
             self.warn(&answer);
             let names = |key| {
                 let names = answer.get(key).and_then(Value::as_list).unwrap_or_default();

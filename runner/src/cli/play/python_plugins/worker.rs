@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use modbox_contract::{Dict, Value, decode, encode};
+use modbox_policy::Policy;
 use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner};
 use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
 use super::kinds::word;
+use crate::cli::play::files::tree::PlayTree;
 
 /// How many mappings of variables lie around one that a plugin asks for.
 const MAX_PATH: usize = 16;
@@ -24,6 +26,18 @@ pub(super) struct OwnFile {
     pub(super) kind: PluginKind,
     pub(super) path: String,
     pub(super) text: String,
+    /// Whether a setting names its folder, so that files beside the play and in roles hide its names, also those that are
+    /// loaded later.
+    pub(super) is_configured: bool,
+}
+
+/// What a process of plugins may do besides reading the files of the play.
+#[derive(Debug, Clone)]
+pub(super) struct WorkerGrants {
+    /// What a rule for one plugin grants.
+    pub(super) of_rule: Policy,
+    /// The policy of modules, of which only the confinement that is accepted counts.
+    pub(super) every_module: Policy,
 }
 
 /// A process of plugins with its rights.
@@ -31,7 +45,8 @@ pub(super) struct OwnFile {
 pub(super) struct PluginWorker {
     runner: Arc<Runner>,
     place: PluginPlace,
-    rights: PluginRights,
+    tree: Arc<PlayTree>,
+    grants: WorkerGrants,
     state: Mutex<State>,
 }
 
@@ -59,8 +74,8 @@ struct Sent {
 
 impl PluginWorker {
     /// Returns a process that is started by its first message.
-    pub(super) fn new(runner: Arc<Runner>, place: PluginPlace, rights: PluginRights) -> Self {
-        Self { runner, place, rights, state: Mutex::default() }
+    pub(super) fn new(runner: Arc<Runner>, place: PluginPlace, tree: Arc<PlayTree>, grants: WorkerGrants) -> Self {
+        Self { runner, place, tree, grants, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -109,7 +124,9 @@ impl PluginWorker {
             if let Some(refusal) = &state.refusal {
                 return Err(refusal.clone());
             }
-            match self.runner.start_plugins(&self.place, &self.rights) {
+            let WorkerGrants { of_rule, every_module } = &self.grants;
+            let rights = PluginRights::new(of_rule.clone(), every_module, &self.tree.shown());
+            match self.runner.start_plugins(&self.place, &rights) {
                 Ok(process) => {
                     state.process = Some(process);
                     state.generation += 1;
@@ -202,7 +219,9 @@ impl PluginWorker {
 
 fn load_message(file: &OwnFile) -> Dict {
     let texts = [("kind", word(file.kind)), ("path", &file.path), ("text", &file.text)];
-    texts.map(|(key, text)| (key.to_owned(), Value::from(text))).into()
+    let mut message: Dict = texts.map(|(key, text)| (key.to_owned(), Value::from(text))).into();
+    message.insert("configured".to_owned(), Value::Bool(file.is_configured));
+    message
 }
 
 /// Answers a question of a plugin about variables. One that makes no sense has an empty answer.

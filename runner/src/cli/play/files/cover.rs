@@ -1,0 +1,109 @@
+//! The files and folders of a play's tree that a process may be shown as they are, without what does not belong to the play.
+//!
+//! A folder is shown whole if all in it belongs to the play, and in parts otherwise. What comes into a folder later is shown
+//! with it.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::play::files::tree_root::Root;
+
+/// How many files and folders of a root are looked at. The roles and projects that are published have a tenth of it.
+const MAX_ENTRIES: usize = 20_000;
+
+/// How deep folders are looked into.
+const MAX_DEPTH: usize = 40;
+
+/// What of a folder belongs to the play.
+enum Cover {
+    Whole,
+    Parts(Vec<PathBuf>),
+}
+
+/// Returns what of a root may be shown, as absolute paths.
+pub(super) fn cover(root: &Root) -> Vec<PathBuf> {
+    let mut left = MAX_ENTRIES;
+    match folder(root, Path::new("."), 0, &mut left) {
+        Cover::Whole => vec![root.path.clone()],
+        Cover::Parts(parts) => parts.iter().map(|part| root.path.join(part)).collect(),
+    }
+}
+
+fn folder(root: &Root, rest: &Path, depth: usize, left: &mut usize) -> Cover {
+    let Some(names) = names(root, rest, left).filter(|_| depth < MAX_DEPTH) else { return Cover::Parts(Vec::new()) };
+    let mut parts = Vec::new();
+    let mut is_whole = true;
+    for name in names {
+        let path = if depth == 0 { name } else { rest.join(name) };
+        match entry(root, &path, depth, left) {
+            Cover::Whole => parts.push(path),
+            Cover::Parts(some) => {
+                is_whole = false;
+                parts.extend(some);
+            }
+        }
+    }
+    if is_whole { Cover::Whole } else { Cover::Parts(parts) }
+}
+
+fn entry(root: &Root, path: &Path, depth: usize, left: &mut usize) -> Cover {
+    let none = || Cover::Parts(Vec::new());
+    if root.extent.left_out(path).is_some() {
+        return none();
+    }
+    match root.dir().symlink_metadata(path) {
+        Ok(found) if found.is_dir() => folder(root, path, depth + 1, left),
+        Ok(found) if found.is_file() => {
+            let forbidden = root.dir().open(path).and_then(|file| root.extent.forbids_content(file));
+            if matches!(forbidden, Ok(None)) { Cover::Whole } else { none() }
+        }
+        // A link shows no more than what it leads to. Sockets and devices are not the play's.
+        Ok(found) if found.is_symlink() => Cover::Whole,
+        _ => none(),
+    }
+}
+
+/// Returns the names in a folder, as far as there is something left to look at.
+fn names(root: &Root, rest: &Path, left: &mut usize) -> Option<Vec<PathBuf>> {
+    let mut names = Vec::new();
+    for entry in root.dir().read_dir(rest).ok()? {
+        *left = left.checked_sub(1)?;
+        names.push(PathBuf::from(entry.ok()?.file_name()));
+    }
+    names.sort();
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::cli::play::files::extent::Extent;
+
+    #[test]
+    fn what_does_not_belong_to_a_play_is_not_shown_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap();
+        for file in
+            ["play.yml", ".env", "files/a/key", "files/a/text", "files/b/text", "roles/r/files/.hidden", "other/x"]
+        {
+            fs::create_dir_all(path.join(file).parent().unwrap()).unwrap();
+            fs::write(path.join(file), "text\n").unwrap();
+        }
+        fs::write(path.join("files/a/key"), "-----BEGIN OPENSSH PRIVATE KEY-----\n").unwrap();
+        fs::create_dir(path.join("empty")).unwrap();
+        let _socket = UnixListener::bind(path.join("other/socket")).unwrap();
+        let shown = |extent| {
+            let root = Root::open(path.clone(), path.clone(), extent).unwrap();
+            let shown = cover(&root);
+            shown.iter().map(|shown| shown.strip_prefix(&path).unwrap().display().to_string()).collect::<Vec<_>>()
+        };
+        let project = ["empty", "files/a/text", "files/b", "other/x", "play.yml", "roles"];
+        assert_eq!(shown(Extent::Project), project);
+        assert_eq!(shown(Extent::Shared), ["files/a/text", "files/b", "roles"]);
+        fs::remove_file(path.join("files/a/key")).unwrap();
+        fs::remove_file(path.join("other/socket")).unwrap();
+        assert_eq!(shown(Extent::Sources), [""]);
+    }
+}
