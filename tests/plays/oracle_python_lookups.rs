@@ -1,10 +1,12 @@
 //! Lookups that are Python plugins: the same plays by ansible-playbook and by `modbox play`.
 
 use std::fs;
+use std::net::TcpListener;
 
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
-use super::oracle_plugins::{by_modbox, check, results, write_play};
+use super::oracle_plugins::{by_modbox, check, modbox, results, write_play};
 use crate::support::{TestDir, fixture};
 
 /// Expressions of the lookup in `oracle/plugins/lookups.py`.
@@ -176,6 +178,85 @@ fn folders_of_settings_come_after_roles_as_under_ansible() {
     let refused = by_modbox(&dir, &dir.join("outside.yml")).exits_with(2).stderr_text();
     let says = format!("use `ANSIBLE_FILTER_PLUGINS={}`", outside.path().display());
     assert!(refused.contains(&says) && refused.contains("No filter named 'outside'"), "{refused}");
+}
+
+/// A lookup that does what its first term says, and gives its own name with the result.
+fn acting(name: &str) -> String {
+    format!(
+        "import os\nimport socket\n\nfrom ansible.plugins.lookup import LookupBase\n\n\nclass LookupModule(LookupBase):\n    \
+         def run(self, terms, variables=None, **kwargs):\n        return ['{name}', getattr(self, terms[0])(*terms[1:])]\n\n    \
+         def read(self, path):\n        return open(path).read()\n\n    def write(self, path):\n        \
+         return open(path, 'w').write('{name}')\n\n    def env(self, name):\n        return os.environ.get(name, 'unset')\n\n    \
+         def connect(self, port):\n        socket.create_connection(('127.0.0.1', port))\n        return 'connected'\n"
+    )
+}
+
+#[test]
+fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
+    let dir = TestDir::new();
+    let collection = |path: &str| format!("play/collections/ansible_collections/a/b/{path}");
+    for name in ["granted", "other", "evil", "writes"] {
+        dir.write(&collection(&format!("plugins/lookup/{name}.py")), acting(name));
+    }
+    dir.write(&collection("meta/runtime.yml"), "plugin_routing: {lookup: {moved: {redirect: a.b.granted}}}\n");
+    let own = acting("own");
+    dir.write("play/lookup_plugins/own.py", &own);
+    dir.write("play/lookup_plugins/unknown.py", acting("unknown"));
+    // What the shared process says of a name must not run other code with a grant.
+    let forge = "import __main__\n\nfind = __main__.Plugins.find\n\n\ndef forged(self, message):\n    \
+                 return {'name': 'a.b.granted'} if message['name'] == 'a.b.evil' else find(self, message)\n\n\n\
+                 __main__.Plugins.find = forged\n\n\nclass FilterModule(object):\n    def filters(self):\n        \
+                 return {'forge': forged}\n";
+    dir.write("play/filter_plugins/forge.py", forge);
+    let secret = dir.write("outside/secret", "a secret\n").display().to_string();
+    let made = dir.join("outside/made").display().to_string();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let digest: String = Sha256::digest(own.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let outside = dir.join("outside").display().to_string();
+    let policy = json!({
+        "allow": {"env": ["EVERY=module"]},
+        "modules": {
+            "a.b.granted": {"allow": {"read": [outside], "env": ["GIVEN=yes"], "net": [format!("127.0.0.1:{port}")]}},
+            "a.b.writes": {"allow": {"write": [outside]}},
+            "unknown": {"allow": {"read": [outside]}},
+            format!("sha256:{digest}"): {"allow": {"read": [outside]}},
+        },
+    });
+    dir.write("policy.yaml", policy.to_string());
+    let absent = "No such file or directory";
+    let attempts: Vec<(String, &str)> = vec![
+        (format!("query('a.b.granted', 'read', '{secret}')"), "a secret"),
+        (format!("query('a.b.granted', 'write', '{secret}')"), "Read-only file system"),
+        ("query('a.b.granted', 'env', 'GIVEN')".to_owned(), "yes"),
+        ("query('a.b.granted', 'env', 'EVERY')".to_owned(), "unset"),
+        (format!("query('a.b.granted', 'connect', {port})"), "connected"),
+        (format!("query('a.b.moved', 'read', '{secret}')"), "a secret"),
+        (format!("query('a.b.other', 'read', '{secret}')"), absent),
+        ("query('a.b.other', 'env', 'GIVEN')".to_owned(), "unset"),
+        (format!("query('a.b.other', 'connect', {port})"), "Permission denied"),
+        (format!("query('a.b.writes', 'write', '{made}')"), "writes"),
+        (format!("query('own', 'read', '{secret}')"), "a secret"),
+        (format!("query('unknown', 'read', '{secret}')"), absent),
+        (format!("query('a.b.evil', 'read', '{secret}')"), "\"granted\""),
+    ];
+    let all: Vec<String> = attempts.iter().map(|(text, _)| text.clone()).collect();
+    write_play(&dir, "play/play.yml", &all);
+    let run = |options: &[&str]| {
+        modbox(&dir, &dir.join("play/play.yml")).arg("--policy").arg(dir.join("policy.yaml")).args(options).run()
+    };
+    let ran = run(&["--allow-all"]).exits_with(0);
+    let found = results(&ran.stdout_text());
+    assert_eq!(found.len(), all.len(), "{ran}");
+    for ((attempt, expect), found) in attempts.iter().zip(&found) {
+        assert!(found.1.contains(expect), "{attempt}: {}", found.1);
+    }
+    assert_eq!(fs::read_to_string(&made).unwrap(), "writes");
+    fs::remove_file(&made).unwrap();
+    for reads in ["--explain", "--syntax-check"] {
+        let only_read = run(&[reads]);
+        assert!(!only_read.stdout_text().contains("a secret") && !dir.join("outside/made").exists(), "{only_read}");
+    }
 }
 
 /// A plugin that runs while another one asks for a variable has the same process, and the same time.

@@ -42,7 +42,7 @@ pub(crate) struct JobResolver<'a> {
     origin: Origin,
     /// Programs to start instead of an interpreter.
     interpreters: Arc<BTreeMap<String, String>>,
-    settings: Settings,
+    settings: Arc<Settings>,
     /// The policy of a module without specific rules.
     policy: Policy,
     limits: Limits,
@@ -93,7 +93,7 @@ impl<'a> JobResolver<'a> {
         context: &'a Context,
         runner: Arc<Runner>,
         lookup: Lookup,
-        settings: Settings,
+        settings: Arc<Settings>,
     ) -> Result<Self, Failure> {
         let MergedPolicy { policy, limits, .. } = settings.for_every_module().or_usage()?;
         let audit = Audit::open(&policy)?;

@@ -6,6 +6,7 @@ pub(crate) mod exposure;
 mod files;
 mod grants;
 mod offline;
+mod plugin_rules;
 mod python;
 mod sent_policy;
 mod signature_files;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use anyhow::Context;
 use modbox_closure::Part;
 use modbox_policy::{
-    Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Rules, TaskKey, TaskNames, merge,
+    Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Policy, Rules, TaskKey, TaskNames, merge,
 };
 use modbox_run::library::Place;
 use modbox_run::reaches_out;
@@ -196,6 +197,20 @@ impl Settings {
     /// A rule for the module names something that does not exist, or grants contradict each other.
     pub(crate) fn for_module(&self, module: ModuleIdentity<'_>) -> anyhow::Result<MergedPolicy> {
         self.merged(self.of_module(module)?, Some(module))
+    }
+
+    /// Returns what rules for a Python plugin grant to it; `None` if there are none. Grants to every module are not its own.
+    ///
+    /// # Errors
+    ///
+    /// A rule names something that does not exist, or the trust rules refuse the plugin.
+    pub(crate) fn for_plugin(&self, plugin: ModuleIdentity<'_>) -> anyhow::Result<Option<Policy>> {
+        let rules = self.of_module(plugin)?;
+        if rules.is_empty() {
+            return Ok(None);
+        }
+        let policy = plugin_rules::granted(rules, &self.trust.standing(Some(plugin)))?;
+        Ok(Some(if self.withholds_network { policy.without_network() } else { policy }))
     }
 
     /// Returns the policy and limits of one job of a batch, including the job's rules and limits.
@@ -413,6 +428,26 @@ mod tests {
 
     fn read(specs: &[&str]) -> GrantArgs {
         GrantArgs { allow_read: specs.iter().map(Into::into).collect(), ..GrantArgs::default() }
+    }
+
+    #[test]
+    fn only_rules_for_a_plugin_grant_it_anything() {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().canonicalize().unwrap();
+        let known = identity("text");
+        let digest = known.closure.digest();
+        let file = format!(
+            "allow: {{read: [{0}]}}\nmodules:\n  a.b.c: {{allow: {{env: [HOME=/h]}}}}\n  sha256:{digest}: {{allow: {{write: [{0}]}}}}\n",
+            cwd.display()
+        );
+        fs::write(cwd.join("user.yaml"), file).unwrap();
+        let settings = load(&cwd, &GrantArgs::default(), &LimitArgs::default()).unwrap();
+        let other = identity("other");
+        assert!(settings.for_plugin(named("a.b.other", &other)).unwrap().is_none());
+        let by_name = settings.for_plugin(named("a.b.c", &other)).unwrap().unwrap();
+        assert_eq!((by_name.env().len(), by_name.paths().len()), (1, 0));
+        let by_digest = settings.for_plugin(named("", &known)).unwrap().unwrap();
+        assert_eq!((by_digest.env().len(), by_digest.paths().len()), (0, 1));
     }
 
     #[test]

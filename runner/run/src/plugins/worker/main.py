@@ -215,12 +215,15 @@ class Plugins:
 
     def find(self, message):
         """Says whether ansible-core finds a plugin of a collection."""
+        name = message['name']
         if message['kind'] == 'lookup':
             from ansible.plugins.loader import lookup_loader
-            plugin = lookup_loader.get(message['name'], class_only=True)
+            plugin = lookup_loader.get(name, class_only=True)
+            full_name = plugin and lookup_loader.find_plugin_with_context(name).resolved_fqcn
         else:
-            plugin = self.of_collection((message['kind'], message['name']))
-        return {'found': plugin is not None, 'accepting': getattr(plugin, 'accept_args_markers', False)}
+            plugin = self.of_collection((message['kind'], name))
+            full_name = plugin and plugin.ansible_name
+        return {'name': plugin and str(full_name or name), 'accepting': getattr(plugin, 'accept_args_markers', False)}
 
     def of_collection(self, key):
         if key not in self.found:
@@ -230,7 +233,7 @@ class Plugins:
             except KeyError:
                 # Its word for a collection that is not installed, or lacks the plugin.
                 plugin = None
-            self.found[key] = plugin and plugin.j2_function
+            self.found[key] = plugin
         return self.found[key]
 
     def call(self, message):
@@ -266,7 +269,10 @@ class Plugins:
     def result(self, key, is_own, call, engine):
         if key[0] == 'lookup':
             return self.looked_up(key[1], call, engine)
-        function = self.own.get(key) or self.configured.get(key) if is_own else self.of_collection(key)
+        if is_own:
+            function = self.own.get(key) or self.configured.get(key)
+        else:
+            function = getattr(self.of_collection(key), 'j2_function', None)
         if function is None:
             raise ValueError('the plugin is not there any more')
         if call.markers.known:

@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Fai
     let origin = origin(args, &settings).or_usage()?;
     let release = installed(environment, &lookup);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
-    let resolver = JobResolver::new(context, Arc::clone(&runner), lookup, settings)?.with_origin(origin);
+    let resolver = JobResolver::new(context, Arc::clone(&runner), lookup, Arc::new(settings))?.with_origin(origin);
     let mut host = JobHost { resolver, release, bar: progress_bar(), drawn: Instant::now() };
     let jobs = match args.jobs {
         Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),

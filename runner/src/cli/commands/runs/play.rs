@@ -34,8 +34,8 @@ use crate::cli::named::find::Lookup;
 use crate::cli::play::files::inventory;
 use crate::cli::play::run_options::{run_options, user, verbosity};
 use crate::cli::play::{
-    self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayPlugins, PlayTree, Sink,
-    TaskModules, TaskResources, VaultStore, vault_secrets,
+    self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayPlugins, PlayTree,
+    PluginRules, Sink, TaskModules, TaskResources, VaultStore, vault_secrets,
 };
 use crate::cli::printing::output;
 use crate::cli::process::deep_stack;
@@ -114,7 +114,11 @@ fn run_plays<'a>(
     let beside = folders(&files).into_iter().map(|folder| folder.join("collections"));
     let collections = beside.chain(load.collections_path.iter().map(PathBuf::from)).collect();
     let place = PluginPlace::find(&lookup.python, lookup.interpreter(), &environment.cwd, collections);
-    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), policy, place));
+    let settings = Arc::new(settings);
+    // What is only read or explained runs plugins, too, but does nothing.
+    let runs = !(args.explain || args.syntax_check || args.list_hosts || args.list_tasks || args.list_tags);
+    let rules = if runs { PluginRules::Of(Arc::clone(&settings)) } else { PluginRules::None };
+    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), (policy, rules), place));
     let known = (Arc::clone(&ansible), Arc::clone(&vault), Some(Arc::clone(&plugins)));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();

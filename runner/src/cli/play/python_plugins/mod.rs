@@ -1,11 +1,13 @@
 //! Filters, tests and lookups of a play that are Python plugins: which files have them, and the process that runs them.
 //!
-//! The process has no grant but to read the files of the play. Files beside the play and in roles are read here, within the play's tree, and handed over as
+//! The process has no grant but to read the files of the play, if no rule names the plugin. Files beside the play and in roles are read here, within the play's tree, and handed over as
 //! text; plugins of collections are imported by ansible-core, which finds them as it does for Ansible.
 
 mod folders;
 mod kinds;
+mod rules;
 mod worker;
+mod workers;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +22,9 @@ use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
 pub(crate) use self::folders::plugin_folders;
 use self::kinds::{KINDS, word};
-use self::worker::{OwnFile, PluginWorker, WorkerGrants};
+pub(crate) use self::rules::PluginRules;
+use self::worker::{OwnFile, PluginWorker};
+use self::workers::PluginWorkers;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::printing::output;
 
@@ -40,8 +44,8 @@ const NO_CORE: &str = "no ansible-core was found that could run it; install it, 
 /// The Python plugins of a play.
 pub(crate) struct PlayPlugins {
     tree: Arc<PlayTree>,
-    /// The process; `None` without ansible-core.
-    worker: Option<PluginWorker>,
+    /// The processes; `None` without ansible-core.
+    workers: Option<PluginWorkers>,
     /// Whether a file gave a name, so that most plays ask no further.
     has_own: AtomicBool,
     state: Mutex<State>,
@@ -51,12 +55,12 @@ pub(crate) struct PlayPlugins {
 #[derive(Default)]
 struct State {
     folders: HashSet<String>,
-    /// Names that files gave.
-    own: HashMap<PluginKind, HashSet<String>>,
+    /// Names that files gave, each with the process that has the file.
+    own: HashMap<PluginKind, HashMap<String, Arc<PluginWorker>>>,
     /// Those that take undefined arguments.
     accepting: HashSet<(PluginKind, String)>,
-    /// Names that were looked for in collections, with the reason where loading failed.
-    of_collections: HashMap<(PluginKind, String), Result<bool, String>>,
+    /// Names that were looked for in collections: the full name of what was found, and the reason where loading failed.
+    of_collections: HashMap<(PluginKind, String), Result<Option<String>, String>>,
     /// Files that were not loaded, and why.
     failures: HashMap<String, String>,
     /// Warnings that were shown.
@@ -65,24 +69,28 @@ struct State {
 
 impl std::fmt::Debug for PlayPlugins {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PlayPlugins").field("worker", &self.worker).finish_non_exhaustive()
+        f.debug_struct("PlayPlugins").field("has_own", &self.has_own).finish_non_exhaustive()
     }
 }
 
 impl PlayPlugins {
     /// Makes the plugins of a play. Nothing is loaded yet.
-    pub(crate) fn new(tree: Arc<PlayTree>, runner: Arc<Runner>, policy: &Policy, place: Option<PluginPlace>) -> Self {
-        let grants = WorkerGrants { of_rule: Policy::default(), every_module: policy.clone() };
-        let worker = place.map(|place| PluginWorker::new(runner, place, Arc::clone(&tree), grants));
-        Self { tree, worker, has_own: AtomicBool::new(false), state: Mutex::default() }
+    pub(crate) fn new(
+        tree: Arc<PlayTree>,
+        runner: Arc<Runner>,
+        (policy, rules): (&Policy, PluginRules),
+        place: Option<PluginPlace>,
+    ) -> Self {
+        let workers = place.map(|place| PluginWorkers::new(runner, place, Arc::clone(&tree), policy.clone(), rules));
+        Self { tree, workers, has_own: AtomicBool::new(false), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn worker(&self) -> Result<&PluginWorker, String> {
-        self.worker.as_ref().ok_or_else(|| NO_CORE.to_owned())
+    fn workers(&self) -> Result<&PluginWorkers, String> {
+        self.workers.as_ref().ok_or_else(|| NO_CORE.to_owned())
     }
 
     /// Loads the plugins of a play's or a role's folder, once.
@@ -122,23 +130,26 @@ impl PlayPlugins {
 
     fn load_file(&self, kind: PluginKind, path: String, is_configured: bool) {
         let loaded = self.source(&path).and_then(|text| {
-            let answer = self.worker()?.load(OwnFile { kind, path: path.clone(), text, is_configured })?;
+            let worker = self.workers()?.of_file(&path, &text)?;
+            let answer = worker.load(OwnFile { kind, path: path.clone(), text, is_configured })?;
             self.warn(&answer);
             let names = |key| {
                 let names = answer.get(key).and_then(Value::as_list).unwrap_or_default();
                 names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
             };
-            Ok((names("names"), names("accepting")))
+            Ok((worker, names("names"), names("accepting")))
         });
         let mut state = self.state();
         match loaded {
-            Ok((names, accepting)) => {
+            Ok((worker, names, accepting)) => {
                 self.has_own.store(true, Ordering::Relaxed);
                 let own = state.own.entry(kind).or_default();
                 // The first file that gives a name keeps it.
-                let accepting = accepting.into_iter().filter(|name| !own.contains(name)).map(|name| (kind, name));
+                let accepting = accepting.into_iter().filter(|name| !own.contains_key(name)).map(|name| (kind, name));
                 let accepting = accepting.collect::<Vec<_>>();
-                own.extend(names);
+                for name in names {
+                    own.entry(name).or_insert_with(|| Arc::clone(&worker));
+                }
                 state.accepting.extend(accepting);
             }
             // As Ansible does: the file is left out, and a template that needs it fails.
@@ -171,7 +182,7 @@ impl PlayPlugins {
             AnyKind::Test => PluginKind::Test,
             AnyKind::Lookup => PluginKind::Lookup,
         };
-        let Some(worker) = &self.worker else { return Some(NO_CORE.to_owned()) };
+        let Some(workers) = &self.workers else { return Some(NO_CORE.to_owned()) };
         let state = self.state();
         let of_file = || file.and_then(|file| state.failures.get(file)).cloned();
         let of_name = || state.of_collections.get(&(kind, name.to_owned()))?.as_ref().err().cloned();
@@ -179,35 +190,49 @@ impl PlayPlugins {
             Some((collection, _)) => format!("the collection `{collection}` is not installed, or does not have it"),
             None => "the file does not give it".to_owned(),
         };
-        Some(of_file().or_else(|| worker.refusal()).or_else(of_name).unwrap_or_else(unknown))
+        Some(of_file().or_else(|| workers.shared().refusal()).or_else(of_name).unwrap_or_else(unknown))
     }
 
-    fn find(&self, kind: PluginKind, name: &str) -> Result<bool, String> {
-        let Some(worker) = &self.worker else { return Ok(false) };
+    /// Returns the full name of a plugin of a collection.
+    fn find(&self, kind: PluginKind, name: &str) -> Result<Option<String>, String> {
+        let Some(workers) = &self.workers else { return Ok(None) };
         let key = (kind, name.to_owned());
         if let Some(known) = self.state().of_collections.get(&key) {
             return known.clone();
         }
-        let found = worker.ask("find", [("kind", word(kind)), ("name", name)].map(texts).into(), None);
-        let is_true = |answer: &Dict, key| answer.get(key).and_then(Value::as_bool).unwrap_or(false);
+        let found = workers.shared().ask("find", [("kind", word(kind)), ("name", name)].map(texts).into(), None);
         let found = found.map(|answer| {
             self.warn(&answer);
-            if is_true(&answer, "accepting") {
+            if answer.get("accepting").and_then(Value::as_bool) == Some(true) {
                 self.state().accepting.insert(key.clone());
             }
-            is_true(&answer, "found")
+            answer.get("name").and_then(Value::as_str).map(str::to_owned)
         });
         self.state().of_collections.insert(key, found.clone());
         found
     }
 
     fn answer(&self, call: &PluginCall<'_>) -> Result<Dict, String> {
-        let mut message: Dict = [("kind", word(call.kind)), ("name", call.name)].map(texts).into();
-        message.insert("own".to_owned(), Value::Bool(self.hides(call.kind, call.name)));
+        let (worker, name, is_own) = self.callee(call)?;
+        let mut message: Dict = [("kind", word(call.kind)), ("name", &*name)].map(texts).into();
+        message.insert("own".to_owned(), Value::Bool(is_own));
         message.insert("arguments".to_owned(), call.arguments.clone());
-        let answer = self.worker()?.ask("call", message, Some(call.variables))?;
+        let answer = worker.ask("call", message, Some(call.variables))?;
         self.warn(&answer);
         Ok(answer)
+    }
+
+    /// Returns the process that has a plugin, the name of the plugin there, and whether it comes from a file of the play.
+    fn callee(&self, call: &PluginCall<'_>) -> Result<(Arc<PluginWorker>, String, bool), String> {
+        let workers = self.workers()?;
+        if let Some(own) = self.state().own.get(&call.kind).and_then(|own| own.get(call.name)) {
+            return Ok((Arc::clone(own), call.name.to_owned(), true));
+        }
+        let full_name = self.find(call.kind, call.name)?.unwrap_or_else(|| call.name.to_owned());
+        Ok(match workers.of_name(&full_name)? {
+            Some(granted) => (granted, full_name, false),
+            None => (Arc::clone(workers.shared()), call.name.to_owned(), false),
+        })
     }
 
     /// Shows what the plugins warn of, each text once.
@@ -229,11 +254,12 @@ fn texts((key, text): (&str, &str)) -> (String, Value) {
 
 impl PythonPlugins for PlayPlugins {
     fn hides(&self, kind: PluginKind, name: &str) -> bool {
-        self.has_own.load(Ordering::Relaxed) && self.state().own.get(&kind).is_some_and(|names| names.contains(name))
+        self.has_own.load(Ordering::Relaxed)
+            && self.state().own.get(&kind).is_some_and(|names| names.contains_key(name))
     }
 
     fn has(&self, kind: PluginKind, name: &str) -> bool {
-        self.find(kind, name).unwrap_or(false)
+        matches!(self.find(kind, name), Ok(Some(_)))
     }
 
     fn accepts_undefined(&self, kind: PluginKind, name: &str) -> bool {
