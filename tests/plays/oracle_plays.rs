@@ -42,7 +42,7 @@ const GROUPS: [&[&str]; 4] = [
     &["blocks", "facts", "including", "registers", "variables"],
     &["commands", "roles_and_handlers"],
     &["archives", "check_mode", "keywords", "loops", "reading_files", "web", "writing_files"],
-    &["absent_values", "keyword_values"],
+    &["absent_values", "keyword_values", "null_messages"],
 ];
 
 /// Compares the plays of a group, with modules of modbox (`component`) or those of Ansible (`classic`).

@@ -26,6 +26,10 @@ pub fn clean(mut data: Dict) -> Cleaned {
             data.shift_remove(key);
         }
     }
+    // As a result of ansible-core 2.21, which keeps its message apart.
+    if data.get("msg") == Some(&Value::Null) {
+        data.shift_remove("msg");
+    }
     if let Some(Value::Dict(facts)) = data.get_mut("ansible_facts") {
         facts.retain(|name, _| {
             !name.starts_with("discovered_interpreter_") && !name.starts_with("ansible_discovered_interpreter_")
