@@ -122,13 +122,18 @@ const FAILURES: [&str; 6] = ["filter", "value", "key", "undefined", "ansible", "
 
 /// Writes a play that shows expressions, each in a task of that name whose failure is ignored.
 pub(super) fn write_play(dir: &TestDir, path: &str, expressions: &[String]) {
-    let show =
-        |text: &String| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
-    let tasks: Vec<Value> = expressions.iter().map(show).collect();
     let vars = json!({
         "lazy": [1, "{{ 1 + 1 }}"], "bad": ["{{ nothing }}"], "own_text": "a text", "own_lazy": ["{{ own_text }}"],
         "own_chain": "{{ 'own_lazy' | variable | first }}", "own_level": 4,
     });
+    write_play_with(dir, path, expressions, &vars);
+}
+
+/// Like [`write_play`], with variables of the play.
+pub(super) fn write_play_with(dir: &TestDir, path: &str, expressions: &[String], vars: &Value) {
+    let show =
+        |text: &String| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
+    let tasks: Vec<Value> = expressions.iter().map(show).collect();
     dir.write(path, json!([{"hosts": "localhost", "gather_facts": false, "vars": vars, "tasks": tasks}]).to_string());
 }
 
@@ -145,7 +150,11 @@ pub(super) fn results(output: &str) -> Vec<(String, String)> {
 }
 
 pub(super) fn modbox(dir: &TestDir, play: &Path) -> Modbox {
-    let python = format!("python={}", oracle::python().display());
+    modbox_by(dir, play, &oracle::python())
+}
+
+fn modbox_by(dir: &TestDir, play: &Path, python: &Path) -> Modbox {
+    let python = format!("python={}", python.display());
     Modbox::new(dir).arg("play").arg(play).args(["--interpreter", &python]).patience(PATIENCE)
 }
 
@@ -156,11 +165,17 @@ pub(super) fn by_modbox(dir: &TestDir, play: &Path) -> RunOutput {
 /// Runs a play by both programs, and compares what its tasks show.
 #[track_caller]
 pub(super) fn check(dir: &TestDir, play: &str, count: usize) {
+    check_by(dir, play, count, &oracle::python());
+}
+
+/// Like [`check`], with the ansible-core of a Python environment.
+#[track_caller]
+pub(super) fn check_by(dir: &TestDir, play: &str, count: usize, python: &Path) {
     let play = dir.join(play);
-    let program = oracle::python().with_file_name("ansible-playbook");
+    let program = python.with_file_name("ansible-playbook");
     let options = ["-i", "localhost,", "-c", "local"];
     let by_ansible = Modbox::of(&program, dir).args(options).arg(&play).patience(PATIENCE).run().exits_with(0);
-    let by_modbox = by_modbox(dir, &play).exits_with(0);
+    let by_modbox = modbox_by(dir, &play, python).run().exits_with(0);
     let (expect, found) = (results(&by_ansible.stdout_text()), results(&by_modbox.stdout_text()));
     assert_eq!(expect.len(), count, "{by_ansible}");
     for (expect, found) in expect.iter().zip(&found) {

@@ -20,6 +20,7 @@ mod leftovers;
 mod load;
 pub mod markdown;
 pub mod oracle;
+pub mod oracle_collections;
 mod oracle_plays;
 mod oracle_release;
 pub mod registry;

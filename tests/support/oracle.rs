@@ -19,7 +19,7 @@ use crate::{TestDir, fixture, temporary};
 /// Packages of the oracle's environment besides ansible-core. Ansible's modules need the last two. What templates and YAML mean
 /// depends on Jinja and PyYAML, so these are pinned too: PyYAML 6.0.4 comes with libyaml 0.2.6, which accepts `[?]` and gives
 /// other places.
-const PACKAGES: [&str; 6] = [
+pub(crate) const PACKAGES: [&str; 6] = [
     "PyYAML==6.0.3",
     "Jinja2==3.1.6",
     "MarkupSafe==3.0.4",
@@ -29,7 +29,7 @@ const PACKAGES: [&str; 6] = [
 ];
 
 /// The package with modules of collections: `ansible` is `ansible-core` and a hundred collections.
-const COLLECTIONS: &str = "ansible==12.3.0";
+pub(crate) const COLLECTIONS: &str = "ansible==12.3.0";
 
 /// Script that downloads that package as one file, and extracts only the collections whose modules are compared, without
 /// their tests and documents: the whole package has 80 000 files.
@@ -77,9 +77,9 @@ with tarfile.open(archive) as packed:
 ";
 
 /// Time limit for downloading a hundred megabytes over a slow line.
-const INSTALL: Duration = Duration::from_secs(600);
+pub(crate) const INSTALL: Duration = Duration::from_secs(600);
 
-const REMEDY: &str = "\
+pub(crate) const REMEDY: &str = "\
 the tests compare modbox with ansible-core, which they install with pip into the target directory; that needs \
 python3 (3.11 or newer; 3.11 itself for releases before 2.19, as `python3.11` in PATH), pip (on Debian: `apt-get install python3-venv`, as root) and, the first time, a package index";
 

@@ -312,6 +312,7 @@ def collect_warnings():
     from ansible.utils.display import Display
     warnings = []
     Display().warning = lambda msg, *args, **kwargs: warnings.append(str(msg))
+    Display().deprecated = lambda *args, **kwargs: None
     return warnings
 
 

@@ -1,7 +1,5 @@
 """The variables of the template that calls a plugin. The host is asked for each of them when a plugin reads it."""
 
-import copy
-
 
 class Variables(dict):
     """All variables, or those of a mapping such as `hostvars`, by the names on the way to it."""
@@ -81,12 +79,17 @@ class Variables(dict):
             return default
 
     def copy(self):
-        return {name: self[name] for name in self.keys()}
+        """Returns variables of which a plugin may set some. Nothing is read for it, and `vars` has itself in it."""
+        made = Variables(self.call, self.path)
+        made.read = self.read
+        for name in dict.keys(self):
+            dict.__setitem__(made, name, dict.__getitem__(self, name))
+        return made
 
     __copy__ = copy
 
     def __deepcopy__(self, memo):
-        return copy.deepcopy(self.copy(), memo)
+        return self.copy()
 
     def __repr__(self):
-        return repr(self.copy())
+        return repr(dict(self.items()))
