@@ -1,9 +1,11 @@
-//! Rules for commands outside and the profiles that have them: what `policy show` and `policy check` print, and that a run under such
-//! a policy is refused as long as modbox starts no commands outside.
+//! Rules for commands outside and the profiles that have them: what `policy show` and `policy check` print, and which runs are refused
+//! since their commands cannot run outside. `core/native/native_outside.rs` has those that can.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use crate::support::{Modbox, TestDir};
+use crate::support::{Modbox, TestDir, small_module};
 
 const POLICY: &str = "modules:\n  probe:\n    profiles: [{manage-services: [nginx, 'php*-fpm']}, {manage-users: [deploy, sudo]}]\n    \
                       allow: {outside: ['nginx-test-program -t']}\n";
@@ -28,7 +30,7 @@ fn checked(dir: &TestDir, text: &str, status: i32) -> String {
 }
 
 #[test]
-fn every_rule_of_a_module_is_shown_and_said_to_be_refused() {
+fn every_rule_of_a_module_is_shown() {
     let dir = place();
     dir.write("policy.yaml", POLICY);
     let show = |words: &[&str]| {
@@ -45,7 +47,6 @@ fn every_rule_of_a_module_is_shown_and_said_to_be_refused() {
         "  outside nginx-test-program -t (policy file policy.yaml, `probe`)\n",
         "as powerful as root:\n  the name `sudo`: it is reserved, since it stops the machine or gives root's rights (profile \
          manage-users, policy file policy.yaml, `probe`)\n",
-        "commands outside are not started yet: a run with these grants is refused\n",
     ] {
         assert!(text.contains(expect), "{expect}\n{text}");
     }
@@ -91,7 +92,6 @@ fn what_is_as_powerful_as_root_is_a_warning() {
     for expect in [
         "policy.yaml:2:26: warning: as powerful as root: the name `root`: it is reserved, since it stops the machine or gives root's \
          rights\n",
-        "policy.yaml:2:26: warning: modbox does not start commands outside yet; until then, a run with this grant is refused\n",
         "policy.yaml:3:29: warning: as powerful as root: outside sh <input>: the program runs, loads or places what an argument \
          names\n",
         "policy.yaml:3:57: warning: the names do not bind `dpkg --set-selections` and `debconf-set-selections`, which read names \
@@ -105,54 +105,74 @@ fn what_is_as_powerful_as_root_is_a_warning() {
     assert!(!plain.contains("root") && !plain.contains("outside"), "{plain}");
 }
 
+/// The beginning and the end of the message of a refused run.
+const REFUSED: [&str; 2] =
+    ["the policy grants the command outside `", "so the module was not run; take the grant from the policy"];
+
 #[test]
-fn a_run_that_is_granted_a_command_outside_is_refused_and_one_without_is_not() {
+fn a_native_module_runs_under_such_a_policy() {
     let dir = place();
     dir.write("policy.yaml", POLICY);
     let out = dir.join("out");
-    let ran = out.join("ran");
-    let run = |words: &[&str]| {
-        let words = [&["--allow-write", out.to_str().unwrap()], words].concat();
-        let done = Modbox::run_module(&dir, "./library/probe").args(words).report().run();
-        dir.assert_nothing_left();
-        done
-    };
-    let refused = run(&["--policy", "policy.yaml"]).exits_with(4);
-    let report = refused.json();
-    assert_eq!((&report["status"], report["denials"].as_array().unwrap().len()), (&"denied".into(), 0), "{report}");
-    let message = report["result"]["msg"].as_str().unwrap();
-    assert!(message.starts_with("the policy grants the command outside `systemctl {--no-block|"), "{message}");
-    assert!(message.contains("(profile manage-services, policy file policy.yaml, `probe`)"), "{message}");
-    assert!(message.contains("does not start commands outside") && message.contains("was not run"), "{message}");
-    // No option is offered that does not exist.
-    assert!(!refused.stdout_text().contains("--allow-outside") && !ran.exists(), "{refused}");
-    for allowed in [&[][..], &["--policy", "policy.yaml", "--allow-all"]] {
-        run(allowed).exits_with(0);
-        fs::remove_file(&ran).unwrap();
+    let write = ["--allow-write", out.to_str().unwrap()];
+    for switches in [
+        &["--policy", "policy.yaml"][..],
+        &["--policy", "policy.yaml", "--allow-all"],
+        &["--allow-outside", "true <n>"],
+    ] {
+        let run = Modbox::run_module(&dir, "./library/probe").args(write).args(switches).report().run().exits_with(0);
+        assert_eq!(run.json()["outside"], serde_json::Value::Null, "{run}");
+        std::fs::remove_file(out.join("ran")).unwrap();
     }
-    let unknown = Modbox::run_module(&dir, "./library/probe").args(["--allow-outside", "nginx -t"]).run().exits_with(2);
-    unknown.says("unexpected argument '--allow-outside'");
+    let wrong = Modbox::run_module(&dir, "./library/probe").args(["--allow-outside", "true *"]).run().exits_with(2);
+    wrong.says("invalid grant `--allow-outside true *`").says("rules for outside commands have no wildcards");
+    dir.assert_nothing_left();
 }
 
 #[test]
-fn a_task_that_is_granted_a_command_outside_fails_and_changes_nothing() {
+fn what_cannot_start_commands_outside_is_not_run() {
+    let dir = place();
+    let out = dir.join("out");
+    let component = small_module(&dir, "component");
+    let outside = ["--allow-outside", "true <n>"];
+    let run = |module: &Path, words: &[&str]| {
+        let write = ["--allow-write", out.to_str().unwrap()];
+        let done = Modbox::run_module(&dir, module).args(write).args(outside).args(words).report().run();
+        assert!(!out.join("ran").exists(), "{done}");
+        dir.assert_nothing_left();
+        done.exits_with(4).json()["result"]["msg"].as_str().unwrap().to_owned()
+    };
+    let of_component = run(&component, &[]);
+    assert!(REFUSED.iter().all(|part| of_component.contains(part)), "{of_component}");
+    assert!(of_component.contains("for native modules alone; this one runs in WebAssembly"), "{of_component}");
+    assert!(of_component.contains("`true <n>` (--allow-outside)"), "{of_component}");
+    for words in [&["--preview"][..], &["--transaction"]] {
+        let message = run(&dir.join("library/probe"), words);
+        assert!(message.contains("`true <n>`, which a preview or a transaction would really run"), "{message}");
+    }
+}
+
+#[test]
+fn a_task_runs_commands_outside_and_a_preview_of_its_play_does_not() {
     let dir = place();
     let out = dir.join("out");
     dir.write("play.yml", "- hosts: localhost\n  gather_facts: false\n  tasks:\n    - name: write it\n      probe:\n");
-    let allow = format!("allow: {{write: ['{}']}}", out.display());
-    let outside = "profiles: [{manage-services: [nginx]}]";
-    let play = |rules: &str| {
-        dir.write("policy.yaml", format!("tasks: {{'write *': {{{rules}}}}}\n"));
-        let words = ["play", "play.yml", "--module-path", "library", "--policy", "policy.yaml"];
-        Modbox::new(&dir).args(words).run()
-    };
-    let refused = play(&format!("{allow}, {outside}"));
-    let text = refused.stdout_text();
-    assert!(
-        !refused.status.success() && text.contains("the policy grants the command outside `systemctl "),
-        "{refused}"
+    let tool = dir.write("tool", format!("#!/bin/sh\necho \"$1\" >> {}/noted\n", dir.path().display()));
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let module = format!(
+        "#!/bin/sh\n# WANT_JSON\n{} 7\n: > {}/ran\necho '{{\"changed\": true}}'\n",
+        tool.display(),
+        out.display()
     );
-    assert!(!out.join("ran").exists() && !text.contains("--allow-outside"), "{refused}");
-    let done = play(&allow).exits_with(0);
-    assert!(out.join("ran").exists(), "{done}");
+    dir.write("library/probe", module);
+    let rules = format!("allow: {{write: ['{}'], outside: ['{} <n>']}}", out.display(), tool.display());
+    dir.write("policy.yaml", format!("tasks: {{'write *': {{{rules}}}}}\n"));
+    let words = ["play", "play.yml", "--module-path", "library", "--policy", "policy.yaml"];
+    let previewed = Modbox::new(&dir).args(words).arg("--preview").run();
+    assert!(!previewed.status.success() && !dir.join("noted").exists() && !out.join("ran").exists(), "{previewed}");
+    assert!(previewed.stdout_text().contains("which a preview or a transaction would really run"), "{previewed}");
+    let general = Modbox::new(&dir).args(words).args(["--allow-outside", "true"]).run().exits_with(2);
+    general.says("write `outside` below `modules` or `tasks` of a policy file");
+    let done = Modbox::new(&dir).args(words).run().exits_with(0);
+    assert!(out.join("ran").exists() && fs::read_to_string(dir.join("noted")).unwrap() == "7\n", "{done}");
 }

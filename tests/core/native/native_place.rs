@@ -133,7 +133,10 @@ impl Place {
         let mut command = Command::new(self.at("modbox"));
         command.env_clear().env("HOME", self.at("home")).env("TMPDIR", self.at("tmp")).current_dir(self.at("home"));
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command.arg("run").arg(self.at(module)).args(["--output", "report", "--timeout", "60s"]);
+        command.arg("run").arg(self.at(module)).args(["--output", "report"]);
+        if !switches.contains(&"--timeout") {
+            command.args(["--timeout", "60s"]);
+        }
         command.arg("--audit").arg(self.at("home/audit")).args(switches);
         if let Some(user) = self.user {
             command.uid(user).gid(user);

@@ -68,6 +68,10 @@ pub struct KernelConfinement {
     pub missing: Vec<String>,
     /// Why refused system calls are not reported, if they were to be.
     pub unreported: Option<String>,
+    /// Whether any signal interrupts a call whose report was received, so that it is made and reported again: Linux before
+    /// 5.19.
+    #[serde(default)]
+    pub interruptible: bool,
 }
 
 impl KernelConfinement {
@@ -143,7 +147,8 @@ pub fn confine_reporting_thread(
         }
     })?;
     let listener = listener.map_err(|cause| reached.unreported = Some(cause)).ok();
-    Ok((reached, listener))
+    reached.interruptible = listener.as_ref().is_some_and(|(_, is_killable)| !is_killable);
+    Ok((reached, listener.map(|(listener, _)| listener)))
 }
 
 /// Makes the kernel report calls of the calling thread, and of everything that it starts, and refuses none. It reports the
@@ -155,13 +160,14 @@ pub fn confine_reporting_thread(
 /// The kernel has no listeners.
 pub fn report_calls(reported: &ReportedCalls) -> io::Result<OwnedFd> {
     let program = filters::seccomp::compile_observing(reported).map_err(io::Error::other)?;
-    filters::seccomp::install_reporting(&program).or_else(|error| match error.raw_os_error() {
+    let installed = filters::seccomp::install_reporting(&program).or_else(|error| match error.raw_os_error() {
         Some(libc::EACCES) => {
             rustix::thread::set_no_new_privs(true)?;
             filters::seccomp::install_reporting(&program)
         }
         _ => Err(error),
-    })
+    });
+    installed.map(|(listener, _)| listener)
 }
 
 fn confine_with(

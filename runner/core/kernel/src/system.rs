@@ -50,9 +50,10 @@ pub(super) fn survive_file_size_limit() {
 /// progress. Since Linux 5.19.
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 
-/// Installs a filter that reports calls, and returns its listener. `no_new_privs` must be set.
+/// Installs a filter that reports calls, and returns its listener, and whether only fatal signals interrupt a caller.
+/// `no_new_privs` must be set.
 #[expect(unsafe_code, reason = "no library installs a filter that reports")]
-pub(super) fn install_listener(program: &[seccompiler::sock_filter]) -> io::Result<OwnedFd> {
+pub(super) fn install_listener(program: &[seccompiler::sock_filter]) -> io::Result<(OwnedFd, bool)> {
     let length = u16::try_from(program.len()).map_err(io::Error::other)?;
     // Both are the kernel's `sock_filter`.
     let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
@@ -63,12 +64,13 @@ pub(super) fn install_listener(program: &[seccompiler::sock_filter]) -> io::Resu
         unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) }
     };
     let mut fd = install(WAIT_KILLABLE);
-    if fd < 0 {
+    let is_killable = fd >= 0;
+    if !is_killable {
         fd = install(0);
     }
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: the kernel has just made this descriptor for the caller, and no other value owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    Ok((unsafe { OwnedFd::from_raw_fd(fd) }, is_killable))
 }
 
 /// Waits until the calling thread is the only one. A joined thread is still counted for a moment.

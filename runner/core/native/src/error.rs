@@ -112,6 +112,13 @@ pub enum NativeError {
     /// The confinement that the kernel gives is below the accepted level, so the module did not start.
     #[error("failed to confine the module enough: it would be level {}", .0.level)]
     Unconfined(KernelConfinement),
+    /// The policy grants commands outside, and they cannot run outside of the room, for this reason. The module did not
+    /// start.
+    #[error("failed to run commands outside of the module's room: {0}")]
+    NoOutside(String),
+    /// The starter of commands outside does not start.
+    #[error("failed to start the process for commands outside")]
+    StartOutside(#[source] io::Error),
     /// The run was undone because modbox is about to end.
     #[error("failed to finish the run: modbox was told to end")]
     Undone,

@@ -89,6 +89,8 @@ pub(super) struct Ready {
     pub(super) unmade: Vec<PathBuf>,
     /// Whether the listener for reports is sent, as the last descriptor.
     pub(super) listens: bool,
+    /// Whether any signal interrupts a call whose report was received.
+    pub(super) interruptible: bool,
     /// How many of the control groups it has joined.
     pub(super) joined: usize,
     /// Whether one of them counts memory.

@@ -1,6 +1,7 @@
 //! Messages between the host and its launcher, over the launcher's standard input.
 //!
-//! The host sends one [`Spec`], and the descriptor that it announces; after them, one more byte or the end of the
+//! The host sends one [`Spec`], and the descriptors that it announces: the input, and the channel to the starter of commands
+//! outside; after them, one more byte or the end of the
 //! stream means "kill". The launcher sends one [`Reply`] and exits. Messages have no version, because both ends are the
 //! same binary.
 
@@ -130,6 +131,8 @@ pub(super) enum Reply {
     Failed(Failure),
     /// The shell was not started, because the kernel gives less confinement than is accepted.
     Short(InForce),
+    /// The shell was not started, because commands cannot run outside of the room, for this reason.
+    NoOutside(String),
 }
 
 /// Confinement in force.

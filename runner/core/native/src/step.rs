@@ -41,6 +41,8 @@ pub enum Step {
     Files,
     /// Mounting granted paths.
     Grant,
+    /// Showing scripts in the place of the programs of commands outside.
+    Stubs,
     /// Changing the root to it.
     Root,
     /// Applying Landlock, seccomp and limits.
@@ -82,6 +84,7 @@ impl fmt::Display for Step {
             Self::Private => "make a file system of its own",
             Self::Files => "lay out the module's files",
             Self::Grant => "show what is granted",
+            Self::Stubs => "replace the programs of commands outside",
             Self::Root => "change the root",
             Self::Confine => "confine itself",
             Self::Shell => "start `/bin/sh`",

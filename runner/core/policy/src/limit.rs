@@ -33,6 +33,8 @@ pub enum LimitName {
     CompileTime,
     /// Bytes of memory for compiling.
     CompileMemory,
+    /// Wall-clock time of each command outside.
+    Outside,
 }
 
 /// The unit of a limit.
@@ -60,7 +62,7 @@ impl LimitUnit {
 
 impl LimitName {
     /// All limits, in the order of listings.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Timeout,
         Self::CpuTime,
         Self::Memory,
@@ -73,6 +75,7 @@ impl LimitName {
         Self::Module,
         Self::CompileTime,
         Self::CompileMemory,
+        Self::Outside,
     ];
 
     /// Returns the limit's key in a policy file.
@@ -91,14 +94,17 @@ impl LimitName {
             Self::Module => "module",
             Self::CompileTime => "compile-time",
             Self::CompileMemory => "compile-memory",
+            Self::Outside => "outside",
         }
     }
 
-    /// Returns the limit's option: the key, with the prefix `max-` except for times and for compilation.
+    /// Returns the limit's option: the key, with the prefix `max-` except for times and for compilation. That of commands
+    /// outside says that it is a time.
     #[must_use]
     pub fn switch(self) -> String {
         match self {
             Self::Timeout | Self::CpuTime | Self::CompileTime | Self::CompileMemory => format!("--{}", self.key()),
+            Self::Outside => "--outside-time".to_owned(),
             _ => format!("--max-{}", self.key()),
         }
     }
@@ -113,7 +119,7 @@ impl LimitName {
     #[must_use]
     pub fn unit(self) -> LimitUnit {
         match self {
-            Self::Timeout | Self::CpuTime | Self::CompileTime => LimitUnit::Micros,
+            Self::Timeout | Self::CpuTime | Self::CompileTime | Self::Outside => LimitUnit::Micros,
             Self::Memory | Self::Output | Self::Disk | Self::Tmp | Self::Module | Self::CompileMemory => {
                 LimitUnit::Bytes
             }
@@ -137,6 +143,7 @@ impl LimitName {
             Self::Module => limits.max_module,
             Self::CompileTime => micros(limits.compile_time),
             Self::CompileMemory => limits.compile_memory,
+            Self::Outside => micros(limits.outside),
         }
     }
 
@@ -155,6 +162,7 @@ impl LimitName {
             Self::Module => limits.max_module = value,
             Self::CompileTime => limits.compile_time = Duration::from_micros(value),
             Self::CompileMemory => limits.compile_memory = value,
+            Self::Outside => limits.outside = Duration::from_micros(value),
         }
     }
 

@@ -21,6 +21,7 @@ mod name_pattern;
 pub mod native_path;
 mod operation;
 mod outcome;
+mod outside;
 pub mod quoting;
 pub mod time;
 mod user;
@@ -38,10 +39,11 @@ pub use invocation::{
 pub use limits::{
     DEFAULT_COMPILE_MEMORY, DEFAULT_COMPILE_TIME, DEFAULT_CPU_TIME, DEFAULT_MAX_DESCRIPTORS, DEFAULT_MAX_DISK,
     DEFAULT_MAX_FILES, DEFAULT_MAX_MEMORY, DEFAULT_MAX_MODULE, DEFAULT_MAX_OUTPUT, DEFAULT_MAX_PROCESSES,
-    DEFAULT_MAX_TMP, DEFAULT_TIMEOUT, LimitHit, LimitKind, Limits, MAX_HANDLES, Unit,
+    DEFAULT_MAX_TMP, DEFAULT_OUTSIDE_TIME, DEFAULT_TIMEOUT, LimitHit, LimitKind, Limits, MAX_HANDLES, Unit,
 };
 pub use lost::LostChange;
 pub use name_pattern::NamePattern;
 pub use operation::Operation;
 pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};
+pub use outside::{OutsideEnd, OutsideRun};
 pub use user::User;

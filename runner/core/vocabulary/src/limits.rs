@@ -44,6 +44,9 @@ pub const DEFAULT_COMPILE_TIME: Duration = Duration::from_secs(60);
 /// Memory for compiling; a language runtime takes about one gigabyte.
 pub const DEFAULT_COMPILE_MEMORY: u64 = 2 << 30;
 
+/// Wall-clock time of a command outside of a module's room. A large upgrade of packages takes half of it.
+pub const DEFAULT_OUTSIDE_TIME: Duration = Duration::from_hours(1);
+
 /// Number of handles that a guest may hold, and of the entries in the host's table for them. Each uses memory of the
 /// host, and no module needs more, so there is no option for it.
 pub const MAX_HANDLES: u64 = 10_000;
@@ -155,7 +158,7 @@ impl LimitKind {
 /// The limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Wall-clock time from the first instruction, including host calls.
+    /// Wall-clock time from the first instruction, including host calls. It stands still while a command outside runs.
     pub timeout: Duration,
     /// Processor time.
     pub cpu_time: Duration,
@@ -179,6 +182,8 @@ pub struct Limits {
     pub compile_time: Duration,
     /// Bytes of memory for compiling.
     pub compile_memory: u64,
+    /// Wall-clock time of each command outside of a native module's room.
+    pub outside: Duration,
 }
 
 impl Default for Limits {
@@ -197,6 +202,7 @@ impl Default for Limits {
             max_module: DEFAULT_MAX_MODULE,
             compile_time: DEFAULT_COMPILE_TIME,
             compile_memory: DEFAULT_COMPILE_MEMORY,
+            outside: DEFAULT_OUTSIDE_TIME,
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::confinement_layer::ConfinementLayer;
 use crate::denial::DenialLog;
 use crate::limits::LimitHit;
 use crate::lost::LostChange;
+use crate::outside::OutsideRun;
 
 /// The observations of a sandbox during one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,8 @@ pub struct Outcome {
     pub denials: DenialLog,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
+    /// The commands that ran outside of the module's room, in the order of their ends.
+    pub outside: Vec<OutsideRun>,
     /// Whether the file system may have refused to rename a directory, with `EXDEV`. Overlays of ordinary users do.
     pub refused_renames: bool,
     /// The confinement of the run. A worker does not send it: the monitor knows it since the worker was confined.

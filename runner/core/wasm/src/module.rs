@@ -140,6 +140,19 @@ impl LoadedModule {
         let left = if exit == Exit::Code(0) { unreached::left(&left) } else { Vec::new() };
         let lost = [ledger.lost(), unreached::find(policy, run_dir), left].concat();
         let refused_renames = ledger.refused_renames();
-        Ok(Outcome { exit, stdout, stderr, limit, usage, timing, denials, lost, refused_renames, confinement, notes })
+        Ok(Outcome {
+            exit,
+            stdout,
+            stderr,
+            limit,
+            usage,
+            timing,
+            denials,
+            lost,
+            outside: Vec::new(),
+            refused_renames,
+            confinement,
+            notes,
+        })
     }
 }

@@ -17,6 +17,8 @@ pub enum Role {
     Mounts,
     /// Speaks with a registry.
     Transfer,
+    /// Starts the commands of one native module that run outside of its room.
+    Outside,
 }
 
 /// First message to a worker.

@@ -43,11 +43,16 @@ impl Runner {
         if kind.is_provider() {
             provider_environment::restrict(&mut context, policy, &self.config.environment);
         }
+        let (outside, _copies) = self.outside_request(request)?.unzip();
+        if let Some(confine) = &mut context.confine {
+            confine.outside = outside;
+        }
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
         let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
         match started.and_then(|started| started.finish(request.limits)) {
             Ok(ended) => Ok(ended),
             Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),
+            Err(NativeError::NoOutside(reason)) => Err(RunError::commands_outside(policy, reason)),
             Err(error) => Err(error.into()),
         }
     }
@@ -70,6 +75,7 @@ impl Runner {
             temporary: None,
             reports_reads: scrutiny != Scrutiny::Confined,
             observed,
+            outside: None,
         });
         let environment = match &confine {
             Some(_) if !observed => environment(policy),

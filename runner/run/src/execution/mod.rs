@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod execute;
 pub(crate) mod execute_guest;
 pub(crate) mod execute_native;
+pub(crate) mod outside_request;
 pub(crate) mod powershell;
 pub(crate) mod prepare;
 pub(crate) mod replaced_paths;

@@ -157,9 +157,14 @@ impl Runner {
             let arguments = Arguments::clone(&request.arguments);
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
-        if let Some(grant) = policy.outside().first().filter(|_| !policy.allows_everything()) {
-            let (rule, by) = (grant.shown(), grant.source.to_string());
-            return refused(policy, judge::report_failed_start(report, RunError::CommandsOutside { rule, by }));
+        let stays_inside = (is_guest || kind.is_provider()) && !policy.allows_everything();
+        if stays_inside && !policy.outside().is_empty() {
+            let what = if kind.is_provider() { "this is a provider" } else { "this one runs in WebAssembly" };
+            let error = RunError::commands_outside(
+                &policy,
+                format!("modbox starts such commands for native modules alone; {what}"),
+            );
+            return refused(policy, judge::report_failed_start(report, error));
         }
         match missing.is_empty() {
             true => Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report })),

@@ -9,6 +9,12 @@ use modbox_overlay::error::LayerError;
 /// An error of a run on layers. No file of the machine was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LayeredError {
+    /// The policy grants a command outside, which no copy or layer holds.
+    #[error(
+        "the policy grants the command outside `{0}`, which a preview or a transaction would really run; take the grant from the policy, or run the \
+         module without it"
+    )]
+    CommandsOutside(String),
     /// Everything is granted, so nothing holds the module back.
     #[error(
         "failed to make layers: `--allow-all` grants every file of the machine; grant the files that the module needs"

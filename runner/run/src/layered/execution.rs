@@ -166,6 +166,7 @@ impl Runner {
         if policy.allows_everything() {
             return Err(LayeredError::Everything.into());
         }
+        plan::refuse_outside(policy)?;
         if !form.is_guest() {
             policy.require_confinement(WITH_NAMESPACES, &GrantSource::named("a run on layers"));
         }

@@ -11,6 +11,7 @@ use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
 
 use crate::layered::changes::outside::reaches_out;
+use crate::layered::error::LayeredError;
 
 /// Entries that a copy of a directory may have, beside those that the module makes.
 const COPIED_ENTRIES: u64 = 20_000;
@@ -58,6 +59,11 @@ pub(crate) fn needs_one_owner(policy: &Policy, is_guest: bool) -> bool {
     };
     policy.own().is_empty()
         && (!is_guest || grants.iter().all(|grant| is_in_layer(&grant.host) || base::is_device(&grant.host)))
+}
+
+/// Refuses a policy with commands outside, which no layer holds.
+pub(crate) fn refuse_outside(policy: &Policy) -> Result<(), LayeredError> {
+    policy.outside().first().map_or(Ok(()), |grant| Err(LayeredError::CommandsOutside(grant.shown())))
 }
 
 /// Returns whether the run may write a file of the machine by a grant. Devices of every module hold nothing.

@@ -75,6 +75,7 @@ impl PlayLayers {
         if policy.allows_everything() {
             return Err(LayeredError::Everything);
         }
+        plan::refuse_outside(policy)?;
         if let Some(user) = &mut self.user {
             return user.cover(&mut self.layers, (policy, is_guest), &self.plan, &self.own);
         }

@@ -41,6 +41,7 @@ impl ScriptAccess<'_> {
             readable: self.reads.to_vec(),
             reports_reads: false,
             observed: false,
+            outside: None,
         })
     }
 }

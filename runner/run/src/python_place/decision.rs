@@ -233,6 +233,9 @@ fn beyond_guests(request: &RunRequest<'_>) -> Option<String> {
     if request.policy.user().is_some() {
         return Some("runs as another user".to_owned());
     }
+    if !request.policy.outside().is_empty() {
+        return Some("may start commands outside, which modbox starts for native modules alone".to_owned());
+    }
     let least = request.policy.least_confinement().map_or(0, |least| least.level);
     if least > HIGHEST_OF_GUESTS {
         return Some(format!(

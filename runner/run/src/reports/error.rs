@@ -7,6 +7,7 @@ use std::sync::Arc;
 use modbox_kernel::KernelConfinement;
 use modbox_kinds::{PrepareError, detect};
 use modbox_native::NativeError;
+use modbox_policy::Policy;
 use modbox_scratch::ScratchError;
 use modbox_vocabulary::Denial;
 use modbox_wasm::WasmError;
@@ -39,17 +40,19 @@ pub enum RunError {
     /// does not show this as an error but as a denied run.
     #[error("the module {0}; `python: wasm` keeps it from running natively, which `python: auto` allows")]
     NotInSandbox(String),
-    /// The policy grants commands outside, which modbox does not start yet. A module that starts them in its room would fail
+    /// The policy grants commands outside, and they cannot run there. A module that starts them in its room would fail
     /// half-way, or tell what is true of the room alone. The report does not show this as an error but as a denied run.
     #[error(
-        "the policy grants the command outside `{rule}` ({by}), and this modbox does not start commands outside of a \
-         module's room yet, so the module was not run; take the grant from the policy to run the module in its room"
+        "the policy grants the command outside `{rule}` ({by}), and {why}, so the module was not run; take the grant from \
+         the policy to run the module in its room"
     )]
     CommandsOutside {
         /// The rule, or the first of several.
         rule: String,
         /// Its source in the policy.
         by: String,
+        /// Why it cannot run.
+        why: String,
     },
     /// The interpreter of the sandbox could not compile a Python module.
     #[error("failed to compile the module in the sandbox: {0}; run it with `--python native`")]
@@ -106,6 +109,13 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Returns the error of a policy with commands outside that cannot run, for this reason.
+    pub(crate) fn commands_outside(policy: &Policy, why: String) -> Self {
+        let (rule, by) =
+            policy.outside().first().map(|grant| (grant.shown(), grant.source.clone())).unwrap_or_default();
+        Self::CommandsOutside { rule, by, why }
+    }
+
     /// Returns the granted path that could not be used, since it was replaced or removed after it had been granted.
     pub(crate) fn changed_grant(&self) -> Option<String> {
         match self {
@@ -113,6 +123,17 @@ impl RunError {
             Self::Wasm(WasmError::Open { path, .. }) => Some(path.display().to_string()),
             Self::Shared(error) => error.changed_grant(),
             _ => None,
+        }
+    }
+
+    /// Returns whether commands outside cannot run, so that the module does not start.
+    pub(crate) fn is_of_commands_outside(&self) -> bool {
+        match self {
+            Self::CommandsOutside { .. } => true,
+            Self::Layered(error) => matches!(error, LayeredError::CommandsOutside(_)),
+            Self::Trial(error) => matches!(error, TrialError::CommandsOutside(_)),
+            Self::Shared(error) => error.is_of_commands_outside(),
+            _ => false,
         }
     }
 

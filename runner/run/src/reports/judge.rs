@@ -120,6 +120,7 @@ fn report_outcome(
         hints,
         confinement: outcome.confinement,
         lost: outcome.lost,
+        outside: outcome.outside,
         refused_renames: outcome.refused_renames,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,
@@ -273,7 +274,8 @@ pub(crate) fn report_failed_start(mut report: Report, error: RunError) -> Report
             limit: Some(limit.hit()),
             ..failed
         },
-        RunError::NotInSandbox(_) | RunError::CommandsOutside { .. } => Report { status: Status::Denied, ..failed },
+        cause if cause.is_of_commands_outside() => Report { status: Status::Denied, ..failed },
+        RunError::NotInSandbox(_) => Report { status: Status::Denied, ..failed },
         cause if cause.is_unverified() => Report { status: Status::Denied, ..failed },
         RunError::Unconfined(shortfall) => {
             let Shortfall { reached, denial, .. } = &**shortfall;

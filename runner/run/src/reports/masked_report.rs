@@ -47,6 +47,9 @@ impl Report {
         for hint in &mut self.hints {
             [&mut hint.subject, &mut hint.allow].into_iter().for_each(one);
         }
+        for run in &mut self.outside {
+            run.source.texts_mut().into_iter().chain([&mut run.command, &mut run.rule]).for_each(one);
+        }
         for lost in &mut self.lost {
             [&mut lost.path, &mut lost.reason, &mut lost.allow].into_iter().for_each(one);
         }

@@ -5,7 +5,9 @@ use modbox_contract::ModuleResult;
 use modbox_kinds::Kind;
 use modbox_policy::ModuleSignature;
 use modbox_python_json::{Value, to_value};
-use modbox_vocabulary::{Confinement, Denial, Grant, Hint, LimitHit, LostChange, Timing, Usage, User, error_chain};
+use modbox_vocabulary::{
+    Confinement, Denial, Grant, Hint, LimitHit, LostChange, OutsideRun, Timing, Usage, User, error_chain,
+};
 use serde::{Serialize, Serializer};
 
 use crate::grants::real_run;
@@ -122,6 +124,9 @@ pub struct Report {
     /// Changes of granted paths that did not reach the machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostChange>,
+    /// Commands that ran outside of the module's room.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<OutsideRun>,
     /// Grants that may be missing, guessed from the arguments and the output of a failed module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<Hint>,
@@ -263,6 +268,7 @@ impl Report {
                 denial.allow.clear();
             }
         }
+        self.outside.iter_mut().for_each(|run| PLACEHOLDER.clone_into(&mut run.command));
         if let Some(python) = &mut self.python {
             python.failure = None;
         }

@@ -6,6 +6,12 @@ use std::path::PathBuf;
 /// An error that keeps a trial from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
+    /// The policy grants a command outside, which no copy or layer holds.
+    #[error(
+        "the policy grants the command outside `{0}`, which a trial would really run; take the grant from the policy, or run the \
+         module without it"
+    )]
+    CommandsOutside(String),
     /// There is too much to copy.
     #[error("failed to copy `{}`: it has more than {most}; grant less of it, or write the policy by hand", path.display())]
     TooLarge {

@@ -88,6 +88,9 @@ fn on_copies(
     dir: &RunDir,
     effects: RealEffects,
 ) -> Result<ReplacedPaths, TrialError> {
+    if let Some(grant) = policy.outside().first() {
+        return Err(TrialError::CommandsOutside(grant.shown()));
+    }
     if effects == RealEffects::Refused {
         policy.paths().iter().try_for_each(check_special)?;
     }

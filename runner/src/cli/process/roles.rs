@@ -2,8 +2,10 @@
 //! the `main` of that process.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
+use modbox_native::stub::{self, StubEnd};
 use modbox_worker::Role;
 
 /// A role: its word, and its main function, which gets the words after it.
@@ -16,6 +18,13 @@ const ROLES: [RoleMain; 2] =
 /// Runs the role that the command line names, if it names one.
 pub(crate) fn run(argv: &[OsString]) -> Option<ExitCode> {
     let word = argv.get(1)?;
+    if let Some(StubEnd { status, message }) = stub::run(argv, std::env::vars_os()) {
+        if let Some(message) = message {
+            // Standard error may be closed.
+            let _ = writeln!(std::io::stderr(), "{message}");
+        }
+        return Some(ExitCode::from(status));
+    }
     let (_, main) = ROLES.iter().find(|(role, _)| word == role)?;
     Some(main(&argv[2..]))
 }
@@ -28,6 +37,8 @@ pub(crate) fn worker() -> ExitCode {
             modbox_worker::die_with_monitor(monitor).and_then(|()| modbox_wasm::serve(socket))
         }
         Ok(Some((Role::Launcher, _))) => modbox_native::launcher::serve(socket),
+        // Not bound to the monitor's life: what it has started goes on without the monitor.
+        Ok(Some((Role::Outside, _))) => modbox_native::starter::serve(socket),
         Ok(Some((Role::Mounts, _))) => modbox_overlay::user_mounts::serve(&socket),
         Ok(Some((Role::Transfer, monitor))) => {
             modbox_worker::die_with_monitor(monitor).and_then(|()| modbox_registry::serve(socket))

@@ -52,6 +52,10 @@ pub(super) fn rules(environment: &Environment, args: &GrantArgs, limits: &LimitA
         let (switch, by) = ("--allow-run", GrantSource::named("--allow-run"));
         rules.run.push(grants::run(rule, &by).with_context(|| in_switch(switch, rule.as_ref()))?);
     }
+    for rule in &args.allow_outside {
+        let (switch, by) = ("--allow-outside", GrantSource::named("--allow-outside"));
+        rules.outside.push(grants::outside(rule, &by).with_context(|| in_switch(switch, rule.as_ref()))?);
+    }
     if args.allow_all {
         let source = GrantSource::named("--allow-all");
         rules.everything = Some(source.clone());
@@ -75,6 +79,7 @@ fn overrides(args: &LimitArgs) -> LimitOverrides {
         (LimitName::Timeout, args.timeout),
         (LimitName::CpuTime, args.cpu_time),
         (LimitName::CompileTime, args.compile_time),
+        (LimitName::Outside, args.outside_time),
     ] {
         if let Some(time) = time {
             overrides.set_time(name, time);

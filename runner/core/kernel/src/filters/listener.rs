@@ -23,7 +23,8 @@ pub struct CallListener {
 /// Call that waits for an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportedCall {
-    id: u64,
+    /// Number of the report; no two of a listener have the same.
+    pub id: u64,
     /// The calling thread, or 0 if it is in a PID namespace that this process cannot see.
     pub thread: u32,
     /// The number of the call.
@@ -106,6 +107,23 @@ impl CallListener {
     /// Lets a call return 0 without being made.
     pub fn succeed(&self, call: &ReportedCall) {
         self.answer(libc::seccomp_notif_resp { id: call.id, val: 0, error: 0, flags: 0 });
+    }
+
+    /// Lets a call return a value without being made.
+    pub fn give(&self, call: &ReportedCall, value: i64) {
+        self.answer(libc::seccomp_notif_resp { id: call.id, val: value, error: 0, flags: 0 });
+    }
+
+    /// Returns whether a call still waits for its answer. Then its thread is the one that made it, and so is what was opened
+    /// and read of that thread since the call was received.
+    #[must_use]
+    #[expect(unsafe_code, reason = "no library asks about reported calls")]
+    pub fn waits(&self, call: &ReportedCall) -> bool {
+        // SAFETY: the request reads one integer of 64 bits.
+        unsafe {
+            libc::ioctl(self.descriptor.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, std::ptr::from_ref(&call.id))
+                == 0
+        }
     }
 
     #[expect(unsafe_code, reason = "no library answers reported calls")]
@@ -191,9 +209,11 @@ mod tests {
             assert_eq!(wait(&listener), ListenerState::CallWaits);
             let call = listener.receive().unwrap();
             assert_eq!((call.number, call.arguments[0]), (libc::SYS_io_uring_setup, 1));
+            assert!(listener.waits(&call));
             listener.refuse(&call);
             // It is gone.
             listener.refuse(&call);
+            assert!(!listener.waits(&call));
         }
         drop(turn);
         assert_eq!(thread.join().unwrap(), [Some(libc::EPERM); 2]);
@@ -280,6 +300,24 @@ mod tests {
             }
             assert_eq!(thread.join().unwrap(), [Some(libc::EAFNOSUPPORT)], "{family:?}");
         }
+    }
+
+    #[test]
+    fn a_call_returns_the_value_that_it_is_given() {
+        let (turn, turns) = mpsc::channel();
+        let (given, values) = mpsc::channel();
+        let (listener, thread) = confined(NetPlan::default(), turns, move || {
+            // SAFETY: the kernel does not make the call. Otherwise it would fail, since there is nothing at address 0.
+            #[expect(unsafe_code, reason = "what is tested are system calls, past every library")]
+            given.send(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, 0) }).unwrap();
+            None
+        });
+        turn.send(()).unwrap();
+        drop(turn);
+        assert_eq!(wait(&listener), ListenerState::CallWaits);
+        listener.give(&listener.receive().unwrap(), 0x1_0f);
+        assert_eq!(values.recv().unwrap(), 0x1_0f);
+        thread.join().unwrap();
     }
 
     #[test]

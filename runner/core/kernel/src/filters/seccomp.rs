@@ -155,8 +155,8 @@ pub(crate) fn compile_observing(reported: &ReportedCalls) -> Result<BpfProgram, 
     Ok(program)
 }
 
-/// Installs a filter that reports, and returns the listener for its reports.
-pub(crate) fn install_reporting(program: &BpfProgram) -> io::Result<OwnedFd> {
+/// Installs a filter that reports. Returns the listener, and whether only fatal signals interrupt a caller who waits for it.
+pub(crate) fn install_reporting(program: &BpfProgram) -> io::Result<(OwnedFd, bool)> {
     system::install_listener(program)
 }
 

@@ -35,6 +35,7 @@ use crate::copies::commit::LostBits;
 use crate::copies::locks;
 use crate::host::denials;
 use crate::host::room::{Room, TMP};
+use crate::outside::asks::Asks;
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
@@ -49,6 +50,8 @@ const MAX_MADE: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Observer {
     listener: CallListener,
+    /// What the module asks for, if commands may run outside.
+    asks: Option<Asks>,
     pub(crate) room: Room,
     /// The module's own directories. In namespaces it also has its own `/tmp`.
     pub(crate) own: Vec<PathBuf>,
@@ -92,6 +95,7 @@ impl Observer {
         }
         Self {
             listener: CallListener::new(listener),
+            asks: None,
             room: room.clone(),
             own,
             start: start.to_owned(),
@@ -105,6 +109,23 @@ impl Observer {
             renamed_directory: false,
             started: 0,
             allocated: 0,
+        }
+    }
+
+    /// Lets the module ask for commands outside.
+    pub(crate) fn with_asks(self, asks: Option<Asks>) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// Returns the channel on which answers to asks arrive.
+    pub(crate) fn answers(&self) -> Option<BorrowedFd<'_>> {
+        self.asks.as_ref().and_then(Asks::channel)
+    }
+
+    /// Passes on an answer that has arrived.
+    pub(crate) fn pass_answer(&mut self) {
+        if let Some(asks) = &mut self.asks {
+            asks.answer(&self.listener);
         }
     }
 
@@ -129,6 +150,9 @@ impl Observer {
     /// Lets an allowed call go on, and refuses another. A call without an effect returns without being made.
     pub(crate) fn answer(&mut self, call: &WaitingCall) {
         let WaitingCall { report, effect } = call;
+        if let Some(asks) = self.asks.as_mut().filter(|_| Asks::is_ask(report)) {
+            return asks.take(&self.listener, report);
+        }
         if self.room.observed {
             self.record_use(report, *effect);
             return self.listener.allow(report);

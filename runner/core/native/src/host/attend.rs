@@ -6,6 +6,7 @@
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use modbox_vocabulary::{CapturedOutput, Limits};
@@ -13,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::NativeError;
 use crate::host::launch::{Launch, Pipes};
+use crate::host::outside_commands::OutsideCommands;
 use crate::protocol::Reply;
 
 /// Default capacity of a pipe, so that one read usually empties it.
@@ -47,8 +49,13 @@ enum Phase {
     Draining,
 }
 
-/// Attends a run to its end.
-pub(crate) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<RunRecord, NativeError> {
+/// Attends a run to its end. The timeout stands still while a command outside runs.
+pub(crate) fn attend(
+    launch: &Launch,
+    pipes: Pipes,
+    limits: &Limits,
+    mut outside: Option<&mut OutsideCommands>,
+) -> Result<RunRecord, NativeError> {
     let mut stdout = Stream::new(pipes.stdout, limits.max_output);
     let mut stderr = Stream::new(pipes.stderr, limits.max_output);
     let mut chunk = vec![0; CHUNK];
@@ -56,8 +63,20 @@ pub(crate) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<R
     // A timeout beyond the range of the clock has no effect.
     let mut deadline = Instant::now().checked_add(limits.timeout);
     let (mut reply, mut timed_out) = (None, false);
+    let mut stands_since: Option<Instant> = None;
     while phase != Phase::Draining || stdout.is_open() || stderr.is_open() {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        let stands = phase == Phase::Running && outside.as_ref().is_some_and(|outside| outside.are_running());
+        match (stands, stands_since) {
+            (true, None) => stands_since = Some(Instant::now()),
+            (false, Some(since)) => {
+                if phase == Phase::Running {
+                    deadline = deadline.and_then(|deadline| deadline.checked_add(since.elapsed()));
+                }
+                stands_since = None;
+            }
+            _ => {}
+        }
+        if !stands && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             let patience = match phase {
                 Phase::Running => {
                     launch.ask_to_kill();
@@ -74,7 +93,12 @@ pub(crate) fn attend(launch: &Launch, pipes: Pipes, limits: &Limits) -> Result<R
             deadline = Instant::now().checked_add(patience);
         }
         let control = (phase != Phase::Draining).then_some(launch);
-        let ready = Ready::wait(control, &stdout, &stderr, deadline).map_err(NativeError::Wait)?;
+        let channel = outside.as_ref().and_then(|outside| outside.channel());
+        let ready =
+            Ready::wait(control, &stdout, &stderr, channel, deadline.filter(|_| !stands)).map_err(NativeError::Wait)?;
+        if let Some(outside) = outside.as_mut().filter(|_| ready.outside) {
+            outside.receive();
+        }
         if ready.stdout {
             stdout.read(&mut chunk).map_err(NativeError::ReadOutput)?;
         }
@@ -144,14 +168,22 @@ struct Ready {
     control: bool,
     stdout: bool,
     stderr: bool,
+    outside: bool,
 }
 
 impl Ready {
-    fn wait(control: Option<&Launch>, stdout: &Stream, stderr: &Stream, deadline: Option<Instant>) -> io::Result<Self> {
+    fn wait(
+        control: Option<&Launch>,
+        stdout: &Stream,
+        stderr: &Stream,
+        outside: Option<&UnixStream>,
+        deadline: Option<Instant>,
+    ) -> io::Result<Self> {
         let fds = [
             control.map(|launch| launch.control().as_fd()),
             stdout.pipe.as_ref().map(AsFd::as_fd),
             stderr.pipe.as_ref().map(AsFd::as_fd),
+            outside.map(AsFd::as_fd),
         ];
         let mut polled: Vec<PollFd<'_>> =
             fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -164,6 +196,7 @@ impl Ready {
         }
         let mut results = polled.iter().map(|fd| !fd.revents().is_empty());
         let mut next = |asked: bool| asked && results.next().unwrap_or(false);
-        Ok(Self { control: next(fds[0].is_some()), stdout: next(fds[1].is_some()), stderr: next(fds[2].is_some()) })
+        let [control, stdout, stderr, outside] = fds.map(|fd| next(fd.is_some()));
+        Ok(Self { control, stdout, stderr, outside })
     }
 }

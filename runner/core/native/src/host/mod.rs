@@ -6,6 +6,7 @@ pub(crate) mod denials;
 pub(crate) mod denied_uses;
 pub(crate) mod files;
 pub(crate) mod launch;
+mod outside_commands;
 pub(crate) mod program;
 pub(crate) mod room;
 pub(crate) mod runtime;

@@ -1,7 +1,9 @@
 //! The room of a native module, as data: what the module can see, reach and use. The host makes it from a policy, and
 //! the launcher builds it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use modbox_kernel::NetPlan;
 use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Shape, SingleFiles, normalize};
@@ -12,6 +14,7 @@ use crate::copies::writable;
 use crate::host::runtime;
 use crate::inside::base;
 use crate::inside::covering::shows;
+use crate::outside::shown::{self, ShownProgram};
 use crate::watching::group::find::CurrentGroup;
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
@@ -49,6 +52,23 @@ pub struct RoomRequest {
     /// file system, with all rights of its user. Without the right to administer the system, it gets no rights of set-id
     /// programs.
     pub observed: bool,
+    /// How commands run outside of the room that the policy grants. Without it, the module starts them in the room.
+    pub outside: Option<OutsideRequest>,
+}
+
+/// How commands run outside of a room.
+#[derive(Debug, Clone)]
+pub struct OutsideRequest {
+    /// Name of the user whose commands they are.
+    pub user: String,
+    /// Home of that user.
+    pub home: PathBuf,
+    /// Variables for the commands, beside the usual ones.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Limit of the time of each command.
+    pub limit: Duration,
+    /// Directory for copies of files, which belongs to that user and which no other user can enter.
+    pub inputs: PathBuf,
 }
 
 /// Single name that this user cannot write.
@@ -99,6 +119,8 @@ pub(crate) struct Room {
     pub(crate) own: Vec<OwnerGrant>,
     pub(crate) reports_reads: bool,
     pub(crate) observed: bool,
+    /// Programs of commands outside.
+    pub(crate) outside: Vec<ShownProgram>,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(crate) groups: Vec<CurrentGroup>,
 }
@@ -146,6 +168,7 @@ impl Room {
             own: policy.own().to_vec(),
             reports_reads: confine.reports_reads,
             observed: confine.observed,
+            outside: confine.outside.as_ref().map(|_| shown::programs(policy)).unwrap_or_default(),
             groups: Vec::new(),
         }
     }

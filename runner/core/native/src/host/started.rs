@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cap_std::fs::Dir;
+use modbox_channel::descriptor;
 use modbox_cleanup::UndoGuard;
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{
@@ -23,6 +24,7 @@ use crate::host::attend::{self, RunRecord};
 use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::launch::{self, Launch, Pipes};
+use crate::host::outside_commands::OutsideCommands;
 use crate::host::room::{self, Room};
 use crate::host::stdin::StdinSource;
 use crate::link::Failure;
@@ -35,6 +37,8 @@ use crate::watching::group;
 pub struct RunningModule {
     launch: Arc<Launch>,
     pipes: Pipes,
+    /// Starter of commands outside, if the policy grants some.
+    outside: Option<OutsideCommands>,
     undo: UndoGuard,
     since: Instant,
     tmpdir: Dir,
@@ -160,10 +164,16 @@ impl RunningModule {
         });
         // 4. Start the module.
         spec.find_groups();
+        let asks = spec.room.as_ref().filter(|room| !room.outside.is_empty());
+        let outside = asks.map(|room| OutsideCommands::start(cx, &room.tmpdir)).transpose()?.flatten();
+        let (outside, channel) = outside.unzip();
         launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
+        if let Some(channel) = channel {
+            descriptor::send(launch.control(), channel).map_err(NativeError::Instruct)?;
+        }
         let least = cx.confine.as_ref().filter(|confine| !confine.observed).map(|confine| confine.least);
         let names = spec.room.iter().flat_map(Room::written_names).collect();
-        Ok(Self { launch, pipes, undo, since, tmpdir, least, names, user: spec.user })
+        Ok(Self { launch, pipes, outside, undo, since, tmpdir, least, names, user: spec.user })
     }
 
     /// Attends the module to its end. If a limit ended the run, the outcome reports it. A limit on output ends no run,
@@ -178,9 +188,10 @@ impl RunningModule {
 
     /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
     pub(crate) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, LauncherExit), NativeError> {
-        let Self { launch, pipes, undo, since, tmpdir, least, names, user } = self;
+        let Self { launch, pipes, mut outside, undo, since, tmpdir, least, names, user } = self;
         // 5. Attend the run.
-        let record = attend::attend(&launch, pipes, limits)?;
+        let record = attend::attend(&launch, pipes, limits, outside.as_mut())?;
+        let outside = outside.map(OutsideCommands::finish).unwrap_or_default();
         let run_us = micros(since.elapsed());
         let mut leaving = LauncherExit { launch, undo: Some(undo) };
         // 6. Add up the use of resources.
@@ -192,6 +203,9 @@ impl RunningModule {
             _ => None,
         };
         let mut outcome = outcome(record, status, limits).map_err(|error| of_user(error, user.as_ref()))?;
+        outcome.outside = outside.runs;
+        outcome.notes.extend(outside.notes);
+        outcome.denials.extend(DenialLog::of_observer(outside.denials, false));
         match least {
             Some(least) if unheard => {
                 // A module never begins with a lower level.
@@ -278,7 +292,7 @@ impl Spec {
 
 impl From<InForce> for KernelConfinement {
     fn from(in_force: InForce) -> Self {
-        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing, unreported: None }
+        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing, ..Self::default() }
     }
 }
 
@@ -310,6 +324,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         timing: Timing::default(),
         denials: DenialLog::default(),
         lost: Vec::new(),
+        outside: Vec::new(),
         refused_renames: true,
         confinement: Confinement::default(),
         notes: Vec::new(),
@@ -317,6 +332,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
     match reply {
         Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
         Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
+        Some(Reply::NoOutside(reason)) => return Err(NativeError::NoOutside(reason)),
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
         Some(Reply::Ended {
             end,

@@ -42,6 +42,8 @@ pub(crate) enum Source {
     /// Empty directory, through which the way to a granted path leads.
     Way,
     Link(PathBuf),
+    /// Script in the room's own file system, over the program that it stands for.
+    Script(String),
     /// File of the base that is so small that a copy is cheaper than a mount.
     Copy(OwnedFd, Stat),
 }

@@ -115,7 +115,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     if let Some(cause) = &reached.unreported {
         ready.notes.push(format!("what the module is refused is not seen: {cause}"));
     }
-    ready.listens = listener.is_some();
+    (ready.listens, ready.interruptible) = (listener.is_some(), reached.interruptible);
     ready.own = own.is_some();
     ready.stages = stages.iter().map(|(names, _)| names.clone()).collect();
     // 9. Report the confinement in force to the launcher, which decides whether the module may begin.

@@ -83,6 +83,13 @@ pub(crate) fn listing_of(mounted: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(mounted, ".", flags, Mode::empty())?)
 }
 
+/// Opens a file of the room's own, to mount it.
+pub(crate) fn open_file_below(private: &OwnedFd, below: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    Ok(rustix::fs::openat2(private, below, flags, Mode::empty(), within)?)
+}
+
 /// Opens one of the room's own directories, and makes missing ones on the way.
 pub(crate) fn open_below(private: &OwnedFd, below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -45,6 +45,23 @@ impl Places {
         Ok(rustix::fs::openat(around, name, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?)
     }
 
+    /// Opens the mount point of a file itself, also where it is a link, and makes it if it does not exist.
+    pub(crate) fn place_itself(&mut self, at: &Path) -> io::Result<OwnedFd> {
+        let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Err(Errno::NOENT.into()) };
+        let around = self.directory(parent)?;
+        let open =
+            || rustix::fs::openat(around, name, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty());
+        match open() {
+            Ok(found) => Ok(found),
+            Err(Errno::NOENT) => {
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+                rustix::fs::openat(around, name, flags, Mode::from_raw_mode(0o644))?;
+                Ok(open()?)
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     /// Opens a directory in which a file, link or directory will be made, and makes it if it does not exist. The
     /// descriptor is cached, so nothing may be mounted on the directory afterwards.
     pub(crate) fn directory(&mut self, at: &Path) -> io::Result<&Arc<OwnedFd>> {

@@ -24,9 +24,12 @@ use crate::host::room::Room;
 use crate::inside::base;
 use crate::inside::entries::{Entry, Rules, Source, configuration, os_string, tree};
 use crate::inside::mounts::{self, Attributes};
-use crate::inside::own::{listing_of, make_directory, open_below, open_directory, private, proc, terminals};
+use crate::inside::own::{
+    listing_of, make_directory, open_below, open_directory, open_file_below, private, proc, terminals,
+};
 use crate::inside::places::Places;
 use crate::link::Failure;
+use crate::outside::shown;
 use crate::step::Step;
 
 /// The room's `/tmp`.
@@ -101,6 +104,8 @@ pub(crate) fn enter(room: &Room) -> Result<Root, Failure> {
     }
 
     let names = names::show(room, &private, &mut entries, &mut rules)?;
+    // Last, since a later entry covers an earlier one.
+    shown::show(&room.outside, &private, &mut entries, &mut rules)?;
     add_lists(&entries, &mut rules);
     let root = mount_all(&private, entries)?;
     names.describe_folders(&private)?;
@@ -195,7 +200,7 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     let tree = match entries.first() {
         Some(Entry { at, source: Source::Tree { .. } }) if at == Path::new("/") => match entries.remove(0).source {
             Source::Tree { tree, .. } => tree,
-            Source::Own(_) | Source::Way | Source::Link(_) | Source::Copy(..) => {
+            Source::Own(_) | Source::Way | Source::Link(_) | Source::Copy(..) | Source::Script(_) => {
                 unreachable!("it was just looked at")
             }
         },
@@ -273,6 +278,11 @@ fn mount(places: &mut Places, private: &OwnedFd, at: &Path, source: Source) -> i
             mounts::restrict(&tree, Attributes::PLAIN)?;
             mounts::attach(&tree, place)?;
             Ok(Some(tree))
+        }
+        Source::Script(script) => {
+            let tree = mounts::copy_of(open_file_below(private, Path::new(&script))?)?;
+            mounts::restrict(&tree, Attributes::READ_ONLY)?;
+            mounts::attach(tree, places.place_itself(at)?).map(|()| None)
         }
         Source::Tree { tree, directory, .. } => mounts::attach(tree, places.place(at, directory)?).map(|()| None),
     }

@@ -25,6 +25,7 @@ use crate::inside::init;
 use crate::inside::private_space::PrivateSpace;
 use crate::inside::process_limits::lower_limits;
 use crate::link::{Failure, InitMessage, Ready, at};
+use crate::outside::asks::{self, Asks};
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
 use crate::step::Step;
 use crate::system;
@@ -88,9 +89,10 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
             let (first, resources) = observed::start(spec, room, input)?;
             (first, resources, InForce::default())
         }
-        Some(room) => match start_confined(spec, room, input)? {
+        Some(room) => match start_confined(control, spec, room, input)? {
             StartResult::Room(started) => *started,
             StartResult::Short(in_force) => return Ok((Reply::Short(in_force), None)),
+            StartResult::NoOutside(reason) => return Ok((Reply::NoOutside(reason), None)),
         },
         None => (start_unconfined(spec, input)?, RoomResources::default(), InForce::default()),
     };
@@ -165,14 +167,16 @@ enum StartResult {
     Room(Box<(Pid, RoomResources, InForce)>),
     /// The confinement would be below the accepted level, so the module did not start.
     Short(InForce),
+    /// Commands cannot run outside of the room, for this reason, so the module did not start.
+    NoOutside(String),
 }
 
 /// Starts the module in the best room that the kernel gives.
-fn start_confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<StartResult, Failure> {
+fn start_confined(control: &File, spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<StartResult, Failure> {
     let mut missing = Vec::new();
     for way in Namespaces::ways(room.net.isolated) {
         match enter(spec, room, way, input) {
-            Ok(entered) => return begin(spec, room, entered, missing),
+            Ok(entered) => return begin(control, spec, room, entered, missing),
             Err(failure) if failure.step.is_of_namespaces() => {
                 let cause = format!("namespaces: {failure}");
                 if !missing.contains(&cause) {
@@ -183,7 +187,7 @@ fn start_confined(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result<S
         }
     }
     let entered = enter(spec, room, Namespaces::NONE, input)?;
-    begin(spec, room, entered, missing)
+    begin(control, spec, room, entered, missing)
 }
 
 /// Room in which the module waits for permission to begin.
@@ -243,7 +247,13 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
 }
 
 /// Lets the module begin if its confinement is accepted.
-fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<String>) -> Result<StartResult, Failure> {
+fn begin(
+    control: &File,
+    spec: &Spec,
+    room: &Room,
+    entered: PreparedRoom,
+    mut missing: Vec<String>,
+) -> Result<StartResult, Failure> {
     let PreparedRoom { first, link, mut ready, descriptors, namespaces, group, written } = entered;
     let mut layers = namespaces.layers();
     layers.append(&mut ready.layers);
@@ -263,7 +273,13 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
         end(first);
         return Ok(StartResult::Short(in_force));
     }
+    if let Some(reason) = no_outside(room, namespaces, &ready, &in_force) {
+        end(first);
+        return Ok(StartResult::NoOutside(reason));
+    }
     let begin = || -> Result<RoomResources, Failure> {
+        // Received after the first process was made, which has no copy of it then.
+        let asks = room.outside.first().map(|_| asks(control)).transpose().map_err(at(Step::Stubs))?;
         let mut descriptors = descriptors.into_iter();
         let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
         let mut stages = Vec::new();
@@ -278,7 +294,9 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
             let counts =
                 ReportScope { namespaces: namespaces.any, memory: ready.counts_memory, reads: room.reports_reads };
             let rights = if spec.is_of_root() { FileRights::Root } else { FileRights::Owner };
-            descriptors.next().map(|listener| Observer::new(listener, room, Path::new(&spec.directory), counts, rights))
+            descriptors.next().map(|listener| {
+                Observer::new(listener, room, Path::new(&spec.directory), counts, rights).with_asks(asks)
+            })
         } else {
             None
         };
@@ -307,4 +325,27 @@ fn begin(spec: &Spec, room: &Room, entered: PreparedRoom, mut missing: Vec<Strin
             Err(failure)
         }
     }
+}
+
+/// Returns why commands cannot run outside of a room, if the policy grants some.
+fn no_outside(room: &Room, namespaces: Namespaces, ready: &Ready, in_force: &InForce) -> Option<String> {
+    let missing = || in_force.missing.iter().map(|missing| format!("; {missing}")).collect::<String>();
+    match room.outside.is_empty() {
+        true => None,
+        false if !namespaces.any => {
+            Some(format!("the module has no namespaces, which these commands need{}", missing()))
+        }
+        false if !ready.listens => Some(format!("the kernel reports no system calls{}", missing())),
+        false if ready.interruptible => {
+            Some("signals interrupt reported system calls; Linux 5.19 and newer hold them".to_owned())
+        }
+        false => None,
+    }
+}
+
+/// Receives the channel to the starter of commands outside.
+fn asks(control: &File) -> io::Result<Asks> {
+    let starter = UnixStream::from(descriptor::receive(control)?);
+    asks::bound(&starter)?;
+    Ok(Asks::new(starter))
 }

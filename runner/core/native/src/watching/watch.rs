@@ -176,6 +176,7 @@ struct WakeReasons {
     end_requested: bool,
     report_waiting: bool,
     message_waiting: bool,
+    answer_waiting: bool,
 }
 
 impl Tree {
@@ -272,6 +273,11 @@ impl Tree {
             if reasons.message_waiting {
                 self.receive_message();
             }
+            if reasons.answer_waiting
+                && let Some(observer) = &mut self.resources.observer
+            {
+                observer.pass_answer();
+            }
             if reasons.report_waiting
                 && let Some(limit) = self.answer(spec)
             {
@@ -325,9 +331,11 @@ impl Tree {
         let answers = self.observed && control.is_some();
         let observer = self.resources.observer.as_ref().filter(|_| answers).map(Observer::listener);
         let link = self.resources.link.as_ref().filter(|_| control.is_some() && !self.link_done);
+        let asks = self.resources.observer.as_ref().filter(|_| answers).and_then(Observer::answers);
         let mut descriptors = vec![PollFd::new(&self.ended, PollFlags::IN)];
         descriptors.extend(control.map(|control| PollFd::new(control, PollFlags::IN)));
         descriptors.extend(link.map(|link| PollFd::new(link, PollFlags::IN)));
+        descriptors.extend(asks.map(|asks| PollFd::from_borrowed_fd(asks, PollFlags::IN)));
         descriptors.extend(observer.map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)));
         let timeout = Timespec::try_from(timeout).ok();
         if rustix::event::poll(&mut descriptors, timeout.as_ref()).is_err() {
@@ -337,6 +345,7 @@ impl Tree {
         let at = |index: usize| descriptors.get(index).is_some_and(|polled| !polled.revents().is_empty());
         let end_requested = control.is_some() && at(1);
         let message_waiting = link.is_some() && at(2);
+        let answer_waiting = asks.is_some() && at(1 + usize::from(control.is_some()) + usize::from(link.is_some()));
         let revents = descriptors.last().filter(|_| observer.is_some()).map_or(PollFlags::empty(), PollFd::revents);
         let report_waiting = revents.contains(PollFlags::IN);
         // After its last process ended, a listener is ready at every poll. Polling it further would take the processor
@@ -347,7 +356,7 @@ impl Tree {
             let _ = io::Read::read(&mut &self.ended, &mut [0; 64]);
         }
         self.observed &= !listener_closed;
-        WakeReasons { end_requested, report_waiting, message_waiting }
+        WakeReasons { end_requested, report_waiting, message_waiting, answer_waiting }
     }
 
     /// Reaps every child that has ended. Returns whether other children are left.

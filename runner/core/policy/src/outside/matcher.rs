@@ -21,6 +21,8 @@ const MAX_STEPS: usize = 1_000_000;
 pub struct Operand {
     /// The index of the argument.
     pub argument: usize,
+    /// The byte of the argument at which the part begins that the kind stands for.
+    pub at: usize,
     /// The kind.
     pub kind: Kind,
     /// The part of the argument that the kind stands for.
@@ -164,7 +166,7 @@ impl Search<'_> {
             let with_kind = words.iter().enumerate().filter_map(|(offset, word)| {
                 let argument = place.read + offset;
                 let (kind, value) = (word.kind?, word.operand(self.arguments[argument])?);
-                Some(Operand { argument, kind, value: value.to_owned() })
+                Some(Operand { argument, at: word.before.len(), kind, value: value.to_owned() })
             });
             operands.extend(with_kind.collect::<Vec<_>>().into_iter().rev());
         }

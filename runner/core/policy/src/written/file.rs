@@ -345,7 +345,7 @@ mod tests {
                 "allow: {walk: [], env: x}\nlimits: {a: 1}\nx: 1\ny: 2\n",
                 "unknown key `walk`, expected one of read, write, own, env, net, listen, run at line 1, column 9; expected a list, such as \
                  `[…]`, not a scalar at line 1, column 24; unknown key `a`, expected one of timeout, cpu-time, memory, output, \
-                 disk, tmp, files, descriptors, processes, module, compile-time, compile-memory at line 2, column 10; \
+                 disk, tmp, files, descriptors, processes, module, compile-time, compile-memory, outside at line 2, column 10; \
                  and 2 more, see `modbox policy check`",
             ),
         ] {

@@ -112,6 +112,7 @@ impl RunProgress {
             timing: Timing { run_us, ..Timing::default() },
             denials: self.denials,
             lost: Vec::new(),
+            outside: Vec::new(),
             // What the worker saw is not known.
             refused_renames: true,
             confinement: confinement(reached),

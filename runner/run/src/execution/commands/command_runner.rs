@@ -168,6 +168,7 @@ impl CommandRunner {
             temporary,
             reports_reads: false,
             observed: false,
+            outside: None,
         });
         Ok(NativeContext {
             workers: self.workers.clone().ok_or_else(missing)?,

@@ -181,7 +181,7 @@ impl Record {
         record.put("who", actor.to_value());
         record.put("modbox", env!("CARGO_PKG_VERSION").into());
         record.put("module", module(path, None, None, None));
-        for key in ["become_user", "args", "check_mode", "effect", "grants", "denials", "limit", "limits"] {
+        for key in ["become_user", "args", "check_mode", "effect", "grants", "denials", "outside", "limit", "limits"] {
             record.put(key, Value::Null);
         }
         record.put("usage", json(&Usage::default()));
@@ -273,8 +273,30 @@ impl Record {
             let omitted = count(report.get(&format!("{key}_omitted")));
             self.put(key, self.bounded_list(items, omitted, hidden, most));
         }
+        let outside = report.get("outside").and_then(Value::as_list).unwrap_or_default();
+        self.put("outside", self.bounded_commands(outside));
         self.put("notes", self.bounded_notes(report.get("notes").and_then(Value::as_list).unwrap_or_default()));
         self.put("result_digest", format!("sha256:{}", digest(result.as_bytes())).into());
+    }
+
+    /// Returns a bounded list of commands that ran outside, without secrets. `no_log` hides their words.
+    fn bounded_commands(&self, commands: &[Value]) -> Value {
+        let hidden = self.secrets.hides_all();
+        let entry = |(key, value): (&String, &Value)| {
+            let shown = match value.as_str() {
+                Some(_) if hidden && key == "command" => PLACEHOLDER.into(),
+                Some(text) => shortened(&self.texts.mask_text(text)).into(),
+                None => value.clone(),
+            };
+            (key.clone(), shown)
+        };
+        let one = |item: &Value| item.as_dict().map(|item| Value::Dict(item.iter().map(entry).collect()));
+        let mut shown: Vec<Value> = commands.iter().take(MAX_LISTED).filter_map(one).collect();
+        let omitted = commands.len().saturating_sub(MAX_LISTED) as u64;
+        if omitted > 0 {
+            shown.push([("omitted", Value::from(omitted))].into());
+        }
+        Value::List(shown)
     }
 
     /// Returns a bounded list of notes without secrets.

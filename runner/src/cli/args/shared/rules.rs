@@ -38,6 +38,10 @@ pub(crate) struct GrantArgs {
     /// Allow running a command: a program and its arguments, with `*` at the end for any others. Repeatable.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) allow_run: Vec<String>,
+    /// Allow a native module to run a command outside of its sandbox, as its user: every word is spelled or a kind, such
+    /// as `<unit>`. Repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow_outside: Vec<String>,
     /// Grant everything that you can access, without confinement. Only for modules that you trust fully.
     #[arg(long)]
     pub(crate) allow_all: bool,
@@ -54,6 +58,18 @@ pub(crate) struct GrantArgs {
     /// Add the grants and limits of a policy file. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
+}
+
+impl GrantArgs {
+    /// Refuses commands outside for many modules at once: policy files grant them to single modules and tasks.
+    pub(crate) fn refuse_outside(&self) -> anyhow::Result<()> {
+        match self.allow_outside.first() {
+            None => Ok(()),
+            Some(rule) => anyhow::bail!(
+                "`--allow-outside {rule}` would be for every module; write `outside` below `modules` or `tasks` of a policy file"
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Default, Args)]
@@ -95,6 +111,9 @@ pub(crate) struct LimitArgs {
     /// Memory for compiling a module [default: 2GiB].
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true)]
     pub(crate) compile_memory: Option<u64>,
+    /// Wall-clock time of each command outside of the sandbox [default: 1h].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_negative_numbers = true)]
+    pub(crate) outside_time: Option<Duration>,
 }
 
 fn parse_designate(text: &str) -> Result<(String, Access), String> {

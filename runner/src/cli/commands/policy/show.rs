@@ -247,9 +247,6 @@ impl PolicyListing<'_> {
         for RootPower { what, why, source } in powers {
             let _ = writeln!(text, "  {what}: {why} ({source})");
         }
-        if !self.policy().outside().is_empty() {
-            text += "commands outside are not started yet: a run with these grants is refused\n";
-        }
         let ExaminedRun { paths, missing, .. } = &self.run;
         if !missing.is_empty() {
             text += "missing:\n";

@@ -32,6 +32,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// Runs the jobs on standard input.
 pub(crate) fn run(context: &Context, args: &BatchArgs) -> Result<ExitStatus, Failure> {
     let environment = &context.environment;
+    args.grants.refuse_outside().or_usage()?;
     let settings = Settings::load(environment, &args.grants, &args.limits).or_usage()?;
     if settings.for_every_module().or_usage()?.policy.allows_everything() {
         output::print_note("--allow-all: the modules can do everything that you can");

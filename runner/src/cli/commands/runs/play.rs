@@ -65,6 +65,7 @@ fn run_plays<'a>(
     args: &'a PlayArgs,
     layered: Option<SharedLayeredPlay<'a>>,
 ) -> Result<ExitStatus, Failure> {
+    args.grants.refuse_outside().or_usage()?;
     let mut settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     if args.layers.preview && !args.layers.preview_net {
         settings.withhold_network();
