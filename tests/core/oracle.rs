@@ -2,3 +2,5 @@
 
 #[path = "contract/oracle.rs"]
 pub(crate) mod contract;
+#[path = "native/oracle_outside.rs"]
+pub(crate) mod oracle_outside;

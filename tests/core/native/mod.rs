@@ -19,3 +19,4 @@ pub(crate) mod native_sandbox;
 pub(crate) mod native_uncounted;
 pub(crate) mod native_unseen;
 pub(crate) mod outside_attacks;
+pub(crate) mod outside_files;

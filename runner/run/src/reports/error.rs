@@ -112,7 +112,7 @@ impl RunError {
     /// Returns the error of a policy with commands outside that cannot run, for this reason.
     pub(crate) fn commands_outside(policy: &Policy, why: String) -> Self {
         let (rule, by) =
-            policy.outside().first().map(|grant| (grant.shown(), grant.source.clone())).unwrap_or_default();
+            policy.outside().first().map(|grant| (grant.shown(), grant.source.to_string())).unwrap_or_default();
         Self::CommandsOutside { rule, by, why }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use modbox_kernel::NetPlan;
+use modbox_policy::outside::Kind;
 use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Shape, SingleFiles, normalize};
 use modbox_vocabulary::{Limits, native_path};
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,8 @@ pub(crate) struct Room {
     pub(crate) observed: bool,
     /// Programs of commands outside.
     pub(crate) outside: Vec<ShownProgram>,
+    /// Whether commands outside make homes, so that the room shows which there are.
+    pub(crate) shows_homes: bool,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(crate) groups: Vec<CurrentGroup>,
 }
@@ -168,6 +171,7 @@ impl Room {
             own: policy.own().to_vec(),
             reports_reads: confine.reports_reads,
             observed: confine.observed,
+            shows_homes: policy.outside().iter().any(|grant| grant.rule.kinds().any(|kind| kind == Kind::Home)),
             outside: confine.outside.as_ref().map(|_| shown::programs(policy)).unwrap_or_default(),
             groups: Vec::new(),
         }

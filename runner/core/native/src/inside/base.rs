@@ -61,6 +61,14 @@ pub const INFORMATION: [&str; 17] = [
     "/etc/mime.types",
 ];
 
+/// Files of the configuration that commands of a system change: a room whose module runs commands outside has copies, which
+/// follow the machine's files.
+pub const CHANGED_BY_COMMANDS: [&str; 6] =
+    ["/etc/passwd", "/etc/group", "/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/hostname"];
+
+/// Maximum size of such a copy in bytes, longer than any list of users that people maintain.
+pub(crate) const MAX_COPY: u64 = 4 << 20;
+
 /// Devices without hardware.
 pub const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -81,6 +89,11 @@ pub const AUTHORITY_FOLDERS: [&str; 3] =
 #[must_use]
 pub fn authorities() -> Option<&'static str> {
     AUTHORITIES.into_iter().find(|path| std::path::Path::new(path).is_file())
+}
+
+/// Returns whether a file has a size to be copied into a room.
+pub(crate) fn is_copied(stat: &rustix::fs::Stat) -> bool {
+    u64::try_from(stat.st_size).is_ok_and(|size| size <= MAX_COPY)
 }
 
 /// Returns whether a path is one of the devices.

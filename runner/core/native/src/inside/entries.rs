@@ -9,6 +9,7 @@ use modbox_kernel::{Absent, Links, PathRule, Rights};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::inside::base;
 use crate::inside::mounts::{self, Attributes};
 use crate::link::Failure;
 use crate::step::Step;
@@ -48,22 +49,28 @@ pub(crate) enum Source {
     Copy(OwnedFd, Stat),
 }
 
-/// Returns the entry for a path of the configuration, or `None` if the path does not exist.
-pub(crate) fn configuration(path: &Path) -> Result<Option<Source>, Failure> {
+/// Returns the entry for a path of the configuration, or `None` if the path does not exist. `is_copied` says that a file is copied
+/// even if that takes longer than a mount.
+pub(crate) fn configuration(path: &Path, is_copied: bool) -> Result<Option<Source>, Failure> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         opened => opened.and_then(|opened| rustix::fs::fstat(&opened).map(|stat| (opened, stat))),
     };
     match opened {
-        Ok((opened, stat)) if is_small(&stat) => Ok(Some(Source::Copy(opened, stat))),
+        Ok((opened, stat)) if is_file(&stat) && (is_small(&stat) || is_copied && base::is_copied(&stat)) => {
+            Ok(Some(Source::Copy(opened, stat)))
+        }
         _ => tree(path, Attributes::READ_ONLY, false, Links::Follow),
     }
 }
 
+fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
 fn is_small(stat: &Stat) -> bool {
-    let file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    file && u64::try_from(stat.st_size).is_ok_and(|size| size <= SMALL)
+    u64::try_from(stat.st_size).is_ok_and(|size| size <= SMALL)
 }
 
 /// Copies the mounts at a path of the machine. Returns `None` if the path does not exist.

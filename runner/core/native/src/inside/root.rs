@@ -164,7 +164,8 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         entries.extend(source.map(|source| Entry { at: path.into(), source }));
     }
     for path in base::configuration().filter(|path| !shown(path)) {
-        let source = configuration(Path::new(path))?;
+        let follows = !room.outside.is_empty() && base::CHANGED_BY_COMMANDS.contains(&path);
+        let source = configuration(Path::new(path), follows)?;
         entries.extend(source.map(|source| Entry { at: path.into(), source }));
     }
     for grant in &room.grants {

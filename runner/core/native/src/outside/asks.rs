@@ -19,6 +19,7 @@ use crate::calls::call_arguments::process_of;
 use crate::calls::memory;
 use crate::outside::answer::{Answer, CALL};
 use crate::outside::messages::{Answered, Ask, MAX_VARIABLES, MAX_WORDS, OUTSIDE_MESSAGES};
+use crate::outside::refresh::Refresher;
 
 /// Asks that wait for answers.
 #[derive(Debug)]
@@ -26,11 +27,12 @@ pub(crate) struct Asks {
     /// Channel to the starter; `None` when that is gone.
     starter: Option<UnixStream>,
     waiting: BTreeMap<u64, ReportedCall>,
+    refresher: Refresher,
 }
 
 impl Asks {
-    pub(crate) fn new(starter: UnixStream) -> Self {
-        Self { starter: Some(starter), waiting: BTreeMap::new() }
+    pub(crate) fn new(starter: UnixStream, refresher: Refresher) -> Self {
+        Self { starter: Some(starter), waiting: BTreeMap::new(), refresher }
     }
 
     /// Returns whether a report is an ask.
@@ -69,6 +71,9 @@ impl Asks {
         let Some(starter) = &self.starter else { return };
         match OUTSIDE_MESSAGES.receive_required::<Answered>(starter) {
             Ok(Answered { id, answer }) => {
+                if let Answer::Exit(_) | Answer::Signal(_) = answer {
+                    self.refresher.refresh();
+                }
                 if let Some(report) = self.waiting.remove(&id) {
                     match answer.value() {
                         Ok(value) => listener.give(&report, value),

@@ -24,6 +24,7 @@ mod inputs;
 mod judge;
 pub(crate) mod messages;
 mod paths;
+pub(crate) mod refresh;
 mod running;
 pub(crate) mod shown;
 pub mod starter;

@@ -26,6 +26,7 @@ use crate::inside::private_space::PrivateSpace;
 use crate::inside::process_limits::lower_limits;
 use crate::link::{Failure, InitMessage, Ready, at};
 use crate::outside::asks::{self, Asks};
+use crate::outside::refresh::Refresher;
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
 use crate::step::Step;
 use crate::system;
@@ -279,9 +280,13 @@ fn begin(
     }
     let begin = || -> Result<RoomResources, Failure> {
         // Received after the first process was made, which has no copy of it then.
-        let asks = room.outside.first().map(|_| asks(control)).transpose().map_err(at(Step::Stubs))?;
         let mut descriptors = descriptors.into_iter();
         let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
+        let private_of_asks = private.as_ref().filter(|_| !room.outside.is_empty());
+        let asks = private_of_asks
+            .map(|private| asks(control, private, room.shows_homes))
+            .transpose()
+            .map_err(at(Step::Stubs))?;
         let mut stages = Vec::new();
         for names in ready.stages {
             let subject = names.directory.clone();
@@ -344,8 +349,8 @@ fn no_outside(room: &Room, namespaces: Namespaces, ready: &Ready, in_force: &InF
 }
 
 /// Receives the channel to the starter of commands outside.
-fn asks(control: &File) -> io::Result<Asks> {
+fn asks(control: &File, private: &OwnedFd, shows_homes: bool) -> io::Result<Asks> {
     let starter = UnixStream::from(descriptor::receive(control)?);
     asks::bound(&starter)?;
-    Ok(Asks::new(starter))
+    Ok(Asks::new(starter, Refresher::new(private.try_clone()?, shows_homes)))
 }
