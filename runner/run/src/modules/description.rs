@@ -1,11 +1,13 @@
 //! Describes a native module without running it, from its documentation and, for Python, its source.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use modbox_argument_spec::{ArgumentSpec, Metadata};
 use modbox_contract::{Dict, Value};
 use modbox_kinds::Kind;
 
+use crate::modules::declared_options::DeclaredOptions;
 use crate::modules::documentation::{self, FragmentFolders, manual};
 use crate::modules::locate::ModuleFile;
 use crate::python::{PythonConfig, SourceSpec, ansible_package, read_spec};
@@ -63,10 +65,28 @@ impl Description {
         let metadata = documented.as_ref().and_then(manual::metadata);
         let spec = match (spec, &metadata) {
             (Ok((spec, json)), _) => DescribedSpec::Exact(spec, json),
-            (Err(reason), Some(metadata)) => DescribedSpec::Documented(metadata.argument_spec.clone(), reason),
+            (Err(reason), Some(metadata)) => {
+                let mut spec = metadata.argument_spec.clone();
+                if let DeclaredOptions::Unknown(secrets) = DeclaredOptions::read(Some(kind), &file.bytes) {
+                    mark_secrets(&mut spec, &secrets);
+                }
+                DescribedSpec::Documented(spec, reason)
+            }
             (Err(reason), None) => DescribedSpec::Unknown(reason),
         };
         Self { metadata, json: documented.map(Value::Dict), spec }
+    }
+}
+
+/// Marks the options that the source makes secrets, which a documentation does not say.
+fn mark_secrets(spec: &mut ArgumentSpec, secrets: &BTreeSet<String>) {
+    for (name, option) in &mut spec.options {
+        if secrets.contains(name) || option.aliases.iter().any(|alias| secrets.contains(alias)) {
+            option.no_log = Some(true);
+        }
+        if let Some(spec) = &mut option.sub_spec {
+            mark_secrets(spec, secrets);
+        }
     }
 }
 
@@ -81,5 +101,22 @@ fn add_access(options: &mut Dict, known: &ArgumentSpec) {
         if let (Some(Value::Dict(options)), Some(known)) = (option.get_mut("options"), &known.sub_spec) {
             add_access(options, known);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use modbox_python_json::decode;
+
+    use super::*;
+
+    #[test]
+    fn options_that_the_source_makes_secrets_are_marked() {
+        let json = r#"{"user": {}, "api_key": {"aliases": ["token"]}, "o": {"type": "dict", "options": {"pw": {}}}}"#;
+        let mut spec = ArgumentSpec::parse(&decode(json).unwrap()).unwrap();
+        mark_secrets(&mut spec, &["token", "pw"].map(str::to_owned).into());
+        let no_log = |name: &str| spec.options[name].no_log;
+        assert_eq!([no_log("user"), no_log("api_key")], [None, Some(true)]);
+        assert_eq!(spec.options["o"].sub_spec.as_ref().unwrap().options["pw"].no_log, Some(true));
     }
 }
