@@ -8,6 +8,8 @@ use modbox_policy::{FileRules, LimitOverrides};
 use modbox_python_json::{decode, from_value};
 use serde::Deserialize;
 
+use crate::reports::audit::AgentCall;
+
 /// A job, as parsed from its line.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -54,6 +56,9 @@ pub struct JobOptions {
     /// Let the result repeat the arguments, as `invocation`, under ansible-core 2.21 and newer.
     #[serde(skip)]
     pub repeats_arguments: bool,
+    /// The call of an agent that the job is made for.
+    #[serde(skip)]
+    pub agent: Option<AgentCall>,
     /// Whether the changes of the run are made at once, shown or committed.
     pub effect: JobEffect,
     /// Save the changes of a preview, to be applied later.

@@ -14,7 +14,7 @@ use modbox_worker::Workers;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::batch::setup::Setup;
-use crate::batch::slots::background::Wakeups;
+use crate::batch::slots::background::{WakeupSender, Wakeups};
 use crate::batch::slots::guest_slot::SlotState;
 use crate::batch::slots::slot::Slot;
 use crate::batch::slots::slot_context::SlotContext;
@@ -63,6 +63,17 @@ impl SlotPool {
     /// The kernel gives no pipe.
     pub(crate) fn new(config: PoolConfig) -> io::Result<Self> {
         Ok(Self { config, slots: Vec::new(), wakeups: Wakeups::new()? })
+    }
+
+    /// Returns what ends a wait for the pool.
+    pub(crate) fn waker(&self) -> WakeupSender {
+        self.wakeups.sender()
+    }
+
+    /// Kills the guest that runs a job alone, and returns its answer; `None` for another job.
+    pub(crate) fn cancel(&mut self, number: u64) -> Option<Answer> {
+        let at = self.slots.iter().position(|slot| slot.runs_only(number))?;
+        self.slots.swap_remove(at).cancel()
     }
 
     /// Ends all slots without jobs.

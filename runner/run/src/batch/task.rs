@@ -192,6 +192,7 @@ fn reserve(
         digest: setup.policy.trust().digest.as_deref(),
         grants: setup.policy.grants(),
         limits: &setup.limits,
+        agent: job.options.agent.as_ref(),
     };
     log.start(&run, cleanup).map(Some)
 }

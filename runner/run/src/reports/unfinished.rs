@@ -88,4 +88,11 @@ impl Report {
         let result = ModuleResult::runner_failure("the job was not begun: modbox was told to stop", None);
         Self { status: Status::Cancelled, result, ..Self::of_module(module, policy) }
     }
+
+    /// Returns the report of a run that was ended before it was over, since its caller does not want it any more.
+    #[must_use]
+    pub fn ended_for_caller(module: &Module, policy: &Policy) -> Self {
+        let result = ModuleResult::runner_failure("the run was ended: its caller has cancelled it", None);
+        Self { status: Status::Cancelled, result, ..Self::of_module(module, policy) }
+    }
 }

@@ -22,6 +22,7 @@ use crate::batch::task::{Answer, Task};
 use crate::execution::runner::Runner;
 use crate::execution::warm_guest::{WarmSetup, check_confinement};
 use crate::reports::error::RunError;
+use crate::reports::report::Report;
 
 /// Slot for guests.
 #[derive(Debug)]
@@ -158,6 +159,22 @@ impl GuestSlot {
             self.stage = self.end(*working, Ending::Late, context, answers);
         }
         std::mem::take(&mut self.tasks)
+    }
+
+    /// Returns whether this job was given to the slot, and no other one.
+    pub(crate) fn runs_only(&self, number: u64) -> bool {
+        self.tasks.len() == 1 && self.tasks.front().is_some_and(|task| task.number == number)
+    }
+
+    /// Kills the worker, and answers its job as cancelled.
+    pub(crate) fn cancel(mut self) -> Option<Answer> {
+        if let Stage::Working(working) = &mut self.stage {
+            // No command goes on when its job is answered.
+            working.command = None;
+            working.worker.kill();
+        }
+        let task = self.tasks.pop_front()?;
+        Some(task.answer(|setup| Report::ended_for_caller(&setup.module, &setup.policy)))
     }
 
     fn look_for_code(

@@ -135,6 +135,19 @@ impl Slot {
         state
     }
 
+    /// Returns whether the slot has the guest of this job, and no other job.
+    pub(crate) fn runs_only(&self, number: u64) -> bool {
+        matches!(&self.kind, SlotKind::Guest(slot) if slot.runs_only(number))
+    }
+
+    /// Ends the slot of a guest, and answers its job as cancelled.
+    pub(crate) fn cancel(self) -> Option<Answer> {
+        match self.kind {
+            SlotKind::Guest(slot) => slot.cancel(),
+            SlotKind::Layered(_) | SlotKind::Thread(_) => None,
+        }
+    }
+
     /// Ends a slot that missed its deadline, and answers its first job. Returns the jobs that were not begun.
     pub(crate) fn end_late(&mut self, context: SlotContext<'_>, answers: &mut Vec<Answer>) -> VecDeque<Task> {
         match &mut self.kind {

@@ -9,6 +9,7 @@
 //! The line is written, and has reached the disk, before modbox returns the result.
 
 mod actor;
+mod agent_call;
 mod arguments;
 mod file;
 mod record;
@@ -22,6 +23,7 @@ use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_policy::{Access, Policy};
 
 use self::actor::Actor;
+pub use self::agent_call::AgentCall;
 pub use self::file::AuditError;
 use self::file::AuditFile;
 use self::record::Record;

@@ -19,6 +19,7 @@ use crate::layered::{CommitReport, CommitState, EffectReport, Remark};
 use crate::modules::module::Module;
 use crate::modules::module_digest::digest;
 use crate::reports::audit::actor::Actor;
+use crate::reports::audit::agent_call::AgentCall;
 use crate::reports::audit::arguments::{self, shortened};
 use crate::reports::live_secrets;
 use crate::reports::report::{CENSORED, Report, RunUser};
@@ -56,6 +57,8 @@ pub struct AuditedRun<'a> {
     pub grants: Vec<Grant>,
     /// The limits in force.
     pub limits: &'a Limits,
+    /// The call of an agent that it is made for.
+    pub agent: Option<&'a AgentCall>,
 }
 
 impl<'a> AuditedRun<'a> {
@@ -77,6 +80,7 @@ impl<'a> AuditedRun<'a> {
             digest: request.policy.trust().digest.as_deref(),
             grants: request.policy.grants(),
             limits: request.limits,
+            agent: None,
         }
     }
 }
@@ -160,6 +164,9 @@ impl Record {
         let grants: Vec<Value> = run.grants.iter().map(json).collect();
         record.put("grants", record.bounded_list(&grants, 0, false, MAX_LISTED));
         record.put("limits", limits(run.limits));
+        if let Some(call) = run.agent {
+            record.put("mcp", call.to_value());
+        }
         record
     }
 
