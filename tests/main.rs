@@ -6,6 +6,7 @@
 
 pub(crate) use modbox_test_support as support;
 
+mod agents;
 mod ansible;
 #[path = "core/native/attempts_of_root.rs"]
 mod attempts_of_root;

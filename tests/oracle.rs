@@ -6,6 +6,8 @@
 
 pub(crate) use modbox_test_support as support;
 
+#[path = "agents/oracle.rs"]
+mod agents;
 #[path = "ansible/oracle.rs"]
 mod ansible;
 #[path = "core/native/attempts_of_root.rs"]

@@ -43,7 +43,7 @@ const RUN: [&str; 18] = [
 
 /// The crates of the runner by their folders, lowest first, each with the modbox crates that it may depend on. Cargo enforces the
 /// manifests; this test enforces their content.
-const CRATES: [(&str, &[&str]); 28] = [
+const CRATES: [(&str, &[&str]); 29] = [
     ("core/vocabulary", &[]),
     ("core/channel", &[]),
     ("core/cleanup", &[]),
@@ -64,6 +64,7 @@ const CRATES: [(&str, &[&str]); 28] = [
     ("core/wasm", &["channel", "cleanup", "kernel", "policy", "scratch", "store", "vocabulary", "worker"]),
     ("core/native", &["channel", "cleanup", "kernel", "policy", "scratch", "vocabulary", "worker"]),
     ("layers/overlay", &["channel", "cleanup", "kernel", "vocabulary", "worker"]),
+    ("agents", &["argument-spec", "python-json"]),
     ("authoring", &["argument-spec", "cleanup", "files", "vocabulary"]),
     ("plays/vault", &[]),
     ("plays/yaml", &["argument-spec", "python-json"]),
@@ -74,6 +75,7 @@ const CRATES: [(&str, &[&str]); 28] = [
     (
         "",
         &[
+            "agents",
             "argument-spec",
             "authoring",
             "cleanup",
@@ -107,7 +109,7 @@ const CRATES: [(&str, &[&str]); 28] = [
 ];
 
 /// The crates that must build without the engine: they and their dependencies are pure or use only the kernel.
-const WITHOUT_ENGINE: [&str; 21] = [
+const WITHOUT_ENGINE: [&str; 22] = [
     "core/vocabulary",
     "core/channel",
     "core/cleanup",
@@ -124,6 +126,7 @@ const WITHOUT_ENGINE: [&str; 21] = [
     "core/kernel",
     "layers/overlay",
     "providers",
+    "agents",
     "plays/vault",
     "plays/yaml",
     "plays/inventory",

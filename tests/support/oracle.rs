@@ -64,6 +64,9 @@ const SANITY: [&str; 2] = ["antsibull-docs-parser==1.0.0", "voluptuous==0.16.0"]
 
 const LINT: &str = "ansible-lint==26.10.1";
 
+/// The SDK of the Model Context Protocol, with clients of both generations.
+const MCP: &str = "mcp==2.3.0";
+
 /// Script that extracts the integration targets from the archive of ansible-core's sources.
 const TAKE_TARGETS: &str = r"
 import pathlib, sys, tarfile
@@ -168,6 +171,13 @@ pub fn python_with_mitogen() -> PathBuf {
     let make =
         |dir: &Path| install(dir, &packages, "import ansible, mitogen").map_err(|error| format!("{error}\n{REMEDY}"));
     let dir = holding("oracle-mitogen", &packages.join("\n"), make);
+    dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
+}
+
+/// Returns the interpreter of an environment with the SDK of the Model Context Protocol.
+pub fn python_with_mcp() -> PathBuf {
+    let make = |dir: &Path| install(dir, &[MCP], "import mcp").map_err(|error| format!("{error}\n{REMEDY}"));
+    let dir = holding("oracle-mcp", MCP, make);
     dir.unwrap_or_else(|error| panic!("{error}")).join("venv/bin/python")
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod identity;
 mod job_resolver;
 mod layered;
 mod layered_play;
+mod mcp;
 pub(crate) mod module_store;
 pub(crate) mod named;
 mod perform;
@@ -142,6 +143,7 @@ fn command(context: &Context, argv: &[OsString]) -> Result<ExitStatus, Failure> 
         }
         Command::Batch(args) => commands::runs::batch::run(context, &args),
         Command::Play(args) => commands::runs::play::run(context, &args),
+        Command::Mcp(args) => commands::mcp::run(context, &args),
         Command::Task(args) => commands::runs::task::run(context, &args),
         Command::Template(args) => deep_stack::run(|| commands::runs::template::run(context, &args)).or_internal()?,
         Command::Status(args) => commands::runs::job::status(context, &args),

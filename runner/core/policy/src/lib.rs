@@ -68,3 +68,4 @@ pub use self::written::profile::{GrantedProfile, Profile};
 pub use self::written::rules::{NamedLink, Rules};
 pub use self::written::sent_policy::SentPolicyError;
 pub use self::written::task_key::{TaskKey, TaskNames};
+pub use self::written::tools::{Confirm, OWN_TOOLS, ToolRules};

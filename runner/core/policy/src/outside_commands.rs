@@ -20,6 +20,12 @@ impl Policy {
         &self.outside
     }
 
+    /// Returns the policy without any command outside.
+    #[must_use]
+    pub fn without_commands_outside(self) -> Self {
+        Self { outside: Vec::new(), ..self }
+    }
+
     /// Returns the command outside that the first matching grant covers; see [`OutsideGrant::covers`].
     #[must_use]
     pub fn outside_command(

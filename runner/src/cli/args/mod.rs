@@ -8,6 +8,7 @@ mod doctor;
 mod interpreters;
 mod jobs;
 mod list;
+mod mcp;
 mod play;
 mod policy;
 mod registry;
@@ -33,6 +34,7 @@ pub(crate) use self::doctor::DoctorArgs;
 pub(crate) use self::interpreters::{InterpreterCommand, InterpreterInstallArgs, InterpretersArgs};
 pub(crate) use self::jobs::{JobFolderArgs, JobsArgs, StatusArgs};
 pub(crate) use self::list::ListArgs;
+pub(crate) use self::mcp::McpArgs;
 pub(crate) use self::play::{PlayArgs, PlayFormat, Preference, TemplateArgs};
 pub(crate) use self::policy::{PolicyArgs, PolicyCommand, ShowArgs, SuggestionKey};
 pub(crate) use self::registry::{InstallArgs, LoadArgs, PullArgs, PushArgs, RegistryArgs, SaveArgs, UpdateArgs};
@@ -85,6 +87,8 @@ pub(crate) enum Command {
     Batch(Late<BatchArgs>),
     /// Run the tasks of playbooks on this host.
     Play(Late<PlayArgs>),
+    /// Serve modules as tools of an agent, over the Model Context Protocol.
+    Mcp(Late<McpArgs>),
     /// Run a task that a controller sends on standard input.
     Task(Late<TaskArgs>),
     /// Render a template, as the tasks of a play do.

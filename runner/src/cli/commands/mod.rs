@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod interpreters;
 pub(crate) mod learn;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod runs;
 pub(crate) mod supply;

@@ -30,6 +30,8 @@ pub(crate) struct Lookup {
     /// Programs to start instead of an interpreter, by the interpreter's base name.
     pub(crate) interpreters: BTreeMap<String, String>,
     references: ReferenceLookup,
+    /// Whether what the working directory has counts for nothing.
+    ignores_directory: bool,
 }
 
 impl Lookup {
@@ -47,12 +49,18 @@ impl Lookup {
             python: settings::python(environment, args, module_utils, form).or_usage()?,
             interpreters: settings::interpreters(environment, &args.interpreter).or_usage()?,
             references: ReferenceLookup::new(context, args, policies),
+            ignores_directory: false,
         })
     }
 
     /// Resolves the switches of a command that runs nothing.
     pub(crate) fn new(context: &Context, args: &LookupArgs) -> Result<Self, Failure> {
         Self::of_run(context, args, &[], &[], AnsiballzForm::Cached)
+    }
+
+    /// Makes what the working directory has count for nothing: modules are found by their names alone.
+    pub(crate) fn without_directory(self) -> Self {
+        Self { ignores_directory: true, ..self }
     }
 
     /// Returns a module's file. Starts no program: the file of a project is the component of its last build, which must
@@ -106,7 +114,8 @@ impl Lookup {
     }
 
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
-        let found = self.library(context).find(module);
+        let library = self.library(context);
+        let found = if self.ignores_directory { library.find_by_name(module) } else { library.find(module) };
         if let Err(LookupError::NoCore { .. }) = found
             && let Some(name) = standard::namesake(module)
         {
@@ -143,12 +152,22 @@ impl Lookup {
         self.library(context).collection_roots()
     }
 
+    /// Returns the folders of modules, of collections and of utilities.
+    pub(crate) fn folders(&self, context: &Context) -> Vec<PathBuf> {
+        let own = self.library(context).folders.into_iter().flat_map(|place| place.folders);
+        own.chain(self.collection_roots(context)).chain(self.python.module_utils.iter().cloned()).collect()
+    }
+
     /// Returns the places in which names are looked up.
     pub(crate) fn library<'a>(&'a self, context: &'a Context) -> Library<'a> {
         let environment = &context.environment;
+        let mut folders = settings::library(environment, &self.module_path);
+        if self.ignores_directory {
+            folders.retain(|place| place.origin != settings::WORKING_LIBRARY);
+        }
         Library {
             own: standard::name,
-            folders: settings::library(environment, &self.module_path),
+            folders,
             python: &self.python,
             interpreter: self.interpreter(),
             directory: &environment.cwd,

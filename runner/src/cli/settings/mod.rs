@@ -1,10 +1,12 @@
 //! Turns the typed command line into what a run needs: reads and merges policy files, resolves paths and variables.
 //! Every mistake is a usage error that names the switch or the file.
 
+mod audience;
 mod core_statements;
 pub(crate) mod exposure;
 mod files;
 mod grants;
+mod library;
 mod offline;
 mod plugin_rules;
 mod python;
@@ -21,24 +23,26 @@ use std::time::Duration;
 use anyhow::Context;
 use modbox_closure::Part;
 use modbox_policy::{
-    Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Policy, Rules, TaskKey, TaskNames, merge,
+    Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Policy, Rules, TaskKey, TaskNames,
+    ToolRules, merge,
 };
-use modbox_run::library::Place;
 use modbox_run::reaches_out;
 use modbox_vocabulary::GrantSource;
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use self::audience::Audience;
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
+pub(crate) use self::library::{WORKING_LIBRARY, library};
 pub(crate) use self::offline::OfflineRule;
 pub(crate) use self::python::{interpreters, interpreters_folder, python};
 use self::sent_policy::SentPolicy;
 pub(crate) use self::signature_files::{read_signature, read_signature_file, signature_path};
+use self::trust::key_files;
 pub(crate) use self::trust::{ModuleIdentity, Trust};
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::exit::error_words;
 use crate::cli::identity::Identity;
-use crate::cli::module_store::user_library;
 use crate::cli::process::environment::Environment;
 
 /// The rules for all modules and for single ones, from policy files and the command line.
@@ -59,6 +63,12 @@ pub(crate) struct Settings {
     switches: Rules,
     /// Whether no run gets the network.
     withholds_network: bool,
+    /// The person or the agent that the settings are for.
+    audience: Audience,
+    /// The tools of each file that has any.
+    pub(crate) tools: Vec<(PathBuf, ToolRules)>,
+    /// Files and folders that the trust rules name.
+    pub(crate) key_files: Vec<PathBuf>,
 }
 
 /// The rules of a policy file for one module, or for tasks. They are resolved only when such a module or task runs, so
@@ -67,12 +77,15 @@ struct KeyedRules<K> {
     file: PathBuf,
     key: Located<K>,
     rules: FileRules,
+    /// Whether they only restrict; see [`Rules::narrows`].
+    narrows: bool,
 }
 
 impl<K: fmt::Display> KeyedRules<K> {
     fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
         let source = GrantSource::PolicyFile(format!("{}, `{}`", self.file.display(), self.key.value));
-        files::resolve_all(environment, &self.file, &self.rules, &source)
+        let rules = files::resolve_all(environment, &self.file, &self.rules, &source)?;
+        Ok(Rules { narrows: self.narrows, ..rules })
     }
 }
 
@@ -84,6 +97,16 @@ impl Settings {
     /// A policy file or grant is wrong, or names something that does not exist. Another user can change a policy file that
     /// the caller did not name.
     pub(crate) fn load(environment: &Environment, grants: &GrantArgs, limits: &LimitArgs) -> anyhow::Result<Self> {
+        Self::load_for(Audience::Person, environment, grants, limits)
+    }
+
+    /// Does the same for a person or an agent, with the same errors.
+    pub(crate) fn load_for(
+        audience: Audience,
+        environment: &Environment,
+        grants: &GrantArgs,
+        limits: &LimitArgs,
+    ) -> anyhow::Result<Self> {
         let mut settings = Self {
             environment: environment.clone(),
             files: Vec::new(),
@@ -96,6 +119,9 @@ impl Settings {
             offline: None,
             switches: Rules::default(),
             withholds_network: false,
+            audience,
+            tools: Vec::new(),
+            key_files: Vec::new(),
         };
         for path in &environment.policy_files {
             settings.add_file(path, FileChoice::Implied)?;
@@ -106,7 +132,7 @@ impl Settings {
             }
         }
         settings.trust = std::mem::take(&mut settings.trust).with_store(environment);
-        settings.switches = switches::rules(environment, grants, limits)?;
+        settings.switches = audience.switches(switches::rules(environment, grants, limits)?);
         // Report contradictions before a module is looked up.
         settings.for_every_module()?;
         Ok(settings)
@@ -124,12 +150,16 @@ impl Settings {
         if let Some((file, text)) = file {
             self.texts.update((text.len() as u64).to_le_bytes());
             self.texts.update(text);
-            self.general.push(files::resolve_all(&self.environment, path, &file.rules, &source(path))?);
+            let (mut file, narrows) = self.audience.sees(file);
+            self.tools.extend(file.tools.take().map(|tools| (path.to_owned(), tools)));
+            let rules = files::resolve_all(&self.environment, path, &file.rules, &source(path))?;
+            self.general.push(Rules { narrows, ..rules });
             self.trust.add(&self.environment, path, &file.trust)?;
+            self.key_files.extend(key_files(&file.trust));
             self.offline = self.offline.take().or_else(|| OfflineRule::in_file(path, &file));
-            let of_module = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
+            let of_module = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules, narrows };
             self.modules.extend(file.modules.into_iter().map(of_module));
-            let of_task = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules };
+            let of_task = |(key, rules)| KeyedRules { file: path.to_owned(), key, rules, narrows };
             self.tasks.extend(file.tasks.into_iter().map(of_task));
         }
         Ok(found)
@@ -211,6 +241,15 @@ impl Settings {
         }
         let policy = plugin_rules::granted(rules, &self.trust.standing(Some(plugin)))?;
         Ok(Some(if self.withholds_network { policy.without_network() } else { policy }))
+    }
+
+    /// Returns what the policy files grant one module, also what is withheld from its runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Settings::for_module`].
+    pub(crate) fn granted_to(&self, module: ModuleIdentity<'_>) -> anyhow::Result<MergedPolicy> {
+        self.granted(self.of_module(module)?, Some(module))
     }
 
     /// Returns the policy and limits of one job of a batch, including the job's rules and limits.
@@ -329,6 +368,7 @@ impl Settings {
         if self.withholds_network {
             merged.policy = merged.policy.without_network();
         }
+        merged.policy = self.audience.withhold(merged.policy);
         Ok(merged)
     }
 
@@ -369,25 +409,6 @@ pub(crate) fn check_implied(environment: &Environment, path: &Path) -> anyhow::R
 /// Returns the name of a policy file in reports and listings.
 pub(crate) fn source(path: &Path) -> GrantSource {
     GrantSource::PolicyFile(path.display().to_string())
-}
-
-/// Returns the folders of modules outside of collections, in the order of the search, with their origins.
-pub(crate) fn library(environment: &Environment, module_path: &[PathBuf]) -> Vec<Place> {
-    let place = |origin, absent, folders: &[PathBuf]| Place {
-        origin,
-        absent,
-        folders: folders.iter().map(|folder| environment.absolute(folder)).collect(),
-    };
-    let mut places = vec![
-        place("./library", "none", &[PathBuf::from("library")]),
-        place("--module-path", "none", module_path),
-        place("$MODBOX_LIBRARY", "unset", &environment.library),
-    ];
-    let own = user_library(environment).filter(|folder| folder.is_dir());
-    places.extend(own.map(|folder| place("the user's library", "none", &[folder])));
-    let installed = environment.installed_library.iter();
-    places.extend(installed.map(|folder| place("the installed library", "none", std::slice::from_ref(folder))));
-    places
 }
 
 #[cfg(test)]

@@ -320,6 +320,12 @@ impl Trust {
     }
 }
 
+/// Returns the files and folders that trust rules name.
+pub(super) fn key_files(rules: &TrustRules) -> impl Iterator<Item = PathBuf> {
+    let named = rules.signers.iter().chain(&rules.revoked).chain(&rules.signatures);
+    named.map(|file| PathBuf::from(&file.value))
+}
+
 fn signature_of(verdict: Result<VerifiedStatement, String>) -> ModuleSignature {
     match verdict {
         Ok(verified) => ModuleSignature {

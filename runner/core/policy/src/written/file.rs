@@ -27,6 +27,7 @@
 //! audit: /var/log/modbox.jsonl
 //! audit-in-results: true
 //! offline: true
+//! tools: {modules: [stat], confirm: never}
 //! ```
 //!
 //! A file can contain only rules that are enforced. The key of a future feature is an unknown key, so that users do not
@@ -51,6 +52,7 @@ use crate::written::node::{Located, Node, Place};
 use crate::written::profile::GrantedProfile;
 use crate::written::reader::{FileReader, parse_flag};
 use crate::written::task_key::TaskKey;
+use crate::written::tools::ToolRules;
 
 /// The content of a policy file. Paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub struct PolicyFile {
     pub trust: TrustRules,
     /// Whether no registry is asked.
     pub offline: Option<Located<bool>>,
+    /// The modules that agents get as tools.
+    pub tools: Option<ToolRules>,
 }
 
 /// The rules of a file for every module or for one.
@@ -136,6 +140,20 @@ impl PolicyFile {
     }
 }
 
+impl PolicyFile {
+    /// Returns the file without its grants, in every section. What it restricts stays.
+    #[must_use]
+    pub fn without_grants(mut self) -> Self {
+        let sections = self.modules.iter_mut().map(|(_, rules)| rules);
+        let sections = sections.chain(self.tasks.iter_mut().map(|(_, rules)| rules));
+        for rules in std::iter::once(&mut self.rules).chain(sections) {
+            rules.allow = Allow::default();
+            rules.profiles.clear();
+        }
+        self
+    }
+}
+
 /// Says in the words of policy files what the parser says in those of its own options.
 fn in_own_words(message: String) -> String {
     let duplicate = message.strip_prefix("duplicate mapping key: ").and_then(|rest| rest.split_once(", set "));
@@ -161,7 +179,7 @@ impl<'de> Deserialize<'de> for LimitOverrides {
 
 /// The keys of a file.
 const FILE_RULES: &str = "designated, designated-by-results, allow, check, python, python-modules, accept-policy, min-confinement, \
-     limits, modules, tasks, trust, audit, audit-in-results, offline";
+     limits, modules, tasks, trust, audit, audit-in-results, offline, tools";
 
 /// The keys of the rules for one job of a batch.
 const JOB_RULES: &str =
@@ -183,6 +201,7 @@ impl FileReader {
             match key.value.as_str() {
                 "modules" => file.modules = self.keyed(node, ("modules", "a module", MODULE_RULES), ModuleKey::parse),
                 "trust" => file.trust = self.trust(node),
+                "tools" => file.tools = self.tools(node),
                 "offline" => {
                     let place = node.place;
                     file.offline = self.scalar(node, parse_flag).map(|value| Located { value, place });

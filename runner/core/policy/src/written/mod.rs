@@ -15,3 +15,4 @@ pub(crate) mod restrictions;
 pub(crate) mod rules;
 pub(crate) mod sent_policy;
 pub(crate) mod task_key;
+pub(crate) mod tools;

@@ -36,6 +36,7 @@ impl PolicyFile {
             ("tasks", !file.tasks.is_empty()),
             ("trust", file.trust != TrustRules::default()),
             ("offline", file.offline.is_some()),
+            ("tools", file.tools.is_some()),
         ];
         let of_file = of_file.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key);
         if let Some(key) = of_file.or_else(|| rules().find_map(key_of_host)) {
@@ -94,6 +95,7 @@ mod tests {
             ("audit: /var/log/x", "audit"),
             ("audit-in-results: true", "audit-in-results"),
             ("tasks: {x: {designated: none}}", "tasks"),
+            ("tools: {modules: [x], confirm: never}", "tools"),
             ("python: wasm", "python"),
             ("python-modules: observe", "python-modules"),
             ("modules: {x: {python-modules: observe}}", "python-modules"),

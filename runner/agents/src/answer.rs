@@ -1,0 +1,200 @@
+//! What a call of a tool is answered with: one structure for every tool, so that one schema describes all answers.
+//!
+//! Clients check answers against the schema, and lose one that does not fit. So nothing of it comes from a module's own
+//! description of its results, which is a claim.
+
+use modbox_python_json::{Dict, Value};
+use serde_json::{Map, json};
+
+use crate::json::json as to_json;
+use crate::text::cut;
+
+/// Maximum bytes of an answer as JSON. Clients put all of it into the context of a model.
+pub const MAX_ANSWER: usize = 64 << 10;
+
+/// Maximum bytes of a note.
+const MAX_NOTE: usize = 2048;
+
+/// Maximum number of notes and of denials, each.
+const MAX_LISTED: usize = 32;
+
+/// Bytes of the longest text of a result that is kept whole, when the answer is too long: halved until it fits.
+const FIRST_CUT: usize = 16 << 10;
+
+/// The shortest of these.
+const LAST_CUT: usize = 16;
+
+/// A use that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedUse {
+    /// What was missing, such as `read`.
+    pub capability: String,
+    /// The path, address or name.
+    pub subject: String,
+    /// The key of a policy file that would grant it; empty if none would.
+    pub key: String,
+}
+
+/// The answer of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// How it ended, in one word: that of a report, `invalid` for wrong arguments, or `refused` for a call that was not tried.
+    pub status: String,
+    /// Whether the call did what was asked.
+    pub is_success: bool,
+    /// The module's result.
+    pub result: Dict,
+    /// What was refused.
+    pub denials: Vec<RefusedUse>,
+    /// Notes for the caller.
+    pub notes: Vec<String>,
+}
+
+impl Answer {
+    /// Returns the answer of a call that was not tried, for these reasons.
+    #[must_use]
+    pub fn refused(status: &str, reasons: Vec<String>) -> Self {
+        Self { status: status.to_owned(), is_success: false, result: Dict::new(), denials: Vec::new(), notes: reasons }
+    }
+
+    /// Returns the answer as JSON of at most [`MAX_ANSWER`] bytes. What does not fit of the result is cut, and a note says so.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let result = self.shown_result();
+        let whole = self.with_result(&result, &[]);
+        if length(&whole) <= MAX_ANSWER {
+            return whole;
+        }
+        let cut_note = format!("the result is cut: it is longer than {MAX_ANSWER} bytes");
+        let mut most = FIRST_CUT;
+        while most >= LAST_CUT {
+            let shorter = self.with_result(&shortened(&result, most), std::slice::from_ref(&cut_note));
+            if length(&shorter) <= MAX_ANSWER {
+                return shorter;
+            }
+            most /= 2;
+        }
+        self.with_result(&json!({}), &[cut_note])
+    }
+
+    /// Returns the result without what only repeats the call.
+    fn shown_result(&self) -> serde_json::Value {
+        let shown = self.result.iter().filter(|(key, _)| key.as_str() != "invocation");
+        shown.map(|(key, value)| (key.clone(), to_json(value))).collect::<Map<_, _>>().into()
+    }
+
+    fn with_result(&self, result: &serde_json::Value, more: &[String]) -> serde_json::Value {
+        let denial = |one: &RefusedUse| {
+            json!({
+                "capability": one.capability,
+                "subject": cut(one.subject.clone(), MAX_NOTE),
+                "key": cut(one.key.clone(), MAX_NOTE),
+            })
+        };
+        let notes = self.notes.iter().take(MAX_LISTED).chain(more).map(|note| cut(note.clone(), MAX_NOTE));
+        json!({
+            "status": self.status,
+            "result": result,
+            "changes": [],
+            "plan": null,
+            "run": null,
+            "denials": self.denials.iter().take(MAX_LISTED).map(denial).collect::<Vec<_>>(),
+            "notes": notes.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Returns the schema that every answer fits.
+#[must_use]
+pub fn output_schema() -> Map<String, serde_json::Value> {
+    let text = json!({"type": "string"});
+    let texts = json!({"type": "array", "items": text});
+    let maybe_text = json!({"type": ["string", "null"]});
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "status": text,
+            "result": {"type": "object"},
+            "changes": texts,
+            "plan": maybe_text,
+            "run": maybe_text,
+            "denials": {"type": "array", "items": {
+                "type": "object",
+                "properties": {"capability": text, "subject": text, "key": text},
+                "required": ["capability", "subject", "key"],
+                "additionalProperties": false,
+            }},
+            "notes": texts,
+        },
+        "required": ["status", "result", "changes", "plan", "run", "denials", "notes"],
+        "additionalProperties": false,
+    });
+    match schema {
+        serde_json::Value::Object(schema) => schema,
+        _ => Map::new(),
+    }
+}
+
+fn length(value: &serde_json::Value) -> usize {
+    value.to_string().len()
+}
+
+/// Returns a value whose texts have at most `most` bytes, and whose lists and objects at most as many entries.
+fn shortened(value: &serde_json::Value, most: usize) -> serde_json::Value {
+    match value {
+        serde_json::Value::String(text) => cut(text.clone(), most).into(),
+        serde_json::Value::Array(items) => items.iter().take(most).map(|item| shortened(item, most)).collect(),
+        serde_json::Value::Object(entries) => entries
+            .iter()
+            .take(most)
+            .map(|(key, value)| (cut(key.clone(), most), shortened(value, most)))
+            .collect::<Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    }
+}
+
+/// Returns the entries of a result.
+#[must_use]
+pub fn result_entries(result: &Value) -> Dict {
+    result.as_dict().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use modbox_python_json::decode;
+
+    use super::*;
+
+    fn answer(result: &str) -> Answer {
+        let Value::Dict(result) = decode(result).unwrap() else { panic!("an object") };
+        Answer { status: "ok".to_owned(), is_success: true, result, denials: Vec::new(), notes: Vec::new() }
+    }
+
+    #[test]
+    fn answers_have_all_keys_of_the_schema_and_no_others() {
+        let denial = RefusedUse { capability: "read".to_owned(), subject: "/x".to_owned(), key: "k".to_owned() };
+        let answer = Answer { denials: vec![denial], ..answer(r#"{"a": NaN, "invocation": {"b": 1}}"#) };
+        let (json, schema) = (answer.to_json(), output_schema());
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        let known: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, known);
+        assert_eq!(schema["required"].as_array().unwrap().len(), known.len());
+        assert_eq!(json["result"], json!({"a": "nan"}));
+        assert_eq!(json["denials"], json!([{"capability": "read", "subject": "/x", "key": "k"}]));
+    }
+
+    #[test]
+    fn long_results_are_cut_and_told() {
+        let text = "名".repeat(100_000);
+        let items: Vec<String> = (0..50_000).map(|n| format!(r#"{{"k{n}": {n}}}"#)).collect();
+        for result in [format!(r#"{{"msg": "{text}", "rc": 3}}"#), format!(r#"{{"items": [{}]}}"#, items.join(","))] {
+            let json = answer(&result).to_json();
+            assert!(json.to_string().len() <= MAX_ANSWER);
+            assert!(json["notes"][0].as_str().unwrap().starts_with("the result is cut"), "{json}");
+            assert!(!json["result"].as_object().unwrap().is_empty());
+        }
+        let many = Answer { notes: vec!["n".repeat(9000); 1000], ..answer("{}") };
+        assert!(many.to_json().to_string().len() <= 2 * MAX_ANSWER);
+    }
+}

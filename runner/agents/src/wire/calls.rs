@@ -1,0 +1,74 @@
+//! What is served, and a call of a tool on its way from the client to who serves it, with its answer on the way back.
+
+use std::sync::Arc;
+
+use modbox_python_json::Dict;
+use tokio::sync::oneshot;
+
+use crate::answer::Answer;
+use crate::tool::Tool;
+
+/// Who calls, as the protocol says it. The name of the client is its own claim.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// Name and version of the client; empty if it gives none.
+    pub client: String,
+    /// Version of the protocol.
+    pub protocol: String,
+    /// The id of the request.
+    pub request: String,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Number of the call, counted from 1.
+    pub number: u64,
+    /// Place of the tool in the list.
+    pub tool: usize,
+    /// The arguments.
+    pub arguments: Dict,
+    /// Who calls.
+    pub caller: Caller,
+}
+
+/// An order of the client.
+#[derive(Debug)]
+pub enum Order {
+    /// Run a call and answer it.
+    Run(Box<Call>, Reply),
+    /// The call with this number is not wanted any more.
+    Cancel(u64),
+}
+
+/// The way back of an answer. A call whose reply is dropped is answered as lost.
+#[derive(Debug)]
+pub struct Reply(pub(super) oneshot::Sender<Answer>);
+
+impl Reply {
+    /// Sends the answer. Nothing happens if it is not wanted any more.
+    pub fn send(self, answer: Answer) {
+        let _ = self.0.send(answer);
+    }
+}
+
+/// Calls that run or wait at most. More are refused: a client that sends this many has lost its way.
+pub const MAX_CALLS: usize = 64;
+
+/// What is served.
+pub struct Served {
+    /// Version of the program.
+    pub version: &'static str,
+    /// What a model is told of the tools as a whole.
+    pub instructions: String,
+    /// The tools, in the order in which they are listed.
+    pub tools: Arc<[Tool]>,
+    /// Takes orders. It does not wait.
+    pub orders: Box<dyn Fn(Order) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Served {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Served").field("tools", &self.tools.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,74 @@
+//! The Model Context Protocol over standard input and output, for clients of both generations: those that begin with
+//! `initialize` (2024-11-05 to 2025-11-25), and those that say in each request what they are (2026-07-28).
+//!
+//! This folder alone names `rmcp`. It answers lists and wrong calls by itself, and hands each valid call to who serves the
+//! tools, in the order of their arrival. It runs in threads of its own.
+//!
+//! | file | content |
+//! |---|---|
+//! | `calls` | what is handed over, and how it is answered |
+//! | `server` | lists, calls, their bounds and progress |
+//! | `transport` | messages to and from lines |
+//! | `lines` | bounded lines of standard input, and whole lines of standard output |
+
+mod calls;
+mod lines;
+mod server;
+mod transport;
+
+use std::io::{self, Read, Write};
+use std::thread::{self, JoinHandle};
+
+use rmcp::ServiceExt as _;
+
+pub use self::calls::{Call, Caller, MAX_CALLS, Order, Reply, Served};
+use self::server::ToolServer;
+use self::transport::LineTransport;
+use crate::tool::Tool;
+
+/// Returns the list of tools as clients get it, as JSON in several lines.
+#[must_use]
+pub fn list_as_json(tools: &[Tool]) -> String {
+    serde_json::to_string_pretty(&self::server::list(tools)).unwrap_or_default()
+}
+
+/// Serves tools in a thread until the input ends and every call is answered, or the output is closed. `ended` is called at the
+/// end.
+///
+/// # Errors
+///
+/// The kernel gives no thread.
+pub fn serve(
+    served: Served,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    ended: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<io::Result<()>>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let transport = LineTransport::start(input, output)?;
+    thread::Builder::new().name("protocol".to_owned()).spawn(move || {
+        // Also after a panic, so that who waits for the end sees it.
+        let _ended = AtEnd(Some(ended));
+        runtime.block_on(async {
+            match ToolServer::new(served).serve(transport).await {
+                Ok(service) => {
+                    let _reason = service.waiting().await;
+                    Ok(())
+                }
+                // The input ended before anything was asked.
+                Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                Err(error) => Err(io::Error::other(error.to_string())),
+            }
+        })
+    })
+}
+
+struct AtEnd<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        if let Some(ended) = self.0.take() {
+            ended();
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Answers the requests of a client: lists the tools, refuses wrong calls, and hands the others over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use modbox_python_json::{Dict, Value, to_value};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    RequestId, ServerCapabilities, ServerConfig, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ServerHandler, model};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Interval, MissedTickBehavior, interval_at};
+
+use crate::answer::{Answer, output_schema};
+use crate::text::in_one_line;
+use crate::tool::{Reach, Tool};
+use crate::wire::calls::{Call, Caller, MAX_CALLS, Order, Reply, Served};
+
+/// How long a client may keep the list of tools, in milliseconds. It does not change while the server runs.
+const LIST_TTL_MS: u64 = 3_600_000;
+
+/// Time between two notes of progress.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// Maximum bytes of what a client says of itself.
+const MAX_CLAIM: usize = 256;
+
+/// The server.
+pub(super) struct ToolServer {
+    served: Served,
+    list: ListToolsResult,
+    numbers: AtomicU64,
+    room: Semaphore,
+}
+
+impl ToolServer {
+    pub(super) fn new(served: Served) -> Self {
+        let list = list(&served.tools);
+        Self { served, list, numbers: AtomicU64::new(1), room: Semaphore::new(MAX_CALLS) }
+    }
+
+    /// Runs a call and returns its answer.
+    async fn answer(&self, call: Call, context: &RequestContext<RoleServer>) -> Answer {
+        let Ok(_place) = self.room.try_acquire() else {
+            let reason = format!("{MAX_CALLS} calls run or wait already; call again when some of them are answered");
+            return Answer::refused("refused", vec![reason]);
+        };
+        let mistakes = self.served.tools[call.tool].mistakes(&call.arguments);
+        if !mistakes.is_empty() {
+            return Answer::refused("invalid", mistakes);
+        }
+        let (number, (reply, answered)) = (call.number, oneshot::channel());
+        (self.served.orders)(Order::Run(Box::new(call), Reply(reply)));
+        self.wait(number, answered, context).await
+    }
+
+    /// Waits for an answer. Tells a client that wants to know that the call still runs.
+    async fn wait(
+        &self,
+        number: u64,
+        mut answered: oneshot::Receiver<Answer>,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
+        let lost = || Answer::refused("refused", vec!["the call is lost, since the server ends".to_owned()]);
+        let (mut ticks, mut count) = (ticks(), 0.0);
+        loop {
+            tokio::select! {
+                answer = &mut answered => return answer.unwrap_or_else(|_| lost()),
+                () = context.ct.cancelled() => {
+                    (self.served.orders)(Order::Cancel(number));
+                    return Answer::refused("cancelled", Vec::new());
+                }
+                _ = ticks.tick() => {
+                    count += 1.0;
+                    if let Some(token) = context.meta.get_progress_token() {
+                        let note = ProgressNotificationParam::new(token, count);
+                        // A client that is gone is noticed by its streams.
+                        let _ = context.peer.notify_progress(note).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn ticks() -> Interval {
+    let mut ticks = interval_at(tokio::time::Instant::now() + PROGRESS, PROGRESS);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Returns the list of tools.
+pub(super) fn list(tools: &[Tool]) -> ListToolsResult {
+    let output = Arc::new(output_schema());
+    let list = ListToolsResult::with_all_items(tools.iter().map(|tool| listed(tool, &output)).collect());
+    ListToolsResult { ttl_ms: Some(LIST_TTL_MS), cache_scope: Some(CacheScope::Private), ..list }
+}
+
+/// Returns the definition of a tool.
+fn listed(tool: &Tool, output: &Arc<model::JsonObject>) -> model::Tool {
+    let Reach { changes, leaves } = tool.reach;
+    let hints = ToolAnnotations::new().read_only(!changes && !leaves).destructive(changes).open_world(leaves);
+    let listed = model::Tool::new(tool.name.clone(), tool.description.clone(), tool.input_schema.clone());
+    let listed = listed.with_title(tool.title.clone()).with_annotations(hints);
+    listed.with_raw_output_schema(Arc::clone(output))
+}
+
+/// Returns what a client says of itself.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let client = context.client_info().map(|client| format!("{} {}", client.name, client.version));
+    let request = match &context.id {
+        RequestId::Number(number) => number.to_string(),
+        RequestId::String(text) => text.to_string(),
+    };
+    Caller {
+        client: in_one_line(&client.unwrap_or_default(), MAX_CLAIM),
+        protocol: context.protocol_version().map(|version| version.to_string()).unwrap_or_default(),
+        request: in_one_line(&request, MAX_CLAIM),
+    }
+}
+
+/// Returns the arguments of a call as the contract of modules has them.
+fn arguments(given: Option<model::JsonObject>) -> Dict {
+    match to_value(&given.unwrap_or_default()) {
+        Ok(Value::Dict(arguments)) => arguments,
+        // JSON objects have no other form.
+        _ => Dict::new(),
+    }
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("modbox", self.served.version))
+            .with_instructions(self.served.instructions.clone())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(self.list.clone())
+    }
+
+    /// Refuses a request of another method. One whose parameters do not fit its method is one of these for `rmcp`.
+    async fn on_custom_request(
+        &self,
+        CustomRequest { method, .. }: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = in_one_line(&method, MAX_CLAIM);
+        Err(match method.as_str() {
+            "tools/call" | "tools/list" => {
+                ErrorData::invalid_params(format!("the parameters of `{method}` have a wrong form"), None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{method}`"), None),
+        })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.served.tools.iter().position(|tool| tool.name == request.name) else {
+            let name = in_one_line(&request.name, MAX_CLAIM);
+            return Err(ErrorData::invalid_params(format!("unknown tool `{name}`; `tools/list` has the tools"), None));
+        };
+        if request.request_state.is_some() || request.input_responses.is_some() {
+            let message = "this server has asked nothing, so it takes no answer to a question";
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let call = Call { number, tool, arguments: arguments(request.arguments), caller: caller(&context) };
+        let answer = self.answer(call, &context).await;
+        let json = answer.to_json();
+        let text = vec![ContentBlock::text(json.to_string())];
+        let mut result = if answer.is_success { CallToolResult::success(text) } else { CallToolResult::error(text) };
+        result.structured_content = Some(json);
+        Ok(result.into())
+    }
+}

@@ -1,0 +1,181 @@
+//! The key `tools` of a policy file: the modules that agents get as tools by `modbox mcp`, and what confirms their changes.
+//!
+//! ```yaml
+//! tools:
+//!   modules: [stat, "community.general.ini_*"]
+//!   confirm: never
+//! ```
+//!
+//! The section grants nothing by itself. A file without it gives agents nothing of what it grants to people.
+
+use modbox_vocabulary::NamePattern;
+
+use crate::written::node::{Located, Node};
+use crate::written::reader::FileReader;
+
+/// The keys of the section.
+const KEYS: &str = "modules, confirm";
+
+/// Beginning of the names of tools that are modbox's own.
+pub const OWN_TOOLS: &str = "modbox_";
+
+/// The section `tools`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRules {
+    /// Names of the modules, as patterns.
+    pub modules: Vec<Located<NamePattern>>,
+    /// What confirms a change.
+    pub confirm: Confirm,
+}
+
+/// What confirms a change that a call of a tool would make. The strictest value is the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confirm {
+    /// Nothing: tools only read.
+    Never,
+}
+
+impl Confirm {
+    /// Every value.
+    pub const ALL: [Self; 1] = [Self::Never];
+
+    /// Values of later versions, which a file may name already.
+    const PLANNED: [&str; 4] = ["none", "client", "person", "hand"];
+
+    /// Returns the word that files use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+        }
+    }
+
+    fn known() -> String {
+        Self::ALL.map(|value| format!("`{}`", value.as_str())).join(", ")
+    }
+}
+
+impl std::fmt::Display for Confirm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Confirm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::known();
+        Self::ALL.into_iter().find(|value| value.as_str() == text).ok_or_else(|| match Self::PLANNED.contains(&text) {
+            true => format!(
+                "this version of modbox cannot confirm by `{text}`; it knows {known}, with which tools only read"
+            ),
+            false => format!("unknown value `{text}`; expected one of {known}"),
+        })
+    }
+}
+
+impl FileReader {
+    /// Reads the section `tools`.
+    pub(crate) fn tools(&mut self, node: Node) -> Option<ToolRules> {
+        let place = node.place;
+        let (mut modules, mut confirm, mut is_complete) = (Vec::new(), None, true);
+        for (key, node) in self.map(node, "`tools`") {
+            match key.value.as_str() {
+                "modules" => modules = self.texts(node),
+                "confirm" => {
+                    confirm = self.scalar(node, str::parse);
+                    is_complete &= confirm.is_some();
+                }
+                _ => self.unknown(&key, KEYS),
+            }
+        }
+        if is_complete && confirm.is_none() {
+            let known = Confirm::known();
+            self.note(
+                place,
+                format!("`tools` needs `confirm`, which says what confirms a change; this version knows {known}"),
+            );
+        }
+        if modules.is_empty() {
+            self.note(place, "`tools` needs `modules`, a list of names such as `[stat]`");
+        }
+        let modules = modules.into_iter().filter_map(|name| self.tool(name)).collect();
+        Some(ToolRules { modules, confirm: confirm? })
+    }
+
+    fn tool(&mut self, Located { value, place }: Located<String>) -> Option<Located<NamePattern>> {
+        let wrong = if value.starts_with(OWN_TOOLS) {
+            format!("`{value}` cannot be a tool: names that begin with `{OWN_TOOLS}` are those of modbox's own tools")
+        } else if value.is_empty() || value.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) {
+            format!(
+                "`{value}` is not the name of a module; expected a name such as `stat`, or a pattern such as `acme.web.*`"
+            )
+        } else {
+            return Some(Located { value: NamePattern::new(&value), place });
+        };
+        self.note(place, wrong);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::written::file::PolicyFile;
+
+    fn mistake(text: &str) -> String {
+        PolicyFile::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn names_and_patterns_are_read() {
+        let file = PolicyFile::parse("tools: {modules: [stat, 'a.b.*'], confirm: never}").unwrap();
+        let tools = file.tools.unwrap();
+        assert_eq!(tools.confirm, Confirm::Never);
+        assert!(tools.modules[0].value.matches("stat") && tools.modules[1].value.matches("a.b.c"));
+    }
+
+    #[test]
+    fn what_is_not_built_is_refused_with_what_is() {
+        for word in ["none", "client", "person", "hand"] {
+            let mistake = mistake(&format!("tools: {{modules: [stat], confirm: {word}}}"));
+            assert!(mistake.contains(&format!("cannot confirm by `{word}`; it knows `never`")), "{mistake}");
+        }
+        assert!(
+            mistake("tools: {modules: [stat], confirm: maybe}")
+                .contains("unknown value `maybe`; expected one of `never`")
+        );
+        assert!(mistake("tools: {modules: [stat]}").contains("`tools` needs `confirm`"));
+        assert!(mistake("tools: {confirm: never}").contains("`tools` needs `modules`"));
+        assert!(
+            mistake("tools: {modules: [stat], confirm: never, unconfirmed: [/x]}")
+                .contains("unknown key `unconfirmed`")
+        );
+        assert!(mistake("tools:\n").contains("`tools` needs `modules`"));
+        assert!(mistake("modules: {x: {tools: {}}}").contains("unknown key `tools`"));
+        for name in ["a/b", "''", "'a b'", "modbox_undo"] {
+            assert!(
+                mistake(&format!("tools: {{modules: [{name}], confirm: never}}")).contains("is not the name")
+                    || name == "modbox_undo",
+                "{name}"
+            );
+        }
+        assert!(mistake("tools: {modules: [modbox_undo], confirm: never}").contains("modbox's own tools"));
+    }
+
+    #[test]
+    fn grants_are_taken_out_of_every_section_and_restrictions_stay() {
+        let text = "allow: {read: [/a]}\ndesignated: read\nmodules: {x: {allow: {write: [/b]}, profiles: [facts], limits: {files: 3}}}\n\
+                    tasks: {y: {allow: {read: [/c]}}}";
+        let expect = "designated: read\nmodules: {x: {limits: {files: 3}}}\ntasks: {y: {}}";
+        let mut file = PolicyFile::parse(text).unwrap().without_grants();
+        let mut expect = PolicyFile::parse(expect).unwrap();
+        // Positions in the text differ.
+        for file in [&mut file, &mut expect] {
+            file.modules.iter_mut().for_each(|(key, _)| key.place = Default::default());
+            file.tasks.iter_mut().for_each(|(key, _)| key.place = Default::default());
+        }
+        assert_eq!(file, expect);
+    }
+}

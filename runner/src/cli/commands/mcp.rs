@@ -1,0 +1,86 @@
+//! `modbox mcp`: serves modules as tools of an agent over standard input and output, or shows them.
+
+use std::io;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use modbox_agents::wire::{self, Order, Served};
+use modbox_run::batch::{PoolConfig, Service};
+
+use crate::cli::ansible::installed_release::installed;
+use crate::cli::args::{AnsiballzForm, McpArgs};
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::job_resolver::JobResolver;
+use crate::cli::mcp::catalogue::{Catalogue, LeftOut, Sources};
+use crate::cli::mcp::host::{OpenCall, ToolHost};
+use crate::cli::mcp::standpoint::Standpoint;
+use crate::cli::mcp::{shown, tool_settings};
+use crate::cli::named::find::Lookup;
+use crate::cli::printing::output;
+use crate::cli::runner::runner;
+
+/// What a model is told of the tools as a whole.
+const INSTRUCTIONS: &str = "Each tool runs a module of modbox in a sandbox. The tools only read: what a module changes is refused. \
+     Paths are absolute, without `..`. An answer has the `status`; `denials` name what was refused, and the key that the operator could \
+     add to a policy file.";
+
+/// Serves or shows the tools.
+pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failure> {
+    let Standpoint { context, policy, lookup } = &Standpoint::leave_directory(context, args)?;
+    let settings = tool_settings::load(&context.environment, policy).or_usage()?;
+    let lookup = Lookup::of_run(context, lookup, policy, &[], AnsiballzForm::Cached)?.without_directory();
+    let runner = Arc::new(runner(context, None, lookup.python.clone()));
+    let sources = Sources { context, settings: &settings, lookup: &lookup, runner: &runner };
+    let catalogue = Catalogue::new(&sources).or_usage()?;
+    if args.show {
+        let shown = if args.json { shown::json(&catalogue) } else { shown::text(&catalogue) };
+        output::print_line(&shown).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
+    for LeftOut { module, reason } in &catalogue.left_out {
+        output::print_note(&format!("`{module}` cannot be a tool: {reason}"));
+    }
+    if catalogue.tools.is_empty() {
+        return Err(anyhow::anyhow!("none of the modules of `tools` can be a tool")).or_unavailable();
+    }
+    let release = installed(&context.environment, &lookup);
+    let pool = PoolConfig {
+        jobs: jobs(args),
+        runner: Arc::clone(&runner),
+        workers: context.workers.clone(),
+        cleanup: context.cleanup.clone(),
+    };
+    let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?;
+    let host = ToolHost { resolver, catalogue: &catalogue, release };
+    serve(pool, host).or_internal()?;
+    Ok(ExitStatus::Success)
+}
+
+fn jobs(args: &McpArgs) -> usize {
+    match args.jobs {
+        Some(jobs) => usize::try_from(jobs).unwrap_or(usize::MAX),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+fn serve(pool: PoolConfig, mut host: ToolHost<'_>) -> anyhow::Result<()> {
+    let (service, orders) = Service::<OpenCall>::new(pool)?;
+    let (given, at_end) = (orders.clone(), orders);
+    let served = Served {
+        version: env!("CARGO_PKG_VERSION"),
+        instructions: INSTRUCTIONS.to_owned(),
+        tools: Arc::clone(&host.catalogue.tools),
+        orders: Box::new(move |order| match order {
+            Order::Run(call, reply) => given.run(call.number, OpenCall { call: *call, reply }),
+            Order::Cancel(number) => given.cancel(number),
+        }),
+    };
+    let protocol = wire::serve(served, io::stdin(), io::stdout(), move || at_end.end());
+    let protocol = protocol.context("failed to start a thread for the protocol")?;
+    service.run(&mut host)?;
+    match protocol.join() {
+        Ok(ended) => ended.context("the protocol failed"),
+        Err(_) => anyhow::bail!("the thread of the protocol has panicked"),
+    }
+}

@@ -1,0 +1,183 @@
+//! The catalogue: from the names in policy files to tools, and why modules are left out.
+//!
+//! It is made once, before the first request: a client gets the same list at any time, and a module that is changed later does not
+//! run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::bail;
+use modbox_agents::name::tool_name;
+use modbox_agents::tool::{Permitted, Reach, Tool};
+use modbox_policy::{Access, Confirm, NamePattern, OWN_TOOLS, Policy};
+use modbox_run::library::FoundModule;
+use modbox_run::{Module, Runner, locate};
+
+use crate::cli::context::Context;
+use crate::cli::exit::error_words;
+use crate::cli::identity::Identity;
+use crate::cli::mcp::described::Described;
+use crate::cli::mcp::own_files::OwnFiles;
+use crate::cli::mcp::{needs, tool_settings};
+use crate::cli::named::find::Lookup;
+use crate::cli::settings::{ModuleIdentity, Settings};
+
+/// Maximum number of tools: what the strictest of the common clients takes.
+pub(crate) const MAX_TOOLS: usize = 40;
+
+/// The tools of a server.
+pub(crate) struct Catalogue {
+    pub(crate) tools: Arc<[Tool]>,
+    /// The modules of the tools, in the same order.
+    pub(crate) modules: Vec<ServedModule>,
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A module that is a tool.
+pub(crate) struct ServedModule {
+    pub(crate) found: FoundModule,
+    /// SHA-256 of the module with its parts, when the server started.
+    pub(crate) digest: String,
+    /// What each run is given.
+    pub(crate) policy: Policy,
+}
+
+/// A module that cannot be a tool.
+pub(crate) struct LeftOut {
+    pub(crate) module: String,
+    pub(crate) reason: String,
+}
+
+/// What the catalogue is made with.
+pub(crate) struct Sources<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) settings: &'a Settings,
+    pub(crate) lookup: &'a Lookup,
+    pub(crate) runner: &'a Runner,
+}
+
+impl Catalogue {
+    /// Makes the catalogue.
+    ///
+    /// # Errors
+    ///
+    /// There are too many tools, the grants of a module contradict each other, or reach what decides about tools.
+    pub(crate) fn new(sources: &Sources<'_>) -> anyhow::Result<Self> {
+        let mut own_files = OwnFiles::new(sources.context, sources.settings);
+        for folder in sources.lookup.folders(sources.context) {
+            own_files.add(&folder, "a folder of modules");
+        }
+        let general = sources.settings.for_every_module()?.policy;
+        let (names, mut left_out) = names(sources);
+        let (mut tools, mut modules, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for name in names {
+            let found = match find(sources, &name) {
+                Ok(found) => found,
+                Err(reason) => {
+                    left_out.push(LeftOut { module: name, reason });
+                    continue;
+                }
+            };
+            own_files.add(&found.path, "a module");
+            if !taken.insert(found.name.clone()) {
+                continue;
+            }
+            if tools.len() == MAX_TOOLS {
+                bail!("`tools` has more than {MAX_TOOLS} modules, which is more than clients take; name fewer of them");
+            }
+            let is_taken = |name: &str| tools.iter().any(|tool: &Tool| tool.name == name);
+            match tool(sources, &found, &general, &own_files, is_taken)? {
+                Ok((tool, module)) => {
+                    tools.push(tool);
+                    modules.push(module);
+                }
+                Err(reason) => left_out.push(LeftOut { module: found.name, reason }),
+            }
+        }
+        Ok(Self { tools: tools.into(), modules, left_out })
+    }
+}
+
+/// Returns the names of modules that all files with tools have, in their order, and patterns that no module fits.
+fn names(sources: &Sources<'_>) -> (Vec<String>, Vec<LeftOut>) {
+    let (mut names, mut left_out) = (Vec::new(), Vec::new());
+    let mut known: Option<BTreeSet<String>> = None;
+    for pattern in tool_settings::patterns(sources.settings) {
+        if !pattern.contains(['*', '?']) {
+            names.push(pattern);
+            continue;
+        }
+        let known = known.get_or_insert_with(|| {
+            let standard = modbox_authoring::standard_names().into_iter().map(str::to_owned);
+            sources.lookup.inventory(sources.context).modules.into_keys().chain(standard).collect()
+        });
+        let fits = NamePattern::new(&pattern);
+        let before = names.len();
+        names.extend(known.iter().filter(|name| fits.matches(name)).cloned());
+        if names.len() == before {
+            left_out.push(LeftOut { module: pattern, reason: "no module has a name that fits".to_owned() });
+        }
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| tool_settings::is_tool(sources.settings, name) && seen.insert(name.clone()));
+    (names, left_out)
+}
+
+fn find(sources: &Sources<'_>, name: &str) -> Result<FoundModule, String> {
+    let found = sources.lookup.find(sources.context, Path::new(name));
+    let found = found.map_err(|failure| error_words(&failure.error))?;
+    match found.name.starts_with(OWN_TOOLS) {
+        true => Err(format!("names that begin with `{OWN_TOOLS}` are those of modbox's own tools")),
+        false => Ok(found),
+    }
+}
+
+/// Returns the tool of a module, or why it is left out.
+fn tool(
+    sources: &Sources<'_>,
+    found: &FoundModule,
+    general: &Policy,
+    own_files: &OwnFiles,
+    is_taken: impl Fn(&str) -> bool,
+) -> anyhow::Result<Result<(Tool, ServedModule), String>> {
+    let described = match Described::read(sources.context, sources.lookup, found) {
+        Ok(described) => described,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let module = Module::new(locate::read(&found.path)?, None);
+    let interpreters = &sources.lookup.interpreters;
+    let identity = Identity::of(sources.runner, &module, &found.name, interpreters, general);
+    if let Some(reason) = identity.unresolved {
+        return Ok(Err(format!("its parts cannot be found: {reason}")));
+    }
+    let identified = ModuleIdentity::of(&found.name, &module, &identity);
+    own_files.check(&sources.settings.granted_to(identified)?.policy)?;
+    let policy = sources.settings.for_module(identified)?.policy;
+    if let Some(refusal) = policy.refusals().into_iter().next() {
+        return Ok(Err(refusal.text));
+    }
+    if tool_settings::confirm(sources.settings) == Confirm::Never
+        && let Some(reason) = needs::beyond_reading(&described.metadata)
+    {
+        return Ok(Err(reason));
+    }
+    let Described { metadata, spec, is_exact } = described;
+    let variables = policy.env().iter().map(|grant| (grant.name.clone(), grant.value.clone())).collect();
+    let permitted = Permitted { reach: reach(&policy), variables };
+    let name = tool_name(&found.name, is_taken);
+    let tool = Tool::new(name, &found.name, &metadata, (spec, is_exact), permitted);
+    let digest = identity.closure.digest().to_owned();
+    let served = |tool| (tool, ServedModule { found: found.clone(), digest, policy });
+    Ok(tool.map(served).map_err(|error| error.to_string()))
+}
+
+/// Returns what grants let a module do, whatever it says of itself.
+fn reach(policy: &Policy) -> Reach {
+    let writes = policy.paths().iter().any(|grant| grant.access == Access::Write);
+    let runs = !policy.run().is_empty() || !policy.outside().is_empty();
+    Reach {
+        changes: writes || runs || !policy.own().is_empty() || !policy.listen().is_empty(),
+        leaves: runs || !policy.net().is_empty(),
+    }
+}

@@ -1,0 +1,26 @@
+//! `modbox mcp`: modules as tools of an agent.
+//!
+//! A client starts the program and calls tools over standard input and output. `modbox-agents` has the protocol and what clients
+//! see; this folder finds the modules, decides what each may do, and runs the calls.
+//!
+//! | file | content |
+//! |---|---|
+//! | `standpoint` | the command without its working directory, in which an agent can put files |
+//! | `tool_settings` | what policy files say of tools |
+//! | `catalogue` | from policy files to tools, and why modules are left out |
+//! | `described` | the options of a module |
+//! | `needs` | what a module cannot do without |
+//! | `own_files` | what no tool may write, since it decides about tools |
+//! | `host` | runs calls |
+//! | `outcome` | from a report to an answer |
+//! | `shown` | `--show` |
+
+pub(crate) mod catalogue;
+mod described;
+pub(crate) mod host;
+mod needs;
+mod outcome;
+pub(crate) mod own_files;
+pub(crate) mod shown;
+pub(crate) mod standpoint;
+pub(crate) mod tool_settings;

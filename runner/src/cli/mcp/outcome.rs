@@ -1,0 +1,94 @@
+//! From the report of a run to the answer of a call.
+//!
+//! Reports tell people which switches of `modbox run` would help. An agent has none, so its answer names the key of a policy file
+//! that the operator could add.
+
+use modbox_agents::answer::{Answer, RefusedUse};
+use modbox_agents::text::in_one_line;
+use modbox_contract::{Dict, Value};
+use modbox_run::{ADVICE_PREFIX, Report, Status};
+use modbox_vocabulary::{Capability, Denial};
+
+/// Maximum bytes of one text that is told.
+const MAX_TEXT: usize = 1024;
+
+/// Returns the answer of a call of a module that has a report.
+pub(super) fn answer(module: &str, report: &Report, is_audited: bool) -> Answer {
+    let denials: Vec<RefusedUse> = report.denials.iter().map(|denial| refused(module, denial)).collect();
+    let mut notes: Vec<String> = denials.iter().map(told).collect();
+    notes.extend(report.notes.iter().map(|note| in_one_line(note, MAX_TEXT)));
+    if !is_audited {
+        notes.push("the run is missing in an audit file; tell the operator".to_owned());
+    }
+    Answer {
+        status: report.status.as_str().to_owned(),
+        is_success: report.status.is_success() && is_audited,
+        result: result(report),
+        denials,
+        notes,
+    }
+}
+
+fn refused(module: &str, denial: &Denial) -> RefusedUse {
+    let Denial { capability, subject, .. } = denial;
+    let key = match capability {
+        // Tools that only read get nothing else, whatever is granted.
+        Capability::Read | Capability::Env => {
+            let quoted = |text: &str| serde_json::Value::from(text).to_string();
+            format!("modules: {{{}: {{allow: {{{capability}: [{}]}}}}}}", quoted(module), quoted(subject))
+        }
+        _ => String::new(),
+    };
+    RefusedUse {
+        capability: capability.to_string(),
+        subject: in_one_line(subject, MAX_TEXT),
+        key: in_one_line(&key, MAX_TEXT),
+    }
+}
+
+fn told(denial: &RefusedUse) -> String {
+    let RefusedUse { capability, subject, key } = denial;
+    match key.is_empty() {
+        true => format!("`{capability}` of `{subject}` was refused: these tools only read"),
+        false => format!(
+            "`{capability}` of `{subject}` was refused; the operator could allow it in a policy file with `{key}`"
+        ),
+    }
+}
+
+/// Returns the result without advice about switches. That of a run which did not start is nothing but such advice.
+fn result(report: &Report) -> Dict {
+    if report.status == Status::Denied {
+        return Dict::new();
+    }
+    let mut result = report.result.as_dict().clone();
+    if let Some(Value::List(warnings)) = result.get_mut("warnings") {
+        warnings.retain(|warning| !warning.as_str().is_some_and(|text| text.starts_with(ADVICE_PREFIX)));
+        if warnings.is_empty() {
+            result.shift_remove("warnings");
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use modbox_vocabulary::Operation;
+
+    use super::*;
+
+    #[test]
+    fn a_denial_names_the_key_that_would_help() {
+        let denial = |capability, subject: &str| Denial {
+            capability,
+            subject: subject.to_owned(),
+            operation: Operation::Open,
+            allow: "--allow-read=x".to_owned(),
+        };
+        let read = refused("acme.web.stat", &denial(Capability::Read, "/srv/a\u{202e}: b"));
+        assert_eq!(read.key, r#"modules: {"acme.web.stat": {allow: {read: ["/srv/a: b"]}}}"#);
+        assert!(told(&read).contains("the operator could allow it"));
+        let write = refused("stat", &denial(Capability::Write, "/srv"));
+        assert_eq!((write.key.as_str(), told(&write).ends_with("these tools only read")), ("", true));
+    }
+}

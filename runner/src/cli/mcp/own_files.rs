@@ -1,0 +1,139 @@
+//! What no tool may write: files that decide what tools may do, and what modbox keeps. An agent that can write one of them grants
+//! itself what it likes, so the server does not start.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+
+use crate::cli::context::Context;
+use crate::cli::folders::state_folder;
+use crate::cli::settings::Settings;
+
+/// What decides what tools may do.
+pub(crate) struct OwnFiles(Vec<(PathBuf, &'static str)>);
+
+impl OwnFiles {
+    /// Collects what is known of the settings and of this user's folders.
+    pub(crate) fn new(context: &Context, settings: &Settings) -> Self {
+        let environment = &context.environment;
+        let mut own = Self(Vec::new());
+        for (path, _) in &settings.files {
+            own.add(path, "a policy file");
+        }
+        // A file that is made in these folders is a policy file, too.
+        let folders = environment.policy_files.iter().filter_map(|path| path.parent());
+        folders.for_each(|folder| own.add(folder, "the folder of a policy file"));
+        settings.key_files.iter().for_each(|path| own.add(path, "a file of the trust rules"));
+        let folders = [&environment.cache_dir, &environment.data_dir].into_iter().flatten();
+        folders.for_each(|folder| own.add(folder, "a folder of modbox"));
+        if let Ok(transactions) = state_folder::transactions(environment) {
+            own.add(transactions.parent().unwrap_or(&transactions), "a folder of modbox");
+        }
+        if let Ok(program) = std::env::current_exe() {
+            own.add(&program, "modbox itself");
+        }
+        own
+    }
+
+    /// Adds a file or a folder, with the place that links lead to.
+    pub(crate) fn add(&mut self, path: &Path, what: &'static str) {
+        let real = real(path);
+        if real != path {
+            self.0.push((real, what));
+        }
+        self.0.push((path.to_owned(), what));
+    }
+
+    /// Checks the grants of a module, whatever of them is withheld.
+    ///
+    /// # Errors
+    ///
+    /// The right to write one of the files is granted.
+    pub(crate) fn check(&self, policy: &Policy) -> anyhow::Result<()> {
+        let audits =
+            policy.audit().iter().flat_map(|path| [real(path), path.clone()]).map(|path| (path, "an audit file"));
+        let own: Vec<(PathBuf, &str)> = self.0.iter().cloned().chain(audits).collect();
+        for grant in policy.paths().iter().filter(|grant| grant.access == Access::Write) {
+            if let Some((path, what)) = own.iter().find(|(path, _)| reaches(grant, path)) {
+                bail!(
+                    "the right to write `{}` ({}) reaches `{}`, {what}, so an agent could change what it may do; grant a narrower path",
+                    grant.host.display(),
+                    grant.source,
+                    path.display(),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a grant is of a file, of a folder around it, or of something in it.
+fn reaches(grant: &PathGrant, own: &Path) -> bool {
+    let is_around = match grant.shape {
+        Shape::Directory => own.starts_with(&grant.host),
+        Shape::Name => false,
+    };
+    is_around || grant.host.starts_with(own)
+}
+
+/// Returns the place of a path, with the links of what exists of it followed.
+fn real(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let Some((part, real)) = existing else { return path.to_owned() };
+    match path.strip_prefix(part) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        _ => real,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn policy(host: &Path, shape: Shape, access: Access) -> Policy {
+        let guest = host.to_str().unwrap().to_owned();
+        let mut policy = Policy::default();
+        policy
+            .allow_path(PathGrant {
+                host: host.to_owned(),
+                shape,
+                guest,
+                access,
+                source: modbox_vocabulary::GrantSource::named("test"),
+            })
+            .unwrap();
+        policy
+    }
+
+    #[test]
+    fn grants_around_on_and_in_own_files_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("r");
+        fs::create_dir_all(root.join("real/state")).unwrap();
+        symlink(root.join("real"), root.join("link")).unwrap();
+        let mut own = OwnFiles(Vec::new());
+        own.add(&root.join("link/agent.yaml"), "a policy file");
+        own.add(&root.join("real/state"), "a folder of modbox");
+        for (path, shape, is_refused) in [
+            ("", Shape::Directory, true),
+            ("real", Shape::Directory, true),
+            ("real/agent.yaml", Shape::Name, true),
+            ("real/state/plans", Shape::Directory, true),
+            ("real/other", Shape::Name, false),
+            ("real/agent.yaml.bak", Shape::Name, false),
+            ("other", Shape::Directory, false),
+        ] {
+            let host = if path.is_empty() { root.clone() } else { root.join(path) };
+            assert_eq!(own.check(&policy(&host, shape, Access::Write)).is_err(), is_refused, "{path}");
+            assert!(own.check(&policy(&host, shape, Access::Read)).is_ok(), "{path}");
+        }
+        let mut audited = policy(&root.join("log"), Shape::Directory, Access::Write);
+        audited.add_audit(root.join("log/audit.jsonl"));
+        let error = own.check(&audited).unwrap_err().to_string();
+        assert!(error.contains("an audit file"), "{error}");
+    }
+}

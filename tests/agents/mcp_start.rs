@@ -1,0 +1,119 @@
+//! When `modbox mcp` serves at all: what policy files must and must not say, and that files of the working directory count for
+//! nothing.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agents::client::Client;
+use crate::agents::mcp_tools::{policy, site};
+use crate::support::{Modbox, TestDir, guest};
+
+fn mcp(dir: &TestDir) -> Modbox {
+    Modbox::new(dir).args(["mcp", "--policy", "agent.yaml", "--module-path", "modules"])
+}
+
+#[test]
+fn a_file_must_say_which_modules_are_tools_and_what_confirms() {
+    let dir = site();
+    dir.write("agent.yaml", "allow: {read: [/srv]}");
+    mcp(&dir).run().exits_with(2).says("no policy file says which modules are tools");
+    for word in ["none", "client", "person", "hand"] {
+        dir.write("agent.yaml", format!("tools: {{modules: [stat], confirm: {word}}}"));
+        mcp(&dir).run().exits_with(2).says(&format!("cannot confirm by `{word}`; it knows `never`"));
+    }
+    dir.write("agent.yaml", "tools: {modules: [nowhere], confirm: never}");
+    mcp(&dir)
+        .run()
+        .exits_with(3)
+        .says("`nowhere` cannot be a tool")
+        .says("none of the modules of `tools` can be a tool");
+    let many: Vec<String> = (0..41).map(|n| format!("m{n}")).collect();
+    for name in &many {
+        fs::copy(dir.join("modules/stat.wasm"), dir.join(&format!("modules/{name}.wasm"))).unwrap();
+    }
+    policy(&dir, "['m*']", "");
+    mcp(&dir).run().exits_with(2).says("more than 40 modules");
+}
+
+#[test]
+fn what_a_person_may_do_is_not_what_the_agent_may_do() {
+    let dir = site();
+    let secret = dir.join("secret");
+    dir.write("home/.config/modbox/policy.yaml", format!("allow: {{read: [{}]}}\n", secret.display()));
+    let mut client = Client::legacy(&dir, &[]);
+    let denied = client.structure(1, "slurp", &json!({"src": secret}));
+    assert_eq!(denied["status"], "denied", "{denied}");
+    drop(client);
+    // Restrictions hold: here, that no file is read which has another signer.
+    dir.write("home/.config/modbox/policy.yaml", "limits: {output: 10}\n");
+    let mut client = Client::legacy(&dir, &[]);
+    let limited = client.structure(1, "slurp", &json!({"src": dir.join("site/motd")}));
+    assert_eq!(limited["status"], "limit", "{limited}");
+}
+
+#[test]
+fn files_of_the_working_directory_count_for_nothing() {
+    let dir = site();
+    for place in ["library/stat", "stat", "stat.wasm", "library/stat.wasm"] {
+        dir.write(place, fs::read(guest("put")).unwrap());
+    }
+    dir.write("modbox.lock", "not a lock file");
+    dir.write("ansible_collections/a/b/plugins/modules/c.py", "DOCUMENTATION = 'module: c'\n");
+    let shown = mcp(&dir).arg("--show").env("MODBOX_LIBRARY", "library:.").env("ANSIBLE_COLLECTIONS_PATH", ".").run();
+    let text = shown.exits_with(0).stdout_text();
+    assert!(text.contains(&format!("file: {}", dir.join("modules/stat.wasm").display())), "{text}");
+    // Found only there, a module is not found.
+    policy(&dir, "[stat, planted, a.b.c]", "");
+    dir.write("library/planted.wasm", fs::read(guest("put")).unwrap());
+    let shown = mcp(&dir).arg("--show").run().exits_with(0).stdout_text();
+    assert!(shown.contains("left out:\n  planted: ") && shown.contains("\n  a.b.c: "), "{shown}");
+}
+
+#[test]
+fn no_grant_reaches_what_decides_about_grants() {
+    let dir = site();
+    let root = dir.path().canonicalize().unwrap();
+    let grants = |path: &str| format!("modules: {{stat: {{allow: {{write: [{}]}}}}}}\n", root.join(path).display());
+    dir.write("keys/allowed_signers", "");
+    fs::create_dir_all(root.join("home/.cache/modbox")).unwrap();
+    fs::create_dir_all(root.join("home/.config/modbox")).unwrap();
+    fs::create_dir_all(root.join("home/.local/state/modbox")).unwrap();
+    for (path, what) in [
+        ("agent.yaml", "a policy file"),
+        ("", "agent.yaml"),
+        ("modules", "a folder of modules"),
+        ("modules/stat.wasm", "a folder of modules"),
+        ("audit.jsonl", "an audit file"),
+        ("home/.config", "policy"),
+        ("home/.config/modbox/new.yaml", "the folder of a policy file"),
+        ("keys", "a file of the trust rules"),
+    ] {
+        let trust = format!("trust: {{signers: {}}}\n", root.join("keys/allowed_signers").display());
+        let audit = format!("audit: {}\n", root.join("audit.jsonl").display());
+        let tools = "tools: {modules: [stat], confirm: never}\n".to_owned();
+        dir.write("agent.yaml", tools + &audit + &grants(path) + &trust);
+        let ran = mcp(&dir).run().exits_with(2).says("so an agent could change what it may do");
+        assert!(ran.stderr_text().contains(what), "{path}: {}", ran.stderr_text());
+    }
+    dir.write("agent.yaml", "tools: {modules: [stat], confirm: never}\n".to_owned() + &grants("site"));
+    mcp(&dir).arg("--show").run().exits_with(0);
+}
+
+#[test]
+fn what_is_shown_is_what_clients_get() {
+    let dir = site();
+    policy(&dir, "[stat, lineinfile, nowhere]", "");
+    let shown = mcp(&dir).arg("--show").run().exits_with(0).stdout_text();
+    assert!(shown.starts_with("stat (only reads)\n  module: stat (sha256:"), "{shown}");
+    assert!(shown.contains(&format!("\n  may: read {}\n", dir.join("site").display())), "{shown}");
+    assert!(
+        shown.contains("\n  lineinfile: it changes what its option `path` names, and these tools only read\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("\n  nowhere: "), "{shown}");
+    let listed: Value = mcp(&dir).args(["--show", "--json"]).run().exits_with(0).json();
+    let mut client = Client::legacy(&dir, &[]);
+    let got = client.ask(1, "tools/list", &json!({}));
+    assert_eq!(got["result"]["tools"], listed["tools"]);
+}

@@ -1,0 +1,6 @@
+//! Modules as tools of agents: `modbox mcp`.
+
+pub(crate) mod client;
+pub(crate) mod mcp_attacks;
+pub(crate) mod mcp_start;
+pub(crate) mod mcp_tools;
