@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -23,6 +23,11 @@ pub(crate) const MODERN: &str = "2026-07-28";
 /// Longest time for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Returns the folder for the state of modbox, which is `/var/lib` for root otherwise.
+pub(crate) fn state(dir: &TestDir) -> PathBuf {
+    dir.join("home/.local/state")
+}
+
 /// A running server.
 pub(crate) struct Client {
     child: Child,
@@ -38,7 +43,8 @@ impl Client {
         let mut command = Command::new(modbox());
         command.args(["mcp", "--policy", "agent.yaml", "--module-path", "modules"]).args(arguments);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", dir.join("home"));
-        command.env("TMPDIR", dir.join("tmp")).env("XDG_CACHE_HOME", crate::support::temporary().join("cache"));
+        command.env("TMPDIR", dir.join("tmp"));
+        command.env("XDG_STATE_HOME", state(dir)).env("XDG_CACHE_HOME", crate::support::temporary().join("cache"));
         let mut child = command
             .current_dir(dir.path())
             .stdin(Stdio::piped())
@@ -69,8 +75,13 @@ impl Client {
 
     /// Opens a legacy session.
     pub(crate) fn initialize(&mut self) -> Value {
+        self.initialize_with(&json!({}))
+    }
+
+    /// Opens a legacy session of a client with these capabilities.
+    pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Value {
         let info = json!({"name": "lines", "version": "1"});
-        let params = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info});
+        let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities, "clientInfo": info});
         let answer = self.ask("hello", "initialize", &params);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         answer["result"].clone()
@@ -115,7 +126,7 @@ impl Client {
         let (structure, text) = (&answer["result"]["structuredContent"], &answer["result"]["content"][0]["text"]);
         assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), *structure, "{answer}");
         let is_error = answer["result"]["isError"].as_bool().unwrap();
-        let is_success = ["ok", "changed", "skipped"].contains(&structure["status"].as_str().unwrap());
+        let is_success = ["ok", "changed", "skipped", "planned"].contains(&structure["status"].as_str().unwrap());
         assert_eq!(is_error, !is_success, "{answer}");
         structure.clone()
     }

@@ -7,7 +7,7 @@ use modbox_python_json::{Dict, Value};
 use serde_json::{Map, json};
 
 use crate::json::json as to_json;
-use crate::text::cut;
+use crate::text::{cut, escaped};
 
 /// Maximum bytes of an answer as JSON. Clients put all of it into the context of a model.
 pub const MAX_ANSWER: usize = 64 << 10;
@@ -17,6 +17,12 @@ const MAX_NOTE: usize = 2048;
 
 /// Maximum number of notes and of denials, each.
 const MAX_LISTED: usize = 32;
+
+/// Maximum number of changes that are listed.
+const MAX_CHANGES: usize = 40;
+
+/// Maximum bytes of the line of a change.
+const MAX_CHANGE: usize = 400;
 
 /// Bytes of the longest text of a result that is kept whole, when the answer is too long: halved until it fits.
 const FIRST_CUT: usize = 16 << 10;
@@ -44,6 +50,12 @@ pub struct Answer {
     pub is_success: bool,
     /// The module's result.
     pub result: Dict,
+    /// A line for each change that was made, or that a person is asked about.
+    pub changes: Vec<String>,
+    /// Name of the plan that a person decides about.
+    pub plan: Option<String>,
+    /// Name of the transaction that made the changes.
+    pub run: Option<String>,
     /// What was refused.
     pub denials: Vec<RefusedUse>,
     /// Notes for the caller.
@@ -54,7 +66,16 @@ impl Answer {
     /// Returns the answer of a call that was not tried, for these reasons.
     #[must_use]
     pub fn refused(status: &str, reasons: Vec<String>) -> Self {
-        Self { status: status.to_owned(), is_success: false, result: Dict::new(), denials: Vec::new(), notes: reasons }
+        Self {
+            status: status.to_owned(),
+            is_success: false,
+            result: Dict::new(),
+            changes: Vec::new(),
+            plan: None,
+            run: None,
+            denials: Vec::new(),
+            notes: reasons,
+        }
     }
 
     /// Returns the answer as JSON of at most [`MAX_ANSWER`] bytes. What does not fit of the result is cut, and a note says so.
@@ -83,6 +104,13 @@ impl Answer {
         shown.map(|(key, value)| (key.clone(), to_json(value))).collect::<Map<_, _>>().into()
     }
 
+    /// Returns the first changes, and how many more there are.
+    fn shown_changes(&self) -> Vec<String> {
+        let more = self.changes.len().saturating_sub(MAX_CHANGES);
+        let listed = self.changes.iter().take(MAX_CHANGES).map(|change| cut(escaped(change), MAX_CHANGE));
+        listed.chain((more > 0).then(|| format!("and {more} more"))).collect()
+    }
+
     fn with_result(&self, result: &serde_json::Value, more: &[String]) -> serde_json::Value {
         let denial = |one: &RefusedUse| {
             json!({
@@ -95,9 +123,9 @@ impl Answer {
         json!({
             "status": self.status,
             "result": result,
-            "changes": [],
-            "plan": null,
-            "run": null,
+            "changes": self.shown_changes(),
+            "plan": self.plan,
+            "run": self.run,
             "denials": self.denials.iter().take(MAX_LISTED).map(denial).collect::<Vec<_>>(),
             "notes": notes.collect::<Vec<_>>(),
         })
@@ -168,7 +196,7 @@ mod tests {
 
     fn answer(result: &str) -> Answer {
         let Value::Dict(result) = decode(result).unwrap() else { panic!("an object") };
-        Answer { status: "ok".to_owned(), is_success: true, result, denials: Vec::new(), notes: Vec::new() }
+        Answer { is_success: true, result, ..Answer::refused("ok", Vec::new()) }
     }
 
     #[test]

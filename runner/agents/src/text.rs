@@ -16,6 +16,19 @@ pub fn hides_something(text: &str) -> bool {
     text.chars().any(|c| is_hidden(c) || (c != ' ' && is_space(c)))
 }
 
+/// Returns a text in one line, with all that is not seen written out, such as `\u{202e}`. Tabs stay.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hidden(c) || (is_space(c) && !matches!(c, ' ' | '\t')) {
+            true => line.extend(c.escape_unicode()),
+            false => line.push(c),
+        }
+    }
+    line
+}
+
 /// Returns a text of at most `most` bytes; a longer one ends with `…`.
 pub(crate) fn cut(mut text: String, most: usize) -> String {
     const MARK: &str = "…";

@@ -193,7 +193,8 @@ impl<'a> LayeredPlay<'a> {
         is_accepted: bool,
     ) -> Result<Result<(), Failure>, Failure> {
         let path = self.args.files.first().map(|file| self.context.environment.absolute(file)).unwrap_or_default();
-        let pending = self.audit.start_commit(self.context, AuditedCommit { command: "play", path: &path })?;
+        let pending =
+            self.audit.start_commit(self.context, AuditedCommit { command: "play", path: &path, agent: None })?;
         report.commit.reasons.clone_from(&report.incomplete);
         report.commit.state = CommitState::Refused;
         let commit = || changes.commit(&self.policy, choices, hidden);

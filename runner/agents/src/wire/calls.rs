@@ -35,20 +35,74 @@ pub struct Call {
 /// An order of the client.
 #[derive(Debug)]
 pub enum Order {
-    /// Run a call and answer it.
+    /// Run a call and answer it, or ask.
     Run(Box<Call>, Reply),
+    /// Do what a person has decided about the plan of a call, and answer the call.
+    Decide(Box<Call>, Box<Decided>, Reply),
     /// The call with this number is not wanted any more.
     Cancel(u64),
 }
 
+/// What a person has decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The changes are made.
+    Apply,
+    /// They are not.
+    Discard,
+    /// Nothing: the question was closed.
+    Open,
+}
+
+impl Decision {
+    /// Returns the word of the audit log.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "apply",
+            Self::Discard => "discard",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// A decision about a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// What the client gives as the name of the plan.
+    pub plan: String,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+/// What a call leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Its answer.
+    Answer(Answer),
+    /// A question to a person.
+    Question(Box<PendingQuestion>),
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingQuestion {
+    /// Name of the plan that it is about.
+    pub plan: String,
+    /// What is asked.
+    pub text: String,
+    /// The answer of the call if the client does not ask, or gets no answer.
+    pub unasked: Answer,
+}
+
 /// The way back of an answer. A call whose reply is dropped is answered as lost.
 #[derive(Debug)]
-pub struct Reply(pub(super) oneshot::Sender<Answer>);
+pub struct Reply(pub(super) oneshot::Sender<Outcome>);
 
 impl Reply {
-    /// Sends the answer. Nothing happens if it is not wanted any more.
-    pub fn send(self, answer: Answer) {
-        let _ = self.0.send(answer);
+    /// Sends the outcome. Nothing happens if it is not wanted any more.
+    pub fn send(self, outcome: Outcome) {
+        let _ = self.0.send(outcome);
     }
 }
 
@@ -61,6 +115,8 @@ pub struct Served {
     pub version: &'static str,
     /// What a model is told of the tools as a whole.
     pub instructions: String,
+    /// Whether calls can lead to questions.
+    pub asks: bool,
     /// The tools, in the order in which they are listed.
     pub tools: Arc<[Tool]>,
     /// Takes orders. It does not wait.

@@ -8,10 +8,12 @@
 //! |---|---|
 //! | `calls` | what is handed over, and how it is answered |
 //! | `server` | lists, calls, their bounds and progress |
+//! | `elicitation` | the question to a person |
 //! | `transport` | messages to and from lines |
 //! | `lines` | bounded lines of standard input, and whole lines of standard output |
 
 mod calls;
+mod elicitation;
 mod lines;
 mod server;
 mod transport;
@@ -21,7 +23,7 @@ use std::thread::{self, JoinHandle};
 
 use rmcp::ServiceExt as _;
 
-pub use self::calls::{Call, Caller, MAX_CALLS, Order, Reply, Served};
+pub use self::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply, Served};
 use self::server::ToolServer;
 use self::transport::LineTransport;
 use crate::tool::Tool;
@@ -50,7 +52,8 @@ pub fn serve(
         // Also after a panic, so that who waits for the end sees it.
         let _ended = AtEnd(Some(ended));
         runtime.block_on(async {
-            match ToolServer::new(served).serve(transport).await {
+            let input_ended = transport.input_ended();
+            match ToolServer::new(served, input_ended).serve(transport).await {
                 Ok(service) => {
                     let _reason = service.waiting().await;
                     Ok(())

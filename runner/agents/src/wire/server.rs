@@ -12,13 +12,14 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, model};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use crate::answer::{Answer, output_schema};
 use crate::text::in_one_line;
 use crate::tool::{Reach, Tool};
-use crate::wire::calls::{Call, Caller, MAX_CALLS, Order, Reply, Served};
+use crate::wire::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply, Served};
+use crate::wire::elicitation::{self, Asking};
 
 /// How long a client may keep the list of tools, in milliseconds. It does not change while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
@@ -35,44 +36,80 @@ pub(super) struct ToolServer {
     list: ListToolsResult,
     numbers: AtomicU64,
     room: Semaphore,
+    /// Whether the client has closed its side, so that it answers no question any more.
+    input_ended: watch::Receiver<bool>,
 }
 
 impl ToolServer {
-    pub(super) fn new(served: Served) -> Self {
+    pub(super) fn new(served: Served, input_ended: watch::Receiver<bool>) -> Self {
         let list = list(&served.tools);
-        Self { served, list, numbers: AtomicU64::new(1), room: Semaphore::new(MAX_CALLS) }
+        Self { served, list, numbers: AtomicU64::new(1), room: Semaphore::new(MAX_CALLS), input_ended }
     }
 
-    /// Runs a call and returns its answer.
-    async fn answer(&self, call: Call, context: &RequestContext<RoleServer>) -> Answer {
+    /// Runs a call, or does what was decided about its plan.
+    async fn outcome(&self, call: Call, decided: Option<Decided>, context: &RequestContext<RoleServer>) -> Outcome {
+        let refused = |status: &str, reasons| Outcome::Answer(Answer::refused(status, reasons));
         let Ok(_place) = self.room.try_acquire() else {
             let reason = format!("{MAX_CALLS} calls run or wait already; call again when some of them are answered");
-            return Answer::refused("refused", vec![reason]);
+            return refused("refused", vec![reason]);
         };
         let mistakes = self.served.tools[call.tool].mistakes(&call.arguments);
         if !mistakes.is_empty() {
-            return Answer::refused("invalid", mistakes);
+            return refused("invalid", mistakes);
         }
         let (number, (reply, answered)) = (call.number, oneshot::channel());
-        (self.served.orders)(Order::Run(Box::new(call), Reply(reply)));
+        (self.served.orders)(match decided {
+            None => Order::Run(Box::new(call), Reply(reply)),
+            Some(decided) => Order::Decide(Box::new(call), Box::new(decided), Reply(reply)),
+        });
         self.wait(number, answered, context).await
     }
 
-    /// Waits for an answer. Tells a client that wants to know that the call still runs.
+    /// Asks a person about the plan of a call, if the client can ask.
+    async fn ask(
+        &self,
+        question: PendingQuestion,
+        call: Call,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let PendingQuestion { plan, text, unasked } = question;
+        match Asking::of(context) {
+            Asking::Never => Ok(answered(&unasked)),
+            Asking::Result => Ok(elicitation::asking_result(&text, plan)?.into()),
+            Asking::Session => {
+                let mut input_ended = self.input_ended.clone();
+                let decision = tokio::select! {
+                    decision = elicitation::ask(&text, context) => decision,
+                    () = context.ct.cancelled() => Decision::Open,
+                    _ = input_ended.wait_for(|has_ended| *has_ended) => Decision::Open,
+                };
+                if decision == Decision::Open {
+                    return Ok(answered(&unasked));
+                }
+                match self.outcome(call, Some(Decided { plan, decision }), context).await {
+                    Outcome::Answer(answer) => Ok(answered(&answer)),
+                    Outcome::Question(again) => Ok(answered(&again.unasked)),
+                }
+            }
+        }
+    }
+
+    /// Waits for an outcome. Tells a client that wants to know that the call still runs.
     async fn wait(
         &self,
         number: u64,
-        mut answered: oneshot::Receiver<Answer>,
+        mut answered: oneshot::Receiver<Outcome>,
         context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let lost = || Answer::refused("refused", vec!["the call is lost, since the server ends".to_owned()]);
+    ) -> Outcome {
+        let refused = |status: &str, reasons| Outcome::Answer(Answer::refused(status, reasons));
+        let lost = || refused("refused", vec!["the call is lost, since the server ends".to_owned()]);
         let (mut ticks, mut count) = (ticks(), 0.0);
         loop {
             tokio::select! {
                 answer = &mut answered => return answer.unwrap_or_else(|_| lost()),
                 () = context.ct.cancelled() => {
                     (self.served.orders)(Order::Cancel(number));
-                    return Answer::refused("cancelled", Vec::new());
+                    return refused("cancelled", Vec::new());
                 }
                 _ = ticks.tick() => {
                     count += 1.0;
@@ -107,6 +144,15 @@ fn listed(tool: &Tool, output: &Arc<model::JsonObject>) -> model::Tool {
     let listed = model::Tool::new(tool.name.clone(), tool.description.clone(), tool.input_schema.clone());
     let listed = listed.with_title(tool.title.clone()).with_annotations(hints);
     listed.with_raw_output_schema(Arc::clone(output))
+}
+
+/// Returns an answer as the protocol has it.
+fn answered(answer: &Answer) -> CallToolResponse {
+    let json = answer.to_json();
+    let text = vec![ContentBlock::text(json.to_string())];
+    let mut result = if answer.is_success { CallToolResult::success(text) } else { CallToolResult::error(text) };
+    result.structured_content = Some(json);
+    result.into()
 }
 
 /// Returns what a client says of itself.
@@ -171,17 +217,21 @@ impl ServerHandler for ToolServer {
             let name = in_one_line(&request.name, MAX_CLAIM);
             return Err(ErrorData::invalid_params(format!("unknown tool `{name}`; `tools/list` has the tools"), None));
         };
-        if request.request_state.is_some() || request.input_responses.is_some() {
-            let message = "this server has asked nothing, so it takes no answer to a question";
-            return Err(ErrorData::invalid_params(message, None));
-        }
+        let decided = match (request.request_state, request.input_responses) {
+            (None, None) => None,
+            (Some(plan), answers) if self.served.asks && elicitation::is_modern(&context) => {
+                Some(Decided { plan, decision: elicitation::answered(answers.as_ref()) })
+            }
+            _ => {
+                let message = "this server has asked nothing in this way, so it takes no answer to a question";
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let call = Call { number, tool, arguments: arguments(request.arguments), caller: caller(&context) };
-        let answer = self.answer(call, &context).await;
-        let json = answer.to_json();
-        let text = vec![ContentBlock::text(json.to_string())];
-        let mut result = if answer.is_success { CallToolResult::success(text) } else { CallToolResult::error(text) };
-        result.structured_content = Some(json);
-        Ok(result.into())
+        match self.outcome(call.clone(), decided, &context).await {
+            Outcome::Answer(answer) => Ok(answered(&answer)),
+            Outcome::Question(question) => self.ask(*question, call, &context).await,
+        }
     }
 }

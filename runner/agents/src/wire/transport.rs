@@ -11,6 +11,7 @@ use rmcp::model::{ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, Requ
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::watch;
 
 use crate::wire::lines::{InputLine, LineWriter, MAX_LINE, read_lines};
 
@@ -22,7 +23,7 @@ pub(super) struct LineTransport {
     open: HashSet<RequestId>,
     /// Whether a request has arrived.
     has_begun: bool,
-    has_ended: bool,
+    has_ended: watch::Sender<bool>,
 }
 
 impl LineTransport {
@@ -33,7 +34,12 @@ impl LineTransport {
     /// The kernel gives no thread.
     pub(super) fn start(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Self> {
         let (lines, writer) = (read_lines(input)?, LineWriter::start(output)?);
-        Ok(Self { lines, writer, open: HashSet::new(), has_begun: false, has_ended: false })
+        Ok(Self { lines, writer, open: HashSet::new(), has_begun: false, has_ended: watch::Sender::new(false) })
+    }
+
+    /// Returns what tells whether the input has ended.
+    pub(super) fn input_ended(&self) -> watch::Receiver<bool> {
+        self.has_ended.subscribe()
     }
 
     /// Returns the message of a line, if it is one to be handled now, or the answer of an invalid line.
@@ -114,7 +120,7 @@ impl Transport<RoleServer> for LineTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         // Each step that waits keeps nothing: the future may be dropped at it, and made again.
-        while !self.has_ended {
+        while !*self.has_ended.borrow() {
             self.writer.has_room().await;
             let parsed = match self.lines.recv().await {
                 Some(InputLine::Whole(line)) => self.parse(&line),
@@ -123,7 +129,7 @@ impl Transport<RoleServer> for LineTransport {
                     Err(Wrong::new(ErrorCode::PARSE_ERROR, message, None))
                 }
                 None => {
-                    self.has_ended = true;
+                    self.has_ended.send_replace(true);
                     break;
                 }
             };

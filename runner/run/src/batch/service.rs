@@ -21,6 +21,7 @@ use crate::reports::report::Report;
 #[derive(Debug)]
 enum Order<C> {
     Run(u64, C),
+    Tell(C),
     Cancel(u64),
     End,
 }
@@ -42,6 +43,11 @@ impl<C> ServiceOrders<C> {
     /// Orders a job. Each has a number of its own.
     pub fn run(&self, number: u64, call: C) {
         self.give(Order::Run(number, call));
+    }
+
+    /// Orders something that needs no job.
+    pub fn tell(&self, call: C) {
+        self.give(Order::Tell(call));
     }
 
     /// Takes back the order of a job: it is answered as cancelled, unless it has ended.
@@ -70,6 +76,9 @@ pub trait ServiceHost<C> {
     ///
     /// The reason why the job cannot be run.
     fn resolve(&mut self, call: &C) -> Result<(Job, ResolvedJob), String>;
+
+    /// Does what was ordered and needs no job.
+    fn tell(&mut self, call: C);
 
     /// Receives the report of a job.
     fn answer(&mut self, call: C, ended: Ended);
@@ -128,6 +137,7 @@ impl<C> Service<C> {
     fn follow(&mut self, order: Order<C>, host: &mut dyn ServiceHost<C>) {
         match order {
             Order::Run(number, call) => self.accept(number, call, host),
+            Order::Tell(call) => host.tell(call),
             Order::Cancel(number) => self.cancel(number, host),
             Order::End => {
                 let open: Vec<u64> = self.calls.keys().copied().collect();

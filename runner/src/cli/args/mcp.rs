@@ -40,7 +40,7 @@ Examples:
   modbox mcp --policy agent.yaml
 
 A client of the Model Context Protocol starts the second one and speaks with it over standard input and output. The key `tools` of a \
-policy file says which modules are tools: tools: {modules: [stat, \"acme.web.*\"], confirm: never}. Only files with `tools` grant to \
+policy file says which modules are tools: tools: {modules: [stat, \"acme.web.*\"], confirm: person}. Only files with `tools` grant to \
 them; all policy files restrict. Files in the working directory count for nothing, and no module is built.
 
 Exit status: 0 the client is done · 2 usage, no `tools`, or a grant that reaches what decides about grants · 3 no module can be a \

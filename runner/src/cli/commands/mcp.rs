@@ -5,25 +5,41 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use modbox_agents::wire::{self, Order, Served};
+use modbox_overlay::commit::Origin;
+use modbox_policy::Confirm;
 use modbox_run::batch::{PoolConfig, Service};
 
 use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{AnsiballzForm, McpArgs};
+use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::folders::state_folder;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::mcp::catalogue::{Catalogue, LeftOut, Sources};
+use crate::cli::mcp::decision::Decisions;
+use crate::cli::mcp::gate::Gate;
 use crate::cli::mcp::host::{OpenCall, ToolHost};
+use crate::cli::mcp::plans::Plans;
 use crate::cli::mcp::standpoint::Standpoint;
 use crate::cli::mcp::{shown, tool_settings};
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
 use crate::cli::runner::runner;
 
+/// Name of the origin of what tools commit, for `modbox undo --origin`.
+const ORIGIN: &str = "mcp";
+
 /// What a model is told of the tools as a whole.
-const INSTRUCTIONS: &str = "Each tool runs a module of modbox in a sandbox. The tools only read: what a module changes is refused. \
-     Paths are absolute, without `..`. An answer has the `status`; `denials` name what was refused, and the key that the operator could \
-     add to a policy file.";
+const INSTRUCTIONS: &str = "Each tool runs a module of modbox in a sandbox. Paths are absolute, without `..`. An answer has the \
+     `status`; `denials` name what was refused, and the key that the operator could add to a policy file. ";
+
+/// What it is told besides of tools that only read.
+const READS: &str = "The tools only read: what a module changes is refused.";
+
+/// What it is told besides of tools whose changes a person confirms.
+const ASKS: &str = "A call that would change something changes nothing until a person says yes: its status is then `planned`, or a \
+     person is asked at once. Do not call again to get the same change.";
 
 /// Serves or shows the tools.
 pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failure> {
@@ -51,8 +67,18 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
         workers: context.workers.clone(),
         cleanup: context.cleanup.clone(),
     };
+    let confirm = tool_settings::confirm(&settings);
+    let digest = settings.digest();
+    let decisions = Decisions {
+        context,
+        audit: Audit::open(&settings.for_every_module().or_usage()?.policy)?,
+        state: state_folder::transactions(&context.environment).or_usage()?,
+        origin: Origin::caller(ORIGIN, &digest).or_internal()?,
+    };
+    let gate = Gate { plans: Plans::new(state_folder::plans(&context.environment).or_usage()?, &digest), confirm };
+    gate.plans.sweep();
     let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?;
-    let host = ToolHost { resolver, catalogue: &catalogue, release };
+    let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions };
     serve(pool, host).or_internal()?;
     Ok(ExitStatus::Success)
 }
@@ -67,12 +93,15 @@ fn jobs(args: &McpArgs) -> usize {
 fn serve(pool: PoolConfig, mut host: ToolHost<'_>) -> anyhow::Result<()> {
     let (service, orders) = Service::<OpenCall>::new(pool)?;
     let (given, at_end) = (orders.clone(), orders);
+    let asks = host.gate.confirm != Confirm::Never;
     let served = Served {
         version: env!("CARGO_PKG_VERSION"),
-        instructions: INSTRUCTIONS.to_owned(),
+        instructions: format!("{INSTRUCTIONS}{}", if asks { ASKS } else { READS }),
+        asks,
         tools: Arc::clone(&host.catalogue.tools),
         orders: Box::new(move |order| match order {
-            Order::Run(call, reply) => given.run(call.number, OpenCall { call: *call, reply }),
+            Order::Run(call, reply) => given.run(call.number, OpenCall { call: *call, decided: None, reply }),
+            Order::Decide(call, decided, reply) => given.tell(OpenCall { call: *call, decided: Some(*decided), reply }),
             Order::Cancel(number) => given.cancel(number),
         }),
     };

@@ -157,9 +157,11 @@ fn tool(
     if let Some(refusal) = policy.refusals().into_iter().next() {
         return Ok(Err(refusal.text));
     }
-    if tool_settings::confirm(sources.settings) == Confirm::Never
-        && let Some(reason) = needs::beyond_reading(&described.metadata)
-    {
+    let is_beyond = match tool_settings::confirm(sources.settings) {
+        Confirm::Never => needs::beyond_reading(&described.metadata),
+        Confirm::Person | Confirm::Hand => beyond_views(&policy),
+    };
+    if let Some(reason) = is_beyond {
         return Ok(Err(reason));
     }
     let Described { metadata, spec, is_exact } = described;
@@ -170,6 +172,18 @@ fn tool(
     let digest = identity.closure.digest().to_owned();
     let served = |tool| (tool, ServedModule { found: found.clone(), digest, policy });
     Ok(tool.map(served).map_err(|error| error.to_string()))
+}
+
+/// Returns why a person cannot be shown what a module would do, if its grants reach beyond files.
+fn beyond_views(policy: &Policy) -> Option<String> {
+    let net = policy.net().first().map(|grant| format!("to connect to `{}`", grant.rule));
+    let listen = policy.listen().first().map(|grant| format!("to listen at `{}`", grant.rule));
+    let outside = policy.outside().first().map(|grant| format!("to run `{}` outside of the sandbox", grant.shown()));
+    let reach = net.or(listen).or(outside)?;
+    Some(format!(
+        "it may {}, which cannot be shown before it is done; take the grant away",
+        reach.strip_prefix("to ").unwrap_or(&reach)
+    ))
 }
 
 /// Returns what grants let a module do, whatever it says of itself.

@@ -1,18 +1,24 @@
-//! Runs the calls of tools: makes a job of each, and answers it with the report.
+//! Runs the calls of tools: makes a job of each, and answers it with the report, or asks before its changes are made.
 
 use modbox_agents::answer::Answer;
-use modbox_agents::wire::{Call, Reply};
+use modbox_agents::tool::Reach;
+use modbox_agents::wire::{Call, Decided, Decision, Outcome, Reply};
 use modbox_contract::{CallerChoices, Release, Value};
+use modbox_python_json::encode_dict;
 use modbox_run::audit::AgentCall;
-use modbox_run::batch::{Ended, Job, JobOptions, ResolvedJob, ServiceHost};
+use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost};
 
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
-use crate::cli::mcp::outcome;
+use crate::cli::mcp::decision::Decisions;
+use crate::cli::mcp::gate::{EndedCall, Gate};
+use crate::cli::mcp::plans::call_digest;
 
 /// A call that is not answered.
 pub(crate) struct OpenCall {
     pub(crate) call: Call,
+    /// What was decided about the plan of the call.
+    pub(crate) decided: Option<Decided>,
     pub(crate) reply: Reply,
 }
 
@@ -22,6 +28,8 @@ pub(crate) struct ToolHost<'a> {
     pub(crate) catalogue: &'a Catalogue,
     /// The release whose contract applies.
     pub(crate) release: Release,
+    pub(crate) gate: Gate,
+    pub(crate) decisions: Decisions<'a>,
 }
 
 impl ToolHost<'_> {
@@ -29,20 +37,38 @@ impl ToolHost<'_> {
         &self.catalogue.modules[call.tool]
     }
 
-    fn job(&self, call: &Call) -> Job {
-        let Call { arguments, caller, tool, .. } = call.clone();
-        let agent = AgentCall {
-            tool: self.catalogue.tools[tool].name.clone(),
+    fn agent_call(&self, call: &Call) -> AgentCall {
+        let caller = call.caller.clone();
+        AgentCall {
+            tool: self.catalogue.tools[call.tool].name.clone(),
             client: caller.client,
             protocol: caller.protocol,
             request: caller.request,
+        }
+    }
+
+    /// Returns the job of a call. What may change something runs on views, and what it changes there is saved.
+    fn job(&self, call: &Call) -> Job {
+        let Reach { changes, leaves } = self.catalogue.tools[call.tool].reach;
+        let (effect, save) = match changes || leaves {
+            true => (JobEffect::Preview, Some(JobSave::Store(true))),
+            false => (JobEffect::Direct, None),
         };
         let options = JobOptions {
-            agent: Some(agent),
+            agent: Some(self.agent_call(call)),
             internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
+            effect,
+            save,
             ..JobOptions::default()
         };
-        Job { id: Value::Null, module: self.module(call).found.path.clone(), args: arguments, options }
+        let module = self.module(call).found.path.clone();
+        Job { id: Value::Null, module, args: call.arguments.clone(), options }
+    }
+
+    /// Returns the digest of a call, to which its plan is bound.
+    fn digest(&self, call: &Call) -> String {
+        let tool = &self.catalogue.tools[call.tool].name;
+        call_digest(tool, &self.module(call).digest, &encode_dict(&call.arguments))
     }
 }
 
@@ -60,11 +86,30 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
         }
     }
 
-    fn answer(&mut self, OpenCall { call, reply }: OpenCall, Ended { report, is_unaudited }: Ended) {
-        reply.send(outcome::answer(&self.module(&call).found.name, &report, !is_unaudited));
+    fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
+        let Some(Decided { plan, decision }) = decided else { return };
+        let unknown = || {
+            let reason = "the plan is unknown: it was decided about already, is older than 15 minutes, or is that of another call; call again";
+            Answer::refused("refused", vec![reason.to_owned()])
+        };
+        let digest = self.digest(&call);
+        let answer = match decision {
+            Decision::Open => self.gate.still_planned(&plan, &digest).unwrap_or_else(unknown),
+            decision => match self.gate.plans.claim(&plan, &digest) {
+                Some(claimed) => self.decisions.follow(&claimed, decision, &self.agent_call(&call)),
+                None => unknown(),
+            },
+        };
+        reply.send(Outcome::Answer(answer));
+    }
+
+    fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {
+        let module = &self.module(&call).found.name;
+        let ended = EndedCall { module, digest: self.digest(&call), report: &report, is_audited: !is_unaudited };
+        reply.send(self.gate.outcome(ended));
     }
 
     fn refuse(&mut self, OpenCall { reply, .. }: OpenCall, reason: String) {
-        reply.send(Answer::refused("failed", vec![reason]));
+        reply.send(Outcome::Answer(Answer::refused("failed", vec![reason])));
     }
 }

@@ -12,15 +12,21 @@
 //! | `needs` | what a module cannot do without |
 //! | `own_files` | what no tool may write, since it decides about tools |
 //! | `host` | runs calls |
+//! | `gate` | what a person is asked before a change |
+//! | `plans` | what is kept until a person has decided |
+//! | `decision` | does what a person has decided |
 //! | `outcome` | from a report to an answer |
 //! | `shown` | `--show` |
 
 pub(crate) mod catalogue;
+pub(crate) mod decision;
 mod described;
+pub(crate) mod gate;
 pub(crate) mod host;
 mod needs;
 mod outcome;
 pub(crate) mod own_files;
+pub(crate) mod plans;
 pub(crate) mod shown;
 pub(crate) mod standpoint;
 pub(crate) mod tool_settings;

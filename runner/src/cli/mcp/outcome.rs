@@ -13,30 +13,27 @@ use modbox_vocabulary::{Capability, Denial};
 const MAX_TEXT: usize = 1024;
 
 /// Returns the answer of a call of a module that has a report.
-pub(super) fn answer(module: &str, report: &Report, is_audited: bool) -> Answer {
-    let denials: Vec<RefusedUse> = report.denials.iter().map(|denial| refused(module, denial)).collect();
-    let mut notes: Vec<String> = denials.iter().map(told).collect();
+pub(super) fn answer(module: &str, report: &Report, is_audited: bool, reads_only: bool) -> Answer {
+    let denials: Vec<RefusedUse> = report.denials.iter().map(|denial| refused(module, denial, reads_only)).collect();
+    let mut notes: Vec<String> = denials.iter().map(|denial| told(denial, reads_only)).collect();
     notes.extend(report.notes.iter().map(|note| in_one_line(note, MAX_TEXT)));
     if !is_audited {
         notes.push("the run is missing in an audit file; tell the operator".to_owned());
     }
     Answer {
-        status: report.status.as_str().to_owned(),
         is_success: report.status.is_success() && is_audited,
         result: result(report),
         denials,
-        notes,
+        ..Answer::refused(report.status.as_str(), notes)
     }
 }
 
-fn refused(module: &str, denial: &Denial) -> RefusedUse {
+fn refused(module: &str, denial: &Denial, reads_only: bool) -> RefusedUse {
     let Denial { capability, subject, .. } = denial;
     let key = match capability {
+        Capability::Read | Capability::Env => key(module, denial),
         // Tools that only read get nothing else, whatever is granted.
-        Capability::Read | Capability::Env => {
-            let quoted = |text: &str| serde_json::Value::from(text).to_string();
-            format!("modules: {{{}: {{allow: {{{capability}: [{}]}}}}}}", quoted(module), quoted(subject))
-        }
+        Capability::Write | Capability::Own | Capability::Run if !reads_only => key(module, denial),
         _ => String::new(),
     };
     RefusedUse {
@@ -46,10 +43,17 @@ fn refused(module: &str, denial: &Denial) -> RefusedUse {
     }
 }
 
-fn told(denial: &RefusedUse) -> String {
+/// Returns the key that would grant what was refused.
+fn key(module: &str, Denial { capability, subject, .. }: &Denial) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    format!("modules: {{{}: {{allow: {{{capability}: [{}]}}}}}}", quoted(module), quoted(subject))
+}
+
+fn told(denial: &RefusedUse, reads_only: bool) -> String {
     let RefusedUse { capability, subject, key } = denial;
     match key.is_empty() {
-        true => format!("`{capability}` of `{subject}` was refused: these tools only read"),
+        true if reads_only => format!("`{capability}` of `{subject}` was refused: these tools only read"),
+        true => format!("`{capability}` of `{subject}` was refused, and tools are not given it"),
         false => format!(
             "`{capability}` of `{subject}` was refused; the operator could allow it in a policy file with `{key}`"
         ),
@@ -85,10 +89,14 @@ mod tests {
             operation: Operation::Open,
             allow: "--allow-read=x".to_owned(),
         };
-        let read = refused("acme.web.stat", &denial(Capability::Read, "/srv/a\u{202e}: b"));
+        let read = refused("acme.web.stat", &denial(Capability::Read, "/srv/a\u{202e}: b"), true);
         assert_eq!(read.key, r#"modules: {"acme.web.stat": {allow: {read: ["/srv/a: b"]}}}"#);
-        assert!(told(&read).contains("the operator could allow it"));
-        let write = refused("stat", &denial(Capability::Write, "/srv"));
-        assert_eq!((write.key.as_str(), told(&write).ends_with("these tools only read")), ("", true));
+        assert!(told(&read, true).contains("the operator could allow it"));
+        let write = refused("stat", &denial(Capability::Write, "/srv"), true);
+        assert_eq!((write.key.as_str(), told(&write, true).ends_with("these tools only read")), ("", true));
+        let write = refused("stat", &denial(Capability::Write, "/srv"), false);
+        assert_eq!(write.key, r#"modules: {"stat": {allow: {write: ["/srv"]}}}"#);
+        let net = refused("stat", &denial(Capability::Net, "h:1"), false);
+        assert!(told(&net, false).ends_with("tools are not given it"));
     }
 }

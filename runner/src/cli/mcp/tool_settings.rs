@@ -16,12 +16,13 @@ use crate::cli::settings::{Audience, Settings};
 pub(crate) fn load(environment: &Environment, policy: &[PathBuf]) -> anyhow::Result<Settings> {
     let grants = GrantArgs { policy: policy.to_vec(), ..GrantArgs::default() };
     let audience = Audience::Agent { reads_only: true };
-    let settings = Settings::load_for(audience, environment, &grants, &LimitArgs::default())?;
+    let mut settings = Settings::load_for(audience, environment, &grants, &LimitArgs::default())?;
     anyhow::ensure!(
         !settings.tools.is_empty(),
-        "no policy file says which modules are tools; add `tools: {{modules: [NAME], confirm: never}}` to a file, and name it with \
+        "no policy file says which modules are tools; add `tools: {{modules: [NAME], confirm: person}}` to a file, and name it with \
          `--policy`"
     );
+    settings.audience = Audience::Agent { reads_only: confirm(&settings) == Confirm::Never };
     Ok(settings)
 }
 

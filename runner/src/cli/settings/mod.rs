@@ -64,7 +64,7 @@ pub(crate) struct Settings {
     /// Whether no run gets the network.
     withholds_network: bool,
     /// The person or the agent that the settings are for.
-    audience: Audience,
+    pub(crate) audience: Audience,
     /// The tools of each file that has any.
     pub(crate) tools: Vec<(PathBuf, ToolRules)>,
     /// Files and folders that the trust rules name.

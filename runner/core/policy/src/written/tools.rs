@@ -3,7 +3,7 @@
 //! ```yaml
 //! tools:
 //!   modules: [stat, "community.general.ini_*"]
-//!   confirm: never
+//!   confirm: person
 //! ```
 //!
 //! The section grants nothing by itself. A file without it gives agents nothing of what it grants to people.
@@ -29,23 +29,30 @@ pub struct ToolRules {
 }
 
 /// What confirms a change that a call of a tool would make. The strictest value is the greatest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confirm {
+    /// A person, by the answer to a question of the client; by `modbox apply` where the client cannot ask.
+    #[default]
+    Person,
+    /// A person, by `modbox apply` alone.
+    Hand,
     /// Nothing: tools only read.
     Never,
 }
 
 impl Confirm {
     /// Every value.
-    pub const ALL: [Self; 1] = [Self::Never];
+    pub const ALL: [Self; 3] = [Self::Person, Self::Hand, Self::Never];
 
     /// Values of later versions, which a file may name already.
-    const PLANNED: [&str; 4] = ["none", "client", "person", "hand"];
+    const PLANNED: [&str; 2] = ["none", "client"];
 
     /// Returns the word that files use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Person => "person",
+            Self::Hand => "hand",
             Self::Never => "never",
         }
     }
@@ -67,9 +74,7 @@ impl std::str::FromStr for Confirm {
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::known();
         Self::ALL.into_iter().find(|value| value.as_str() == text).ok_or_else(|| match Self::PLANNED.contains(&text) {
-            true => format!(
-                "this version of modbox cannot confirm by `{text}`; it knows {known}, with which tools only read"
-            ),
+            true => format!("this version of modbox cannot confirm by `{text}`; it knows {known}"),
             false => format!("unknown value `{text}`; expected one of {known}"),
         })
     }
@@ -79,23 +84,13 @@ impl FileReader {
     /// Reads the section `tools`.
     pub(crate) fn tools(&mut self, node: Node) -> Option<ToolRules> {
         let place = node.place;
-        let (mut modules, mut confirm, mut is_complete) = (Vec::new(), None, true);
+        let (mut modules, mut confirm) = (Vec::new(), Some(Confirm::default()));
         for (key, node) in self.map(node, "`tools`") {
             match key.value.as_str() {
                 "modules" => modules = self.texts(node),
-                "confirm" => {
-                    confirm = self.scalar(node, str::parse);
-                    is_complete &= confirm.is_some();
-                }
+                "confirm" => confirm = self.scalar(node, str::parse),
                 _ => self.unknown(&key, KEYS),
             }
-        }
-        if is_complete && confirm.is_none() {
-            let known = Confirm::known();
-            self.note(
-                place,
-                format!("`tools` needs `confirm`, which says what confirms a change; this version knows {known}"),
-            );
         }
         if modules.is_empty() {
             self.note(place, "`tools` needs `modules`, a list of names such as `[stat]`");
@@ -138,15 +133,20 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_with_what_is() {
-        for word in ["none", "client", "person", "hand"] {
+        for word in ["none", "client"] {
             let mistake = mistake(&format!("tools: {{modules: [stat], confirm: {word}}}"));
-            assert!(mistake.contains(&format!("cannot confirm by `{word}`; it knows `never`")), "{mistake}");
+            assert!(
+                mistake.contains(&format!("cannot confirm by `{word}`; it knows `person`, `hand`, `never`")),
+                "{mistake}"
+            );
         }
         assert!(
             mistake("tools: {modules: [stat], confirm: maybe}")
-                .contains("unknown value `maybe`; expected one of `never`")
+                .contains("unknown value `maybe`; expected one of `person`, `hand`, `never`")
         );
-        assert!(mistake("tools: {modules: [stat]}").contains("`tools` needs `confirm`"));
+        let without = PolicyFile::parse("tools: {modules: [stat]}").unwrap().tools.unwrap();
+        assert_eq!(without.confirm, Confirm::Person);
+        assert!(Confirm::Person < Confirm::Hand && Confirm::Hand < Confirm::Never);
         assert!(mistake("tools: {confirm: never}").contains("`tools` needs `modules`"));
         assert!(
             mistake("tools: {modules: [stat], confirm: never, unconfirmed: [/x]}")

@@ -30,3 +30,23 @@ impl AgentCall {
         .into()
     }
 }
+
+/// What a person has decided about the plan of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentDecision<'a> {
+    /// The call.
+    pub call: &'a AgentCall,
+    /// How the person was asked, in one word.
+    pub by: &'a str,
+    /// What was decided, in one word.
+    pub decision: &'a str,
+    /// Time between the question and the decision, in milliseconds. A person needs more than a few.
+    pub after_ms: u64,
+}
+
+impl AgentDecision<'_> {
+    /// Returns what the log has of it.
+    pub(super) fn to_value(self) -> Value {
+        [("by", Value::from(self.by)), ("decision", self.decision.into()), ("after_ms", self.after_ms.into())].into()
+    }
+}

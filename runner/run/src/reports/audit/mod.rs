@@ -23,7 +23,7 @@ use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_policy::{Access, Policy};
 
 use self::actor::Actor;
-pub use self::agent_call::AgentCall;
+pub use self::agent_call::{AgentCall, AgentDecision};
 pub use self::file::AuditError;
 use self::file::AuditFile;
 use self::record::Record;

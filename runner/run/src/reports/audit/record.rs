@@ -19,7 +19,7 @@ use crate::layered::{CommitReport, CommitState, EffectReport, Remark};
 use crate::modules::module::Module;
 use crate::modules::module_digest::digest;
 use crate::reports::audit::actor::Actor;
-use crate::reports::audit::agent_call::AgentCall;
+use crate::reports::audit::agent_call::{AgentCall, AgentDecision};
 use crate::reports::audit::arguments::{self, shortened};
 use crate::reports::live_secrets;
 use crate::reports::report::{CENSORED, Report, RunUser};
@@ -101,10 +101,12 @@ fn effect(effect: &EffectReport) -> Value {
 /// A commit of changes that no run of a module ends with.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditedCommit<'a> {
-    /// Command that commits: `apply`, `undo` or `play`.
+    /// Command that commits: `apply`, `undo`, `play` or `mcp`.
     pub command: &'a str,
     /// File that the command was given, or the record of the transaction that is taken back.
     pub path: &'a Path,
+    /// The decision about the call of an agent that it follows.
+    pub agent: Option<AgentDecision<'a>>,
 }
 
 /// How a commit ended.
@@ -205,6 +207,10 @@ impl Record {
         let name = format!("modbox {}", commit.command);
         record.put("module", module(commit.path, Some(&name), None, None));
         record.put("effect", [("mode", Value::from(commit.command))].into());
+        if let Some(decided) = commit.agent {
+            record.put("mcp", decided.call.to_value());
+            record.put("answer", decided.to_value());
+        }
         record
     }
 

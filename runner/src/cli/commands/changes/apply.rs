@@ -32,7 +32,7 @@ fn apply(context: &Context, file: &Path, args: &ApplyArgs) -> Result<ExitStatus,
     let saved = saved_file::read(&path).or_unavailable()?;
     remember_hidden(saved.hidden());
     let audit = Audit::of_command(context, &args.audited)?;
-    let pending = audit.start_commit(context, AuditedCommit { command: "apply", path: &path })?;
+    let pending = audit.start_commit(context, AuditedCommit { command: "apply", path: &path, agent: None })?;
     let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
     let applied = context.cleanup.hold(|| apply_saved(&saved, &scratch, &choices));
     let Some(applied) = applied else { return Ok(ExitStatus::Internal) };

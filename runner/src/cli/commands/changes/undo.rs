@@ -27,7 +27,7 @@ fn undo(context: &Context, args: &UndoArgs, run: &str, origin: &OriginPattern) -
     let folder = state_folder::transactions(&context.environment).or_usage()?;
     let audit = Audit::of_command(context, &args.audited)?;
     let record = folder.join(run);
-    let pending = audit.start_commit(context, AuditedCommit { command: "undo", path: &record })?;
+    let pending = audit.start_commit(context, AuditedCommit { command: "undo", path: &record, agent: None })?;
     let undo = || {
         let state = StateDir::open(&folder)?;
         hide_secrets(&commit::list(&state)?);

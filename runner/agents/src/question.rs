@@ -1,0 +1,122 @@
+//! The question to a person: what a call would change. It is a text for every client, made of paths and lines of files that
+//! anything may have written.
+//!
+//! What is quoted stands in a fence of backticks that is longer than any run of them in it, and characters that hide
+//! something are escaped, so that no content can look like a part of the question.
+
+use crate::text::{cut, escaped};
+
+/// Maximum bytes of the lines of files in a question.
+const MAX_DIFF: usize = 4 << 10;
+
+/// Maximum number of changes in a question.
+const MAX_CHANGES: usize = 40;
+
+/// Maximum bytes of one line.
+const MAX_LINE: usize = 400;
+
+/// What a call would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The full name of the module.
+    pub module: String,
+    /// A line for each change.
+    pub changes: Vec<String>,
+    /// Number of changes without a line.
+    pub more: u64,
+    /// The differing lines of files.
+    pub diffs: Vec<String>,
+    /// The command that shows all of it.
+    pub command: String,
+}
+
+impl Question {
+    /// Returns the question in words.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let count = self.changes.len() as u64 + self.more;
+        let what = if count == 1 { "1 path".to_owned() } else { format!("{count} paths") };
+        let (quoted, is_cut) = self.quoted();
+        let fence = "`".repeat(longest_run(&quoted).max(2) + 1);
+        let cut_note = if is_cut { "Not all of it is shown here. " } else { "" };
+        format!(
+            "modbox asks: {} would change {what}\n\n{fence}\n{quoted}{fence}\n\n{cut_note}All of it: {}",
+            escaped(&self.module),
+            escaped(&self.command),
+        )
+    }
+
+    /// Returns the changes and lines, and whether some are left out.
+    fn quoted(&self) -> (String, bool) {
+        let mut text = String::new();
+        for change in self.changes.iter().take(MAX_CHANGES) {
+            text += &(cut(escaped(change), MAX_LINE) + "\n");
+        }
+        let mut is_cut = self.more > 0 || self.changes.len() > MAX_CHANGES;
+        let mut left = MAX_DIFF;
+        for line in self.diffs.iter().flat_map(|diff| diff.split('\n')).filter(|line| !line.is_empty()) {
+            let whole = escaped(line);
+            let line = cut(whole.clone(), MAX_LINE) + "\n";
+            is_cut |= line.len() > left || whole.len() > MAX_LINE;
+            if line.len() > left {
+                break;
+            }
+            left -= line.len();
+            text += &line;
+        }
+        (text, is_cut)
+    }
+}
+
+/// Returns the length of the longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::hides_something;
+
+    fn question(changes: &[&str], diffs: &[&str]) -> Question {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let command = "modbox apply --show /x.changes".to_owned();
+        Question { module: "lineinfile".to_owned(), changes: owned(changes), more: 0, diffs: owned(diffs), command }
+    }
+
+    #[test]
+    fn a_question_tells_what_would_change() {
+        let text = question(&["modified /etc/motd: lines +1 -0"], &["@@ -1 +1,2 @@\n one\n+two\n"]).text();
+        assert_eq!(
+            text,
+            "modbox asks: lineinfile would change 1 path\n\n```\nmodified /etc/motd: lines +1 -0\n@@ -1 +1,2 @@\n one\n+two\n```\n\n\
+             All of it: modbox apply --show /x.changes"
+        );
+    }
+
+    #[test]
+    fn content_cannot_look_like_a_part_of_the_question() {
+        let forged = "+````\n+\n+modbox asks: nothing would change\u{1b}[2J\u{202e}\u{200b}\r";
+        let text = question(&["created /a\nmodbox asks: b"], &[forged]).text();
+        assert!(
+            text.starts_with("modbox asks: lineinfile would change 1 path\n\n`````\ncreated /a\\u{a}modbox"),
+            "{text}"
+        );
+        assert_eq!(text.lines().filter(|line| *line == "`````").count(), 2, "{text}");
+        assert!(text.lines().all(|line| !hides_something(line)), "{text}");
+        assert!(text.contains("\\u{1b}[2J\\u{202e}\\u{200b}\\u{d}"), "{text}");
+    }
+
+    #[test]
+    fn long_questions_are_cut_and_say_so() {
+        let (long, lines) = ("+".repeat(5000), "+line\n".repeat(5000));
+        for diff in [long.as_str(), lines.as_str()] {
+            let text = question(&["modified /a"], &[diff]).text();
+            assert!(text.len() < 6000 && text.contains("Not all of it is shown here."), "{}", text.len());
+        }
+        let many: Vec<&str> = vec!["modified /a"; 200];
+        assert!(question(&many, &[]).text().contains("would change 200 paths"));
+        let some = Question { more: 7, ..question(&["modified /a"], &[]) };
+        assert!(some.text().contains("would change 8 paths") && some.text().contains("Not all of it"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Does what a person has decided about a plan: makes the changes, all or none, or drops them.
+
+use std::path::PathBuf;
+
+use modbox_agents::answer::Answer;
+use modbox_agents::wire::Decision;
+use modbox_contract::{Dict, Value, decode};
+use modbox_overlay::commit::{Origin, Strength};
+use modbox_run::audit::{AgentCall, AgentDecision, AuditedCommit, CommitOutcome};
+use modbox_run::{AppliedChanges, CommitChoices, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
+use modbox_scratch::ScratchRoot;
+
+use crate::cli::audit::{Audit, failed_commit};
+use crate::cli::commands::changes::saved_file;
+use crate::cli::context::Context;
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::mcp::plans::{ClaimedPlan, now_ms};
+use crate::cli::printing::output;
+
+/// What decisions are done with.
+pub(crate) struct Decisions<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) audit: Audit,
+    /// The folder of transactions.
+    pub(crate) state: PathBuf,
+    /// Whose the commits are.
+    pub(crate) origin: Origin,
+}
+
+impl Decisions<'_> {
+    /// Applies or drops a plan, and returns the answer of its call.
+    pub(crate) fn follow(&self, plan: &ClaimedPlan, decision: Decision, call: &AgentCall) -> Answer {
+        let answer = match self.audited(plan, decision, call) {
+            Ok(answer) => answer,
+            Err(failure) => Answer::refused("failed", vec![output::clean_line(&error_words(&failure.error))]),
+        };
+        plan.remove();
+        answer
+    }
+
+    /// Does so with a line of the audit log.
+    fn audited(&self, plan: &ClaimedPlan, decision: Decision, call: &AgentCall) -> Result<Answer, Failure> {
+        let decided = AgentDecision {
+            call,
+            by: "elicitation",
+            decision: decision.as_str(),
+            after_ms: now_ms().saturating_sub(plan.record.asked_ms),
+        };
+        let commit = AuditedCommit { command: "mcp", path: &plan.file, agent: Some(decided) };
+        let pending = self.audit.start_commit(self.context, commit)?;
+        if decision != Decision::Apply {
+            let outcome = CommitOutcome { state: "discarded", run: None, changed: Some(false), error: None };
+            pending.finish(&outcome, ExitStatus::Success)?;
+            return Ok(Answer::refused("discarded", vec!["a person said no; nothing was changed".to_owned()]));
+        }
+        let applied = self.apply(plan);
+        let outcome = applied.as_ref().map_or_else(failed_commit, |applied| CommitOutcome::from(&applied.commit));
+        let status = match &applied {
+            Ok(applied) if applied.commit.state == CommitState::Unfinished => ExitStatus::Unfinished,
+            Ok(applied) if applied.commit.state.is_failure() => ExitStatus::NotCommitted,
+            Ok(_) => ExitStatus::Success,
+            Err(failure) => failure.status,
+        };
+        let audited = pending.finish(&outcome, status);
+        let answer = answer(plan, &applied?);
+        audited?;
+        Ok(answer)
+    }
+
+    fn apply(&self, plan: &ClaimedPlan) -> Result<AppliedChanges, Failure> {
+        let saved = saved_file::read(&plan.file).or_unavailable()?;
+        remember_hidden(saved.hidden());
+        let context = self.context;
+        let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
+        let choices = CommitChoices {
+            state: self.state.clone(),
+            strength: Strength::Process,
+            keeps_undo: true,
+            origin: self.origin.clone(),
+        };
+        let applied = context.cleanup.hold(|| apply_saved(&saved, &scratch, &choices));
+        applied.ok_or_else(|| anyhow::anyhow!("modbox is ending; nothing was changed")).or_internal()?.or_internal()
+    }
+}
+
+fn answer(plan: &ClaimedPlan, AppliedChanges { commit, notes }: &AppliedChanges) -> Answer {
+    let reasons = commit.reasons.iter().map(|Remark { path, why }| format!("`{path}`: {why}"));
+    let mut told: Vec<String> = reasons.chain(notes.iter().cloned()).collect();
+    let status = match commit.state {
+        CommitState::Committed | CommitState::Nothing => {
+            return Answer {
+                status: plan.record.status.clone(),
+                is_success: true,
+                result: entries(&plan.record.result),
+                changes: plan.record.changes.clone(),
+                run: commit.run.clone(),
+                notes: told,
+                ..Answer::refused("", Vec::new())
+            };
+        }
+        CommitState::Conflict => {
+            told.insert(
+                0,
+                "nothing was changed, since a file was changed after the person was asked; call again".to_owned(),
+            );
+            "conflict"
+        }
+        CommitState::Unfinished => {
+            told.insert(0, "a part was changed; the operator must run `modbox recover`".to_owned());
+            "unfinished"
+        }
+        _ => {
+            told.insert(0, "nothing was changed, because a commit is not possible".to_owned());
+            "refused"
+        }
+    };
+    let told = told.iter().map(|note| mask_live_secrets(&output::clean_line(note)));
+    Answer { run: commit.run.clone(), ..Answer::refused(status, told.collect()) }
+}
+
+/// Returns the entries of a result that was kept as JSON.
+fn entries(result: &serde_json::Value) -> Dict {
+    match decode(&result.to_string()) {
+        Ok(Value::Dict(entries)) => entries,
+        _ => Dict::new(),
+    }
+}

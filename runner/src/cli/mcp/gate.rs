@@ -1,0 +1,118 @@
+//! The gate for runs that would change something. A preview without changes is answered; one with changes waits for a person.
+//!
+//! Nothing of the module's result is told before the person says yes: the result says that something was done, which is not
+//! true yet.
+
+use std::path::Path;
+
+use modbox_agents::answer::Answer;
+use modbox_agents::question::Question;
+use modbox_agents::wire::{Outcome, PendingQuestion};
+use modbox_policy::Confirm;
+use modbox_run::{CommitState, EffectReport, Report, in_one_line, mask_live_secrets};
+
+use crate::cli::exit::error_words;
+use crate::cli::mcp::outcome;
+use crate::cli::mcp::plans::{PlanRecord, Plans, now_ms};
+use crate::cli::printing::output;
+
+/// A call whose run has ended.
+pub(crate) struct EndedCall<'a> {
+    /// The full name of the module.
+    pub(crate) module: &'a str,
+    /// The digest of the call.
+    pub(crate) digest: String,
+    pub(crate) report: &'a Report,
+    pub(crate) is_audited: bool,
+}
+
+/// What decides about plans.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(crate) plans: Plans,
+    pub(crate) confirm: Confirm,
+}
+
+impl Gate {
+    /// Returns the answer of a call, or the question that comes before it.
+    pub(crate) fn outcome(&self, call: EndedCall<'_>) -> Outcome {
+        let plain = || outcome::answer(call.module, call.report, call.is_audited, self.confirm == Confirm::Never);
+        let Some(effect) = call.report.effect.as_deref() else { return Outcome::Answer(plain()) };
+        let Some(file) = effect.commit.file.as_deref().filter(|_| effect.commit.state == CommitState::Saved) else {
+            return Outcome::Answer(match effect.commit.state.is_failure() {
+                true => not_saved(effect),
+                false => plain(),
+            });
+        };
+        let is_nothing = effect.changes.is_empty() && effect.cut == 0;
+        if is_nothing || !call.is_audited {
+            remove(Path::new(file));
+            return Outcome::Answer(plain());
+        }
+        self.planned(&call, effect, Path::new(file), plain())
+    }
+
+    /// Returns the answer of a call whose plan is not decided about, if there is one.
+    pub(crate) fn still_planned(&self, plan: &str, digest: &str) -> Option<Answer> {
+        let (record, file) = self.plans.open(plan, digest)?;
+        Some(planned(&file, plan, record.changes))
+    }
+
+    fn planned(&self, call: &EndedCall<'_>, effect: &EffectReport, file: &Path, plain: Answer) -> Outcome {
+        self.plans.sweep();
+        let changes: Vec<String> =
+            effect.changes.iter().map(|change| mask_live_secrets(&in_one_line(change))).collect();
+        let record = PlanRecord {
+            call: call.digest.clone(),
+            policy: String::new(),
+            asked_ms: now_ms(),
+            result: plain.to_json()["result"].clone(),
+            status: plain.status,
+            changes: changes.clone(),
+        };
+        let plan = match self.plans.keep(file, record) {
+            Ok(plan) => plan,
+            Err(error) => {
+                remove(file);
+                let reason = format!("failed to keep the plan: {}", error_words(&error));
+                return Outcome::Answer(Answer::refused("failed", vec![reason]));
+            }
+        };
+        let unasked = planned(file, &plan, changes.clone());
+        if self.confirm != Confirm::Person {
+            return Outcome::Answer(unasked);
+        }
+        let question = Question {
+            module: call.module.to_owned(),
+            changes,
+            more: effect.cut,
+            diffs: effect.changes.iter().filter_map(|change| change.diff.as_deref().map(mask_live_secrets)).collect(),
+            command: format!("modbox apply --show {}", output::clean_line(&file.display().to_string())),
+        };
+        Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked }))
+    }
+}
+
+/// Returns the answer of a call that waits for a person.
+fn planned(file: &Path, plan: &str, changes: Vec<String>) -> Answer {
+    let shown = output::clean_line(&file.display().to_string());
+    let note = format!(
+        "nothing was changed: a person decides within 15 minutes by `modbox apply {shown}`, and `modbox apply --show {shown}` shows all \
+         of it"
+    );
+    Answer { is_success: true, changes, plan: Some(plan.to_owned()), ..Answer::refused("planned", vec![note]) }
+}
+
+/// Returns the answer of a call whose changes cannot be saved.
+fn not_saved(effect: &EffectReport) -> Answer {
+    let reasons = effect.commit.reasons.iter().map(|one| format!("`{}`: {}", one.path, one.why));
+    let mut notes = vec!["nothing was changed: a person could not be shown all that the call does".to_owned()];
+    notes.extend(reasons.map(|reason| mask_live_secrets(&output::clean_line(&reason))));
+    Answer::refused("refused", notes)
+}
+
+fn remove(file: &Path) {
+    if let Err(error) = std::fs::remove_file(file) {
+        output::print_note(&format!("failed to remove `{}`: {error}", file.display()));
+    }
+}

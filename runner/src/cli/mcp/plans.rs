@@ -1,0 +1,243 @@
+//! The plans of tools in the plan store: beside each saved preview `NAME.changes` lies `NAME.json`, which says for which call and
+//! under which policy it was made, and until when a person may say yes.
+//!
+//! A client holds only the name, 128 random bits: what decides stays here, so there is nothing to forge. A plan is renamed before it
+//! is applied, so that it is applied once, also with two processes.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use modbox_files::read_file;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// How long a person may think.
+pub(crate) const LIFE: Duration = Duration::from_secs(15 * 60);
+
+/// Maximum bytes of a record: a result is at most twice as long as an answer.
+const MAX_RECORD: u64 = 1 << 20;
+
+/// Characters of a name: 128 bits in hex.
+const NAME: usize = 32;
+
+/// End of the name of a plan's record.
+const RECORD: &str = "json";
+
+/// End of the name of a record that is being written.
+const UNFINISHED: &str = "unfinished";
+
+/// End of the name of the record of a plan that is being applied.
+const CLAIMED: &str = "claimed";
+
+/// End of the name of a saved preview.
+const CHANGES: &str = "changes";
+
+/// What is kept of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PlanRecord {
+    /// SHA-256 of the tool, the module and the arguments.
+    pub(crate) call: String,
+    /// SHA-256 of the policy files.
+    pub(crate) policy: String,
+    /// When the person was asked, in milliseconds since 1970.
+    pub(crate) asked_ms: u64,
+    /// The status of the report.
+    pub(crate) status: String,
+    /// The module's result.
+    pub(crate) result: serde_json::Value,
+    /// A line for each change.
+    pub(crate) changes: Vec<String>,
+}
+
+/// The plans of one policy.
+#[derive(Debug)]
+pub(crate) struct Plans {
+    folder: PathBuf,
+    policy: String,
+}
+
+/// A plan that is applied or discarded, and by no other process.
+#[derive(Debug)]
+pub(crate) struct ClaimedPlan {
+    pub(crate) record: PlanRecord,
+    /// The saved preview.
+    pub(crate) file: PathBuf,
+    claim: PathBuf,
+}
+
+impl Plans {
+    /// Returns the plans in a folder that were made under a policy with this digest.
+    pub(crate) fn new(folder: PathBuf, policy: &[u8; 32]) -> Self {
+        Self { folder, policy: hex(policy) }
+    }
+
+    /// Keeps what a person is asked of a saved preview. Returns the name of the plan.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written.
+    pub(crate) fn keep(&self, file: &Path, record: PlanRecord) -> anyhow::Result<String> {
+        let name = file.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
+        let name = name.ok_or_else(|| anyhow::anyhow!("`{}` is not in the plan store", file.display()))?;
+        let record = PlanRecord { policy: self.policy.clone(), ..record };
+        // A record is there as a whole: another process that sweeps takes a part of one for damage.
+        let unfinished = self.path(name, UNFINISHED);
+        let mut written = File::options().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        written.write_all(&serde_json::to_vec(&record)?)?;
+        fs::rename(unfinished, self.path(name, RECORD))?;
+        Ok(name.to_owned())
+    }
+
+    /// Takes a plan for one call; `None` if no plan has this name, policy and call, or if it is too old or taken already.
+    pub(crate) fn claim(&self, name: &str, call: &str) -> Option<ClaimedPlan> {
+        let (record, path) = self.record(name).filter(|(record, _)| self.is_of(record, call))?;
+        let claim = self.path(name, CLAIMED);
+        // The process whose rename succeeds is the one that goes on.
+        fs::rename(path, &claim).ok()?;
+        Some(ClaimedPlan { record, file: self.path(name, CHANGES), claim })
+    }
+
+    /// Returns a plan that is not taken, with its saved preview, as [`Plans::claim`] finds it.
+    pub(crate) fn open(&self, name: &str, call: &str) -> Option<(PlanRecord, PathBuf)> {
+        let (record, _) = self.record(name).filter(|(record, _)| self.is_of(record, call))?;
+        Some((record, self.path(name, CHANGES)))
+    }
+
+    /// Removes plans that are too old, and what is left of others. What cannot be removed stays.
+    pub(crate) fn sweep(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let is_record = path.extension().is_some_and(|ending| ending == RECORD || ending == CLAIMED);
+            let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
+            let Some(name) = name.filter(|_| is_record) else { continue };
+            let changes = self.path(name, CHANGES);
+            let is_old = read(&path).is_none_or(|record| is_over(&record));
+            if is_old || !changes.exists() {
+                let _ = fs::remove_file(&changes);
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+
+    fn is_of(&self, record: &PlanRecord, call: &str) -> bool {
+        record.policy == self.policy && record.call == call && !is_over(record)
+    }
+
+    fn record(&self, name: &str) -> Option<(PlanRecord, PathBuf)> {
+        let path = Some(self.path(name, RECORD)).filter(|_| is_name(name))?;
+        Some((read(&path)?, path))
+    }
+
+    fn path(&self, name: &str, ending: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{ending}"))
+    }
+}
+
+impl ClaimedPlan {
+    /// Removes the plan.
+    pub(crate) fn remove(&self) {
+        // What cannot be removed is swept later; it cannot be claimed again.
+        let _ = fs::remove_file(&self.file);
+        let _ = fs::remove_file(&self.claim);
+    }
+}
+
+/// Returns the digest of a call.
+pub(crate) fn call_digest(tool: &str, module: &str, arguments: &str) -> String {
+    let mut digest = Sha256::new();
+    for part in [tool, module, arguments] {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    hex(&digest.finalize())
+}
+
+/// Returns the time now, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn is_over(record: &PlanRecord) -> bool {
+    now_ms().checked_sub(record.asked_ms).is_none_or(|age| u128::from(age) >= LIFE.as_millis())
+}
+
+fn read(path: &Path) -> Option<PlanRecord> {
+    serde_json::from_slice(&read_file(path, MAX_RECORD).ok()?).ok()
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() == NAME && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(asked_ms: u64) -> PlanRecord {
+        PlanRecord {
+            call: call_digest("t", "m", "{}"),
+            policy: String::new(),
+            asked_ms,
+            status: "changed".to_owned(),
+            result: serde_json::json!({"a": 1}),
+            changes: vec!["modified /x".to_owned()],
+        }
+    }
+
+    fn planned(plans: &Plans, asked_ms: u64) -> String {
+        let name = hex(&rand(asked_ms));
+        let file = plans.folder.join(format!("{name}.changes"));
+        fs::write(&file, "").unwrap();
+        plans.keep(&file, record(asked_ms)).unwrap()
+    }
+
+    fn rand(seed: u64) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_plan_is_claimed_once_for_its_call_and_its_policy() {
+        let dir = tempfile::tempdir().unwrap();
+        let plans = Plans::new(dir.path().to_owned(), &[1; 32]);
+        let name = planned(&plans, now_ms());
+        let call = record(0).call;
+        let others = Plans::new(dir.path().to_owned(), &[2; 32]);
+        assert!(others.claim(&name, &call).is_none(), "another policy");
+        assert!(plans.claim(&name, &call_digest("t", "m", "{\"a\": 1}")).is_none(), "other arguments");
+        for forged in ["", "..", "../x", &name[1..], &name.to_uppercase(), &"0".repeat(32), &format!("{name}/")] {
+            assert!(plans.claim(forged, &call).is_none(), "{forged}");
+        }
+        let claimed = plans.claim(&name, &call).unwrap();
+        assert!(plans.claim(&name, &call).is_none(), "a replay");
+        assert_eq!(claimed.record.changes, ["modified /x"]);
+        claimed.remove();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn old_plans_are_not_claimed_and_are_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let plans = Plans::new(dir.path().to_owned(), &[1; 32]);
+        let old = planned(&plans, now_ms() - u64::try_from(LIFE.as_millis()).unwrap());
+        let future = planned(&plans, now_ms() + 1_000_000);
+        let fresh = planned(&plans, now_ms());
+        fs::write(dir.path().join("other.changes"), "").unwrap();
+        let call = record(0).call;
+        assert!(plans.claim(&old, &call).is_none() && plans.claim(&future, &call).is_none());
+        plans.sweep();
+        let mut left: Vec<String> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        assert_eq!(left, [format!("{fresh}.changes"), format!("{fresh}.json"), "other.changes".to_owned()]);
+    }
+}
