@@ -106,6 +106,11 @@ pub(super) fn crates() -> BTreeMap<PathBuf, Vec<Module>> {
 pub(super) fn imports(modules: &[Module]) -> Imports {
     let declared: Vec<_> = modules.iter().flat_map(|module| declarations(module, modules)).collect();
     let tests: BTreeSet<&str> = declared.iter().filter(|found| found.is_test).map(|found| found.to.as_str()).collect();
+    // What a folder of tests holds is of tests, too.
+    let folders: Vec<&[String]> =
+        modules.iter().filter(|file| tests.contains(&*file.path)).map(|file| &*file.name).collect();
+    let is_of_tests = |file: &&Module| folders.iter().any(|folder| file.name.starts_with(folder));
+    let tests: BTreeSet<&str> = modules.iter().filter(is_of_tests).map(|file| &*file.path).collect();
     // A name for another crate: what goes by it leaves this one.
     let alias = ascii(r"(?m)^pub(?:\([a-z: ]*\))? use (\w+)(?: as (\w+))?;");
     let aliases: BTreeSet<Vec<String>> = modules

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_no_layers() {
+    fn other_words_are_unknown() {
         for text in ["", "landlock", "landlock-", "landlock-x", "Seccomp", "namespace-x"] {
             assert!(serde_json::from_value::<ConfinementLayer>(text.into()).is_err(), "{text}");
         }

@@ -20,9 +20,8 @@ use seccompiler::{
 use syscalls::Sysno;
 
 use crate::filters::calls::{CREATING, CallGroup, Condition, SET_ID};
-use crate::filters::profiles;
 use crate::filters::reported::ReportedCalls;
-use crate::filters::socket_families;
+use crate::filters::{profiles, socket_families};
 use crate::plan::{NetPlan, Plan, Ports};
 use crate::profile::Profile;
 use crate::system;

@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_task_fails_once_whatever_the_cause_says() {
         let failed = Message::new("Task failed.").failing_task(None);
-        assert_eq!(failed.verbose(), "Task failed: Task failed.\n");
+        assert_eq!(failed.cause.as_deref(), Some(&Message::new("Task failed.")));
         assert_eq!(failed.clone().failing_task(None), failed);
     }
 
