@@ -104,13 +104,6 @@ impl Answer {
         shown.map(|(key, value)| (key.clone(), to_json(value))).collect::<Map<_, _>>().into()
     }
 
-    /// Returns the first changes, and how many more there are.
-    fn shown_changes(&self) -> Vec<String> {
-        let more = self.changes.len().saturating_sub(MAX_CHANGES);
-        let listed = self.changes.iter().take(MAX_CHANGES).map(|change| cut(escaped(change), MAX_CHANGE));
-        listed.chain((more > 0).then(|| format!("and {more} more"))).collect()
-    }
-
     fn with_result(&self, result: &serde_json::Value, more: &[String]) -> serde_json::Value {
         let denial = |one: &RefusedUse| {
             json!({
@@ -123,13 +116,21 @@ impl Answer {
         json!({
             "status": self.status,
             "result": result,
-            "changes": self.shown_changes(),
+            "changes": shown_changes(&self.changes),
             "plan": self.plan,
             "run": self.run,
             "denials": self.denials.iter().take(MAX_LISTED).map(denial).collect::<Vec<_>>(),
             "notes": notes.collect::<Vec<_>>(),
         })
     }
+}
+
+/// Returns changes as an answer lists them: the first ones, and how many more there are.
+#[must_use]
+pub fn shown_changes(changes: &[String]) -> Vec<String> {
+    let more = changes.len().saturating_sub(MAX_CHANGES);
+    let listed = changes.iter().take(MAX_CHANGES).map(|change| cut(escaped(change), MAX_CHANGE));
+    listed.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// Returns the schema that every answer fits.

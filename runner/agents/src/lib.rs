@@ -12,6 +12,7 @@
 //! | [`tool`] | the definition of a tool |
 //! | [`arguments`] | checks of a call's arguments before anything is started |
 //! | [`answer`] | what a call is answered with |
+//! | [`own`] | tools of modbox's own |
 //! | [`question`] | what a person is asked before a change |
 //! | [`wire`] | the protocol; it alone names the crate `rmcp` |
 
@@ -22,6 +23,7 @@ pub mod answer;
 pub mod arguments;
 mod json;
 pub mod name;
+pub mod own;
 pub mod question;
 mod rules;
 pub mod schema;

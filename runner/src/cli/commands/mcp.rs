@@ -41,6 +41,13 @@ const READS: &str = "The tools only read: what a module changes is refused.";
 const ASKS: &str = "A call that would change something changes nothing until a person says yes: its status is then `planned`, or a \
      person is asked at once. Do not call again to get the same change.";
 
+/// It is told besides of tools whose changes the client confirms.
+const APPLIES: &str = "A call that would change something changes nothing: its status is `planned`, and `modbox_apply` makes the \
+     changes.";
+
+/// It is told besides of tools whose changes are made at once.
+const CHANGES: &str = "A call makes all of its changes, or none.";
+
 /// Serves or shows the tools.
 pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failure> {
     let Standpoint { context, policy, lookup } = &Standpoint::leave_directory(context, args)?;
@@ -75,7 +82,8 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
         state: state_folder::transactions(&context.environment).or_usage()?,
         origin: Origin::caller(ORIGIN, &digest).or_internal()?,
     };
-    let gate = Gate { plans: Plans::new(state_folder::plans(&context.environment).or_usage()?, &digest), confirm };
+    let plans = Plans::new(state_folder::plans(&context.environment).or_usage()?, &digest);
+    let gate = Gate { plans, confirm, unconfirmed: tool_settings::unconfirmed(&settings) };
     gate.plans.sweep();
     let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?;
     let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions };
@@ -93,14 +101,25 @@ fn jobs(args: &McpArgs) -> usize {
 fn serve(pool: PoolConfig, mut host: ToolHost<'_>) -> anyhow::Result<()> {
     let (service, orders) = Service::<OpenCall>::new(pool)?;
     let (given, at_end) = (orders.clone(), orders);
-    let asks = host.gate.confirm != Confirm::Never;
+    let modules = host.catalogue.modules.len();
+    let asks = host.gate.confirm == Confirm::Person;
+    let told = match host.gate.confirm {
+        Confirm::Never => READS,
+        Confirm::None => CHANGES,
+        Confirm::Client => APPLIES,
+        Confirm::Person | Confirm::Hand => ASKS,
+    };
     let served = Served {
         version: env!("CARGO_PKG_VERSION"),
-        instructions: format!("{INSTRUCTIONS}{}", if asks { ASKS } else { READS }),
+        instructions: format!("{INSTRUCTIONS}{told}"),
         asks,
         tools: Arc::clone(&host.catalogue.tools),
         orders: Box::new(move |order| match order {
-            Order::Run(call, reply) => given.run(call.number, OpenCall { call: *call, decided: None, reply }),
+            Order::Run(call, reply) => {
+                let (number, is_own) = (call.number, call.tool >= modules);
+                let call = OpenCall { call: *call, decided: None, reply };
+                if is_own { given.tell(call) } else { given.run(number, call) }
+            }
             Order::Decide(call, decided, reply) => given.tell(OpenCall { call: *call, decided: Some(*decided), reply }),
             Order::Cancel(number) => given.cancel(number),
         }),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use modbox_agents::name::tool_name;
+use modbox_agents::own::apply_tool;
 use modbox_agents::tool::{Permitted, Reach, Tool};
 use modbox_policy::{Access, Confirm, NamePattern, OWN_TOOLS, Policy};
 use modbox_run::library::FoundModule;
@@ -29,7 +30,7 @@ pub(crate) const MAX_TOOLS: usize = 40;
 /// The tools of a server.
 pub(crate) struct Catalogue {
     pub(crate) tools: Arc<[Tool]>,
-    /// The modules of the tools, in the same order.
+    /// The modules of the tools, in the same order. Tools of modbox's own follow.
     pub(crate) modules: Vec<ServedModule>,
     pub(crate) left_out: Vec<LeftOut>,
 }
@@ -95,6 +96,9 @@ impl Catalogue {
                 Err(reason) => left_out.push(LeftOut { module: found.name, reason }),
             }
         }
+        if tool_settings::confirm(sources.settings) == Confirm::Client && !tools.is_empty() {
+            tools.push(apply_tool());
+        }
         Ok(Self { tools: tools.into(), modules, left_out })
     }
 }
@@ -159,7 +163,7 @@ fn tool(
     }
     let is_beyond = match tool_settings::confirm(sources.settings) {
         Confirm::Never => needs::beyond_reading(&described.metadata),
-        Confirm::Person | Confirm::Hand => beyond_views(&policy),
+        _ => beyond_views(&policy),
     };
     if let Some(reason) = is_beyond {
         return Ok(Err(reason));

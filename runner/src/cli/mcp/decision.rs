@@ -29,8 +29,8 @@ pub(crate) struct Decisions<'a> {
 
 impl Decisions<'_> {
     /// Applies or drops a plan, and returns the answer of its call.
-    pub(crate) fn follow(&self, plan: &ClaimedPlan, decision: Decision, call: &AgentCall) -> Answer {
-        let answer = match self.audited(plan, decision, call) {
+    pub(crate) fn follow(&self, plan: &ClaimedPlan, decision: Decision, by: &str, call: &AgentCall) -> Answer {
+        let answer = match self.audited(plan, decision, by, call) {
             Ok(answer) => answer,
             Err(failure) => Answer::refused("failed", vec![output::clean_line(&error_words(&failure.error))]),
         };
@@ -39,10 +39,10 @@ impl Decisions<'_> {
     }
 
     /// Does so with a line of the audit log.
-    fn audited(&self, plan: &ClaimedPlan, decision: Decision, call: &AgentCall) -> Result<Answer, Failure> {
+    fn audited(&self, plan: &ClaimedPlan, decision: Decision, by: &str, call: &AgentCall) -> Result<Answer, Failure> {
         let decided = AgentDecision {
             call,
-            by: "elicitation",
+            by,
             decision: decision.as_str(),
             after_ms: now_ms().saturating_sub(plan.record.asked_ms),
         };

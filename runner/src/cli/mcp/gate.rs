@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use modbox_agents::answer::Answer;
+use modbox_agents::own::APPLY;
 use modbox_agents::question::Question;
 use modbox_agents::wire::{Outcome, PendingQuestion};
 use modbox_policy::Confirm;
@@ -14,6 +15,7 @@ use modbox_run::{CommitState, EffectReport, Report, in_one_line, mask_live_secre
 use crate::cli::exit::error_words;
 use crate::cli::mcp::outcome;
 use crate::cli::mcp::plans::{PlanRecord, Plans, now_ms};
+use crate::cli::mcp::tool_settings::{Unconfirmed, are_unconfirmed};
 use crate::cli::printing::output;
 
 /// A call whose run has ended.
@@ -31,15 +33,26 @@ pub(crate) struct EndedCall<'a> {
 pub(crate) struct Gate {
     pub(crate) plans: Plans,
     pub(crate) confirm: Confirm,
+    /// Paths of which changes are made at once.
+    pub(crate) unconfirmed: Vec<Unconfirmed>,
+}
+
+/// What a call leads to.
+pub(crate) enum GateOutcome {
+    /// An answer or a question.
+    Told(Outcome),
+    /// The plan is applied at once: this is its name.
+    AtOnce(String),
 }
 
 impl Gate {
     /// Returns the answer of a call, or the question that comes before it.
-    pub(crate) fn outcome(&self, call: EndedCall<'_>) -> Outcome {
+    pub(crate) fn outcome(&self, call: &EndedCall<'_>) -> GateOutcome {
         let plain = || outcome::answer(call.module, call.report, call.is_audited, self.confirm == Confirm::Never);
-        let Some(effect) = call.report.effect.as_deref() else { return Outcome::Answer(plain()) };
+        let told = |answer| GateOutcome::Told(Outcome::Answer(answer));
+        let Some(effect) = call.report.effect.as_deref() else { return told(plain()) };
         let Some(file) = effect.commit.file.as_deref().filter(|_| effect.commit.state == CommitState::Saved) else {
-            return Outcome::Answer(match effect.commit.state.is_failure() {
+            return told(match effect.commit.state.is_failure() {
                 true => not_saved(effect),
                 false => plain(),
             });
@@ -47,18 +60,18 @@ impl Gate {
         let is_nothing = effect.changes.is_empty() && effect.cut == 0;
         if is_nothing || !call.is_audited {
             remove(Path::new(file));
-            return Outcome::Answer(plain());
+            return told(plain());
         }
-        self.planned(&call, effect, Path::new(file), plain())
+        self.planned(call, effect, Path::new(file), plain())
     }
 
     /// Returns the answer of a call whose plan is not decided about, if there is one.
     pub(crate) fn still_planned(&self, plan: &str, digest: &str) -> Option<Answer> {
         let (record, file) = self.plans.open(plan, digest)?;
-        Some(planned(&file, plan, record.changes))
+        Some(self.waiting(&file, plan, record.changes))
     }
 
-    fn planned(&self, call: &EndedCall<'_>, effect: &EffectReport, file: &Path, plain: Answer) -> Outcome {
+    fn planned(&self, call: &EndedCall<'_>, effect: &EffectReport, file: &Path, plain: Answer) -> GateOutcome {
         self.plans.sweep();
         let changes: Vec<String> =
             effect.changes.iter().map(|change| mask_live_secrets(&in_one_line(change))).collect();
@@ -75,12 +88,15 @@ impl Gate {
             Err(error) => {
                 remove(file);
                 let reason = format!("failed to keep the plan: {}", error_words(&error));
-                return Outcome::Answer(Answer::refused("failed", vec![reason]));
+                return GateOutcome::Told(Outcome::Answer(Answer::refused("failed", vec![reason])));
             }
         };
-        let unasked = planned(file, &plan, changes.clone());
+        if self.is_at_once(effect) {
+            return GateOutcome::AtOnce(plan);
+        }
+        let unasked = self.waiting(file, &plan, changes.clone());
         if self.confirm != Confirm::Person {
-            return Outcome::Answer(unasked);
+            return GateOutcome::Told(Outcome::Answer(unasked));
         }
         let question = Question {
             module: call.module.to_owned(),
@@ -89,18 +105,31 @@ impl Gate {
             diffs: effect.changes.iter().filter_map(|change| change.diff.as_deref().map(mask_live_secrets)).collect(),
             command: format!("modbox apply --show {}", output::clean_line(&file.display().to_string())),
         };
-        Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked }))
+        GateOutcome::Told(Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked })))
     }
-}
 
-/// Returns the answer of a call that waits for a person.
-fn planned(file: &Path, plan: &str, changes: Vec<String>) -> Answer {
-    let shown = output::clean_line(&file.display().to_string());
-    let note = format!(
-        "nothing was changed: a person decides within 15 minutes by `modbox apply {shown}`, and `modbox apply --show {shown}` shows all \
-         of it"
-    );
-    Answer { is_success: true, changes, plan: Some(plan.to_owned()), ..Answer::refused("planned", vec![note]) }
+    /// Returns whether changes need no confirmation.
+    fn is_at_once(&self, effect: &EffectReport) -> bool {
+        let paths = effect.changes.iter().flat_map(|change| [Some(&change.path), change.from.as_ref()]);
+        let paths = paths.flatten().map(Path::new);
+        // Of a change that is not listed, no path is known.
+        self.confirm == Confirm::None || (effect.cut == 0 && are_unconfirmed(&self.unconfirmed, paths))
+    }
+
+    /// Returns the answer of a call whose changes are not made yet.
+    fn waiting(&self, file: &Path, plan: &str, changes: Vec<String>) -> Answer {
+        let shown = output::clean_line(&file.display().to_string());
+        let note = match self.confirm {
+            Confirm::Client => {
+                format!("nothing was changed: `{APPLY}` with this plan and these changes makes them, within 15 minutes")
+            }
+            _ => format!(
+                "nothing was changed: a person decides within 15 minutes by `modbox apply {shown}`, and `modbox apply --show {shown}` \
+                 shows all of it"
+            ),
+        };
+        Answer { is_success: true, changes, plan: Some(plan.to_owned()), ..Answer::refused("planned", vec![note]) }
+    }
 }
 
 /// Returns the answer of a call whose changes cannot be saved.

@@ -1,9 +1,11 @@
 //! Runs the calls of tools: makes a job of each, and answers it with the report, or asks before its changes are made.
 
 use modbox_agents::answer::Answer;
+use modbox_agents::own::apply_arguments;
 use modbox_agents::tool::Reach;
 use modbox_agents::wire::{Call, Decided, Decision, Outcome, Reply};
 use modbox_contract::{CallerChoices, Release, Value};
+use modbox_policy::Confirm;
 use modbox_python_json::encode_dict;
 use modbox_run::audit::AgentCall;
 use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost};
@@ -11,7 +13,7 @@ use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob,
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
 use crate::cli::mcp::decision::Decisions;
-use crate::cli::mcp::gate::{EndedCall, Gate};
+use crate::cli::mcp::gate::{EndedCall, Gate, GateOutcome};
 use crate::cli::mcp::plans::call_digest;
 
 /// A call that is not answered.
@@ -72,6 +74,36 @@ impl ToolHost<'_> {
     }
 }
 
+impl ToolHost<'_> {
+    /// Does what a person has decided about the plan of a call.
+    fn decide(&self, call: &Call, Decided { plan, decision }: &Decided) -> Answer {
+        let digest = self.digest(call);
+        match decision {
+            Decision::Open => self.gate.still_planned(plan, &digest).unwrap_or_else(unknown_plan),
+            decision => match self.gate.plans.claim(plan, &digest) {
+                Some(claimed) => self.decisions.follow(&claimed, *decision, "elicitation", &self.agent_call(call)),
+                None => unknown_plan(),
+            },
+        }
+    }
+
+    /// Makes the changes of the plan that the client names and repeats.
+    fn apply(&self, call: &Call) -> Answer {
+        let asked = apply_arguments(&call.arguments);
+        let claimed = asked.and_then(|(plan, changes)| self.gate.plans.claim_changes(&plan, &changes));
+        match claimed.filter(|_| self.gate.confirm == Confirm::Client) {
+            Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "client", &self.agent_call(call)),
+            None => unknown_plan(),
+        }
+    }
+}
+
+fn unknown_plan() -> Answer {
+    let reason = "the plan is unknown: it was decided about already, is older than 15 minutes, or is that of another call or of other \
+                  changes; call again";
+    Answer::refused("refused", vec![reason.to_owned()])
+}
+
 impl ServiceHost<OpenCall> for ToolHost<'_> {
     fn resolve(&mut self, OpenCall { call, .. }: &OpenCall) -> Result<(Job, ResolvedJob), String> {
         let job = self.job(call);
@@ -87,26 +119,24 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
     }
 
     fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
-        let Some(Decided { plan, decision }) = decided else { return };
-        let unknown = || {
-            let reason = "the plan is unknown: it was decided about already, is older than 15 minutes, or is that of another call; call again";
-            Answer::refused("refused", vec![reason.to_owned()])
-        };
-        let digest = self.digest(&call);
-        let answer = match decision {
-            Decision::Open => self.gate.still_planned(&plan, &digest).unwrap_or_else(unknown),
-            decision => match self.gate.plans.claim(&plan, &digest) {
-                Some(claimed) => self.decisions.follow(&claimed, decision, &self.agent_call(&call)),
-                None => unknown(),
-            },
+        let answer = match decided {
+            Some(decided) => self.decide(&call, &decided),
+            None => self.apply(&call),
         };
         reply.send(Outcome::Answer(answer));
     }
 
     fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {
         let module = &self.module(&call).found.name;
-        let ended = EndedCall { module, digest: self.digest(&call), report: &report, is_audited: !is_unaudited };
-        reply.send(self.gate.outcome(ended));
+        let digest = self.digest(&call);
+        let ended = EndedCall { module, digest: digest.clone(), report: &report, is_audited: !is_unaudited };
+        reply.send(match self.gate.outcome(&ended) {
+            GateOutcome::Told(outcome) => outcome,
+            GateOutcome::AtOnce(plan) => Outcome::Answer(match self.gate.plans.claim(&plan, &digest) {
+                Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "rule", &self.agent_call(&call)),
+                None => unknown_plan(),
+            }),
+        });
     }
 
     fn refuse(&mut self, OpenCall { reply, .. }: OpenCall, reason: String) {

@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use modbox_agents::answer::shown_changes;
 use modbox_files::read_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -89,6 +90,15 @@ impl Plans {
         written.write_all(&serde_json::to_vec(&record)?)?;
         fs::rename(unfinished, self.path(name, RECORD))?;
         Ok(name.to_owned())
+    }
+
+    /// Takes a plan whose changes are these, as answers list them, whichever call it is of; `None` as for [`Plans::claim`].
+    pub(crate) fn claim_changes(&self, name: &str, changes: &[String]) -> Option<ClaimedPlan> {
+        let (record, _) = self.record(name)?;
+        if shown_changes(&record.changes) != changes {
+            return None;
+        }
+        self.claim(name, &record.call)
     }
 
     /// Takes a plan for one call; `None` if no plan has this name, policy and call, or if it is too old or taken already.
@@ -217,6 +227,15 @@ mod tests {
         for forged in ["", "..", "../x", &name[1..], &name.to_uppercase(), &"0".repeat(32), &format!("{name}/")] {
             assert!(plans.claim(forged, &call).is_none(), "{forged}");
         }
+        for wrong in [&[][..], &["modified /y".to_owned()][..], &["modified /x".to_owned(), String::new()][..]] {
+            assert!(plans.claim_changes(&name, wrong).is_none() && others.claim_changes(&name, wrong).is_none());
+        }
+        assert!(others.claim_changes(&name, &["modified /x".to_owned()]).is_none(), "another policy");
+        let by_changes = planned(&plans, now_ms() - 1);
+        assert!(plans.claim_changes(&by_changes, &["modified /x".to_owned()]).is_some());
+        assert!(plans.claim_changes(&by_changes, &["modified /x".to_owned()]).is_none(), "a replay");
+        fs::remove_file(dir.path().join(format!("{by_changes}.changes"))).unwrap();
+        fs::remove_file(dir.path().join(format!("{by_changes}.claimed"))).unwrap();
         let claimed = plans.claim(&name, &call).unwrap();
         assert!(plans.claim(&name, &call).is_none(), "a replay");
         assert_eq!(claimed.record.changes, ["modified /x"]);

@@ -18,7 +18,9 @@ pub(crate) fn text(catalogue: &Catalogue) -> String {
     let left_out =
         catalogue.left_out.iter().map(|LeftOut { module, reason }| format!("  {}: {}\n", line(module), line(reason)));
     let left_out: String = left_out.collect();
-    let mut text = tools.collect::<Vec<_>>().join("\n");
+    let own = catalogue.tools.iter().skip(catalogue.modules.len());
+    let own = own.map(|tool| format!("{} (modbox's own)\n  description: {}\n", tool.name, line(&tool.description)));
+    let mut text = tools.chain(own).collect::<Vec<_>>().join("\n");
     if !left_out.is_empty() {
         text += &format!("\nleft out:\n{left_out}");
     }

@@ -1,6 +1,6 @@
 //! What policy files say of tools: which modules are tools, and what confirms their changes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use modbox_policy::{Confirm, ToolRules};
 
@@ -43,10 +43,27 @@ pub(crate) fn confirm(settings: &Settings) -> Confirm {
     settings.tools.iter().map(|(_, tools)| tools.confirm).max().unwrap_or(Confirm::Never)
 }
 
+/// Returns whether every file with tools lets changes of these paths be made at once. Links in the paths of the files are followed.
+pub(crate) fn are_unconfirmed<'a>(settings: &[Unconfirmed], mut paths: impl Iterator<Item = &'a Path>) -> bool {
+    !settings.is_empty() && paths.all(|path| settings.iter().all(|file| file.0.iter().any(|own| path.starts_with(own))))
+}
+
+/// The paths of one file, of which changes are made at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unconfirmed(Vec<PathBuf>);
+
+/// Returns the paths of each file with tools, of which changes are made at once. A path that does not exist covers nothing.
+pub(crate) fn unconfirmed(settings: &Settings) -> Vec<Unconfirmed> {
+    let of_file = |tools: &ToolRules| {
+        let paths = tools.unconfirmed.iter().filter_map(|path| Path::new(&path.value).canonicalize().ok());
+        Unconfirmed(paths.collect())
+    };
+    settings.tools.iter().map(|(_, tools)| of_file(tools)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
 
     use modbox_policy::{Access, Designated, LimitName, MergedPolicy, Policy};
 
@@ -131,5 +148,23 @@ mod tests {
         assert_eq!(confirm(&settings), Confirm::Never);
         let error = written(dir.path(), "allow: {}", "").err().unwrap().to_string();
         assert!(error.contains("no policy file says which modules are tools"), "{error}");
+    }
+
+    #[test]
+    fn changes_are_unconfirmed_only_where_every_file_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("drafts/new")).unwrap();
+        std::os::unix::fs::symlink(root.join("drafts"), root.join("link")).unwrap();
+        let file = |paths: &str| format!("tools: {{modules: [stat], unconfirmed: [{paths}]}}");
+        let under = |path: &str| root.join(path).display().to_string();
+        let settings =
+            written(dir.path(), &file(&under("link")), &file(&format!("{}, /nowhere", under("drafts/new")))).unwrap();
+        let own = unconfirmed(&settings);
+        let paths = |paths: &[&str]| paths.iter().map(|path| root.join(path)).collect::<Vec<_>>();
+        let are = |named: &[&str]| are_unconfirmed(&own, paths(named).iter().map(PathBuf::as_path));
+        assert!(are(&["drafts/new/a", "drafts/new"]));
+        assert!(!are(&["drafts/a"]) && !are(&["drafts/new/a", "other"]) && !are(&["drafts/newer"]));
+        assert!(!are_unconfirmed(&[], paths(&["drafts"]).iter().map(PathBuf::as_path)));
     }
 }

@@ -4,6 +4,7 @@
 //! tools:
 //!   modules: [stat, "community.general.ini_*"]
 //!   confirm: person
+//!   unconfirmed: [/srv/site/drafts]
 //! ```
 //!
 //! The section grants nothing by itself. A file without it gives agents nothing of what it grants to people.
@@ -14,7 +15,7 @@ use crate::written::node::{Located, Node};
 use crate::written::reader::FileReader;
 
 /// The keys of the section.
-const KEYS: &str = "modules, confirm";
+const KEYS: &str = "modules, confirm, unconfirmed";
 
 /// Beginning of the names of tools that are modbox's own.
 pub const OWN_TOOLS: &str = "modbox_";
@@ -26,11 +27,17 @@ pub struct ToolRules {
     pub modules: Vec<Located<NamePattern>>,
     /// What confirms a change.
     pub confirm: Confirm,
+    /// Absolute paths: changes below them alone are made at once.
+    pub unconfirmed: Vec<Located<String>>,
 }
 
 /// What confirms a change that a call of a tool would make. The strictest value is the greatest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confirm {
+    /// Nothing: a change is made at once, and kept for undo.
+    None,
+    /// The client, which calls a tool that repeats the changes.
+    Client,
     /// A person, by the answer to a question of the client; by `modbox apply` where the client cannot ask.
     #[default]
     Person,
@@ -42,15 +49,14 @@ pub enum Confirm {
 
 impl Confirm {
     /// Every value.
-    pub const ALL: [Self; 3] = [Self::Person, Self::Hand, Self::Never];
-
-    /// Values of later versions, which a file may name already.
-    const PLANNED: [&str; 2] = ["none", "client"];
+    pub const ALL: [Self; 5] = [Self::None, Self::Client, Self::Person, Self::Hand, Self::Never];
 
     /// Returns the word that files use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::None => "none",
+            Self::Client => "client",
             Self::Person => "person",
             Self::Hand => "hand",
             Self::Never => "never",
@@ -72,11 +78,8 @@ impl std::str::FromStr for Confirm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::known();
-        Self::ALL.into_iter().find(|value| value.as_str() == text).ok_or_else(|| match Self::PLANNED.contains(&text) {
-            true => format!("this version of modbox cannot confirm by `{text}`; it knows {known}"),
-            false => format!("unknown value `{text}`; expected one of {known}"),
-        })
+        let found = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        found.ok_or_else(|| format!("unknown value `{text}`; expected one of {}", Self::known()))
     }
 }
 
@@ -84,11 +87,12 @@ impl FileReader {
     /// Reads the section `tools`.
     pub(crate) fn tools(&mut self, node: Node) -> Option<ToolRules> {
         let place = node.place;
-        let (mut modules, mut confirm) = (Vec::new(), Some(Confirm::default()));
+        let (mut modules, mut unconfirmed, mut confirm) = (Vec::new(), Vec::new(), Some(Confirm::default()));
         for (key, node) in self.map(node, "`tools`") {
             match key.value.as_str() {
                 "modules" => modules = self.texts(node),
                 "confirm" => confirm = self.scalar(node, str::parse),
+                "unconfirmed" => unconfirmed = self.texts(node),
                 _ => self.unknown(&key, KEYS),
             }
         }
@@ -96,7 +100,12 @@ impl FileReader {
             self.note(place, "`tools` needs `modules`, a list of names such as `[stat]`");
         }
         let modules = modules.into_iter().filter_map(|name| self.tool(name)).collect();
-        Some(ToolRules { modules, confirm: confirm? })
+        for path in &unconfirmed {
+            if !path.value.starts_with('/') {
+                self.note(path.place, format!("the unconfirmed path `{}` must be an absolute path", path.value));
+            }
+        }
+        Some(ToolRules { modules, confirm: confirm?, unconfirmed })
     }
 
     fn tool(&mut self, Located { value, place }: Located<String>) -> Option<Located<NamePattern>> {
@@ -132,25 +141,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_built_is_refused_with_what_is() {
-        for word in ["none", "client"] {
-            let mistake = mistake(&format!("tools: {{modules: [stat], confirm: {word}}}"));
-            assert!(
-                mistake.contains(&format!("cannot confirm by `{word}`; it knows `person`, `hand`, `never`")),
-                "{mistake}"
-            );
-        }
+    fn wrong_sections_are_refused() {
+        let unknown = mistake("tools: {modules: [stat], confirm: maybe}");
         assert!(
-            mistake("tools: {modules: [stat], confirm: maybe}")
-                .contains("unknown value `maybe`; expected one of `person`, `hand`, `never`")
+            unknown.contains("unknown value `maybe`; expected one of `none`, `client`, `person`, `hand`, `never`"),
+            "{unknown}"
         );
+        let relative = mistake("tools: {modules: [stat], unconfirmed: [drafts]}");
+        assert!(relative.contains("the unconfirmed path `drafts` must be an absolute path"), "{relative}");
         let without = PolicyFile::parse("tools: {modules: [stat]}").unwrap().tools.unwrap();
         assert_eq!(without.confirm, Confirm::Person);
-        assert!(Confirm::Person < Confirm::Hand && Confirm::Hand < Confirm::Never);
+        assert!(Confirm::ALL.is_sorted());
         assert!(mistake("tools: {confirm: never}").contains("`tools` needs `modules`"));
         assert!(
-            mistake("tools: {modules: [stat], confirm: never, unconfirmed: [/x]}")
-                .contains("unknown key `unconfirmed`")
+            mistake("tools: {modules: [stat], confirm: never, sometimes: true}").contains("unknown key `sometimes`")
         );
         assert!(mistake("tools:\n").contains("`tools` needs `modules`"));
         assert!(mistake("modules: {x: {tools: {}}}").contains("unknown key `tools`"));
