@@ -79,9 +79,15 @@ pub struct Decided {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Its answer.
-    Answer(Answer),
+    Answer(Box<Answer>),
     /// A question to a person.
     Question(Box<PendingQuestion>),
+}
+
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(Box::new(answer))
+    }
 }
 
 /// A question to a person.

@@ -48,7 +48,7 @@ impl ToolServer {
 
     /// Runs a call, or does what was decided about its plan.
     async fn outcome(&self, call: Call, decided: Option<Decided>, context: &RequestContext<RoleServer>) -> Outcome {
-        let refused = |status: &str, reasons| Outcome::Answer(Answer::refused(status, reasons));
+        let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
         let Ok(_place) = self.room.try_acquire() else {
             let reason = format!("{MAX_CALLS} calls run or wait already; call again when some of them are answered");
             return refused("refused", vec![reason]);
@@ -101,7 +101,7 @@ impl ToolServer {
         mut answered: oneshot::Receiver<Outcome>,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
-        let refused = |status: &str, reasons| Outcome::Answer(Answer::refused(status, reasons));
+        let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
         let lost = || refused("refused", vec!["the call is lost, since the server ends".to_owned()]);
         let (mut ticks, mut count) = (ticks(), 0.0);
         loop {

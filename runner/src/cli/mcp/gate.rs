@@ -49,7 +49,7 @@ impl Gate {
     /// Returns the answer of a call, or the question that comes before it.
     pub(crate) fn outcome(&self, call: &EndedCall<'_>) -> GateOutcome {
         let plain = || outcome::answer(call.module, call.report, call.is_audited, self.confirm == Confirm::Never);
-        let told = |answer| GateOutcome::Told(Outcome::Answer(answer));
+        let told = |answer: Answer| GateOutcome::Told(answer.into());
         let Some(effect) = call.report.effect.as_deref() else { return told(plain()) };
         let Some(file) = effect.commit.file.as_deref().filter(|_| effect.commit.state == CommitState::Saved) else {
             return told(match effect.commit.state.is_failure() {
@@ -88,7 +88,7 @@ impl Gate {
             Err(error) => {
                 remove(file);
                 let reason = format!("failed to keep the plan: {}", error_words(&error));
-                return GateOutcome::Told(Outcome::Answer(Answer::refused("failed", vec![reason])));
+                return GateOutcome::Told(Answer::refused("failed", vec![reason]).into());
             }
         };
         if self.is_at_once(effect) {
@@ -96,7 +96,7 @@ impl Gate {
         }
         let unasked = self.waiting(file, &plan, changes.clone());
         if self.confirm != Confirm::Person {
-            return GateOutcome::Told(Outcome::Answer(unasked));
+            return GateOutcome::Told(unasked.into());
         }
         let question = Question {
             module: call.module.to_owned(),

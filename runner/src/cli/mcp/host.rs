@@ -123,7 +123,7 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
             Some(decided) => self.decide(&call, &decided),
             None => self.apply(&call),
         };
-        reply.send(Outcome::Answer(answer));
+        reply.send(answer.into());
     }
 
     fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {
@@ -132,7 +132,7 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
         let ended = EndedCall { module, digest: digest.clone(), report: &report, is_audited: !is_unaudited };
         reply.send(match self.gate.outcome(&ended) {
             GateOutcome::Told(outcome) => outcome,
-            GateOutcome::AtOnce(plan) => Outcome::Answer(match self.gate.plans.claim(&plan, &digest) {
+            GateOutcome::AtOnce(plan) => Outcome::from(match self.gate.plans.claim(&plan, &digest) {
                 Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "rule", &self.agent_call(&call)),
                 None => unknown_plan(),
             }),
@@ -140,6 +140,6 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
     }
 
     fn refuse(&mut self, OpenCall { reply, .. }: OpenCall, reason: String) {
-        reply.send(Outcome::Answer(Answer::refused("failed", vec![reason])));
+        reply.send(Answer::refused("failed", vec![reason]).into());
     }
 }
