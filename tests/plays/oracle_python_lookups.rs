@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::oracle_plugins::{by_modbox, check, modbox, results, write_play};
@@ -252,6 +252,21 @@ fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
         assert!(found.1.contains(expect), "{attempt}: {}", found.1);
     }
     assert_eq!(fs::read_to_string(&made).unwrap(), "writes");
+    let lines = run(&["--output", "jsonl"]).exits_with(0).stdout_text();
+    let event: Value = lines.lines().next().map(|line| serde_json::from_str(line).unwrap()).unwrap();
+    let listed = |name: &str| {
+        let plugins = event["plugins"].as_array().unwrap();
+        plugins.iter().find(|plugin| plugin["names"] == json!([name])).cloned().unwrap_or_default()
+    };
+    assert_eq!(event["event"], "plugins");
+    assert_eq!(
+        (&listed("own")["granted"], &listed("own")["digest"]),
+        (&json!(true), &json!(format!("sha256:{digest}")))
+    );
+    assert_eq!((&listed("unknown")["granted"], &listed("unknown")["kind"]), (&json!(false), &json!("lookup")));
+    assert_eq!((&listed("a.b.granted")["granted"], &listed("a.b.granted")["file"]), (&json!(true), &json!(null)));
+    let explained = run(&["--explain"]).stdout_text();
+    assert!(explained.contains("# Python lookup own (") && explained.contains(&digest), "{explained}");
     fs::remove_file(&made).unwrap();
     for reads in ["--explain", "--syntax-check"] {
         let only_read = run(&[reads]);

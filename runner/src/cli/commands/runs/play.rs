@@ -125,7 +125,7 @@ fn run_plays<'a>(
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     folders(&files).iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
     plugin_folders.iter().for_each(|(kind, folder)| plugins.configured_folder(*kind, &folder.to_string_lossy()));
-    let names = ModuleNames::new(context, lookup.clone(), &first_folder, plugins);
+    let names = ModuleNames::new(context, lookup.clone(), &first_folder, Arc::clone(&plugins));
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
     let python = python.map(|python| python.display().to_string());
     let extra_vars = play::extra_vars(&args.extra_vars, &vault).or_usage()?;
@@ -155,9 +155,10 @@ fn run_plays<'a>(
     let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust, release);
     layered.into_iter().for_each(|layered| host.set_layered(layered));
     if args.explain {
-        return explain(context, &playbooks, (&engine, &tree, &mut host), (&options, &load), args.output);
+        return explain(context, (&playbooks, &plugins), (&engine, &tree, &mut host), (&options, &load), args.output);
     }
     let mut sink = Sink::new(args.output, options.verbosity);
+    sink.plugins(&plugins.listings());
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
     Ok(exit_status(&ended))
@@ -180,7 +181,7 @@ fn check_playbook(file: &Path) -> anyhow::Result<()> {
 /// Explains the playbooks, and runs nothing.
 fn explain(
     context: &Context,
-    playbooks: &[Playbook],
+    (playbooks, plugins): (&[Playbook], &PlayPlugins),
     (engine, tree, host): (&Engine, &PlayTree, &mut PlayHost<'_>),
     settings: (&RunOptions, &LoadSettings),
     format: PlayFormat,
@@ -192,6 +193,7 @@ fn explain(
         let explained = explainer.playbook(playbook, (engine, tree, &mut *host), settings, &mut print);
         explained.map_err(|message| anyhow::anyhow!("{}", message.brief())).or_usage()?;
     }
+    explainer.plugins(&plugins.listings(), &mut print);
     let is_refused = explainer.finish(|policy| usable(&context.environment, policy), &mut print).or_internal()?;
     output::print_bytes(play::without_secrets(&text).as_bytes()).or_internal()?;
     Ok(if is_refused { ExitStatus::Usage } else { ExitStatus::Success })

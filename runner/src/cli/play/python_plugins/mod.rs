@@ -5,6 +5,7 @@
 
 mod folders;
 mod kinds;
+mod listing;
 mod rules;
 mod worker;
 mod workers;
@@ -22,6 +23,7 @@ use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
 pub(crate) use self::folders::plugin_folders;
 use self::kinds::{KINDS, word};
+pub(crate) use self::listing::PluginListing;
 pub(crate) use self::rules::PluginRules;
 use self::worker::{OwnFile, PluginWorker};
 use self::workers::PluginWorkers;
@@ -65,6 +67,8 @@ struct State {
     failures: HashMap<String, String>,
     /// Warnings that were shown.
     warnings: HashSet<String>,
+    /// What was loaded and found, and what could not be.
+    listings: Vec<PluginListing>,
 }
 
 impl std::fmt::Debug for PlayPlugins {
@@ -91,6 +95,11 @@ impl PlayPlugins {
 
     fn workers(&self) -> Result<&PluginWorkers, String> {
         self.workers.as_ref().ok_or_else(|| NO_CORE.to_owned())
+    }
+
+    /// Returns the plugins that the play has or uses, in the order in which they were found.
+    pub(crate) fn listings(&self) -> Vec<PluginListing> {
+        self.state().listings.clone()
     }
 
     /// Loads the plugins of a play's or a role's folder, once.
@@ -129,8 +138,12 @@ impl PlayPlugins {
     }
 
     fn load_file(&self, kind: PluginKind, path: String, is_configured: bool) {
-        let loaded = self.source(&path).and_then(|text| {
-            let worker = self.workers()?.of_file(&path, &text)?;
+        let text = self.source(&path);
+        let mut listing = PluginListing::of_file(kind, &path, text.as_deref().ok());
+        let loaded = text.and_then(|text| {
+            let workers = self.workers()?;
+            let worker = workers.of_file(&path, &text)?;
+            listing.is_granted = !Arc::ptr_eq(&worker, workers.shared());
             let answer = worker.load(OwnFile { kind, path: path.clone(), text, is_configured })?;
             self.warn(&answer);
             let names = |key| {
@@ -143,6 +156,7 @@ impl PlayPlugins {
         match loaded {
             Ok((worker, names, accepting)) => {
                 self.has_own.store(true, Ordering::Relaxed);
+                listing.set_names(&names);
                 let own = state.own.entry(kind).or_default();
                 // The first file that gives a name keeps it.
                 let accepting = accepting.into_iter().filter(|name| !own.contains_key(name)).map(|name| (kind, name));
@@ -154,6 +168,7 @@ impl PlayPlugins {
             }
             // As Ansible does: the file is left out, and a template that needs it fails.
             Err(reason) => {
+                listing.failure = Some(reason.clone());
                 let is_told = state.failures.values().any(|told| *told == reason);
                 if !is_told {
                     output::print_note(&format!("the plugins in `{path}` are left out: {reason}"));
@@ -161,6 +176,7 @@ impl PlayPlugins {
                 state.failures.insert(path, reason);
             }
         }
+        state.listings.push(listing);
     }
 
     /// Reads a file of the play. What a task may have written is not the author's code.
@@ -208,6 +224,10 @@ impl PlayPlugins {
             }
             answer.get("name").and_then(Value::as_str).map(str::to_owned)
         });
+        if let Ok(Some(full_name)) = &found {
+            let is_granted = workers.of_name(full_name).is_ok_and(|granted| granted.is_some());
+            self.state().listings.push(PluginListing::of_collection(kind, full_name, is_granted));
+        }
         self.state().of_collections.insert(key, found.clone());
         found
     }

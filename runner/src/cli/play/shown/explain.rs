@@ -1,5 +1,6 @@
 //! Explains playbooks for `modbox play --explain`: prints each task, and then the policy that they need.
 
+use modbox_contract::{Value, encode};
 use modbox_run::suggestion::{PlaySuggestion, render_play};
 use modbox_tasks::explain::playbook as explain_playbook;
 use modbox_tasks::load::context::LoadSettings;
@@ -10,6 +11,7 @@ use modbox_template::Engine;
 
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::host::PlayHost;
+use crate::cli::play::python_plugins::PluginListing;
 use crate::cli::play::shown::explanation::{ExplainedTask, policy_line};
 
 /// Prints explanations of playbooks, and collects what they need.
@@ -45,11 +47,23 @@ impl Explainer {
             task.suggest(&mut self.suggestion);
             self.is_refused |= task.is_refused();
             match self.is_jsonl {
-                true => print(&(modbox_contract::encode(&task.to_value()) + "\n")),
+                true => print(&(encode(&task.to_value()) + "\n")),
                 false => print(&task.to_text()),
             }
         };
         explain_playbook(playbook, engine, host, options, settings, &mut explained)
+    }
+
+    /// Prints the Python plugins of the play, if there are any.
+    pub(crate) fn plugins(&self, plugins: &[PluginListing], print: &mut dyn FnMut(&str)) {
+        match self.is_jsonl {
+            true if plugins.is_empty() => {}
+            true => {
+                let all = Value::List(plugins.iter().map(PluginListing::json).collect());
+                print(&(encode(&[("event", Value::from("plugins")), ("plugins", all)].into()) + "\n"));
+            }
+            false => plugins.iter().for_each(|plugin| print(&plugin.comment())),
+        }
     }
 
     /// Prints the policy that the explained tasks need, after `usable` has made it one that this machine takes. Returns

@@ -8,6 +8,8 @@ use modbox_tasks::report::counters::Counters;
 use modbox_tasks::report::events::{Event, Events, PlayInfo, TaskInfo};
 use modbox_tasks::report::outcome::Outcome;
 
+use crate::cli::play::python_plugins::PluginListing;
+
 /// Writer of events as JSON lines.
 pub(crate) struct JsonLines<W> {
     out: W,
@@ -23,6 +25,13 @@ impl<W: Write> JsonLines<W> {
     /// Returns the first error of writing.
     pub(crate) fn finish(self) -> std::io::Result<()> {
         self.error.map_or(Ok(()), Err)
+    }
+
+    /// Writes the event `plugins`: the Python plugins of the play, if there are any.
+    pub(crate) fn plugins(&mut self, plugins: &[PluginListing]) {
+        if !plugins.is_empty() {
+            self.line("plugins", vec![("plugins", Value::List(plugins.iter().map(PluginListing::json).collect()))]);
+        }
     }
 
     fn line(&mut self, event: &str, fields: Vec<(&str, Value)>) {

@@ -9,6 +9,7 @@ use modbox_tasks::report::events::{Event, Events};
 use crate::cli::args::PlayFormat;
 use crate::cli::play::needs::Need;
 use crate::cli::play::play_secrets::masked;
+use crate::cli::play::python_plugins::PluginListing;
 use crate::cli::play::shown::human::Human;
 use crate::cli::play::shown::jsonl::JsonLines;
 use crate::cli::play::shown::masked_event;
@@ -28,6 +29,13 @@ impl Sink {
             PlayFormat::Human => Self::Human(Box::new(Human::new(verbosity))),
             PlayFormat::Jsonl => Self::Jsonl(JsonLines::new(io::stdout())),
             PlayFormat::Html => Self::Html(Box::new(PlayPage::new())),
+        }
+    }
+
+    /// Tells of the Python plugins of the play before its first task, where the output is for programs.
+    pub(crate) fn plugins(&mut self, plugins: &[PluginListing]) {
+        if let Self::Jsonl(lines) = self {
+            lines.plugins(plugins);
         }
     }
 
