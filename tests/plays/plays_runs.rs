@@ -135,6 +135,16 @@ fn what_templates_lack_is_refused_by_name_before_anything_runs() {
     check(&format!("{bad}    when: true\n"), &[], 1, &named, true);
     let rescued = format!("  - block:\n    {}    rescue:\n    - debug: {{msg: saved}}\n", bad.trim_start());
     check(&rescued, &[], 0, "own_filter", true);
+    // So is the file of a template, if the task names it and its syntax is the usual one.
+    dir.write("templates/bad.j2", "first\n{{ 1 | not_there }}\n");
+    let template = "  - template: {src: bad.j2, dest: made";
+    let says = "templates/bad.j2:2:1: No filter named 'not_there'.";
+    check(&format!("{template}}}\n"), &[], 2, says, false);
+    check(&format!("{template}}}\n"), &["--syntax-check"], 2, says, false);
+    check(&format!("{template}}}\n    when: false\n"), &[], 0, says, true);
+    check(&format!("{template}, variable_start_string: '[['}}\n"), &["--syntax-check"], 0, "", false);
+    check("  - template: {src: none.j2, dest: made}\n", &["--syntax-check"], 0, "", false);
+    check("  - template: {src: \"{{ 'bad' }}.j2\", dest: made}\n", &["--syntax-check"], 0, "", false);
     // Known names in all their forms are accepted.
     check("  - debug: {msg: \"{{ 'a' | ansible.builtin.upper }}\"}\n", &["--syntax-check"], 0, "", false);
 }

@@ -73,28 +73,45 @@ pub enum Problem {
 
 /// Adds the problems of all texts in a node.
 pub(crate) fn check(machine: &Machine, source: &Source, kind: Kind, found: &mut Vec<Finding>) {
+    let options = TemplateOptions::default();
     match source.node() {
         Node::List(items) => items.iter().for_each(|item| check(machine, item, kind, found)),
         Node::Map(map) => map.iter().for_each(|(_, entry)| check(machine, &entry.value, kind, found)),
         Node::Text(written) => match kind {
             Kind::Template if !text::is_template(written) => {}
-            Kind::Template => check_text(machine, source, written, Form::Template, found),
-            Kind::Expression => check_text(machine, source, written, Form::Expression, found),
+            Kind::Template => check_text(machine, source, (written, Form::Template), &options, found),
+            Kind::Expression => check_text(machine, source, (written, Form::Expression), &options, found),
             // A template as a condition stands for the expression in a variable.
             Kind::Condition if text::is_all_template(written.trim()) => {
-                check_text(machine, source, written, Form::Template, found);
+                check_text(machine, source, (written, Form::Template), &options, found);
             }
-            Kind::Condition => check_text(machine, source, written.trim(), Form::Condition, found),
+            Kind::Condition => check_text(machine, source, (written.trim(), Form::Condition), &options, found),
         },
         _ => {}
     }
 }
 
-fn check_text(machine: &Machine, source: &Source, written: &str, form: Form, found: &mut Vec<Finding>) {
+/// Adds the problems of a template file, each at its line.
+pub(crate) fn check_file(machine: &Machine, file: &Source, found: &mut Vec<Finding>) {
+    let options = TemplateOptions { process_escapes: true, ..TemplateOptions::default() };
+    let Node::Text(written) = file.node() else { return };
+    check_text(machine, file, (written, Form::Template), &options, found);
+    for finding in found {
+        finding.position.line = std::mem::replace(&mut finding.line, 1);
+    }
+}
+
+fn check_text(
+    machine: &Machine,
+    source: &Source,
+    (written, form): (&str, Form),
+    options: &TemplateOptions,
+    found: &mut Vec<Finding>,
+) {
     let mut add = |line, problem, is_certain| {
         found.push(Finding { position: source.position().clone(), line, problem, is_certain });
     };
-    let program = match compile(written, form, &TemplateOptions::default()) {
+    let program = match compile(written, form, options) {
         Ok(program) => program,
         Err(failure) => {
             let kind = match form {

@@ -8,7 +8,7 @@ use modbox_jinja::{Host, NoHost, PluginKind};
 use modbox_yaml::Source;
 
 use crate::cache::Cache;
-use crate::check::{Finding, check};
+use crate::check::{Finding, check, check_file};
 use crate::compile::Form;
 use crate::error::{Kind, TemplateError};
 use crate::evaluation::Evaluation;
@@ -229,6 +229,14 @@ impl Engine {
     pub fn check_syntax(&self, source: &Source, kind: Kind) -> Vec<Finding> {
         let mut found = Vec::new();
         check(&self.machine, source, kind, &mut found);
+        found
+    }
+
+    /// Returns the problems of a template file with Ansible's usual options. Nothing is evaluated.
+    #[must_use]
+    pub fn check_file(&self, file: &Source) -> Vec<Finding> {
+        let mut found = Vec::new();
+        check_file(&self.machine, file, &mut found);
         found
     }
 
