@@ -303,6 +303,7 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
     dir.write("play/filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
     dir.write("play/.env", "do-not-read\n");
     dir.write("play/files/key", "-----BEGIN OPENSSH PRIVATE KEY-----\ndo-not-read\n");
+    let password = dir.write("play/files/password", "do-not-read\n");
     let file = dir.write("play/files/own.txt", "a text\n").display().to_string();
     let of_play = |path: &str| dir.join("play").join(path).display().to_string();
     let secret = dir.write("secret", "do-not-read\n").display().to_string();
@@ -333,6 +334,7 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
         (format!("'{secret}' | read"), absent),
         (format!("'{}' | read", of_play(".env")), absent),
         (format!("'{}' | read", of_play("files/key")), absent),
+        (format!("'{}' | read", of_play("files/password")), absent),
         (format!("'{file}' | read"), "a text"),
         (format!("'{file}' | write"), "The filter plugin 'write' failed"),
         (format!("'{}' | write", of_play("files/made")), "The filter plugin 'write' failed"),
@@ -346,7 +348,8 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
     // After each, another call finds a process that works.
     let all: Vec<String> = attempts.iter().flat_map(|(text, _)| [text.clone(), "1 | good".to_owned()]).collect();
     write_play(&dir, "play/play.yml", &all);
-    let ran = by_modbox(&dir, &dir.join("play/play.yml")).exits_with(0);
+    let play = modbox(&dir, &dir.join("play/play.yml")).arg("--vault-password-file").arg(&password);
+    let ran = play.run().exits_with(0);
     let found = results(&ran.stdout_text());
     assert_eq!(found.len(), all.len(), "{ran}");
     for ((attempt, expect), pair) in attempts.iter().zip(found.chunks(2)) {

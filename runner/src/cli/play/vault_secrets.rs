@@ -1,7 +1,7 @@
 //! Where the passwords of vaults come from: files and questions, as switches and settings of Ansible name them.
 
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -10,6 +10,7 @@ use modbox_vault::{Secret, Vault, Zeroizing};
 
 use crate::cli::args::AnsibleSwitches;
 use crate::cli::play::ansible_settings::{AnsibleSettings, expanded};
+use crate::cli::play::files::cover::FileId;
 use crate::cli::play::terminal;
 use crate::cli::process::environment::Environment;
 
@@ -31,13 +32,14 @@ pub(crate) fn read(
 ) -> anyhow::Result<Vault> {
     let usual = settings.text("DEFAULT_VAULT_IDENTITY").unwrap_or("default").to_owned();
     let mut secrets = Vec::new();
+    let mut files = Vec::new();
     for source in settings.list(IDENTITIES) {
         let (id, place) = identity(&source, &usual);
         let password = match place {
             PlaceOfPassword::Question => Some(asked(id)?),
             PlaceOfPassword::File(file) => {
                 let file = settings.named_file(IDENTITIES, file, "--vault-password-file");
-                file.map(|file| of_file(&file, environment)).transpose()?
+                file.map(|file| of_file(&file, environment, &mut files)).transpose()?
             }
         };
         secrets.extend(password.map(|password| Secret::new(Some(id), password)));
@@ -46,17 +48,18 @@ pub(crate) fn read(
         let (id, place) = identity(source, &usual);
         let password = match place {
             PlaceOfPassword::Question => asked(id)?,
-            PlaceOfPassword::File(file) => of_file(Path::new(file), environment)?,
+            PlaceOfPassword::File(file) => of_file(Path::new(file), environment, &mut files)?,
         };
         secrets.push(Secret::new(Some(id), password));
     }
     let of_setting: Option<PathBuf> = settings.file("DEFAULT_VAULT_PASSWORD_FILE", "--vault-password-file");
     for file in switches.vault_password_file.iter().cloned().chain(of_setting) {
-        secrets.push(Secret::new(Some(&usual), of_file(&file, environment)?));
+        secrets.push(Secret::new(Some(&usual), of_file(&file, environment, &mut files)?));
     }
     if switches.ask_vault_password || (secrets.is_empty() && settings.flag("DEFAULT_ASK_VAULT_PASS") == Some(true)) {
         secrets.push(Secret::new(Some(&usual), asked(&usual)?));
     }
+    settings.password_files = files;
     Ok(Vault::new(secrets, settings.flag("DEFAULT_VAULT_ID_MATCH") == Some(true)))
 }
 
@@ -87,8 +90,8 @@ fn asked(id: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
     not_empty(Zeroizing::new(answer.trim().as_bytes().to_vec()), "the answer")
 }
 
-/// Reads a password from a file, or a pipe.
-fn of_file(path: &Path, environment: &Environment) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+/// Reads a password from a file, or a pipe, and adds the file to those that were read.
+fn of_file(path: &Path, environment: &Environment, read: &mut Vec<FileId>) -> anyhow::Result<Zeroizing<Vec<u8>>> {
     let path = environment.absolute(&expanded(path, environment.home().as_deref()));
     let shown = path.display();
     let failed = || format!("failed to read the vault password from `{shown}`");
@@ -103,6 +106,7 @@ fn of_file(path: &Path, environment: &Environment) -> anyhow::Result<Zeroizing<V
             failed()
         );
     }
+    read.push((metadata.dev(), metadata.ino()));
     let mut content = Zeroizing::new(Vec::new());
     file.by_ref().take(MAX_PASSWORD + 1).read_to_end(&mut content).with_context(failed)?;
     if content.len() as u64 > MAX_PASSWORD {

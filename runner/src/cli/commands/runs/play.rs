@@ -97,6 +97,7 @@ fn run_plays<'a>(
     let ansible = Arc::new(ansible);
     let mut tree = PlayTree::open(&folders(&files), environment.home().as_deref(), policy);
     tree.set_vault(Arc::clone(&vault));
+    tree.withhold(&ansible.password_files);
     tree.add_sources(searched(&load));
     tree.add_sources(plugin_folders.iter().map(|(_, folder)| folder.clone()));
     for file in &files {

@@ -15,6 +15,7 @@ use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
 
 pub(crate) use self::config_file::expanded;
 use self::config_file::{ConfigFile, is_within};
+use crate::cli::play::files::cover::FileId;
 use crate::cli::process::environment::Environment;
 
 /// How the origin of a value begins that a variable of the environment sets.
@@ -42,6 +43,8 @@ pub(crate) struct AnsibleSettings {
     pub(crate) notes: Vec<String>,
     /// What `-v` tells.
     pub(crate) details: Vec<String>,
+    /// Files from which passwords of vaults were read.
+    pub(crate) password_files: Vec<FileId>,
 }
 
 impl AnsibleSettings {

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::MetadataExt as _;
+
 use crate::cli::play::files::tree_root::Root;
 
 /// How many files and folders of a root are looked at. The roles and projects that are published have a tenth of it.
@@ -13,28 +15,39 @@ const MAX_ENTRIES: usize = 20_000;
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 40;
 
+/// A file by its device and its number there.
+pub(crate) type FileId = (u64, u64);
+
 /// What of a folder belongs to the play.
 enum Cover {
     Whole,
     Parts(Vec<PathBuf>),
 }
 
-/// Returns what of a root may be shown, as absolute paths.
-pub(super) fn cover(root: &Root) -> Vec<PathBuf> {
-    let mut left = MAX_ENTRIES;
-    match folder(root, Path::new("."), 0, &mut left) {
+/// A root that is looked at.
+struct Walk<'a> {
+    root: &'a Root,
+    /// Files that are never shown.
+    withheld: &'a [FileId],
+    /// How many entries may still be looked at.
+    left: usize,
+}
+
+/// Returns what of a root may be shown, as absolute paths, without the files in `withheld`.
+pub(super) fn cover(root: &Root, withheld: &[FileId]) -> Vec<PathBuf> {
+    match folder(&mut Walk { root, withheld, left: MAX_ENTRIES }, Path::new("."), 0) {
         Cover::Whole => vec![root.path.clone()],
         Cover::Parts(parts) => parts.iter().map(|part| root.path.join(part)).collect(),
     }
 }
 
-fn folder(root: &Root, rest: &Path, depth: usize, left: &mut usize) -> Cover {
-    let Some(names) = names(root, rest, left).filter(|_| depth < MAX_DEPTH) else { return Cover::Parts(Vec::new()) };
+fn folder(walk: &mut Walk<'_>, rest: &Path, depth: usize) -> Cover {
+    let Some(names) = names(walk, rest).filter(|_| depth < MAX_DEPTH) else { return Cover::Parts(Vec::new()) };
     let mut parts = Vec::new();
     let mut is_whole = true;
     for name in names {
         let path = if depth == 0 { name } else { rest.join(name) };
-        match entry(root, &path, depth, left) {
+        match entry(walk, &path, depth) {
             Cover::Whole => parts.push(path),
             Cover::Parts(some) => {
                 is_whole = false;
@@ -45,13 +58,15 @@ fn folder(root: &Root, rest: &Path, depth: usize, left: &mut usize) -> Cover {
     if is_whole { Cover::Whole } else { Cover::Parts(parts) }
 }
 
-fn entry(root: &Root, path: &Path, depth: usize, left: &mut usize) -> Cover {
+fn entry(walk: &mut Walk<'_>, path: &Path, depth: usize) -> Cover {
     let none = || Cover::Parts(Vec::new());
+    let root = walk.root;
     if root.extent.left_out(path).is_some() {
         return none();
     }
     match root.dir().symlink_metadata(path) {
-        Ok(found) if found.is_dir() => folder(root, path, depth + 1, left),
+        Ok(found) if found.is_dir() => folder(walk, path, depth + 1),
+        Ok(found) if found.is_file() && walk.withheld.contains(&(found.dev(), found.ino())) => none(),
         Ok(found) if found.is_file() => {
             let forbidden = root.dir().open(path).and_then(|file| root.extent.forbids_content(file));
             if matches!(forbidden, Ok(None)) { Cover::Whole } else { none() }
@@ -63,10 +78,10 @@ fn entry(root: &Root, path: &Path, depth: usize, left: &mut usize) -> Cover {
 }
 
 /// Returns the names in a folder, as far as there is something left to look at.
-fn names(root: &Root, rest: &Path, left: &mut usize) -> Option<Vec<PathBuf>> {
+fn names(walk: &mut Walk<'_>, rest: &Path) -> Option<Vec<PathBuf>> {
     let mut names = Vec::new();
-    for entry in root.dir().read_dir(rest).ok()? {
-        *left = left.checked_sub(1)?;
+    for entry in walk.root.dir().read_dir(rest).ok()? {
+        walk.left = walk.left.checked_sub(1)?;
         names.push(PathBuf::from(entry.ok()?.file_name()));
     }
     names.sort();
@@ -76,6 +91,7 @@ fn names(root: &Root, rest: &Path, left: &mut usize) -> Option<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
     use std::os::unix::net::UnixListener;
 
     use super::*;
@@ -94,16 +110,21 @@ mod tests {
         fs::write(path.join("files/a/key"), "-----BEGIN OPENSSH PRIVATE KEY-----\n").unwrap();
         fs::create_dir(path.join("empty")).unwrap();
         let _socket = UnixListener::bind(path.join("other/socket")).unwrap();
-        let shown = |extent| {
+        fs::write(path.join("files/b/password"), "text\n").unwrap();
+        let password = fs::metadata(path.join("files/b/password")).unwrap();
+        let mut withheld = vec![(password.dev(), password.ino())];
+        let shown = |extent, withheld: &[FileId]| {
             let root = Root::open(path.clone(), path.clone(), extent).unwrap();
-            let shown = cover(&root);
+            let shown = cover(&root, withheld);
             shown.iter().map(|shown| shown.strip_prefix(&path).unwrap().display().to_string()).collect::<Vec<_>>()
         };
-        let project = ["empty", "files/a/text", "files/b", "other/x", "play.yml", "roles"];
-        assert_eq!(shown(Extent::Project), project);
-        assert_eq!(shown(Extent::Shared), ["files/a/text", "files/b", "roles"]);
+        let project = ["empty", "files/a/text", "files/b/text", "other/x", "play.yml", "roles"];
+        assert_eq!(shown(Extent::Project, &withheld), project);
+        assert_eq!(shown(Extent::Shared, &withheld), ["files/a/text", "files/b/text", "roles"]);
+        withheld.clear();
+        assert_eq!(shown(Extent::Shared, &withheld), ["files/a/text", "files/b", "roles"]);
         fs::remove_file(path.join("files/a/key")).unwrap();
         fs::remove_file(path.join("other/socket")).unwrap();
-        assert_eq!(shown(Extent::Sources), [""]);
+        assert_eq!(shown(Extent::Sources, &withheld), [""]);
     }
 }

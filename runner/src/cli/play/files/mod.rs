@@ -2,6 +2,7 @@
 
 pub(crate) mod cover;
 pub(crate) mod extent;
+mod file_time;
 pub(crate) mod glob;
 pub(crate) mod inventory;
 pub(crate) mod named_file;

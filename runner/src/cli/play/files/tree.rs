@@ -14,10 +14,10 @@ use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
-use rustix::fs::MemfdFlags;
 
-use crate::cli::play::files::cover::cover;
+use crate::cli::play::files::cover::{FileId, cover};
 use crate::cli::play::files::extent::Extent;
+use crate::cli::play::files::file_time::file_time;
 use crate::cli::play::files::named_file::NamedFile;
 use crate::cli::play::files::tree_root::Root;
 use crate::cli::play::files::written::WrittenFiles;
@@ -43,6 +43,8 @@ pub(crate) struct PlayTree {
     opened: (i64, i64),
     /// Whether files that were written since then are neither run nor rendered.
     refuses_new_sources: bool,
+    /// Files that no process is shown: those with passwords of vaults.
+    withheld: Vec<FileId>,
 }
 
 impl PlayTree {
@@ -74,6 +76,11 @@ impl PlayTree {
         self.vault = Some(vault);
     }
 
+    /// Shows no process these files.
+    pub(crate) fn withhold(&mut self, files: &[FileId]) {
+        self.withheld.extend_from_slice(files);
+    }
+
     /// Refuses to run or render files that a task may have made.
     pub(crate) fn refuse_new_sources(&mut self) {
         self.refuses_new_sources = true;
@@ -95,10 +102,10 @@ impl PlayTree {
     }
 
     /// Returns the files and folders of the play that a process without grants may be shown. What the policy grants is not
-    /// among them, and neither are the folders of installed collections.
+    /// among them, and neither are the folders of installed collections, and files with passwords.
     pub(crate) fn shown(&self) -> Vec<PathBuf> {
         let is_own = |root: &&Root| root.extent != Extent::Granted && !root.path.ends_with("ansible_collections");
-        self.roots.iter().filter(is_own).flat_map(cover).collect()
+        self.roots.iter().filter(is_own).flat_map(|root| cover(root, &self.withheld)).collect()
     }
 
     /// Opens all folders again, after something was mounted over one of them.
@@ -354,21 +361,6 @@ impl PlayFiles for PlayTree {
         }
         names.sort();
         Ok(names)
-    }
-}
-
-/// Returns the time that a file changed now gets, in seconds and nanoseconds since the Unix epoch.
-///
-/// Since Linux 6.13 the times of files can be finer than the coarse clock, and thus ahead of it. A new file in memory has
-/// one that no earlier change of any file has passed.
-fn file_time() -> (i64, i64) {
-    let made = rustix::fs::memfd_create(c"time", MemfdFlags::CLOEXEC);
-    match made.and_then(rustix::fs::fstat) {
-        Ok(stat) => (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or_default()),
-        Err(_) => {
-            let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-            (now.tv_sec, now.tv_nsec)
-        }
     }
 }
 
