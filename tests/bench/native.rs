@@ -160,6 +160,7 @@ fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Un
         readable: Vec::new(),
         reports_reads: false,
         observed: false,
+        outside: None,
     };
     let context = NativeContext {
         workers: program.map_or_else(forked, Workers::new),

@@ -70,7 +70,7 @@ fn a_covered_command_runs_outside_and_the_module_sees_its_end_and_its_streams() 
         assert!(denied(&ended).is_empty(), "{report:#}");
         assert_eq!(
             place.at("data/words").metadata().unwrap().uid(),
-            place.user.unwrap_or(rustix::process::geteuid().as_raw())
+            place.user.unwrap_or_else(|| rustix::process::geteuid().as_raw())
         );
     }
 }

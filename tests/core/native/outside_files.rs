@@ -29,7 +29,7 @@ fn a_file_of_the_room_reaches_the_program_as_a_private_copy() {
         assert_eq!((place.read("data/content").as_str(), &report["result"]["end"]), ("a\n", &json!(0)), "{report:#}");
         let name = place.read("data/name");
         assert!(name.starts_with(&place.path("tmp")) && name.ends_with("-link\n"), "{name}");
-        let own = place.user.unwrap_or(rustix::process::geteuid().as_raw());
+        let own = place.user.unwrap_or_else(|| rustix::process::geteuid().as_raw());
         assert_eq!(place.read("data/mode"), format!("600:{own}\n"));
         // It is gone with the command; `Place` looks for the rest.
         for file in [
@@ -103,19 +103,25 @@ fn what_the_module_could_change_is_not_started() {
 /// Runs a command where `/etc` is a copy, which goes with it.
 const OWN_ETC: &str = "mkdir $0/etc && cp -a /etc/. $0/etc && mount --bind $0/etc /etc && exec \"$@\"";
 
+/// A module that makes a group and a user, and removes the user. It tells what it saw before, between and after.
+const MAKES_USERS: &str = r#"#!/bin/sh
+# WANT_JSON
+l() { getent passwd outsider | cut -d: -f1,3,6; getent group outsiders | cut -d: -f1,3; }
+before=$(l)
+groupadd -g 23456 outsiders && useradd -u 23457 -g outsiders -d /srv/outsider -M outsider
+after=$(l | tr '\n' ' ')
+userdel outsider
+left=$(l)
+echo "{\"changed\": true, \"seen\": [\"$before\", \"$after\", \"$left\"], \"mode\": \"$(stat -c %a /etc/passwd)\"}"
+"#;
+
 #[test]
 fn a_module_sees_the_users_that_its_commands_have_made() {
     let place = Place::new(None);
     if !place.is_root() {
         return;
     }
-    let script = format!(
-        "#!/bin/sh\n# WANT_JSON\nl() {{ getent passwd outsider | cut -d: -f1,3,6; getent group outsiders | cut -d: -f1,3; }}\nbefore=$(l)\n\
-         groupadd -g 23456 outsiders && useradd -u 23457 -g outsiders -d /srv/outsider -M outsider\nafter=$(l | tr '\\n' ' ')\n\
-         userdel outsider; left=$(l)\n\
-         echo \"{{\\\"changed\\\": true, \\\"seen\\\": [\\\"$before\\\", \\\"$after\\\", \\\"$left\\\"], \\\"mode\\\": \\\"$(stat -c %a /etc/passwd)\\\"}}\"\n"
-    );
-    fs::write(place.at("module"), script).unwrap();
+    fs::write(place.at("module"), MAKES_USERS).unwrap();
     place.write("home/policy", "modules: {module: {profiles: [{manage-users: [outsider, outsiders]}]}}\n");
     let modbox = place.command("module", &["--policy", &place.path("home/policy")]);
     let mut command = std::process::Command::new("unshare");

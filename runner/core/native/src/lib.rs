@@ -57,6 +57,9 @@
 //! that user before it opens anything, and keeps the capability to mount until step 7; what the launcher and the host do
 //! with granted files, they do with that user's rights. A module that is trusted with everything is started as that user.
 //!
+//! Commands of the module can run outside of its room ([`OutsideRequest`]). A further worker starts them, the [`starter`]: what
+//! they leave running is not below the launcher, which would kill it.
+//!
 //! Launcher and host watch each other. The launcher kills the tree when the host is gone, even by SIGKILL; the host
 //! kills it when the launcher is gone or does not answer. A module in a room can signal neither. Two gaps remain
 //! without a room. A module that kills the launcher *and* left a process in another session leaves that process behind.

@@ -27,7 +27,9 @@ pub struct Outcome {
     pub denials: DenialLog,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
-    /// The commands that ran outside of the module's room, in the order of their ends.
+    /// The commands that ran outside of a native module's room, in the order of their ends. A worker of guests does not send
+    /// them: it starts none.
+    #[serde(skip)]
     pub outside: Vec<OutsideRun>,
     /// Whether the file system may have refused to rename a directory, with `EXDEV`. Overlays of ordinary users do.
     pub refused_renames: bool,

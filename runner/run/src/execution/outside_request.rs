@@ -43,7 +43,7 @@ fn account(policy: &Policy) -> Result<(String, PathBuf), RunError> {
     let own = || {
         let number = rustix::process::geteuid().as_raw().to_string();
         let found = find_user(&number).map_err(|source| RunError::User { user: number.clone(), source })?;
-        Ok(found.map_or((number, PathBuf::from("/")), |user| (user.name, user.home)))
+        Ok(found.map_or_else(|| (number, PathBuf::from("/")), |user| (user.name, user.home)))
     };
     policy.user().map_or_else(own, |user| Ok((user.name.clone(), user.home.clone())))
 }

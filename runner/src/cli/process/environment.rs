@@ -114,8 +114,9 @@ fn is_of_another(path: &Path, uid: u32) -> bool {
     existing.is_some_and(|folder| folder.uid() != uid && folder.uid() != 0)
 }
 
+/// Returns all variables of the environment.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-fn variables() -> Vec<(OsString, OsString)> {
+pub(super) fn variables() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
 }
 

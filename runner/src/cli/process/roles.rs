@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use modbox_native::stub::{self, StubEnd};
 use modbox_worker::Role;
 
+use crate::cli::process::environment;
+
 /// A role: its word, and its main function, which gets the words after it.
 type RoleMain = (&'static str, fn(&[OsString]) -> ExitCode);
 
@@ -18,7 +20,7 @@ const ROLES: [RoleMain; 2] =
 /// Runs the role that the command line names, if it names one.
 pub(crate) fn run(argv: &[OsString]) -> Option<ExitCode> {
     let word = argv.get(1)?;
-    if let Some(StubEnd { status, message }) = stub::run(argv, std::env::vars_os()) {
+    if let Some(StubEnd { status, message }) = stub::run(argv, environment::variables()) {
         if let Some(message) = message {
             // Standard error may be closed.
             let _ = writeln!(std::io::stderr(), "{message}");

@@ -123,16 +123,17 @@ mod tests {
         assert_eq!(read("/long").unwrap().len() as u64, MAX_INPUT);
     }
 
+    fn text(path: &Path) -> String {
+        io::read_to_string(File::open(path).unwrap()).unwrap()
+    }
+
     #[test]
     fn a_copy_is_private_and_replaces_nothing() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let to = write(dir.path(), 3, 1, "/tmp/crontab", b"x", None).unwrap();
-        assert_eq!(
-            (fs::read(&to).unwrap(), to.metadata().unwrap().permissions().mode() & 0o777),
-            (b"x".to_vec(), 0o600)
-        );
+        assert_eq!((text(&to), to.metadata().unwrap().permissions().mode() & 0o777), ("x".to_owned(), 0o600));
         assert!(matches!(write(dir.path(), 3, 1, "/var/crontab", b"y", None), Err(InputError::Copy(_))));
-        assert_eq!(fs::read(&to).unwrap(), b"x");
+        assert_eq!(text(&to), "x");
     }
 }

@@ -154,7 +154,7 @@ mod tests {
         assert!(!copy.exists() && known.is_none(), "what the room does not show is not made");
         fs::write(&copy, "before").unwrap();
         refresh_one(&private(), &machine, &mut known).unwrap();
-        assert_eq!(fs::read_to_string(&copy).unwrap(), "one");
+        assert_eq!(io::read_to_string(File::open(&copy).unwrap()).unwrap(), "one");
         let first = copy.metadata().unwrap().ino();
         refresh_one(&private(), &machine, &mut known).unwrap();
         assert_eq!(copy.metadata().unwrap().ino(), first, "an unchanged file is not copied again");
@@ -162,11 +162,11 @@ mod tests {
         fs::write(dir.path().join("new"), "two").unwrap();
         fs::rename(dir.path().join("new"), &machine).unwrap();
         refresh_one(&private(), &machine, &mut known).unwrap();
-        assert_eq!(fs::read_to_string(&copy).unwrap(), "two");
+        assert_eq!(io::read_to_string(File::open(&copy).unwrap()).unwrap(), "two");
         let names = fs::read_dir(copy.parent().unwrap()).unwrap().count();
         assert_eq!(names, 1);
         fs::remove_file(&machine).unwrap();
         assert!(refresh_one(&private(), &machine, &mut known).is_err());
-        assert_eq!(fs::read_to_string(&copy).unwrap(), "two");
+        assert_eq!(io::read_to_string(File::open(&copy).unwrap()).unwrap(), "two");
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn show(
         Ok(true)
     };
     // A grant of the machine's own `/dev` would have to get the mount points.
-    if entries.iter().any(|entry| is_machines_dev(entry)) {
+    if entries.iter().any(is_machines_dev) {
         return Err(at(Path::new("/dev"))(Errno::BUSY.into()));
     }
     let own = this_program().map_err(at(Path::new(modbox_worker::THIS_PROGRAM)))?;

@@ -64,7 +64,7 @@ pub enum GuestEvent {
     /// The guest printed.
     Printed(OutputStream, Vec<u8>),
     /// The guest wants to run a command with this standard input, and waits for the answer.
-    Command(CommandRequest, Vec<u8>),
+    Command(Box<CommandRequest>, Vec<u8>),
     /// The run has ended. The outcome has no output: that was printed before.
     Ended(Box<Outcome>),
     /// The guest could not be started.
@@ -293,7 +293,7 @@ fn event(frame: &[u8]) -> io::Result<GuestEvent> {
         Parcel { message: Reply::NotStarted(failure), .. } => GuestEvent::NotStarted(failure.into()),
         parcel => match parcel.with_one()? {
             (Reply::Printed(stream), bytes) => GuestEvent::Printed(stream, bytes),
-            (Reply::Command(request), stdin) => GuestEvent::Command(request, stdin),
+            (Reply::Command(request), stdin) => GuestEvent::Command(Box::new(request), stdin),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         },
     })

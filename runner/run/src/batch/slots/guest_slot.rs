@@ -272,7 +272,7 @@ impl GuestSlot {
             GuestEvent::Command(..) if progress.left().is_zero() => return Err(Ending::Late),
             GuestEvent::Command(request, stdin) => {
                 let own = working.directory.path();
-                let command = RunningCommand::start(&self.setup, (request, stdin), (progress.left(), own), context);
+                let command = RunningCommand::start(&self.setup, (*request, stdin), (progress.left(), own), context);
                 working.command = Some(command.map_err(|_| Ending::Lost)?);
             }
             GuestEvent::Ended(outcome) => {
