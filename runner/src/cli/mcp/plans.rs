@@ -231,7 +231,8 @@ mod tests {
             assert!(plans.claim_changes(&name, wrong).is_none() && others.claim_changes(&name, wrong).is_none());
         }
         assert!(others.claim_changes(&name, &["modified /x".to_owned()]).is_none(), "another policy");
-        let by_changes = planned(&plans, now_ms() - 1);
+        // The name is made of the time.
+        let by_changes = planned(&plans, now_ms() - 60_000);
         assert!(plans.claim_changes(&by_changes, &["modified /x".to_owned()]).is_some());
         assert!(plans.claim_changes(&by_changes, &["modified /x".to_owned()]).is_none(), "a replay");
         fs::remove_file(dir.path().join(format!("{by_changes}.changes"))).unwrap();
