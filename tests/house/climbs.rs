@@ -17,10 +17,13 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("calls", "copies"),
             ("calls", "host"),
+            ("calls", "outside"),
             ("host", "copies"),
+            ("host", "outside"),
             ("host", "watching"),
             ("inside", "copies"),
             ("inside", "host"),
+            ("inside", "outside"),
             ("inside", "watching"),
             ("protocol", "host"),
         ],

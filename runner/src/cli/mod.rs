@@ -24,6 +24,7 @@ pub(crate) mod printing;
 pub(crate) mod process;
 mod registry;
 mod runner;
+mod saved_file;
 mod settings;
 mod since;
 mod ssh_keygen;

@@ -11,11 +11,11 @@ use modbox_run::{AppliedChanges, CommitChoices, CommitState, Remark, apply_saved
 use modbox_scratch::ScratchRoot;
 
 use crate::cli::audit::{Audit, failed_commit};
-use crate::cli::commands::changes::saved_file;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::mcp::plans::{ClaimedPlan, now_ms};
 use crate::cli::printing::output;
+use crate::cli::saved_file;
 
 /// What decisions are done with.
 pub(crate) struct Decisions<'a> {

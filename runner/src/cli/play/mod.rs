@@ -8,6 +8,7 @@ pub(crate) mod ansible_settings;
 mod clock;
 mod explained_call;
 mod extra_vars;
+mod file_id;
 pub(crate) mod files;
 mod host;
 mod lookup_host;

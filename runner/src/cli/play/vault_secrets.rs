@@ -10,7 +10,7 @@ use modbox_vault::{Secret, Vault, Zeroizing};
 
 use crate::cli::args::AnsibleSwitches;
 use crate::cli::play::ansible_settings::{AnsibleSettings, expanded};
-use crate::cli::play::files::cover::FileId;
+use crate::cli::play::file_id::FileId;
 use crate::cli::play::terminal;
 use crate::cli::process::environment::Environment;
 

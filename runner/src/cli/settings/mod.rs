@@ -6,6 +6,7 @@ mod core_statements;
 pub(crate) mod exposure;
 mod files;
 mod grants;
+mod keyed_rules;
 mod library;
 mod offline;
 mod plugin_rules;
@@ -16,15 +17,13 @@ mod switches;
 mod trust;
 mod trust_file;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
 use modbox_closure::Part;
 use modbox_policy::{
-    Designated, FileRules, LimitOverrides, Located, MergedPolicy, ModuleKey, Policy, Rules, TaskKey, TaskNames,
-    ToolRules, merge,
+    Designated, FileRules, LimitOverrides, MergedPolicy, ModuleKey, Policy, Rules, TaskKey, TaskNames, ToolRules, merge,
 };
 use modbox_run::reaches_out;
 use modbox_vocabulary::GrantSource;
@@ -33,6 +32,7 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use self::audience::Audience;
 use self::files::FileChoice;
 pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
+use self::keyed_rules::KeyedRules;
 pub(crate) use self::library::{WORKING_LIBRARY, library};
 pub(crate) use self::offline::OfflineRule;
 pub(crate) use self::python::{interpreters, interpreters_folder, python};
@@ -69,24 +69,6 @@ pub(crate) struct Settings {
     pub(crate) tools: Vec<(PathBuf, ToolRules)>,
     /// Files and folders that the trust rules name.
     pub(crate) key_files: Vec<PathBuf>,
-}
-
-/// The rules of a policy file for one module, or for tasks. They are resolved only when such a module or task runs, so
-/// that a missing path in them does not affect others.
-struct KeyedRules<K> {
-    file: PathBuf,
-    key: Located<K>,
-    rules: FileRules,
-    /// Whether they only restrict; see [`Rules::narrows`].
-    narrows: bool,
-}
-
-impl<K: fmt::Display> KeyedRules<K> {
-    fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
-        let source = GrantSource::PolicyFile(format!("{}, `{}`", self.file.display(), self.key.value));
-        let rules = files::resolve_all(environment, &self.file, &self.rules, &source)?;
-        Ok(Rules { narrows: self.narrows, ..rules })
-    }
 }
 
 impl Settings {

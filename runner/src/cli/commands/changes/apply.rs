@@ -9,12 +9,13 @@ use modbox_scratch::ScratchRoot;
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::audit::{Audit, failed_commit};
-use crate::cli::commands::changes::{saved_file, saved_list, saved_view};
+use crate::cli::commands::changes::{saved_list, saved_view};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
 use crate::cli::layered;
 use crate::cli::printing::output;
+use crate::cli::saved_file;
 
 /// Commits or shows the changes of a file, or lists such files.
 pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Failure> {

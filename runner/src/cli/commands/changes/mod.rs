@@ -3,7 +3,6 @@
 pub(crate) mod apply;
 mod kept_runs;
 pub(crate) mod recover;
-pub(crate) mod saved_file;
 mod saved_list;
 mod saved_view;
 pub(crate) mod transactions;

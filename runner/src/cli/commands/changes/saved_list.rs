@@ -14,11 +14,11 @@ use modbox_overlay::commit::saved::{SavedChanges, is_saved_form};
 use modbox_python_json::{Value, encode};
 use modbox_run::{ShownChange, in_one_line, mask_live_secrets, remember_hidden, show_saved};
 
-use crate::cli::commands::changes::saved_file;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::folders::state_folder;
 use crate::cli::printing::output;
+use crate::cli::saved_file;
 
 /// Maximum number of entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 10_000;

@@ -9,10 +9,10 @@ use modbox_python_json::{encode, to_value};
 use modbox_run::{EffectReport, remember_hidden, show_saved};
 
 use crate::cli::args::ApplyArgs;
-use crate::cli::commands::changes::saved_file;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::printing::effect_output::push_effect;
 use crate::cli::printing::output;
+use crate::cli::saved_file;
 
 /// Shows the changes of a file.
 pub(crate) fn run(path: &Path, args: &ApplyArgs) -> Result<ExitStatus, Failure> {

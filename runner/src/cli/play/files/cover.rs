@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::MetadataExt as _;
 
+use crate::cli::play::file_id::FileId;
 use crate::cli::play::files::tree_root::Root;
 
 /// How many files and folders of a root are looked at. The roles and projects that are published have a tenth of it.
@@ -14,9 +15,6 @@ const MAX_ENTRIES: usize = 20_000;
 
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 40;
-
-/// A file by its device and its number there.
-pub(crate) type FileId = (u64, u64);
 
 /// What of a folder belongs to the play.
 enum Cover {

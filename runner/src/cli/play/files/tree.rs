@@ -15,7 +15,8 @@ use modbox_policy::accounts::Accounts;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 
-use crate::cli::play::files::cover::{FileId, cover};
+use crate::cli::play::file_id::FileId;
+use crate::cli::play::files::cover::cover;
 use crate::cli::play::files::extent::Extent;
 use crate::cli::play::files::file_time::file_time;
 use crate::cli::play::files::named_file::NamedFile;
