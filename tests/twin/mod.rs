@@ -30,8 +30,8 @@ use crate::twin::known::Table;
 use crate::twin::report::Findings;
 use crate::twin::sides::Sides;
 
-/// Cases of an ordinary run, and of a whole one: 20,000 and 10^6 calls.
-const CASES: (usize, usize) = (1_200, 100_000);
+/// Cases of an ordinary run, and of a whole one: 10,000 and 10^6 calls.
+const CASES: (usize, usize) = (600, 100_000);
 
 /// Cases that both sides perform at a time.
 const ROUND: usize = 240;
