@@ -169,7 +169,11 @@ impl RunningModule {
         let (outside, channel) = outside.unzip();
         launch.send_spec(&spec, stdin).map_err(NativeError::Instruct)?;
         if let Some(channel) = channel {
-            descriptor::send(launch.control(), channel).map_err(NativeError::Instruct)?;
+            match descriptor::send(launch.control(), channel) {
+                // The launcher could make no room and has ended. Its reply says why.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                sent => sent.map_err(NativeError::Instruct)?,
+            }
         }
         let least = cx.confine.as_ref().filter(|confine| !confine.observed).map(|confine| confine.least);
         let names = spec.room.iter().flat_map(Room::written_names).collect();
