@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::agents::client::Client;
+use crate::agents::client::{Client, state};
 use crate::agents::mcp_tools::{policy, site};
 use crate::support::{Modbox, TestDir, guest};
 
@@ -43,7 +43,7 @@ fn what_a_person_may_do_is_not_what_the_agent_may_do() {
     let denied = client.structure(1, "slurp", &json!({"src": secret}));
     assert_eq!(denied["status"], "denied", "{denied}");
     drop(client);
-    // Restrictions hold: here, that no file is read which has another signer.
+    // Restrictions hold: here, a limit.
     dir.write("home/.config/modbox/policy.yaml", "limits: {output: 10}\n");
     let mut client = Client::legacy(&dir, &[]);
     let limited = client.structure(1, "slurp", &json!({"src": dir.join("site/motd")}));
@@ -74,16 +74,16 @@ fn no_grant_reaches_what_decides_about_grants() {
     let root = dir.path().canonicalize().unwrap();
     let grants = |path: &str| format!("modules: {{stat: {{allow: {{write: [{}]}}}}}}\n", root.join(path).display());
     dir.write("keys/allowed_signers", "");
-    fs::create_dir_all(root.join("home/.cache/modbox")).unwrap();
     fs::create_dir_all(root.join("home/.config/modbox")).unwrap();
     fs::create_dir_all(root.join("home/.local/state/modbox")).unwrap();
     for (path, what) in [
         ("agent.yaml", "a policy file"),
-        ("", "agent.yaml"),
+        ("", "a policy file"),
+        ("home/.local/state", "a folder of modbox"),
         ("modules", "a folder of modules"),
         ("modules/stat.wasm", "a folder of modules"),
         ("audit.jsonl", "an audit file"),
-        ("home/.config", "policy"),
+        ("home/.config", "a policy file"),
         ("home/.config/modbox/new.yaml", "the folder of a policy file"),
         ("keys", "a file of the trust rules"),
     ] {
@@ -91,8 +91,19 @@ fn no_grant_reaches_what_decides_about_grants() {
         let audit = format!("audit: {}\n", root.join("audit.jsonl").display());
         let tools = "tools: {modules: [stat], confirm: never}\n".to_owned();
         dir.write("agent.yaml", tools + &audit + &grants(path) + &trust);
-        let ran = mcp(&dir).run().exits_with(2).says("so an agent could change what it may do");
-        assert!(ran.stderr_text().contains(what), "{path}: {}", ran.stderr_text());
+        let ran = mcp(&dir).env("XDG_STATE_HOME", state(&dir)).run();
+        let ran = ran.exits_with(2).says("so an agent could change what it may do");
+        assert!(ran.stderr_text().contains(&format!("`, {what}, so")), "{path}: {}", ran.stderr_text());
+    }
+    // Who can put another link there decides what a grant is of, whichever module has it.
+    std::os::unix::fs::symlink("site", root.join("link")).unwrap();
+    let read = format!("stat: {{allow: {{read: [{}]}}}}", root.join("link").display());
+    let write = format!("lineinfile: {{allow: {{write: [{}]}}}}", root.display());
+    for modules in ["[stat, lineinfile]", "[lineinfile, stat]"] {
+        let tools = format!("tools: {{modules: {modules}, confirm: person}}\n");
+        dir.write("elsewhere/agent.yaml", format!("{tools}modules: {{{read}, {write}}}\n"));
+        fs::rename(root.join("elsewhere/agent.yaml"), root.join("agent.yaml")).unwrap();
+        mcp(&dir).run().exits_with(2).says("so an agent could change what it may do");
     }
     dir.write("agent.yaml", "tools: {modules: [stat], confirm: never}\n".to_owned() + &grants("site"));
     mcp(&dir).arg("--show").run().exits_with(0);

@@ -69,9 +69,16 @@ impl Catalogue {
         for folder in sources.lookup.folders(sources.context) {
             own_files.add(&folder, "a folder of modules");
         }
+        for interpreter in sources.lookup.interpreters.values().map(Path::new).filter(|path| path.is_absolute()) {
+            // An environment of Python has what its interpreter imports beside it.
+            let environment = interpreter.parent().and_then(Path::parent);
+            let environment = environment.filter(|folder| folder.join("pyvenv.cfg").exists());
+            own_files.add(environment.unwrap_or(interpreter), "an interpreter of modules");
+        }
         let general = sources.settings.for_every_module()?.policy;
         let (names, mut left_out) = names(sources);
         let (mut tools, mut modules, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut granted = Vec::new();
         for name in names {
             let found = match find(sources, &name) {
                 Ok(found) => found,
@@ -88,7 +95,7 @@ impl Catalogue {
                 bail!("`tools` has more than {MAX_TOOLS} modules, which is more than clients take; name fewer of them");
             }
             let is_taken = |name: &str| tools.iter().any(|tool: &Tool| tool.name == name);
-            match tool(sources, &found, &general, &own_files, is_taken)? {
+            match tool(sources, &found, &general, &mut granted, is_taken)? {
                 Ok((tool, module)) => {
                     tools.push(tool);
                     modules.push(module);
@@ -96,6 +103,9 @@ impl Catalogue {
                 Err(reason) => left_out.push(LeftOut { module: found.name, reason }),
             }
         }
+        // Only now all is known that no tool may write.
+        granted.iter().for_each(|policy| own_files.add_ways(policy));
+        granted.iter().try_for_each(|policy| own_files.check(policy))?;
         if tool_settings::confirm(sources.settings) == Confirm::Client && !tools.is_empty() {
             tools.push(apply_tool());
         }
@@ -137,12 +147,12 @@ fn find(sources: &Sources<'_>, name: &str) -> Result<FoundModule, String> {
     }
 }
 
-/// Returns the tool of a module, or why it is left out.
+/// Returns the tool of a module, or why it is left out. Adds what the module is granted, whatever of it is withheld.
 fn tool(
     sources: &Sources<'_>,
     found: &FoundModule,
     general: &Policy,
-    own_files: &OwnFiles,
+    granted: &mut Vec<Policy>,
     is_taken: impl Fn(&str) -> bool,
 ) -> anyhow::Result<Result<(Tool, ServedModule), String>> {
     let described = match Described::read(sources.context, sources.lookup, found) {
@@ -156,7 +166,7 @@ fn tool(
         return Ok(Err(format!("its parts cannot be found: {reason}")));
     }
     let identified = ModuleIdentity::of(&found.name, &module, &identity);
-    own_files.check(&sources.settings.granted_to(identified)?.policy)?;
+    granted.push(sources.settings.granted_to(identified)?.policy);
     let policy = sources.settings.for_module(identified)?.policy;
     if let Some(refusal) = policy.refusals().into_iter().next() {
         return Ok(Err(refusal.text));

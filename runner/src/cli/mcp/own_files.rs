@@ -45,6 +45,18 @@ impl OwnFiles {
         self.0.push((path.to_owned(), what));
     }
 
+    /// Adds the links on the ways to granted paths. Who can put another link there decides what the grant is of.
+    pub(crate) fn add_ways(&mut self, policy: &Policy) {
+        for grant in policy.paths() {
+            for part in Path::new(&grant.guest).ancestors() {
+                let (Some(parent), Some(name)) = (part.parent(), part.file_name()) else { continue };
+                if part.is_symlink() {
+                    self.0.push((real(parent).join(name), "a link on the way to a granted path"));
+                }
+            }
+        }
+    }
+
     /// Checks the grants of a module, whatever of them is withheld.
     ///
     /// # Errors
@@ -130,6 +142,14 @@ mod tests {
             let host = if path.is_empty() { root.clone() } else { root.join(path) };
             assert_eq!(own.check(&policy(&host, shape, Access::Write)).is_err(), is_refused, "{path}");
             assert!(own.check(&policy(&host, shape, Access::Read)).is_ok(), "{path}");
+        }
+        symlink(root.join("real/other"), root.join("real/way")).unwrap();
+        fs::create_dir(root.join("real/other")).unwrap();
+        let mut ways = OwnFiles(Vec::new());
+        ways.add_ways(&policy(&root.join("link/way/x"), Shape::Name, Access::Read));
+        for (path, is_refused) in [("real", true), ("", true), ("real/other", false), ("real/way", true)] {
+            let host = if path.is_empty() { root.clone() } else { root.join(path) };
+            assert_eq!(ways.check(&policy(&host, Shape::Directory, Access::Write)).is_err(), is_refused, "{path}");
         }
         let mut audited = policy(&root.join("log"), Shape::Directory, Access::Write);
         audited.add_audit(root.join("log/audit.jsonl"));

@@ -2,7 +2,7 @@
 
 use modbox_agents::tool::{Reach, Tool};
 use modbox_agents::wire;
-use modbox_policy::{Access, Policy};
+use modbox_policy::Policy;
 
 use crate::cli::mcp::catalogue::{Catalogue, LeftOut, ServedModule};
 use crate::cli::printing::output;
@@ -62,12 +62,8 @@ fn arguments(tool: &Tool) -> String {
 }
 
 fn grants(policy: &Policy) -> String {
-    let paths = policy.paths().iter().map(|grant| {
-        let verb = if grant.access == Access::Write { "write" } else { "read" };
-        format!("{verb} {}", line(&grant.host.display().to_string()))
-    });
-    let env = policy.env().iter().map(|grant| format!("see the variable {}", line(&grant.name)));
-    let all: Vec<String> = paths.chain(env).collect();
+    let grants = policy.grants().into_iter();
+    let all: Vec<String> = grants.map(|grant| format!("{} {}", grant.capability, line(&grant.subject))).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 
