@@ -155,7 +155,9 @@ impl Client {
             status = child.try_wait().unwrap();
             status.is_some()
         }));
-        (self.kept.drain(..).chain(self.lines.try_iter()).collect(), status.unwrap())
+        // The reader may still have lines of the pipe, up to its end.
+        let rest = std::iter::from_fn(|| self.lines.recv_timeout(stretched(PATIENCE)).ok());
+        (self.kept.drain(..).chain(rest).collect(), status.unwrap())
     }
 }
 

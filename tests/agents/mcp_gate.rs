@@ -11,13 +11,13 @@ use crate::agents::mcp_tools::site;
 use crate::support::{Modbox, TestDir, guest};
 
 /// Returns a folder in which `lineinfile` may write `site`, and `confirm` says what confirms that.
-fn gated(confirm: &str) -> TestDir {
+pub(crate) fn gated(confirm: &str) -> TestDir {
     let dir = site();
     write_policy(&dir, confirm, "");
     dir
 }
 
-fn write_policy(dir: &TestDir, confirm: &str, more: &str) {
+pub(crate) fn write_policy(dir: &TestDir, confirm: &str, more: &str) {
     let (site, audit) = (dir.join("site"), dir.join("audit.jsonl"));
     let text = format!(
         "tools: {{modules: [lineinfile, stat], confirm: {confirm}}}\naudit: {}\n\
@@ -29,20 +29,20 @@ fn write_policy(dir: &TestDir, confirm: &str, more: &str) {
     dir.write("agent.yaml", text);
 }
 
-fn modbox(dir: &TestDir) -> Modbox {
+pub(crate) fn modbox(dir: &TestDir) -> Modbox {
     Modbox::new(dir).env("XDG_STATE_HOME", state(dir))
 }
 
-fn motd(dir: &TestDir) -> String {
+pub(crate) fn motd(dir: &TestDir) -> String {
     fs::read_to_string(dir.join("site/motd")).unwrap()
 }
 
-fn line(dir: &TestDir, line: &str) -> Value {
+pub(crate) fn line(dir: &TestDir, line: &str) -> Value {
     json!({"path": dir.join("site/motd"), "line": line})
 }
 
 /// Returns the files of the plan store with this ending.
-fn plans(dir: &TestDir, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn plans(dir: &TestDir, ending: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(state(dir).join("modbox/plans")) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
@@ -312,67 +312,4 @@ fn what_cannot_be_shown_is_not_offered() {
     );
     assert!(denied["denials"][0]["key"].as_str().unwrap().contains("{allow: {write: ["), "{denied}");
     assert!(plans(&dir, "changes").is_empty());
-}
-
-#[test]
-fn a_client_confirms_by_repeating_the_changes() {
-    let dir = gated("client");
-    let mut client = Client::legacy(&dir, &[]);
-    let list = client.ask("list", "tools/list", &json!({}));
-    let last = list["result"]["tools"].as_array().unwrap().last().unwrap().clone();
-    assert_eq!((&last["name"], &last["annotations"]["destructiveHint"]), (&json!("modbox_apply"), &json!(true)));
-    let planned = client.structure(1, "lineinfile", &line(&dir, "two"));
-    assert_eq!(planned["status"], "planned", "{planned}");
-    assert!(planned["notes"][0].as_str().unwrap().contains("`modbox_apply`"), "{planned}");
-    let (plan, changes) = (&planned["plan"], &planned["changes"]);
-    let nothing: [&str; 0] = [];
-    for wrong in [
-        json!({"plan": plan, "changes": ["modified /other"]}),
-        json!({"plan": plan, "changes": nothing}),
-        json!({"plan": "0".repeat(32), "changes": changes}),
-        json!({"plan": "../x", "changes": changes}),
-    ] {
-        let refused = client.structure(2, "modbox_apply", &wrong);
-        assert_eq!((&refused["status"], motd(&dir).as_str()), (&json!("refused"), "hello\n"), "{wrong}: {refused}");
-    }
-    assert_eq!(client.structure(3, "modbox_apply", &json!({"plan": plan}))["status"], "invalid");
-    let done = client.structure(4, "modbox_apply", &json!({"plan": plan, "changes": changes}));
-    assert_eq!((&done["status"], motd(&dir).as_str()), (&json!("changed"), "hello\ntwo\n"), "{done}");
-    let replay = client.structure(5, "modbox_apply", &json!({"plan": plan, "changes": changes}));
-    assert_eq!(replay["status"], "refused", "{replay}");
-    let audit = fs::read_to_string(dir.join("audit.jsonl")).unwrap();
-    assert!(audit.contains(r#""answer": {"by": "client", "decision": "apply""#), "{audit}");
-    // The tool is there only where clients confirm.
-    write_policy(&dir, "hand", "");
-    let mut other = Client::legacy(&dir, &[]);
-    let unknown = other.call(1, "modbox_apply", &json!({"plan": plan, "changes": changes}));
-    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
-}
-
-#[test]
-fn what_needs_no_confirmation_is_made_at_once_and_kept() {
-    let dir = gated("none");
-    let mut client = Client::legacy(&dir, &[]);
-    let done = client.structure(1, "lineinfile", &line(&dir, "two"));
-    assert_eq!((&done["status"], motd(&dir).as_str()), (&json!("changed"), "hello\ntwo\n"), "{done}");
-    assert!(plans(&dir, "changes").is_empty() && plans(&dir, "claimed").is_empty());
-    modbox(&dir).args(["undo", "--origin", "mcp", done["run"].as_str().unwrap()]).run().exits_with(0);
-    assert_eq!(motd(&dir), "hello\n");
-    drop(client);
-    // Drafts are made at once, and nothing beside them.
-    dir.write("site/drafts/a", "one\n");
-    let rules = |confirm: &str| {
-        let text = fs::read_to_string(dir.join("agent.yaml")).unwrap();
-        let drafts = format!("confirm: {confirm}, unconfirmed: [{}]}}", dir.join("site/drafts").display());
-        dir.write("agent.yaml", text.replace("confirm: none}", &drafts));
-    };
-    rules("hand");
-    let mut client = Client::legacy(&dir, &[]);
-    let draft = client.structure(1, "lineinfile", &json!({"path": dir.join("site/drafts/a"), "line": "two"}));
-    assert_eq!(draft["status"], "changed", "{draft}");
-    assert_eq!(fs::read_to_string(dir.join("site/drafts/a")).unwrap(), "one\ntwo\n");
-    let other = client.structure(2, "lineinfile", &line(&dir, "two"));
-    assert_eq!((&other["status"], motd(&dir).as_str()), (&json!("planned"), "hello\n"), "{other}");
-    let audit = fs::read_to_string(dir.join("audit.jsonl")).unwrap();
-    assert!(audit.contains(r#""answer": {"by": "rule", "decision": "apply""#), "{audit}");
 }

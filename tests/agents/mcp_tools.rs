@@ -167,9 +167,33 @@ fn secrets_and_hidden_texts_of_modules_do_not_reach_a_client() {
 fn a_module_that_changed_after_the_start_does_not_run() {
     let dir = site();
     let mut client = Client::legacy(&dir, &[]);
+    let arguments = json!({"path": dir.join("site/motd")});
+    assert_eq!(client.structure(1, "stat", &arguments)["status"], "ok");
     fs::copy(guest("put"), dir.join("modules/stat.wasm")).unwrap();
-    let refused = client.structure(1, "stat", &json!({"path": dir.join("site/motd")}));
-    assert!(refused["notes"][0].as_str().unwrap().contains("was changed since the server started"), "{refused}");
+    let refused = client.structure(2, "stat", &arguments);
+    let note = refused["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("the module was changed since the server started"), "{refused}");
+}
+
+#[test]
+fn a_grant_that_leads_elsewhere_after_the_start_is_not_given() {
+    let dir = site();
+    dir.write("elsewhere/motd", "secret");
+    let link = dir.join("link");
+    std::os::unix::fs::symlink("site", &link).unwrap();
+    policy_of(&dir, &format!("stat: {{allow: {{read: [{}]}}}}", link.display()));
+    let mut client = Client::legacy(&dir, &[]);
+    let arguments = json!({"path": dir.join("link/motd")});
+    assert_eq!(client.structure(1, "stat", &arguments)["status"], "ok");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("elsewhere", &link).unwrap();
+    let refused = client.structure(2, "stat", &arguments);
+    let note = refused["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("what the module is granted was changed since the server started"), "{refused}");
+}
+
+fn policy_of(dir: &TestDir, modules: &str) {
+    dir.write("agent.yaml", format!("tools: {{modules: [stat], confirm: never}}\nmodules: {{{modules}}}\n"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod mcp_attacks;
+pub(crate) mod mcp_decisions;
 pub(crate) mod mcp_gate;
 pub(crate) mod mcp_start;
 pub(crate) mod mcp_tools;

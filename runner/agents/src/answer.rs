@@ -3,7 +3,7 @@
 //! Clients check answers against the schema, and lose one that does not fit. So nothing of it comes from a module's own
 //! description of its results, which is a claim.
 
-use modbox_python_json::{Dict, Value};
+use modbox_python_json::Dict;
 use serde_json::{Map, json};
 
 use crate::json::json as to_json;
@@ -19,10 +19,10 @@ const MAX_NOTE: usize = 2048;
 const MAX_LISTED: usize = 32;
 
 /// Maximum number of changes that are listed.
-const MAX_CHANGES: usize = 40;
+pub(crate) const MAX_CHANGES: usize = 40;
 
 /// Maximum bytes of the line of a change.
-const MAX_CHANGE: usize = 400;
+pub(crate) const MAX_CHANGE: usize = 400;
 
 /// Bytes of the longest text of a result that is kept whole, when the answer is too long: halved until it fits.
 const FIRST_CUT: usize = 16 << 10;
@@ -82,20 +82,27 @@ impl Answer {
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let result = self.shown_result();
-        let whole = self.with_result(&result, &[]);
+        let whole = self.with_result(&result, None, MAX_LISTED);
         if length(&whole) <= MAX_ANSWER {
             return whole;
         }
         let cut_note = format!("the result is cut: it is longer than {MAX_ANSWER} bytes");
         let mut most = FIRST_CUT;
         while most >= LAST_CUT {
-            let shorter = self.with_result(&shortened(&result, most), std::slice::from_ref(&cut_note));
+            let shorter = self.with_result(&shortened(&result, most), Some(&cut_note), MAX_LISTED);
             if length(&shorter) <= MAX_ANSWER {
                 return shorter;
             }
             most /= 2;
         }
-        self.with_result(&json!({}), &[cut_note])
+        let mut listed = MAX_LISTED;
+        loop {
+            let shortest = self.with_result(&json!({}), Some(&cut_note), listed);
+            if listed == 1 || length(&shortest) <= MAX_ANSWER {
+                return shortest;
+            }
+            listed /= 2;
+        }
     }
 
     /// Returns the result without what only repeats the call.
@@ -104,7 +111,8 @@ impl Answer {
         shown.map(|(key, value)| (key.clone(), to_json(value))).collect::<Map<_, _>>().into()
     }
 
-    fn with_result(&self, result: &serde_json::Value, more: &[String]) -> serde_json::Value {
+    /// Returns the answer with another result, a note about it, and as many notes and denials each as are listed.
+    fn with_result(&self, result: &serde_json::Value, cut_note: Option<&String>, listed: usize) -> serde_json::Value {
         let denial = |one: &RefusedUse| {
             json!({
                 "capability": one.capability,
@@ -112,14 +120,17 @@ impl Answer {
                 "key": cut(one.key.clone(), MAX_NOTE),
             })
         };
-        let notes = self.notes.iter().take(MAX_LISTED).chain(more).map(|note| cut(note.clone(), MAX_NOTE));
+        let left_out = self.notes.len().saturating_sub(listed) + self.denials.len().saturating_sub(listed);
+        let left_out = (left_out > 0).then(|| format!("{left_out} more notes and denials are left out"));
+        let notes = self.notes.iter().take(listed).chain(cut_note).chain(&left_out);
+        let notes = notes.map(|note| cut(note.clone(), MAX_NOTE));
         json!({
             "status": self.status,
             "result": result,
             "changes": shown_changes(&self.changes),
             "plan": self.plan,
             "run": self.run,
-            "denials": self.denials.iter().take(MAX_LISTED).map(denial).collect::<Vec<_>>(),
+            "denials": self.denials.iter().take(listed).map(denial).collect::<Vec<_>>(),
             "notes": notes.collect::<Vec<_>>(),
         })
     }
@@ -131,6 +142,12 @@ pub fn shown_changes(changes: &[String]) -> Vec<String> {
     let more = changes.len().saturating_sub(MAX_CHANGES);
     let listed = changes.iter().take(MAX_CHANGES).map(|change| cut(escaped(change), MAX_CHANGE));
     listed.chain((more > 0).then(|| format!("and {more} more"))).collect()
+}
+
+/// Returns whether an answer lists these changes whole.
+#[must_use]
+pub fn lists_whole(changes: &[String]) -> bool {
+    changes.len() <= MAX_CHANGES && changes.iter().all(|change| escaped(change).len() <= MAX_CHANGE)
 }
 
 /// Returns the schema that every answer fits.
@@ -183,15 +200,9 @@ fn shortened(value: &serde_json::Value, most: usize) -> serde_json::Value {
     }
 }
 
-/// Returns the entries of a result.
-#[must_use]
-pub fn result_entries(result: &Value) -> Dict {
-    result.as_dict().cloned().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use modbox_python_json::decode;
+    use modbox_python_json::{Value, decode};
 
     use super::*;
 
@@ -223,7 +234,20 @@ mod tests {
             assert!(json["notes"][0].as_str().unwrap().starts_with("the result is cut"), "{json}");
             assert!(!json["result"].as_object().unwrap().is_empty());
         }
-        let many = Answer { notes: vec!["n".repeat(9000); 1000], ..answer("{}") };
-        assert!(many.to_json().to_string().len() <= 2 * MAX_ANSWER);
+        let denial = RefusedUse { capability: "read".to_owned(), subject: "s".repeat(9000), key: "k".repeat(9000) };
+        let many = Answer { notes: vec!["n".repeat(9000); 1000], denials: vec![denial; 50], ..answer("{}") };
+        let json = many.to_json();
+        assert!(json.to_string().len() <= MAX_ANSWER);
+        let notes = json["notes"].as_array().unwrap();
+        assert!(notes.len() > 2 && notes.last().unwrap().as_str().unwrap().ends_with("are left out"), "{json}");
+    }
+
+    #[test]
+    fn changes_that_are_not_listed_whole_are_known() {
+        let changes = |count, length| vec!["c".repeat(length); count];
+        assert!(lists_whole(&changes(MAX_CHANGES, MAX_CHANGE)) && lists_whole(&[]));
+        assert!(!lists_whole(&changes(MAX_CHANGES + 1, 1)) && !lists_whole(&changes(1, MAX_CHANGE + 1)));
+        // An escaped character is longer than itself.
+        assert!(!lists_whole(&["\u{202e}".repeat(MAX_CHANGE / 4)]));
     }
 }

@@ -4,28 +4,35 @@
 //! What is quoted stands in a fence of backticks that is longer than any run of them in it, and characters that hide
 //! something are escaped, so that no content can look like a part of the question.
 
+use crate::answer::{MAX_CHANGE, MAX_CHANGES};
 use crate::text::{cut, escaped};
 
 /// Maximum bytes of the lines of files in a question.
 const MAX_DIFF: usize = 4 << 10;
 
-/// Maximum number of changes in a question.
-const MAX_CHANGES: usize = 40;
+/// The line below a change of which a content is not shown.
+const NOT_SHOWN: &str = "(what it contains is not shown)";
 
-/// Maximum bytes of one line.
-const MAX_LINE: usize = 400;
+/// A change that a call would make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedChange {
+    /// The change in a line.
+    pub line: String,
+    /// The differing lines of the file.
+    pub diff: Option<String>,
+    /// Whether a content differs and has no lines: it is binary, or others may not read it.
+    pub hides_content: bool,
+}
 
 /// What a call would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The full name of the module.
     pub module: String,
-    /// A line for each change.
-    pub changes: Vec<String>,
-    /// Number of changes without a line.
+    /// The changes.
+    pub changes: Vec<ProposedChange>,
+    /// Number of changes that are not among them.
     pub more: u64,
-    /// The differing lines of files.
-    pub diffs: Vec<String>,
     /// The command that shows all of it.
     pub command: String,
 }
@@ -46,26 +53,38 @@ impl Question {
         )
     }
 
-    /// Returns the changes and lines, and whether some are left out.
+    /// Returns the changes, each with its lines below it, and whether something is left out.
     fn quoted(&self) -> (String, bool) {
         let mut text = String::new();
-        for change in self.changes.iter().take(MAX_CHANGES) {
-            text += &(cut(escaped(change), MAX_LINE) + "\n");
-        }
         let mut is_cut = self.more > 0 || self.changes.len() > MAX_CHANGES;
         let mut left = MAX_DIFF;
-        for line in self.diffs.iter().flat_map(|diff| diff.split('\n')).filter(|line| !line.is_empty()) {
-            let whole = escaped(line);
-            let line = cut(whole.clone(), MAX_LINE) + "\n";
-            is_cut |= line.len() > left || whole.len() > MAX_LINE;
-            if line.len() > left {
-                break;
+        for ProposedChange { line, diff, hides_content } in self.changes.iter().take(MAX_CHANGES) {
+            text += &quoted_line(line, &mut is_cut);
+            if *hides_content {
+                text += NOT_SHOWN;
+                text.push('\n');
+                is_cut = true;
             }
-            left -= line.len();
-            text += &line;
+            for line in diff.iter().flat_map(|diff| diff.split('\n')).filter(|line| !line.is_empty()) {
+                let line = quoted_line(line, &mut is_cut);
+                if line.len() > left {
+                    // What follows is left out, too, so that no line seems to follow another.
+                    (left, is_cut) = (0, true);
+                    break;
+                }
+                left -= line.len();
+                text += &line;
+            }
         }
         (text, is_cut)
     }
+}
+
+/// Returns a line as it is quoted. Sets `is_cut` if some of it is left out.
+fn quoted_line(line: &str, is_cut: &mut bool) -> String {
+    let whole = escaped(line);
+    *is_cut |= whole.len() > MAX_CHANGE;
+    cut(whole, MAX_CHANGE) + "\n"
 }
 
 /// Returns the length of the longest run of backticks.
@@ -79,9 +98,11 @@ mod tests {
     use crate::text::hides_something;
 
     fn question(changes: &[&str], diffs: &[&str]) -> Question {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let diffs = diffs.iter().map(|diff| Some((*diff).to_owned())).chain(std::iter::repeat(None));
+        let change = |(line, diff): (&&str, _)| ProposedChange { line: (*line).to_owned(), diff, hides_content: false };
+        let changes = changes.iter().zip(diffs).map(change).collect();
         let command = "modbox apply --show /x.changes".to_owned();
-        Question { module: "lineinfile".to_owned(), changes: owned(changes), more: 0, diffs: owned(diffs), command }
+        Question { module: "lineinfile".to_owned(), changes, more: 0, command }
     }
 
     #[test]
@@ -92,6 +113,15 @@ mod tests {
             "modbox asks: lineinfile would change 1 path\n\n```\nmodified /etc/motd: lines +1 -0\n@@ -1 +1,2 @@\n one\n+two\n```\n\n\
              All of it: modbox apply --show /x.changes"
         );
+    }
+
+    #[test]
+    fn lines_stand_below_the_file_that_they_are_of() {
+        let mut question = question(&["modified /a", "modified /b", "created /c"], &["+one\n", "+two\n"]);
+        question.changes[2].hides_content = true;
+        let text = question.text();
+        let expect = "```\nmodified /a\n+one\nmodified /b\n+two\ncreated /c\n(what it contains is not shown)\n```\n\nNot all of it";
+        assert!(text.contains(expect), "{text}");
     }
 
     #[test]

@@ -106,6 +106,12 @@ pub struct PendingQuestion {
 pub struct Reply(pub(super) oneshot::Sender<Outcome>);
 
 impl Reply {
+    /// Returns whether the client still waits for the outcome.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        !self.0.is_closed()
+    }
+
     /// Sends the outcome. Nothing happens if it is not wanted any more.
     pub fn send(self, outcome: Outcome) {
         let _ = self.0.send(outcome);

@@ -46,16 +46,24 @@ impl ToolServer {
         Self { served, list, numbers: AtomicU64::new(1), room: Semaphore::new(MAX_CALLS), input_ended }
     }
 
-    /// Runs a call, or does what was decided about its plan.
+    /// Runs a call, or does what was decided about its plan, if there is room for it.
     async fn outcome(&self, call: Call, decided: Option<Decided>, context: &RequestContext<RoleServer>) -> Outcome {
-        let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
         let Ok(_place) = self.room.try_acquire() else {
             let reason = format!("{MAX_CALLS} calls run or wait already; call again when some of them are answered");
-            return refused("refused", vec![reason]);
+            return Answer::refused("refused", vec![reason]).into();
         };
+        self.outcome_in_place(call, decided, context).await
+    }
+
+    async fn outcome_in_place(
+        &self,
+        call: Call,
+        decided: Option<Decided>,
+        context: &RequestContext<RoleServer>,
+    ) -> Outcome {
         let mistakes = self.served.tools[call.tool].mistakes(&call.arguments);
         if !mistakes.is_empty() {
-            return refused("invalid", mistakes);
+            return Answer::refused("invalid", mistakes).into();
         }
         let (number, (reply, answered)) = (call.number, oneshot::channel());
         (self.served.orders)(match decided {
@@ -86,7 +94,8 @@ impl ToolServer {
                 if decision == Decision::Open {
                     return Ok(answered(&unasked));
                 }
-                match self.outcome(call, Some(Decided { plan, decision }), context).await {
+                // A person has answered, so it is not refused for want of room. There are as many questions as plans at most.
+                match self.outcome_in_place(call, Some(Decided { plan, decision }), context).await {
                     Outcome::Answer(answer) => Ok(answered(&answer)),
                     Outcome::Question(again) => Ok(answered(&again.unasked)),
                 }

@@ -83,7 +83,7 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
         origin: Origin::caller(ORIGIN, &digest).or_internal()?,
     };
     let plans = Plans::new(state_folder::plans(&context.environment).or_usage()?, &digest);
-    let gate = Gate { plans, confirm, unconfirmed: tool_settings::unconfirmed(&settings) };
+    let gate = Gate { plans, confirm, unconfirmed: tool_settings::unconfirmed(&settings).or_usage()? };
     gate.plans.sweep();
     let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?;
     let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions };

@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use modbox_agents::answer::Answer;
+use modbox_agents::answer::{Answer, lists_whole};
 use modbox_agents::own::APPLY;
-use modbox_agents::question::Question;
+use modbox_agents::question::{ProposedChange, Question};
 use modbox_agents::wire::{Outcome, PendingQuestion};
 use modbox_policy::Confirm;
-use modbox_run::{CommitState, EffectReport, Report, in_one_line, mask_live_secrets};
+use modbox_run::{CommitState, EffectReport, Report, ShownChange, ShownContent, in_one_line, mask_live_secrets};
 
 use crate::cli::exit::error_words;
 use crate::cli::mcp::outcome;
@@ -72,9 +72,14 @@ impl Gate {
     }
 
     fn planned(&self, call: &EndedCall<'_>, effect: &EffectReport, file: &Path, plain: Answer) -> GateOutcome {
-        self.plans.sweep();
-        let changes: Vec<String> =
-            effect.changes.iter().map(|change| mask_live_secrets(&in_one_line(change))).collect();
+        let changes: Vec<String> = effect.changes.iter().map(line).collect();
+        let is_at_once = self.is_at_once(effect);
+        if self.confirm == Confirm::Client && !is_at_once && (effect.cut > 0 || !lists_whole(&changes)) {
+            remove(file);
+            let reason = "nothing was changed: the changes are too many or too long to be shown whole to who approves them; call with \
+                          less, or let the operator set `confirm: person`";
+            return GateOutcome::Told(Answer::refused("refused", vec![reason.to_owned()]).into());
+        }
         let record = PlanRecord {
             call: call.digest.clone(),
             policy: String::new(),
@@ -91,21 +96,30 @@ impl Gate {
                 return GateOutcome::Told(Answer::refused("failed", vec![reason]).into());
             }
         };
-        if self.is_at_once(effect) {
+        if is_at_once {
             return GateOutcome::AtOnce(plan);
         }
-        let unasked = self.waiting(file, &plan, changes.clone());
+        let unasked = self.waiting(file, &plan, changes);
         if self.confirm != Confirm::Person {
             return GateOutcome::Told(unasked.into());
         }
         let question = Question {
             module: call.module.to_owned(),
-            changes,
+            changes: effect.changes.iter().map(proposed).collect(),
             more: effect.cut,
-            diffs: effect.changes.iter().filter_map(|change| change.diff.as_deref().map(mask_live_secrets)).collect(),
             command: format!("modbox apply --show {}", output::clean_line(&file.display().to_string())),
         };
         GateOutcome::Told(Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked })))
+    }
+
+    /// Drops what the run of a cancelled call has saved.
+    pub(crate) fn drop_saved(&self, report: &Report) {
+        let commit = report.effect.as_deref().map(|effect| &effect.commit);
+        if let Some(file) =
+            commit.filter(|commit| commit.state == CommitState::Saved).and_then(|commit| commit.file.as_deref())
+        {
+            remove(Path::new(file));
+        }
     }
 
     /// Returns whether changes need no confirmation.
@@ -129,6 +143,20 @@ impl Gate {
             ),
         };
         Answer { is_success: true, changes, plan: Some(plan.to_owned()), ..Answer::refused("planned", vec![note]) }
+    }
+}
+
+/// Returns a change in a line.
+fn line(change: &ShownChange) -> String {
+    mask_live_secrets(&in_one_line(change))
+}
+
+/// Returns a change as a question has it.
+fn proposed(change: &ShownChange) -> ProposedChange {
+    ProposedChange {
+        line: line(change),
+        diff: change.diff.as_deref().map(mask_live_secrets),
+        hides_content: change.content.is_some_and(|content| content != ShownContent::Text),
     }
 }
 

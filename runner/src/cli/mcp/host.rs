@@ -5,10 +5,11 @@ use modbox_agents::own::apply_arguments;
 use modbox_agents::tool::Reach;
 use modbox_agents::wire::{Call, Decided, Decision, Outcome, Reply};
 use modbox_contract::{CallerChoices, Release, Value};
-use modbox_policy::Confirm;
+use modbox_policy::{Confirm, Policy};
 use modbox_python_json::encode_dict;
 use modbox_run::audit::AgentCall;
 use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost};
+use modbox_vocabulary::{Capability, Grant};
 
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
@@ -89,9 +90,8 @@ impl ToolHost<'_> {
 
     /// Makes the changes of the plan that the client names and repeats.
     fn apply(&self, call: &Call) -> Answer {
-        let asked = apply_arguments(&call.arguments);
-        let claimed = asked.and_then(|(plan, changes)| self.gate.plans.claim_changes(&plan, &changes));
-        match claimed.filter(|_| self.gate.confirm == Confirm::Client) {
+        let asked = apply_arguments(&call.arguments).filter(|_| self.gate.confirm == Confirm::Client);
+        match asked.and_then(|(plan, changes)| self.gate.plans.claim_changes(&plan, &changes)) {
             Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "client", &self.agent_call(call)),
             None => unknown_plan(),
         }
@@ -104,18 +104,31 @@ fn unknown_plan() -> Answer {
     Answer::refused("refused", vec![reason.to_owned()])
 }
 
+/// Returns whether a run is given what its tool was listed with, besides what the kind of the module needs to read. A link that
+/// leads elsewhere, or a signature that has come, would give it more.
+fn gives_the_same(listed: &Policy, now: &Policy) -> bool {
+    let (listed, now) = (listed.grants(), now.grants());
+    let reads = |grant: &&Grant| grant.capability == Capability::Read;
+    listed.iter().all(|grant| now.contains(grant)) && now.iter().all(|grant| reads(&grant) || listed.contains(grant))
+}
+
 impl ServiceHost<OpenCall> for ToolHost<'_> {
     fn resolve(&mut self, OpenCall { call, .. }: &OpenCall) -> Result<(Job, ResolvedJob), String> {
         let job = self.job(call);
-        let ServedModule { found, digest, .. } = &self.catalogue.modules[call.tool];
-        let resolved = self.resolver.resolve_found(&job, found, &TaskRules::default())?;
-        match resolved.admission.policy().trust().digest.as_deref() {
-            Some(now) if now == digest => Ok((job, resolved)),
-            _ => Err(format!(
-                "the module `{}` was changed since the server started; it does not run until a restart",
-                found.name
-            )),
+        if job.options.effect == JobEffect::Preview {
+            // A store that is full of old plans takes no new one.
+            self.gate.plans.sweep();
         }
+        self.resolver.begin_round();
+        let ServedModule { found, digest, policy } = &self.catalogue.modules[call.tool];
+        let resolved = self.resolver.resolve_found(&job, found, &TaskRules::default())?;
+        let now = resolved.admission.policy();
+        let what = match now.trust().digest.as_deref() == Some(digest) {
+            true if gives_the_same(policy, now) => return Ok((job, resolved)),
+            true => "what the module is granted",
+            false => "the module",
+        };
+        Err(format!("{what} was changed since the server started (`{}`); it does not run until a restart", found.name))
     }
 
     fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
@@ -127,6 +140,10 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
     }
 
     fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {
+        if !reply.is_wanted() {
+            // The client has cancelled the call, and is told nothing of changes.
+            return self.gate.drop_saved(&report);
+        }
         let module = &self.module(&call).found.name;
         let digest = self.digest(&call);
         let ended = EndedCall { module, digest: digest.clone(), report: &report, is_audited: !is_unaudited };

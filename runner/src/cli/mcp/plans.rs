@@ -5,11 +5,12 @@
 //! is applied, so that it is applied once, also with two processes.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use modbox_agents::answer::shown_changes;
 use modbox_files::read_file;
 use serde::{Deserialize, Serialize};
@@ -120,11 +121,22 @@ impl Plans {
     pub(crate) fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
-            let is_record = path.extension().is_some_and(|ending| ending == RECORD || ending == CLAIMED);
+            let has = |ending: &str| path.extension().is_some_and(|found| found == ending);
             let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
-            let Some(name) = name.filter(|_| is_record) else { continue };
+            let Some(name) = name else { continue };
+            if has(UNFINISHED) && is_left(&path) {
+                let _ = fs::remove_file(&path);
+            }
+            if !has(RECORD) && !has(CLAIMED) {
+                continue;
+            }
             let changes = self.path(name, CHANGES);
-            let is_old = read(&path).is_none_or(|record| is_over(&record));
+            let is_old = match read(&path) {
+                Ok(record) => is_over(&record),
+                // Another process has just claimed or removed the plan.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(_) => true,
+            };
             if is_old || !changes.exists() {
                 let _ = fs::remove_file(&changes);
                 let _ = fs::remove_file(&path);
@@ -138,7 +150,7 @@ impl Plans {
 
     fn record(&self, name: &str) -> Option<(PlanRecord, PathBuf)> {
         let path = Some(self.path(name, RECORD)).filter(|_| is_name(name))?;
-        Some((read(&path)?, path))
+        Some((read(&path).ok()?, path))
     }
 
     fn path(&self, name: &str, ending: &str) -> PathBuf {
@@ -146,7 +158,37 @@ impl Plans {
     }
 }
 
+/// Takes a plan for who decides by hand, by the path of its saved preview. `None` if that is the plan of no tool.
+///
+/// # Errors
+///
+/// The plan is too old, or is decided about already.
+pub(crate) fn claim_by_hand(file: &Path) -> anyhow::Result<Option<ClaimedPlan>> {
+    let (path, claim) = (file.with_extension(RECORD), file.with_extension(CLAIMED));
+    let taken = || anyhow::anyhow!("`{}` is decided about already", file.display());
+    let record = match read(&path) {
+        Ok(record) => record,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return if claim.exists() { Err(taken()) } else { Ok(None) };
+        }
+        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", path.display())),
+    };
+    anyhow::ensure!(
+        !is_over(&record),
+        "the plan `{}` is older than 15 minutes, so it is not applied; the client calls again",
+        file.display()
+    );
+    fs::rename(path, &claim).map_err(|_| taken())?;
+    Ok(Some(ClaimedPlan { record, file: file.to_owned(), claim }))
+}
+
 impl ClaimedPlan {
+    /// Gives the plan back, of which nothing was made.
+    pub(crate) fn give_back(&self) {
+        // What cannot be given back is swept later.
+        let _ = fs::rename(&self.claim, self.claim.with_extension(RECORD));
+    }
+
     /// Removes the plan.
     pub(crate) fn remove(&self) {
         // What cannot be removed is swept later; it cannot be claimed again.
@@ -175,8 +217,14 @@ fn is_over(record: &PlanRecord) -> bool {
     now_ms().checked_sub(record.asked_ms).is_none_or(|age| u128::from(age) >= LIFE.as_millis())
 }
 
-fn read(path: &Path) -> Option<PlanRecord> {
-    serde_json::from_slice(&read_file(path, MAX_RECORD).ok()?).ok()
+fn read(path: &Path) -> io::Result<PlanRecord> {
+    Ok(serde_json::from_slice(&read_file(path, MAX_RECORD)?)?)
+}
+
+/// Returns whether a file was left by a process that ended while it wrote.
+fn is_left(path: &Path) -> bool {
+    let modified = path.metadata().and_then(|found| found.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age >= LIFE))
 }
 
 fn is_name(name: &str) -> bool {
@@ -252,12 +300,39 @@ mod tests {
         let future = planned(&plans, now_ms() + 1_000_000);
         let fresh = planned(&plans, now_ms());
         fs::write(dir.path().join("other.changes"), "").unwrap();
+        let damaged = planned(&plans, 1);
+        fs::write(dir.path().join(format!("{damaged}.json")), "{").unwrap();
+        for (name, age) in [("0".repeat(32), LIFE), ("1".repeat(32), Duration::ZERO)] {
+            let file = File::create(dir.path().join(format!("{name}.unfinished"))).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        }
         let call = record(0).call;
         assert!(plans.claim(&old, &call).is_none() && plans.claim(&future, &call).is_none());
         plans.sweep();
         let mut left: Vec<String> =
             fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
-        assert_eq!(left, [format!("{fresh}.changes"), format!("{fresh}.json"), "other.changes".to_owned()]);
+        let mut expect =
+            vec![format!("{fresh}.changes"), format!("{fresh}.json"), format!("{}.unfinished", "1".repeat(32))];
+        expect.sort();
+        expect.push("other.changes".to_owned());
+        assert_eq!(left, expect);
+    }
+
+    #[test]
+    fn a_plan_is_decided_about_by_hand_once_and_in_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let plans = Plans::new(dir.path().to_owned(), &[1; 32]);
+        let file = |name: &str| dir.path().join(format!("{name}.changes"));
+        let (fresh, call) = (planned(&plans, now_ms()), record(0).call);
+        let claimed = claim_by_hand(&file(&fresh)).unwrap().unwrap();
+        assert!(plans.claim(&fresh, &call).is_none());
+        assert!(claim_by_hand(&file(&fresh)).unwrap_err().to_string().contains("decided about already"));
+        claimed.give_back();
+        assert!(plans.claim(&fresh, &call).is_some());
+        let old = planned(&plans, now_ms() - u64::try_from(LIFE.as_millis()).unwrap());
+        assert!(claim_by_hand(&file(&old)).unwrap_err().to_string().contains("older than 15 minutes"));
+        // A preview that a person has saved was not planned by a tool.
+        assert!(claim_by_hand(&file("person")).unwrap().is_none());
     }
 }

@@ -43,9 +43,11 @@ pub(crate) fn confirm(settings: &Settings) -> Confirm {
     settings.tools.iter().map(|(_, tools)| tools.confirm).max().unwrap_or(Confirm::Never)
 }
 
-/// Returns whether every file with tools lets changes of these paths be made at once. Links in the paths of the files are followed.
+/// Returns whether every file with tools lets changes of these paths be made at once: of what is in the folders. The folders
+/// themselves are not, since one that is replaced by a link would lead elsewhere.
 pub(crate) fn are_unconfirmed<'a>(settings: &[Unconfirmed], mut paths: impl Iterator<Item = &'a Path>) -> bool {
-    !settings.is_empty() && paths.all(|path| settings.iter().all(|file| file.0.iter().any(|own| path.starts_with(own))))
+    !settings.is_empty()
+        && paths.all(|path| settings.iter().all(|file| file.0.iter().any(|own| path != own && path.starts_with(own))))
 }
 
 /// The paths of one file, of which changes are made at once.
@@ -53,12 +55,27 @@ pub(crate) fn are_unconfirmed<'a>(settings: &[Unconfirmed], mut paths: impl Iter
 pub(crate) struct Unconfirmed(Vec<PathBuf>);
 
 /// Returns the paths of each file with tools, of which changes are made at once. A path that does not exist covers nothing.
-pub(crate) fn unconfirmed(settings: &Settings) -> Vec<Unconfirmed> {
-    let of_file = |tools: &ToolRules| {
-        let paths = tools.unconfirmed.iter().filter_map(|path| Path::new(&path.value).canonicalize().ok());
-        Unconfirmed(paths.collect())
+///
+/// # Errors
+///
+/// A path leads over a link. Who may change the link would decide what is unconfirmed.
+pub(crate) fn unconfirmed(settings: &Settings) -> anyhow::Result<Vec<Unconfirmed>> {
+    let of_file = |(file, tools): &(PathBuf, ToolRules)| {
+        let mut paths = Vec::new();
+        for path in tools.unconfirmed.iter().map(|path| Path::new(&path.value)) {
+            let Ok(real) = path.canonicalize() else { continue };
+            anyhow::ensure!(
+                real == path,
+                "`unconfirmed` of `{}` names `{}`, which leads over a link to `{}`; write that path",
+                file.display(),
+                path.display(),
+                real.display()
+            );
+            paths.push(real);
+        }
+        Ok(Unconfirmed(paths))
     };
-    settings.tools.iter().map(|(_, tools)| of_file(tools)).collect()
+    settings.tools.iter().map(of_file).collect()
 }
 
 #[cfg(test)]
@@ -156,14 +173,20 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("drafts/new")).unwrap();
         std::os::unix::fs::symlink(root.join("drafts"), root.join("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("broken")).unwrap();
         let file = |paths: &str| format!("tools: {{modules: [stat], unconfirmed: [{paths}]}}");
         let under = |path: &str| root.join(path).display().to_string();
-        let settings =
-            written(dir.path(), &file(&under("link")), &file(&format!("{}, /nowhere", under("drafts/new")))).unwrap();
-        let own = unconfirmed(&settings);
+        let inner = file(&format!("{}, /nowhere, {}", under("drafts/new"), under("broken")));
+        let settings = |outer: &str| written(dir.path(), &file(&under(outer)), &inner).unwrap();
+        for link in ["link", "link/new", "link/../drafts"] {
+            let error = unconfirmed(&settings(link)).unwrap_err().to_string();
+            assert!(error.contains("leads over a link to") && error.contains("agent.yaml"), "{error}");
+        }
+        let own = unconfirmed(&settings("drafts")).unwrap();
         let paths = |paths: &[&str]| paths.iter().map(|path| root.join(path)).collect::<Vec<_>>();
         let are = |named: &[&str]| are_unconfirmed(&own, paths(named).iter().map(PathBuf::as_path));
-        assert!(are(&["drafts/new/a", "drafts/new"]));
+        assert!(are(&["drafts/new/a", "drafts/new/b/c"]));
+        assert!(!are(&["drafts/new"]) && !are(&["drafts/new/a", "drafts/new"]));
         assert!(!are(&["drafts/a"]) && !are(&["drafts/new/a", "other"]) && !are(&["drafts/newer"]));
         assert!(!are_unconfirmed(&[], paths(&["drafts"]).iter().map(PathBuf::as_path)));
     }

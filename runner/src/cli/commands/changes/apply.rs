@@ -14,6 +14,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
 use crate::cli::layered;
+use crate::cli::mcp::plans::claim_by_hand;
 use crate::cli::printing::output;
 use crate::cli::saved_file;
 
@@ -33,10 +34,14 @@ fn apply(context: &Context, file: &Path, args: &ApplyArgs) -> Result<ExitStatus,
     let saved = saved_file::read(&path).or_unavailable()?;
     remember_hidden(saved.hidden());
     let audit = Audit::of_command(context, &args.audited)?;
+    let plan = if is_plan(context, &path) { claim_by_hand(&path).or_unavailable()? } else { None };
     let pending = audit.start_commit(context, AuditedCommit { command: "apply", path: &path, agent: None })?;
     let scratch = ScratchRoot::new(&context.environment.temp_dir, context.cleanup.clone());
     let applied = context.cleanup.hold(|| apply_saved(&saved, &scratch, &choices));
     let Some(applied) = applied else { return Ok(ExitStatus::Internal) };
+    let is_over = |state| matches!(state, CommitState::Committed | CommitState::Nothing);
+    let is_made = applied.as_ref().is_ok_and(|applied| is_over(applied.commit.state));
+    plan.iter().for_each(|plan| if is_made { plan.remove() } else { plan.give_back() });
     let applied = applied.or_internal();
     let outcome = applied.as_ref().map_or_else(failed_commit, |applied| CommitOutcome::from(&applied.commit));
     let status = applied.as_ref().map_or(ExitStatus::Internal, |applied| exit_status(applied.commit.state));
@@ -55,10 +60,19 @@ fn apply(context: &Context, file: &Path, args: &ApplyArgs) -> Result<ExitStatus,
     Ok(status)
 }
 
+/// Returns whether a file is in the plan store.
+fn is_plan(context: &Context, path: &Path) -> bool {
+    state_folder::plans(&context.environment).is_ok_and(|plans| path.parent() == Some(plans.as_path()))
+}
+
 /// Removes an applied file from the plan store. Others are the user's.
 fn remove_plan(context: &Context, path: &Path) {
-    let is_plan = state_folder::plans(&context.environment).is_ok_and(|plans| path.parent() == Some(plans.as_path()));
-    if is_plan && let Err(error) = std::fs::remove_file(path) {
+    if !is_plan(context, path) {
+        return;
+    }
+    if let Err(error) = std::fs::remove_file(path)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
         output::print_note(&format!("failed to remove `{}`, which is applied: {error}", path.display()));
     }
 }
