@@ -75,7 +75,8 @@ pub fn check_sessions(wanted: Surroundings) {
                 loop {
                     let next = pending.lock().unwrap().pop();
                     let Some(document) = next else { break };
-                    differences.lock().unwrap().extend(replay(&document));
+                    let found = replay(&document);
+                    differences.lock().unwrap().extend(found);
                 }
             });
         }
