@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{TestDir, modbox, module, oracle, repository, run_tool, stretched};
+use crate::support::{TestDir, modbox, module, oracle, repository, run_tool, stretched, temporary};
 
 /// The modes of the client, with the version of the protocol that each leads to.
 const MODES: [(&str, &str); 3] = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")];
@@ -24,17 +24,17 @@ fn folder(modules: &[&str], policy: impl Fn(&str) -> String) -> TestDir {
     dir
 }
 
-/// Runs the client, and returns what it says.
-fn said(dir: &TestDir, mode: &str, answer: &str, calls: &Value) -> Value {
-    let mut client = Command::new(oracle::python_with_mcp());
-    client.arg(repository().join("tests/agents/sdk_client.py")).args([mode, answer, &calls.to_string()]).arg(modbox());
-    client.args(["mcp", "--policy", "agent.yaml", "--module-path", "modules", "--jobs", "8"]);
-    client.env("HOME", dir.join("home")).env("TMPDIR", dir.join("tmp"));
-    client.env("XDG_STATE_HOME", dir.join("home/state")).current_dir(dir.path());
-    let said = run_tool(&mut client, stretched(Duration::from_secs(120)));
-    let said = said.unwrap_or_else(|error| panic!("{mode} {answer}: {error}"));
-    let line = said.lines().rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{mode} {answer}: {said}"));
-    serde_json::from_str(line).unwrap()
+/// Runs clients one after the other, and returns what each says.
+fn said(clients: &[Value]) -> Vec<Value> {
+    let mut command = Command::new(oracle::python_with_mcp());
+    command.arg(repository().join("tests/agents/sdk_client.py")).arg(Value::from(clients).to_string()).arg(modbox());
+    command.args(["mcp", "--policy", "agent.yaml", "--module-path", "modules", "--jobs", "8"]);
+    command.env("XDG_CACHE_HOME", temporary().join("cache"));
+    let said = run_tool(&mut command, stretched(Duration::from_secs(120))).unwrap();
+    let said: Vec<Value> =
+        said.lines().filter(|line| line.starts_with('{')).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(said.len(), clients.len(), "{said:?}");
+    said
 }
 
 #[test]
@@ -47,8 +47,10 @@ fn the_client_of_the_protocols_authors_is_served_in_both_generations() {
         ["stat", {"path": "relative"}],
         ["nothing", {}],
     ]);
-    for (mode, protocol) in MODES {
-        let said = said(&dir, mode, "none", &calls);
+    let client =
+        |mode| json!({"mode": mode, "answer": "none", "calls": calls, "together": 32, "directory": dir.path()});
+    let clients = MODES.map(|(mode, _)| client(mode));
+    for ((mode, protocol), said) in MODES.into_iter().zip(said(&clients)) {
         assert_eq!((&said["protocol"], &said["tools"]), (&json!(protocol), &json!(["slurp", "stat"])), "{mode}");
         let answers = &said["answers"];
         assert_eq!(answers[0]["structure"]["result"]["content"], "hello\n", "{mode}: {answers}");
@@ -67,24 +69,28 @@ fn a_person_behind_the_client_decides_in_both_generations() {
              modules: {{stat: {{allow: {{read: [{site}]}}}}, lineinfile: {{allow: {{write: [{site}]}}}}}}\n"
         )
     };
-    for (mode, _) in MODES {
-        for (answer, status, after, questions) in [
-            ("yes", "changed", "hello\ntwo\n", 1),
-            ("no", "discarded", "hello\n", 1),
-            ("cancel", "planned", "hello\n", 1),
-            ("none", "planned", "hello\n", 0),
-        ] {
-            let dir = folder(&["stat", "lineinfile"], policy);
-            let motd = dir.join("site/motd");
-            let calls = json!([["stat", {"path": motd}], ["lineinfile", {"path": motd, "line": "two"}]]);
-            let said = said(&dir, mode, answer, &calls);
-            let structure = &said["answers"][1]["structure"];
-            assert_eq!(structure["status"], status, "{mode} {answer}: {said}");
-            assert_eq!(fs::read_to_string(&motd).unwrap(), after, "{mode} {answer}");
-            // A client that gets no decision may ask again.
-            let asked = said["questions"].as_array().unwrap();
-            assert!(asked.len() >= questions && asked.is_empty() == (questions == 0), "{mode} {answer}: {said}");
-            assert!(asked.iter().all(|question| question.as_str().unwrap().contains("\n+two\n")), "{said}");
-        }
+    // What a person answers, the status of the call, the file after it, and the least number of questions.
+    let cases = [
+        ("yes", "changed", "hello\ntwo\n", 1),
+        ("no", "discarded", "hello\n", 1),
+        ("cancel", "planned", "hello\n", 1),
+        ("none", "planned", "hello\n", 0),
+    ];
+    let cases: Vec<_> = MODES.iter().flat_map(|(mode, _)| cases.map(|case| (*mode, case))).collect();
+    let folders: Vec<TestDir> = cases.iter().map(|_| folder(&["stat", "lineinfile"], policy)).collect();
+    let client = |((mode, (answer, ..)), dir): (&(&str, (&str, &str, &str, usize)), &TestDir)| {
+        let motd = dir.join("site/motd");
+        let calls = json!([["stat", {"path": motd}], ["lineinfile", {"path": motd, "line": "two"}]]);
+        json!({"mode": mode, "answer": answer, "calls": calls, "together": 0, "directory": dir.path()})
+    };
+    let clients: Vec<Value> = cases.iter().zip(&folders).map(client).collect();
+    for (((mode, (answer, status, after, questions)), dir), said) in cases.iter().zip(&folders).zip(said(&clients)) {
+        let structure = &said["answers"][1]["structure"];
+        assert_eq!(structure["status"], *status, "{mode} {answer}: {said}");
+        assert_eq!(fs::read_to_string(dir.join("site/motd")).unwrap(), *after, "{mode} {answer}");
+        // A client that gets no decision may ask again.
+        let asked = said["questions"].as_array().unwrap();
+        assert!(asked.len() >= *questions && asked.is_empty() == (*questions == 0), "{mode} {answer}: {said}");
+        assert!(asked.iter().all(|question| question.as_str().unwrap().contains("\n+two\n")), "{said}");
     }
 }
