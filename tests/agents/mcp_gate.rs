@@ -49,7 +49,7 @@ pub(crate) fn plans(dir: &TestDir, ending: &str) -> Vec<PathBuf> {
 }
 
 /// A client in a session that can be asked.
-fn asked(dir: &TestDir) -> Client {
+pub(crate) fn asked(dir: &TestDir) -> Client {
     let mut client = Client::start(dir, &[]);
     client.initialize_with(&json!({"elicitation": {}}));
     client

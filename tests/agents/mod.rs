@@ -3,6 +3,8 @@
 pub(crate) mod client;
 pub(crate) mod mcp_attacks;
 pub(crate) mod mcp_decisions;
+pub(crate) mod mcp_find;
 pub(crate) mod mcp_gate;
 pub(crate) mod mcp_start;
 pub(crate) mod mcp_tools;
+pub(crate) mod mcp_undo;

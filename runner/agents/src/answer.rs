@@ -105,6 +105,11 @@ impl Answer {
         }
     }
 
+    /// Returns the bytes of the result as JSON.
+    pub(crate) fn result_length(&self) -> usize {
+        length(&self.shown_result())
+    }
+
     /// Returns the result without what only repeats the call.
     fn shown_result(&self) -> serde_json::Value {
         let shown = self.result.iter().filter(|(key, _)| key.as_str() != "invocation");

@@ -13,6 +13,7 @@
 //! | [`arguments`] | checks of a call's arguments before anything is started |
 //! | [`answer`] | what a call is answered with |
 //! | [`own`] | tools of modbox's own |
+//! | `search` | modules found by words |
 //! | [`question`] | what a person is asked before a change |
 //! | [`wire`] | the protocol; it alone names the crate `rmcp` |
 
@@ -27,6 +28,7 @@ pub mod own;
 pub mod question;
 mod rules;
 pub mod schema;
+mod search;
 pub mod text;
 pub mod tool;
 pub mod wire;

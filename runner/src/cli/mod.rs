@@ -13,6 +13,7 @@ mod exit;
 pub(crate) mod folders;
 pub(crate) mod identity;
 mod job_resolver;
+mod kept_run;
 mod layered;
 mod layered_play;
 mod mcp;

@@ -131,6 +131,8 @@ pub struct Served {
     pub asks: bool,
     /// The tools, in the order in which they are listed.
     pub tools: Arc<[Tool]>,
+    /// Number of tools at the beginning that are not listed. Tools of modbox's own find and call them.
+    pub hidden: usize,
     /// Takes orders. It does not wait.
     pub orders: Box<dyn Fn(Order) + Send + Sync>,
 }

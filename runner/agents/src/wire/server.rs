@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use crate::answer::{Answer, output_schema};
+use crate::own::{self, Route};
 use crate::text::in_one_line;
 use crate::tool::{Reach, Tool};
 use crate::wire::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply, Served};
@@ -42,7 +43,7 @@ pub(super) struct ToolServer {
 
 impl ToolServer {
     pub(super) fn new(served: Served, input_ended: watch::Receiver<bool>) -> Self {
-        let list = list(&served.tools);
+        let list = list(&served.tools[served.hidden..]);
         Self { served, list, numbers: AtomicU64::new(1), room: Semaphore::new(MAX_CALLS), input_ended }
     }
 
@@ -222,7 +223,9 @@ impl ServerHandler for ToolServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.served.tools.iter().position(|tool| tool.name == request.name) else {
+        let Served { tools, hidden, .. } = &self.served;
+        let is_called = |(place, tool): (usize, &Tool)| place >= *hidden && tool.name == request.name;
+        let Some(tool) = tools.iter().enumerate().position(is_called) else {
             let name = in_one_line(&request.name, MAX_CLAIM);
             return Err(ErrorData::invalid_params(format!("unknown tool `{name}`; `tools/list` has the tools"), None));
         };
@@ -237,7 +240,11 @@ impl ServerHandler for ToolServer {
             }
         };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let call = Call { number, tool, arguments: arguments(request.arguments), caller: caller(&context) };
+        let (tool, arguments) = match own::route(tools, *hidden, tool, arguments(request.arguments)) {
+            Route::Tool(tool, arguments) => (tool, arguments),
+            Route::Answered(answer) => return Ok(answered(&answer)),
+        };
+        let call = Call { number, tool, arguments, caller: caller(&context) };
         match self.outcome(call.clone(), decided, &context).await {
             Outcome::Answer(answer) => Ok(answered(&answer)),
             Outcome::Question(question) => self.ask(*question, call, &context).await,

@@ -18,7 +18,7 @@ use crate::cli::folders::state_folder;
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::mcp::catalogue::{Catalogue, LeftOut, Sources};
 use crate::cli::mcp::decision::Decisions;
-use crate::cli::mcp::gate::Gate;
+use crate::cli::mcp::gate::{Gate, ORIGIN};
 use crate::cli::mcp::host::{OpenCall, ToolHost};
 use crate::cli::mcp::plans::Plans;
 use crate::cli::mcp::standpoint::Standpoint;
@@ -26,9 +26,6 @@ use crate::cli::mcp::{shown, tool_settings};
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
 use crate::cli::runner::runner;
-
-/// Name of the origin of what tools commit, for `modbox undo --origin`.
-const ORIGIN: &str = "mcp";
 
 /// What a model is told of the tools as a whole.
 const INSTRUCTIONS: &str = "Each tool runs a module of modbox in a sandbox. Paths are absolute, without `..`. An answer has the \
@@ -47,6 +44,9 @@ const APPLIES: &str = "A call that would change something changes nothing: its s
 
 /// It is told besides of tools whose changes are made at once.
 const CHANGES: &str = "A call makes all of its changes, or none.";
+
+/// It is told besides if the modules are not listed.
+const FINDS: &str = " `modbox_find` finds modules; `modbox_read` and `modbox_change` call them.";
 
 /// Serves or shows the tools.
 pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failure> {
@@ -109,11 +109,13 @@ fn serve(pool: PoolConfig, mut host: ToolHost<'_>) -> anyhow::Result<()> {
         Confirm::Client => APPLIES,
         Confirm::Person | Confirm::Hand => ASKS,
     };
+    let found = if host.catalogue.hidden > 0 { FINDS } else { "" };
     let served = Served {
         version: env!("CARGO_PKG_VERSION"),
-        instructions: format!("{INSTRUCTIONS}{told}"),
+        instructions: format!("{INSTRUCTIONS}{told}{found}"),
         asks,
         tools: Arc::clone(&host.catalogue.tools),
+        hidden: host.catalogue.hidden,
         orders: Box::new(move |order| match order {
             Order::Run(call, reply) => {
                 let (number, is_own) = (call.number, call.tool >= modules);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use modbox_agents::name::tool_name;
-use modbox_agents::own::apply_tool;
+use modbox_agents::own::{apply_tool, change_tool, find_tool, read_tool, undo_tool};
 use modbox_agents::tool::{Permitted, Reach, Tool};
 use modbox_policy::{Access, Confirm, NamePattern, OWN_TOOLS, Policy};
 use modbox_run::library::FoundModule;
@@ -24,12 +24,17 @@ use crate::cli::mcp::{needs, tool_settings};
 use crate::cli::named::find::Lookup;
 use crate::cli::settings::{ModuleIdentity, Settings};
 
-/// Maximum number of tools: what the strictest of the common clients takes.
+/// Maximum number of listed tools: what the strictest of the common clients takes. With more modules, tools find and call them.
 pub(crate) const MAX_TOOLS: usize = 40;
+
+/// Maximum number of modules.
+pub(crate) const MAX_MODULES: usize = 10_000;
 
 /// The tools of a server.
 pub(crate) struct Catalogue {
     pub(crate) tools: Arc<[Tool]>,
+    /// Number of tools at the beginning that clients do not list.
+    pub(crate) hidden: usize,
     /// The modules of the tools, in the same order. Tools of modbox's own follow.
     pub(crate) modules: Vec<ServedModule>,
     pub(crate) left_out: Vec<LeftOut>,
@@ -91,8 +96,8 @@ impl Catalogue {
             if !taken.insert(found.name.clone()) {
                 continue;
             }
-            if tools.len() == MAX_TOOLS {
-                bail!("`tools` has more than {MAX_TOOLS} modules, which is more than clients take; name fewer of them");
+            if tools.len() == MAX_MODULES {
+                bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
             }
             let is_taken = |name: &str| tools.iter().any(|tool: &Tool| tool.name == name);
             match tool(sources, &found, &general, &mut granted, is_taken)? {
@@ -106,11 +111,32 @@ impl Catalogue {
         // Only now all is known that no tool may write.
         granted.iter().for_each(|policy| own_files.add_ways(policy));
         granted.iter().try_for_each(|policy| own_files.check(policy))?;
-        if tool_settings::confirm(sources.settings) == Confirm::Client && !tools.is_empty() {
-            tools.push(apply_tool());
+        let own = own_tools(&tools, tool_settings::confirm(sources.settings));
+        let hidden = if tools.len() + own.len() > MAX_TOOLS { modules.len() } else { 0 };
+        if hidden > 0 {
+            tools.extend(finding_tools(&tools));
         }
-        Ok(Self { tools: tools.into(), modules, left_out })
+        tools.extend(own);
+        Ok(Self { tools: tools.into(), hidden, modules, left_out })
     }
+}
+
+/// Returns the tools for changes, if a module makes some.
+fn own_tools(modules: &[Tool], confirm: Confirm) -> Vec<Tool> {
+    match modules.iter().any(|tool| tool.reach.changes) {
+        true if confirm == Confirm::Client => vec![undo_tool(), apply_tool()],
+        true => vec![undo_tool()],
+        false => Vec::new(),
+    }
+}
+
+/// Returns the tools that find and call modules.
+fn finding_tools(modules: &[Tool]) -> Vec<Tool> {
+    let reaches = modules.iter().map(|tool| tool.reach);
+    let reach = reaches.clone().reduce(|a, b| Reach { changes: a.changes || b.changes, leaves: a.leaves || b.leaves });
+    let reads = reaches.clone().any(|reach| reach == Reach::default()).then(read_tool);
+    let changes = reach.filter(|reach| *reach != Reach::default()).map(change_tool);
+    std::iter::once(find_tool()).chain(reads).chain(changes).collect()
 }
 
 /// Returns the names of modules that all files with tools have, in their order, and patterns that no module fits.

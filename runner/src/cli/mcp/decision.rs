@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use modbox_agents::answer::Answer;
 use modbox_agents::wire::Decision;
 use modbox_contract::{Dict, Value, decode};
-use modbox_overlay::commit::{Origin, Strength};
+use modbox_overlay::commit::{Origin, StateDir, Strength};
 use modbox_run::audit::{AgentCall, AgentDecision, AuditedCommit, CommitOutcome};
 use modbox_run::{AppliedChanges, CommitChoices, CommitState, Remark, apply_saved, mask_live_secrets, remember_hidden};
 use modbox_scratch::ScratchRoot;
@@ -13,7 +13,9 @@ use modbox_scratch::ScratchRoot;
 use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
+use crate::cli::kept_run;
 use crate::cli::mcp::plans::{ClaimedPlan, now_ms};
+use crate::cli::mcp::taken_back;
 use crate::cli::printing::output;
 use crate::cli::saved_file;
 
@@ -46,25 +48,37 @@ impl Decisions<'_> {
             decision: decision.as_str(),
             after_ms: now_ms().saturating_sub(plan.record.asked_ms),
         };
-        let commit = AuditedCommit { command: "mcp", path: &plan.file, agent: Some(decided) };
+        let path = plan.record.undo.as_ref().map_or_else(|| plan.file.clone(), |run| self.state.join(run));
+        let commit = AuditedCommit { command: "mcp", path: &path, agent: Some(decided) };
         let pending = self.audit.start_commit(self.context, commit)?;
         if decision != Decision::Apply {
             let outcome = CommitOutcome { state: "discarded", run: None, changed: Some(false), error: None };
             pending.finish(&outcome, ExitStatus::Success)?;
             return Ok(Answer::refused("discarded", vec!["a person said no; nothing was changed".to_owned()]));
         }
-        let applied = self.apply(plan);
-        let outcome = applied.as_ref().map_or_else(failed_commit, |applied| CommitOutcome::from(&applied.commit));
-        let status = match &applied {
-            Ok(applied) if applied.commit.state == CommitState::Unfinished => ExitStatus::Unfinished,
-            Ok(applied) if applied.commit.state.is_failure() => ExitStatus::NotCommitted,
-            Ok(_) => ExitStatus::Success,
-            Err(failure) => failure.status,
+        let made = match &plan.record.undo {
+            Some(run) => self.undo(plan, run),
+            None => self.apply(plan).map(|applied| made(plan, &applied)),
+        };
+        let (outcome, status) = match &made {
+            Ok(Made { outcome, status, .. }) => (outcome.clone(), *status),
+            Err(failure) => (failed_commit(failure), failure.status),
         };
         let audited = pending.finish(&outcome, status);
-        let answer = answer(plan, &applied?);
+        let answer = made?.answer;
         audited?;
         Ok(answer)
+    }
+
+    fn undo(&self, plan: &ClaimedPlan, run: &str) -> Result<Made, Failure> {
+        let undo = || kept_run::undo(&StateDir::open(&self.state)?, run, |of| *of == self.origin);
+        let undone = self.context.cleanup.hold(undo);
+        let undone = undone.ok_or_else(ending).or_internal()?.map_err(anyhow::Error::from).or_internal()?;
+        Ok(Made {
+            outcome: kept_run::outcome(&undone, run),
+            status: kept_run::exit_status(&undone),
+            answer: taken_back::answer(&plan.record, &undone),
+        })
     }
 
     fn apply(&self, plan: &ClaimedPlan) -> Result<AppliedChanges, Failure> {
@@ -79,8 +93,29 @@ impl Decisions<'_> {
             origin: self.origin.clone(),
         };
         let applied = context.cleanup.hold(|| apply_saved(&saved, &scratch, &choices));
-        applied.ok_or_else(|| anyhow::anyhow!("modbox is ending; nothing was changed")).or_internal()?.or_internal()
+        applied.ok_or_else(ending).or_internal()?.or_internal()
     }
+}
+
+/// What was made of a plan.
+struct Made {
+    outcome: CommitOutcome,
+    status: ExitStatus,
+    answer: Answer,
+}
+
+fn made(plan: &ClaimedPlan, applied: &AppliedChanges) -> Made {
+    let state = applied.commit.state;
+    let status = match state {
+        CommitState::Unfinished => ExitStatus::Unfinished,
+        state if state.is_failure() => ExitStatus::NotCommitted,
+        _ => ExitStatus::Success,
+    };
+    Made { outcome: CommitOutcome::from(&applied.commit), status, answer: answer(plan, applied) }
+}
+
+fn ending() -> anyhow::Error {
+    anyhow::anyhow!("modbox is ending; nothing was changed")
 }
 
 fn answer(plan: &ClaimedPlan, AppliedChanges { commit, notes }: &AppliedChanges) -> Answer {

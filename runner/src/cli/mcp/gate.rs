@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use modbox_agents::answer::{Answer, lists_whole};
-use modbox_agents::own::APPLY;
+use modbox_agents::own::{APPLY, UNDO};
 use modbox_agents::question::{ProposedChange, Question};
 use modbox_agents::wire::{Outcome, PendingQuestion};
 use modbox_policy::Confirm;
@@ -14,9 +14,20 @@ use modbox_run::{CommitState, EffectReport, Report, ShownChange, ShownContent, i
 
 use crate::cli::exit::error_words;
 use crate::cli::mcp::outcome;
-use crate::cli::mcp::plans::{PlanRecord, Plans, now_ms};
+use crate::cli::mcp::plans::{PlanRecord, Plans};
+use crate::cli::mcp::taken_back::TakenBack;
 use crate::cli::mcp::tool_settings::{Unconfirmed, are_unconfirmed};
 use crate::cli::printing::output;
+
+/// Name of the origin of what tools commit, for `modbox undo --origin`.
+pub(crate) const ORIGIN: &str = "mcp";
+
+/// The command that shows the runs of tools that can be taken back.
+const SHOW_RUNS: &str = "modbox transactions --origin mcp --json";
+
+/// Why a client cannot approve.
+const TOO_MUCH: &str = "nothing was changed: the changes are too many or too long to be shown whole to who approves them; call with \
+                        less, or let the operator set `confirm: person`";
 
 /// A call whose run has ended.
 pub(crate) struct EndedCall<'a> {
@@ -68,47 +79,93 @@ impl Gate {
     /// Returns the answer of a call whose plan is not decided about, if there is one.
     pub(crate) fn still_planned(&self, plan: &str, digest: &str) -> Option<Answer> {
         let (record, file) = self.plans.open(plan, digest)?;
-        Some(self.waiting(&file, plan, record.changes))
+        let shown = shown_path(&file);
+        let (by_hand, show) = match &record.undo {
+            Some(run) => (undo_by_hand(run), SHOW_RUNS.to_owned()),
+            None => (format!("modbox apply {shown}"), format!("modbox apply --show {shown}")),
+        };
+        Some(self.waiting(plan, record.changes, &by_hand, &show))
     }
 
     fn planned(&self, call: &EndedCall<'_>, effect: &EffectReport, file: &Path, plain: Answer) -> GateOutcome {
         let changes: Vec<String> = effect.changes.iter().map(line).collect();
-        let is_at_once = self.is_at_once(effect);
+        let paths = effect.changes.iter().flat_map(|change| [Some(&change.path), change.from.as_ref()]);
+        let is_at_once = self.is_at_once(paths.flatten().map(Path::new), effect.cut > 0);
         if self.confirm == Confirm::Client && !is_at_once && (effect.cut > 0 || !lists_whole(&changes)) {
             remove(file);
-            let reason = "nothing was changed: the changes are too many or too long to be shown whole to who approves them; call with \
-                          less, or let the operator set `confirm: person`";
-            return GateOutcome::Told(Answer::refused("refused", vec![reason.to_owned()]).into());
+            return GateOutcome::Told(Answer::refused("refused", vec![TOO_MUCH.to_owned()]).into());
         }
         let record = PlanRecord {
             call: call.digest.clone(),
-            policy: String::new(),
-            asked_ms: now_ms(),
             result: plain.to_json()["result"].clone(),
             status: plain.status,
             changes: changes.clone(),
+            ..PlanRecord::now()
         };
         let plan = match self.plans.keep(file, record) {
             Ok(plan) => plan,
             Err(error) => {
                 remove(file);
-                let reason = format!("failed to keep the plan: {}", error_words(&error));
-                return GateOutcome::Told(Answer::refused("failed", vec![reason]).into());
+                return not_kept(&error);
             }
         };
+        let shown = shown_path(file);
+        self.open_plan(OpenPlan {
+            is_at_once,
+            module: call.module,
+            changes: effect.changes.iter().map(proposed).collect(),
+            more: effect.cut,
+            by_hand: format!("modbox apply {shown}"),
+            show: format!("modbox apply --show {shown}"),
+            plan,
+        })
+    }
+
+    /// Returns the answer of a call that takes a run back, or the question that comes before it.
+    pub(crate) fn undo(&self, run: &str, taken_back: Vec<TakenBack>, call: String) -> GateOutcome {
+        let is_at_once = self.is_at_once(taken_back.iter().map(|one| one.path.as_path()), false);
+        let changes: Vec<String> = taken_back.into_iter().map(|one| one.line).collect();
+        if self.confirm == Confirm::Client && !is_at_once && !lists_whole(&changes) {
+            return GateOutcome::Told(Answer::refused("refused", vec![TOO_MUCH.to_owned()]).into());
+        }
+        let record = PlanRecord {
+            call,
+            status: "changed".to_owned(),
+            changes: changes.clone(),
+            undo: Some(run.to_owned()),
+            ..PlanRecord::now()
+        };
+        let plan = match self.plans.keep_undo(record) {
+            Ok(plan) => plan,
+            Err(error) => return not_kept(&error),
+        };
+        let run = output::clean_line(run);
+        let change = |line| ProposedChange { line, diff: None, hides_content: false };
+        self.open_plan(OpenPlan {
+            is_at_once,
+            module: UNDO,
+            changes: changes.into_iter().map(change).collect(),
+            more: 0,
+            by_hand: undo_by_hand(&run),
+            show: SHOW_RUNS.to_owned(),
+            plan,
+        })
+    }
+
+    /// Asks about a plan, tells how it is decided about, or lets it be applied at once.
+    fn open_plan(
+        &self,
+        OpenPlan { plan, is_at_once, module, changes, more, by_hand, show }: OpenPlan<'_>,
+    ) -> GateOutcome {
         if is_at_once {
             return GateOutcome::AtOnce(plan);
         }
-        let unasked = self.waiting(file, &plan, changes);
+        let lines = changes.iter().map(|change| change.line.clone()).collect();
+        let unasked = self.waiting(&plan, lines, &by_hand, &show);
         if self.confirm != Confirm::Person {
             return GateOutcome::Told(unasked.into());
         }
-        let question = Question {
-            module: call.module.to_owned(),
-            changes: effect.changes.iter().map(proposed).collect(),
-            more: effect.cut,
-            command: format!("modbox apply --show {}", output::clean_line(&file.display().to_string())),
-        };
+        let question = Question { module: module.to_owned(), changes, more, command: show };
         GateOutcome::Told(Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked })))
     }
 
@@ -122,28 +179,52 @@ impl Gate {
         }
     }
 
-    /// Returns whether changes need no confirmation.
-    fn is_at_once(&self, effect: &EffectReport) -> bool {
-        let paths = effect.changes.iter().flat_map(|change| [Some(&change.path), change.from.as_ref()]);
-        let paths = paths.flatten().map(Path::new);
-        // Of a change that is not listed, no path is known.
-        self.confirm == Confirm::None || (effect.cut == 0 && are_unconfirmed(&self.unconfirmed, paths))
+    /// Returns whether changes of these paths need no confirmation. Of a change that is not listed, no path is known.
+    fn is_at_once<'a>(&self, paths: impl Iterator<Item = &'a Path>, is_cut: bool) -> bool {
+        self.confirm == Confirm::None || (!is_cut && are_unconfirmed(&self.unconfirmed, paths))
     }
 
     /// Returns the answer of a call whose changes are not made yet.
-    fn waiting(&self, file: &Path, plan: &str, changes: Vec<String>) -> Answer {
-        let shown = output::clean_line(&file.display().to_string());
+    fn waiting(&self, plan: &str, changes: Vec<String>, by_hand: &str, show: &str) -> Answer {
         let note = match self.confirm {
             Confirm::Client => {
                 format!("nothing was changed: `{APPLY}` with this plan and these changes makes them, within 15 minutes")
             }
             _ => format!(
-                "nothing was changed: a person decides within 15 minutes by `modbox apply {shown}`, and `modbox apply --show {shown}` \
-                 shows all of it"
+                "nothing was changed: a person decides within 15 minutes by `{by_hand}`, and `{show}` shows all of it"
             ),
         };
         Answer { is_success: true, changes, plan: Some(plan.to_owned()), ..Answer::refused("planned", vec![note]) }
     }
+}
+
+/// A plan that was kept.
+struct OpenPlan<'a> {
+    plan: String,
+    /// Whether it needs no confirmation.
+    is_at_once: bool,
+    /// The module or tool that would make the changes.
+    module: &'a str,
+    changes: Vec<ProposedChange>,
+    /// Number of changes that are not among them.
+    more: u64,
+    /// The command by which a person makes the changes.
+    by_hand: String,
+    /// The command that shows all of them.
+    show: String,
+}
+
+fn undo_by_hand(run: &str) -> String {
+    format!("modbox undo --origin {ORIGIN} {run}")
+}
+
+fn not_kept(error: &anyhow::Error) -> GateOutcome {
+    let reason = format!("failed to keep the plan: {}", error_words(error));
+    GateOutcome::Told(Answer::refused("failed", vec![reason]).into())
+}
+
+fn shown_path(file: &Path) -> String {
+    output::clean_line(&file.display().to_string())
 }
 
 /// Returns a change in a line.

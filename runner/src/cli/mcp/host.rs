@@ -1,7 +1,8 @@
 //! Runs the calls of tools: makes a job of each, and answers it with the report, or asks before its changes are made.
 
 use modbox_agents::answer::Answer;
-use modbox_agents::own::apply_arguments;
+use modbox_agents::own::{UNDO, apply_arguments, undo_argument};
+use modbox_agents::text::in_one_line;
 use modbox_agents::tool::Reach;
 use modbox_agents::wire::{Call, Decided, Decision, Outcome, Reply};
 use modbox_contract::{CallerChoices, Release, Value};
@@ -11,11 +12,17 @@ use modbox_run::audit::AgentCall;
 use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost};
 use modbox_vocabulary::{Capability, Grant};
 
+use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
 use crate::cli::mcp::decision::Decisions;
 use crate::cli::mcp::gate::{EndedCall, Gate, GateOutcome};
 use crate::cli::mcp::plans::call_digest;
+use crate::cli::mcp::taken_back;
+use crate::cli::printing::output;
+
+/// Maximum bytes of the name of a run that is repeated to the client.
+const MAX_RUN: usize = 64;
 
 /// A call that is not answered.
 pub(crate) struct OpenCall {
@@ -68,10 +75,11 @@ impl ToolHost<'_> {
         Job { id: Value::Null, module, args: call.arguments.clone(), options }
     }
 
-    /// Returns the digest of a call, to which its plan is bound.
+    /// Returns the digest of a call, to which its plan is bound. Tools of modbox's own have no module.
     fn digest(&self, call: &Call) -> String {
         let tool = &self.catalogue.tools[call.tool].name;
-        call_digest(tool, &self.module(call).digest, &encode_dict(&call.arguments))
+        let module = self.catalogue.modules.get(call.tool).map_or("", |module| &module.digest);
+        call_digest(tool, module, &encode_dict(&call.arguments))
     }
 }
 
@@ -88,12 +96,45 @@ impl ToolHost<'_> {
         }
     }
 
+    /// Runs a tool of modbox's own.
+    fn own(&self, call: &Call) -> Outcome {
+        match self.catalogue.tools[call.tool].name.as_str() {
+            UNDO => self.undo(call),
+            _ => self.apply(call).into(),
+        }
+    }
+
     /// Makes the changes of the plan that the client names and repeats.
     fn apply(&self, call: &Call) -> Answer {
         let asked = apply_arguments(&call.arguments).filter(|_| self.gate.confirm == Confirm::Client);
         match asked.and_then(|(plan, changes)| self.gate.plans.claim_changes(&plan, &changes)) {
             Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "client", &self.agent_call(call)),
             None => unknown_plan(),
+        }
+    }
+
+    /// Takes back a run of a tool, or asks before that.
+    fn undo(&self, call: &Call) -> Outcome {
+        let refused = |status, reason| Outcome::from(Answer::refused(status, vec![reason]));
+        let run = undo_argument(&call.arguments).unwrap_or_default();
+        self.gate.plans.sweep();
+        match taken_back::of_run(&self.decisions.state, run, &self.decisions.origin) {
+            Ok(Some(changes)) => self.settled(self.gate.undo(run, changes, self.digest(call)), call),
+            Ok(None) => {
+                refused("refused", format!("no run `{}` of these tools can be taken back", in_one_line(run, MAX_RUN)))
+            }
+            Err(error) => refused("failed", output::clean_line(&error_words(&error))),
+        }
+    }
+
+    /// Applies a plan that needs no confirmation.
+    fn settled(&self, outcome: GateOutcome, call: &Call) -> Outcome {
+        match outcome {
+            GateOutcome::Told(outcome) => outcome,
+            GateOutcome::AtOnce(plan) => Outcome::from(match self.gate.plans.claim(&plan, &self.digest(call)) {
+                Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "rule", &self.agent_call(call)),
+                None => unknown_plan(),
+            }),
         }
     }
 }
@@ -132,11 +173,10 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
     }
 
     fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
-        let answer = match decided {
-            Some(decided) => self.decide(&call, &decided),
-            None => self.apply(&call),
-        };
-        reply.send(answer.into());
+        reply.send(match decided {
+            Some(decided) => self.decide(&call, &decided).into(),
+            None => self.own(&call),
+        });
     }
 
     fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {
@@ -145,15 +185,8 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
             return self.gate.drop_saved(&report);
         }
         let module = &self.module(&call).found.name;
-        let digest = self.digest(&call);
-        let ended = EndedCall { module, digest: digest.clone(), report: &report, is_audited: !is_unaudited };
-        reply.send(match self.gate.outcome(&ended) {
-            GateOutcome::Told(outcome) => outcome,
-            GateOutcome::AtOnce(plan) => Outcome::from(match self.gate.plans.claim(&plan, &digest) {
-                Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "rule", &self.agent_call(&call)),
-                None => unknown_plan(),
-            }),
-        });
+        let ended = EndedCall { module, digest: self.digest(&call), report: &report, is_audited: !is_unaudited };
+        reply.send(self.settled(self.gate.outcome(&ended), &call));
     }
 
     fn refuse(&mut self, OpenCall { reply, .. }: OpenCall, reason: String) {

@@ -15,6 +15,7 @@
 //! | `gate` | what a person is asked before a change |
 //! | `plans` | what is kept until a person has decided |
 //! | `decision` | does what a person has decided |
+//! | `taken_back` | what a run has changed, for who takes it back |
 //! | `outcome` | from a report to an answer |
 //! | `shown` | `--show` |
 
@@ -29,4 +30,5 @@ pub(crate) mod own_files;
 pub(crate) mod plans;
 pub(crate) mod shown;
 pub(crate) mod standpoint;
+mod taken_back;
 pub(crate) mod tool_settings;

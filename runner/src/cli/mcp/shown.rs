@@ -9,7 +9,7 @@ use crate::cli::printing::output;
 
 /// Returns the list of tools as clients get it.
 pub(crate) fn json(catalogue: &Catalogue) -> String {
-    wire::list_as_json(&catalogue.tools)
+    wire::list_as_json(&catalogue.tools[catalogue.hidden..])
 }
 
 /// Returns the tools for people.

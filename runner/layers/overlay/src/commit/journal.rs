@@ -171,6 +171,16 @@ struct MarkLine {
 }
 
 impl Journal {
+    /// Returns what each operation does, with the path that it changes.
+    pub fn changed_paths(&self) -> impl Iterator<Item = (&OperationKind, PathBuf)> {
+        self.operations.iter().filter_map(|operation| {
+            let directory = self.directories.get(operation.directory)?;
+            let inside = self.roots.get(directory.root)?.path.join(&directory.path);
+            let path = if operation.name.is_empty() { inside } else { inside.join(&operation.name) };
+            Some((&operation.kind, path))
+        })
+    }
+
     /// Returns the text of the journal, without marks.
     ///
     /// # Errors

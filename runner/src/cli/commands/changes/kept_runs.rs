@@ -1,7 +1,6 @@
-//! What the commands for kept and interrupted transactions share: their errors, their conflicts, and the secrets in names.
+//! What the commands for kept and interrupted transactions share: their errors and their conflicts.
 
-use modbox_overlay::commit::{CommitError, Conflict, Transaction};
-use modbox_run::remember_hidden;
+use modbox_overlay::commit::{CommitError, Conflict};
 
 use crate::cli::exit::{ExitStatus, Failure};
 use crate::cli::printing::output;
@@ -12,12 +11,6 @@ pub(crate) fn print_conflicts(what: &str, conflicts: &[Conflict]) {
     for Conflict { path, why } in conflicts {
         output::print_note(&format!("`{}`: {why}", path.display()));
     }
-}
-
-/// Keeps secrets in names of transactions from being shown.
-pub(crate) fn hide_secrets(found: &[Transaction]) {
-    let journals = found.iter().filter_map(|one| one.record.as_ref().ok()?.1.as_ref());
-    journals.for_each(|journal| remember_hidden(&journal.hidden));
 }
 
 /// Returns an error of a transaction with its exit status.

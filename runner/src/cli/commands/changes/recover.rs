@@ -6,10 +6,11 @@ use modbox_python_json::{Value, encode};
 use modbox_run::mask_live_secrets;
 
 use crate::cli::args::RecoverArgs;
-use crate::cli::commands::changes::kept_runs::{failure, hide_secrets, print_conflicts};
+use crate::cli::commands::changes::kept_runs::{failure, print_conflicts};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
+use crate::cli::kept_run::hide_secrets;
 use crate::cli::printing::output;
 
 /// Recovers all interrupted transactions.

@@ -9,10 +9,11 @@ use modbox_python_json::{Value, encode};
 use modbox_run::mask_live_secrets;
 
 use crate::cli::args::{TransactionsArgs, TransactionsCommand};
-use crate::cli::commands::changes::kept_runs::{failure, hide_secrets};
+use crate::cli::commands::changes::kept_runs::failure;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
+use crate::cli::kept_run::hide_secrets;
 use crate::cli::printing::output;
 
 /// Paths of a transaction that are listed for people.
@@ -156,18 +157,14 @@ fn age(journal: &Journal) -> Duration {
 
 /// Returns the changed paths, each with what happened to it.
 fn paths(journal: &Journal) -> Vec<(&'static str, String)> {
-    let operations = journal.operations.iter().filter_map(|operation| {
-        let directory = journal.directories.get(operation.directory)?;
-        let root = &journal.roots.get(directory.root)?.path;
-        let inside = root.join(&directory.path);
-        let path = if operation.name.is_empty() { inside } else { inside.join(&operation.name) };
-        let kind = match operation.kind {
+    let changes = journal.changed_paths().map(|(kind, path)| {
+        let kind = match kind {
             OperationKind::Create { .. } => "created",
             OperationKind::Replace { .. } => "replaced",
             OperationKind::Remove { .. } => "removed",
             OperationKind::Attributes { .. } => "attributes",
         };
-        Some((kind, mask_live_secrets(&path.display().to_string())))
+        (kind, mask_live_secrets(&path.display().to_string()))
     });
-    operations.collect()
+    changes.collect()
 }

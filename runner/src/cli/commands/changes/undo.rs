@@ -1,17 +1,16 @@
 //! `modbox undo`: takes back a transaction that was kept.
 
-use modbox_overlay::commit::fault::NoFault;
-use modbox_overlay::commit::{self, Conflict, OriginPattern, StateDir, Undone};
-use modbox_run::CommitState;
-use modbox_run::audit::{AuditedCommit, CommitOutcome};
+use modbox_overlay::commit::{OriginPattern, StateDir, Undone};
+use modbox_run::audit::AuditedCommit;
 
 use crate::cli::args::UndoArgs;
 use crate::cli::audit::{Audit, failed_commit};
-use crate::cli::commands::changes::kept_runs::{failure, hide_secrets, print_conflicts};
+use crate::cli::commands::changes::kept_runs::{failure, print_conflicts};
 use crate::cli::commands::changes::transactions;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::folders::state_folder;
+use crate::cli::kept_run;
 use crate::cli::printing::output;
 
 /// Takes back a transaction of the person, or of the origin that is named. Without the name of one, lists them.
@@ -28,15 +27,11 @@ fn undo(context: &Context, args: &UndoArgs, run: &str, origin: &OriginPattern) -
     let audit = Audit::of_command(context, &args.audited)?;
     let record = folder.join(run);
     let pending = audit.start_commit(context, AuditedCommit { command: "undo", path: &record, agent: None })?;
-    let undo = || {
-        let state = StateDir::open(&folder)?;
-        hide_secrets(&commit::list(&state)?);
-        commit::undo(&state, run, |of| origin.has(of), &NoFault)
-    };
+    let undo = || kept_run::undo(&StateDir::open(&folder)?, run, |of| origin.has(of));
     let Some(undone) = context.cleanup.hold(undo) else { return Ok(ExitStatus::Internal) };
     let undone = undone.map_err(failure);
     let (outcome, status) = match &undone {
-        Ok(undone) => (outcome(undone, run), exit_status(undone)),
+        Ok(undone) => (kept_run::outcome(undone, run), kept_run::exit_status(undone)),
         Err(failure) => (failed_commit(failure), failure.status),
     };
     let audited = pending.finish(&outcome, status);
@@ -49,24 +44,4 @@ fn undo(context: &Context, args: &UndoArgs, run: &str, origin: &OriginPattern) -
     }
     audited?;
     Ok(status)
-}
-
-fn exit_status(undone: &Undone) -> ExitStatus {
-    match undone {
-        Undone::Done => ExitStatus::Success,
-        Undone::Conflict(_) => ExitStatus::NotCommitted,
-        Undone::Unfinished(_) => ExitStatus::Unfinished,
-    }
-}
-
-/// Returns what the audit line says.
-fn outcome(undone: &Undone, run: &str) -> CommitOutcome {
-    let (state, conflicts) = match undone {
-        Undone::Done => ("undone", None),
-        Undone::Conflict(conflicts) => (CommitState::Conflict.into(), Some(conflicts)),
-        Undone::Unfinished(conflicts) => (CommitState::Unfinished.into(), Some(conflicts)),
-    };
-    let reason = |Conflict { path, why }: &Conflict| format!("`{}`: {why}", path.display());
-    let error = conflicts.map(|conflicts| conflicts.iter().map(reason).collect::<Vec<_>>().join("; "));
-    CommitOutcome { state, run: Some(run.to_owned()), changed: conflicts.is_none().then_some(true), error }
 }

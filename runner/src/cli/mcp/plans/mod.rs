@@ -4,23 +4,20 @@
 //! A client holds only the name, 128 random bits: what decides stays here, so there is nothing to forge. A plan is renamed before it
 //! is applied, so that it is applied once, also with two processes.
 
+mod record;
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use modbox_agents::answer::shown_changes;
-use modbox_files::read_file;
-use serde::{Deserialize, Serialize};
+use modbox_overlay::commit::StateDir;
+use rustix::rand::GetRandomFlags;
 use sha2::{Digest as _, Sha256};
 
-/// How long a person may think.
-pub(crate) const LIFE: Duration = Duration::from_secs(15 * 60);
-
-/// Maximum bytes of a record: a result is at most twice as long as an answer.
-const MAX_RECORD: u64 = 1 << 20;
+pub(crate) use self::record::{LIFE, PlanRecord, now_ms};
 
 /// Characters of a name: 128 bits in hex.
 const NAME: usize = 32;
@@ -36,23 +33,6 @@ const CLAIMED: &str = "claimed";
 
 /// End of the name of a saved preview.
 const CHANGES: &str = "changes";
-
-/// What is kept of a plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PlanRecord {
-    /// SHA-256 of the tool, the module and the arguments.
-    pub(crate) call: String,
-    /// SHA-256 of the policy files.
-    pub(crate) policy: String,
-    /// When the person was asked, in milliseconds since 1970.
-    pub(crate) asked_ms: u64,
-    /// The status of the report.
-    pub(crate) status: String,
-    /// The module's result.
-    pub(crate) result: serde_json::Value,
-    /// A line for each change.
-    pub(crate) changes: Vec<String>,
-}
 
 /// The plans of one policy.
 #[derive(Debug)]
@@ -84,13 +64,51 @@ impl Plans {
     pub(crate) fn keep(&self, file: &Path, record: PlanRecord) -> anyhow::Result<String> {
         let name = file.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
         let name = name.ok_or_else(|| anyhow::anyhow!("`{}` is not in the plan store", file.display()))?;
+        self.write(name, record)?;
+        Ok(name.to_owned())
+    }
+
+    /// Keeps what a person is asked of a run that would be taken back, in place of what was asked of it before. Returns the name of the
+    /// plan.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written.
+    pub(crate) fn keep_undo(&self, record: PlanRecord) -> anyhow::Result<String> {
+        StateDir::open(&self.folder)?;
+        for (name, of) in self.own_records() {
+            // As many plans as there are runs, so the store does not grow with calls.
+            if of.undo == record.undo {
+                let _ = fs::remove_file(self.path(&name, RECORD));
+            }
+        }
+        let mut random = [0_u8; NAME / 2];
+        rustix::rand::getrandom(&mut random, GetRandomFlags::empty())?;
+        let name = hex(&random);
+        self.write(&name, record)?;
+        Ok(name)
+    }
+
+    /// Returns the plans of this policy that are not taken.
+    fn own_records(&self) -> Vec<(String, PlanRecord)> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| {
+            let path = entry.path();
+            let is_record = path.extension().is_some_and(|found| found == RECORD);
+            Some(path.file_stem()?.to_str()?.to_owned()).filter(|_| is_record)
+        });
+        let records = names.filter_map(|name| Some((self.record(&name)?.0, name)));
+        records.filter(|(record, _)| record.policy == self.policy).map(|(record, name)| (name, record)).collect()
+    }
+
+    fn write(&self, name: &str, record: PlanRecord) -> anyhow::Result<()> {
         let record = PlanRecord { policy: self.policy.clone(), ..record };
         // A record is there as a whole: another process that sweeps takes a part of one for damage.
         let unfinished = self.path(name, UNFINISHED);
         let mut written = File::options().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         written.write_all(&serde_json::to_vec(&record)?)?;
         fs::rename(unfinished, self.path(name, RECORD))?;
-        Ok(name.to_owned())
+        Ok(())
     }
 
     /// Takes a plan whose changes are these, as answers list them, whichever call it is of; `None` as for [`Plans::claim`].
@@ -131,13 +149,13 @@ impl Plans {
                 continue;
             }
             let changes = self.path(name, CHANGES);
-            let is_old = match read(&path) {
-                Ok(record) => is_over(&record),
+            let is_over = match PlanRecord::read(&path) {
+                Ok(record) => record.is_over() || (record.undo.is_none() && !changes.exists()),
                 // Another process has just claimed or removed the plan.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => true,
             };
-            if is_old || !changes.exists() {
+            if is_over {
                 let _ = fs::remove_file(&changes);
                 let _ = fs::remove_file(&path);
             }
@@ -145,12 +163,12 @@ impl Plans {
     }
 
     fn is_of(&self, record: &PlanRecord, call: &str) -> bool {
-        record.policy == self.policy && record.call == call && !is_over(record)
+        record.policy == self.policy && record.call == call && !record.is_over()
     }
 
     fn record(&self, name: &str) -> Option<(PlanRecord, PathBuf)> {
         let path = Some(self.path(name, RECORD)).filter(|_| is_name(name))?;
-        Some((read(&path).ok()?, path))
+        Some((PlanRecord::read(&path).ok()?, path))
     }
 
     fn path(&self, name: &str, ending: &str) -> PathBuf {
@@ -166,7 +184,7 @@ impl Plans {
 pub(crate) fn claim_by_hand(file: &Path) -> anyhow::Result<Option<ClaimedPlan>> {
     let (path, claim) = (file.with_extension(RECORD), file.with_extension(CLAIMED));
     let taken = || anyhow::anyhow!("`{}` is decided about already", file.display());
-    let record = match read(&path) {
+    let record = match PlanRecord::read(&path) {
         Ok(record) => record,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return if claim.exists() { Err(taken()) } else { Ok(None) };
@@ -174,7 +192,7 @@ pub(crate) fn claim_by_hand(file: &Path) -> anyhow::Result<Option<ClaimedPlan>> 
         Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", path.display())),
     };
     anyhow::ensure!(
-        !is_over(&record),
+        !record.is_over(),
         "the plan `{}` is older than 15 minutes, so it is not applied; the client calls again",
         file.display()
     );
@@ -207,20 +225,6 @@ pub(crate) fn call_digest(tool: &str, module: &str, arguments: &str) -> String {
     hex(&digest.finalize())
 }
 
-/// Returns the time now, in milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn is_over(record: &PlanRecord) -> bool {
-    now_ms().checked_sub(record.asked_ms).is_none_or(|age| u128::from(age) >= LIFE.as_millis())
-}
-
-fn read(path: &Path) -> io::Result<PlanRecord> {
-    Ok(serde_json::from_slice(&read_file(path, MAX_RECORD)?)?)
-}
-
 /// Returns whether a file was left by a process that ended while it wrote.
 fn is_left(path: &Path) -> bool {
     let modified = path.metadata().and_then(|found| found.modified());
@@ -237,16 +241,17 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     fn record(asked_ms: u64) -> PlanRecord {
         PlanRecord {
             call: call_digest("t", "m", "{}"),
-            policy: String::new(),
             asked_ms,
-            status: "changed".to_owned(),
             result: serde_json::json!({"a": 1}),
             changes: vec!["modified /x".to_owned()],
+            ..PlanRecord::now()
         }
     }
 
@@ -317,6 +322,22 @@ mod tests {
         expect.sort();
         expect.push("other.changes".to_owned());
         assert_eq!(left, expect);
+    }
+
+    #[test]
+    fn a_run_is_planned_to_be_taken_back_once_for_each_policy() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        let [one, other] = [1, 2].map(|policy| Plans::new(dir.path().to_owned(), &[policy; 32]));
+        let undo = |run: &str| PlanRecord { undo: Some(run.to_owned()), ..record(now_ms()) };
+        let call = record(0).call;
+        let first = one.keep_undo(undo("a")).unwrap();
+        let (second, third, foreign) =
+            (one.keep_undo(undo("a")).unwrap(), one.keep_undo(undo("b")).unwrap(), other.keep_undo(undo("a")).unwrap());
+        one.sweep();
+        assert!(one.claim(&first, &call).is_none() && one.claim(&foreign, &call).is_none());
+        assert_eq!(one.claim(&second, &call).unwrap().record.undo.as_deref(), Some("a"));
+        assert!(one.claim(&third, &call).is_some() && other.claim(&foreign, &call).is_some());
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Tools of modbox's own, beside those of modules.
+//! The tool by which a client makes the changes of a plan.
 
-use modbox_argument_spec::{ArgumentSpec, OptionSpec, OptionType};
+use modbox_argument_spec::OptionType;
 use modbox_python_json::{Dict, Value};
 
-use crate::schema::input_schema;
+use crate::own::definition::{required, tool};
 use crate::tool::{Reach, Tool};
 
 /// Name of the tool that makes the changes of a plan.
@@ -13,28 +13,14 @@ pub const APPLY: &str = "modbox_apply";
 /// nothing but arguments.
 #[must_use]
 pub fn apply_tool() -> Tool {
-    let option = |option_type, elements, text: &str| OptionSpec {
-        option_type,
-        elements,
-        required: true,
-        description: vec![text.to_owned()],
-        ..OptionSpec::default()
-    };
-    let plan = option(OptionType::Str, None, "The plan, as the answer of the planned call has it.");
-    let changes =
-        option(OptionType::List, Some(OptionType::Str), "The changes of the plan, as that answer lists them.");
-    let options = [("plan".to_owned(), plan), ("changes".to_owned(), changes)].into_iter().collect();
-    let spec = ArgumentSpec { options, ..ArgumentSpec::default() };
+    let plan = required(OptionType::Str, "The plan, as the answer of the planned call has it.");
+    let changes = required(OptionType::List, "The changes of the plan, as that answer lists them.");
     Tool {
-        name: APPLY.to_owned(),
         title: "Make planned changes".to_owned(),
         description: "Makes the changes of a call whose status was `planned`: all of them, or none if a file was changed meanwhile."
             .to_owned(),
-        input_schema: input_schema(&spec),
-        spec,
-        is_exact: true,
         reach: Reach { changes: true, leaves: false },
-        variables: std::collections::BTreeMap::new(),
+        ..tool(APPLY, [("plan", plan), ("changes", changes)])
     }
 }
 

@@ -1,0 +1,69 @@
+//! What is kept of a plan beside its saved preview.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use modbox_files::read_file;
+use serde::{Deserialize, Serialize};
+
+/// How long a person may think.
+pub(crate) const LIFE: Duration = Duration::from_secs(15 * 60);
+
+/// Maximum bytes of a record: a result is at most twice as long as an answer.
+const MAX_RECORD: u64 = 1 << 20;
+
+/// What is kept of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PlanRecord {
+    /// SHA-256 of the tool, the module and the arguments.
+    pub(crate) call: String,
+    /// SHA-256 of the policy files.
+    pub(crate) policy: String,
+    /// When the person was asked, in milliseconds since 1970.
+    pub(crate) asked_ms: u64,
+    /// The status of the report.
+    pub(crate) status: String,
+    /// The module's result.
+    pub(crate) result: serde_json::Value,
+    /// A line for each change.
+    pub(crate) changes: Vec<String>,
+    /// The run that is taken back. Without one, a saved preview is applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) undo: Option<String>,
+}
+
+impl PlanRecord {
+    /// Returns a record of this moment that says nothing else.
+    pub(crate) fn now() -> Self {
+        Self {
+            call: String::new(),
+            policy: String::new(),
+            asked_ms: now_ms(),
+            status: String::new(),
+            result: serde_json::json!({}),
+            changes: Vec::new(),
+            undo: None,
+        }
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or has no record.
+    pub(super) fn read(path: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&read_file(path, MAX_RECORD)?)?)
+    }
+
+    /// Returns whether the person thinks for too long.
+    pub(super) fn is_over(&self) -> bool {
+        now_ms().checked_sub(self.asked_ms).is_none_or(|age| u128::from(age) >= LIFE.as_millis())
+    }
+}
+
+/// Returns the time now, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
