@@ -166,9 +166,14 @@ fn a_person_can_decide_by_hand() {
     }
 }
 
-/// Calls a tool without a session.
+/// Calls `lineinfile` without a session.
 fn modern_call(client: &mut Client, id: &str, arguments: &Value, more: &Value) -> Value {
-    let mut params = modern(json!({"name": "lineinfile", "arguments": arguments}));
+    modern_call_of(client, id, "lineinfile", arguments, more)
+}
+
+/// Calls a tool without a session.
+pub(crate) fn modern_call_of(client: &mut Client, id: &str, tool: &str, arguments: &Value, more: &Value) -> Value {
+    let mut params = modern(json!({"name": tool, "arguments": arguments}));
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
     for (key, value) in more.as_object().unwrap() {
         params[key] = value.clone();
@@ -176,7 +181,7 @@ fn modern_call(client: &mut Client, id: &str, arguments: &Value, more: &Value) -
     client.ask(id, "tools/call", &params)
 }
 
-fn yes(state: &Value) -> Value {
+pub(crate) fn yes(state: &Value) -> Value {
     json!({"requestState": state, "inputResponses": {"confirm": {"action": "accept", "content": {"decision": "apply"}}}})
 }
 

@@ -24,17 +24,28 @@ pub struct ProposedChange {
     pub hides_content: bool,
 }
 
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Whether changes that were seen are made.
+    Changes,
+    /// Whether a module runs that reaches other machines.
+    Run,
+}
+
 /// What a call would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
+    /// What is asked.
+    pub asked: Asked,
     /// The full name of the module.
     pub module: String,
-    /// The changes.
+    /// The changes, or what the module may reach and its arguments.
     pub changes: Vec<ProposedChange>,
     /// Number of changes that are not among them.
     pub more: u64,
-    /// The command that shows all of it.
-    pub command: String,
+    /// The command that shows all of it, if one does.
+    pub command: Option<String>,
 }
 
 impl Question {
@@ -46,11 +57,15 @@ impl Question {
         let (quoted, is_cut) = self.quoted();
         let fence = "`".repeat(longest_run(&quoted).max(2) + 1);
         let cut_note = if is_cut { "Not all of it is shown here. " } else { "" };
-        format!(
-            "modbox asks: {} would change {what}\n\n{fence}\n{quoted}{fence}\n\n{cut_note}All of it: {}",
-            escaped(&self.module),
-            escaped(&self.command),
-        )
+        let module = escaped(&self.module);
+        let heading = match self.asked {
+            Asked::Changes => format!("{module} would change {what}"),
+            Asked::Run => {
+                format!("may {module} run? What it does on other machines is not seen before, and is not undone")
+            }
+        };
+        let all = self.command.as_ref().map(|command| format!("All of it: {}", escaped(command))).unwrap_or_default();
+        format!("modbox asks: {heading}\n\n{fence}\n{quoted}{fence}\n\n{cut_note}{all}").trim_end().to_owned()
     }
 
     /// Returns the changes, each with its lines below it, and whether something is left out.
@@ -101,8 +116,8 @@ mod tests {
         let diffs = diffs.iter().map(|diff| Some((*diff).to_owned())).chain(std::iter::repeat(None));
         let change = |(line, diff): (&&str, _)| ProposedChange { line: (*line).to_owned(), diff, hides_content: false };
         let changes = changes.iter().zip(diffs).map(change).collect();
-        let command = "modbox apply --show /x.changes".to_owned();
-        Question { module: "lineinfile".to_owned(), changes, more: 0, command }
+        let command = Some("modbox apply --show /x.changes".to_owned());
+        Question { asked: Asked::Changes, module: "lineinfile".to_owned(), changes, more: 0, command }
     }
 
     #[test]
@@ -112,6 +127,17 @@ mod tests {
             text,
             "modbox asks: lineinfile would change 1 path\n\n```\nmodified /etc/motd: lines +1 -0\n@@ -1 +1,2 @@\n one\n+two\n```\n\n\
              All of it: modbox apply --show /x.changes"
+        );
+    }
+
+    #[test]
+    fn a_run_is_asked_about_by_what_it_may_reach() {
+        let run =
+            Question { asked: Asked::Run, command: None, ..question(&["may connect to `h:443`", "url: \"x\""], &[]) };
+        assert_eq!(
+            run.text(),
+            "modbox asks: may lineinfile run? What it does on other machines is not seen before, and is not undone\n\n```\nmay connect \
+             to `h:443`\nurl: \"x\"\n```"
         );
     }
 

@@ -85,9 +85,10 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
     let plans = Plans::new(state_folder::plans(&context.environment).or_usage()?, &digest);
     let gate = Gate { plans, confirm, unconfirmed: tool_settings::unconfirmed(&settings).or_usage()? };
     gate.plans.sweep();
-    let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?;
-    let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions };
-    serve(pool, host).or_internal()?;
+    let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?.with_origin(decisions.origin.clone());
+    let (service, orders) = Service::<OpenCall>::new(pool).or_internal()?;
+    let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions, orders };
+    serve(service, host).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
@@ -98,10 +99,10 @@ fn jobs(args: &McpArgs) -> usize {
     }
 }
 
-fn serve(pool: PoolConfig, mut host: ToolHost<'_>) -> anyhow::Result<()> {
-    let (service, orders) = Service::<OpenCall>::new(pool)?;
-    let (given, at_end) = (orders.clone(), orders);
-    let modules = host.catalogue.modules.len();
+fn serve(service: Service<OpenCall>, mut host: ToolHost<'_>) -> anyhow::Result<()> {
+    let (given, at_end) = (host.orders.clone(), host.orders.clone());
+    // What no preview can show is asked before it runs, and tools of modbox's own run nothing.
+    let runs: Vec<bool> = host.catalogue.modules.iter().map(|module| module.unseen.is_empty()).collect();
     let asks = host.gate.confirm == Confirm::Person;
     let told = match host.gate.confirm {
         Confirm::Never => READS,
@@ -118,9 +119,9 @@ fn serve(pool: PoolConfig, mut host: ToolHost<'_>) -> anyhow::Result<()> {
         hidden: host.catalogue.hidden,
         orders: Box::new(move |order| match order {
             Order::Run(call, reply) => {
-                let (number, is_own) = (call.number, call.tool >= modules);
+                let (number, does_run) = (call.number, runs.get(call.tool) == Some(&true));
                 let call = OpenCall { call: *call, decided: None, reply };
-                if is_own { given.tell(call) } else { given.run(number, call) }
+                if does_run { given.run(number, call) } else { given.tell(call) }
             }
             Order::Decide(call, decided, reply) => given.tell(OpenCall { call: *call, decided: Some(*decided), reply }),
             Order::Cancel(number) => given.cancel(number),

@@ -47,6 +47,8 @@ pub(crate) struct ServedModule {
     pub(crate) digest: String,
     /// What each run is given.
     pub(crate) policy: Policy,
+    /// What it may reach that no preview shows: lines for who is asked before.
+    pub(crate) unseen: Vec<String>,
 }
 
 /// A module that cannot be a tool.
@@ -199,7 +201,7 @@ fn tool(
     }
     let is_beyond = match tool_settings::confirm(sources.settings) {
         Confirm::Never => needs::beyond_reading(&described.metadata),
-        _ => beyond_views(&policy),
+        confirm => beyond_asking(&policy, confirm),
     };
     if let Some(reason) = is_beyond {
         return Ok(Err(reason));
@@ -210,20 +212,27 @@ fn tool(
     let name = tool_name(&found.name, is_taken);
     let tool = Tool::new(name, &found.name, &metadata, (spec, is_exact), permitted);
     let digest = identity.closure.digest().to_owned();
-    let served = |tool| (tool, ServedModule { found: found.clone(), digest, policy });
+    let unseen = unseen(&policy);
+    let served = |tool| (tool, ServedModule { found: found.clone(), digest, policy, unseen });
     Ok(tool.map(served).map_err(|error| error.to_string()))
 }
 
-/// Returns why a person cannot be shown what a module would do, if its grants reach beyond files.
-fn beyond_views(policy: &Policy) -> Option<String> {
-    let net = policy.net().first().map(|grant| format!("to connect to `{}`", grant.rule));
-    let listen = policy.listen().first().map(|grant| format!("to listen at `{}`", grant.rule));
-    let outside = policy.outside().first().map(|grant| format!("to run `{}` outside of the sandbox", grant.shown()));
-    let reach = net.or(listen).or(outside)?;
-    Some(format!(
-        "it may {}, which cannot be shown before it is done; take the grant away",
-        reach.strip_prefix("to ").unwrap_or(&reach)
-    ))
+/// Returns why nothing can decide about the calls of a module before it is done.
+fn beyond_asking(policy: &Policy, confirm: Confirm) -> Option<String> {
+    if let Some(grant) = policy.outside().first() {
+        return Some(format!(
+            "it may run `{}` outside of the sandbox, which cannot be shown before it is done; take the grant away",
+            grant.shown()
+        ));
+    }
+    let unseen = unseen(policy).into_iter().next().filter(|_| confirm == Confirm::Hand)?;
+    Some(format!("it {unseen}, which cannot be shown to decide by hand; take the grant away, or set `confirm: person`"))
+}
+
+/// Returns what a module may do that no preview shows.
+fn unseen(policy: &Policy) -> Vec<String> {
+    let net = policy.net().iter().map(|grant| format!("may connect to `{}`", grant.rule));
+    net.chain(policy.listen().iter().map(|grant| format!("may listen at `{}`", grant.rule))).collect()
 }
 
 /// Returns what grants let a module do, whatever it says of itself.

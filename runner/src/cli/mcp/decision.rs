@@ -14,7 +14,7 @@ use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::kept_run;
-use crate::cli::mcp::plans::{ClaimedPlan, now_ms};
+use crate::cli::mcp::plans::{ClaimedPlan, PlannedAction, now_ms};
 use crate::cli::mcp::taken_back;
 use crate::cli::printing::output;
 use crate::cli::saved_file;
@@ -30,7 +30,8 @@ pub(crate) struct Decisions<'a> {
 }
 
 impl Decisions<'_> {
-    /// Applies or drops a plan, and returns the answer of its call.
+    /// Applies or drops a plan, and returns the answer of its call. A call that was planned itself is not run here: if its answer is a
+    /// success, it may be.
     pub(crate) fn follow(&self, plan: &ClaimedPlan, decision: Decision, by: &str, call: &AgentCall) -> Answer {
         let answer = match self.audited(plan, decision, by, call) {
             Ok(answer) => answer,
@@ -48,7 +49,11 @@ impl Decisions<'_> {
             decision: decision.as_str(),
             after_ms: now_ms().saturating_sub(plan.record.asked_ms),
         };
-        let path = plan.record.undo.as_ref().map_or_else(|| plan.file.clone(), |run| self.state.join(run));
+        let path = match &plan.record.action {
+            PlannedAction::Apply => plan.file.clone(),
+            PlannedAction::Undo(run) => self.state.join(run),
+            PlannedAction::Run(_) => plan.record_file(),
+        };
         let commit = AuditedCommit { command: "mcp", path: &path, agent: Some(decided) };
         let pending = self.audit.start_commit(self.context, commit)?;
         if decision != Decision::Apply {
@@ -56,9 +61,10 @@ impl Decisions<'_> {
             pending.finish(&outcome, ExitStatus::Success)?;
             return Ok(Answer::refused("discarded", vec!["a person said no; nothing was changed".to_owned()]));
         }
-        let made = match &plan.record.undo {
-            Some(run) => self.undo(plan, run),
-            None => self.apply(plan).map(|applied| made(plan, &applied)),
+        let made = match &plan.record.action {
+            PlannedAction::Apply => self.apply(plan).map(|applied| made(plan, &applied)),
+            PlannedAction::Undo(run) => self.undo(plan, run),
+            PlannedAction::Run(_) => Ok(approved()),
         };
         let (outcome, status) = match &made {
             Ok(Made { outcome, status, .. }) => (outcome.clone(), *status),
@@ -112,6 +118,13 @@ fn made(plan: &ClaimedPlan, applied: &AppliedChanges) -> Made {
         _ => ExitStatus::Success,
     };
     Made { outcome: CommitOutcome::from(&applied.commit), status, answer: answer(plan, applied) }
+}
+
+/// Returns what was made of the plan of a run: it follows, and has an audit line of its own.
+fn approved() -> Made {
+    let outcome = CommitOutcome { state: "approved", run: None, changed: None, error: None };
+    let answer = Answer { is_success: true, ..Answer::refused("ok", Vec::new()) };
+    Made { outcome, status: ExitStatus::Success, answer }
 }
 
 fn ending() -> anyhow::Error {

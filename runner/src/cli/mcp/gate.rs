@@ -7,14 +7,16 @@ use std::path::Path;
 
 use modbox_agents::answer::{Answer, lists_whole};
 use modbox_agents::own::{APPLY, UNDO};
-use modbox_agents::question::{ProposedChange, Question};
+use modbox_agents::question::{Asked, ProposedChange, Question};
 use modbox_agents::wire::{Outcome, PendingQuestion};
 use modbox_policy::Confirm;
-use modbox_run::{CommitState, EffectReport, Report, ShownChange, ShownContent, in_one_line, mask_live_secrets};
+use modbox_run::{
+    CommitState, Effect, EffectReport, Report, ShownChange, ShownContent, in_one_line, mask_live_secrets,
+};
 
 use crate::cli::exit::error_words;
 use crate::cli::mcp::outcome;
-use crate::cli::mcp::plans::{PlanRecord, Plans};
+use crate::cli::mcp::plans::{PlanRecord, PlannedAction, PlannedCall, Plans};
 use crate::cli::mcp::taken_back::TakenBack;
 use crate::cli::mcp::tool_settings::{Unconfirmed, are_unconfirmed};
 use crate::cli::printing::output;
@@ -62,6 +64,9 @@ impl Gate {
         let plain = || outcome::answer(call.module, call.report, call.is_audited, self.confirm == Confirm::Never);
         let told = |answer: Answer| GateOutcome::Told(answer.into());
         let Some(effect) = call.report.effect.as_deref() else { return told(plain()) };
+        if effect.mode == Effect::Transaction {
+            return told(transacted(effect, plain()));
+        }
         let Some(file) = effect.commit.file.as_deref().filter(|_| effect.commit.state == CommitState::Saved) else {
             return told(match effect.commit.state.is_failure() {
                 true => not_saved(effect),
@@ -80,9 +85,10 @@ impl Gate {
     pub(crate) fn still_planned(&self, plan: &str, digest: &str) -> Option<Answer> {
         let (record, file) = self.plans.open(plan, digest)?;
         let shown = shown_path(&file);
-        let (by_hand, show) = match &record.undo {
-            Some(run) => (undo_by_hand(run), SHOW_RUNS.to_owned()),
-            None => (format!("modbox apply {shown}"), format!("modbox apply --show {shown}")),
+        let (by_hand, show) = match &record.action {
+            PlannedAction::Undo(run) => (undo_by_hand(run), SHOW_RUNS.to_owned()),
+            PlannedAction::Apply => (format!("modbox apply {shown}"), format!("modbox apply --show {shown}")),
+            PlannedAction::Run(_) => return Some(self.waiting_run(plan, record.changes)),
         };
         Some(self.waiting(plan, record.changes, &by_hand, &show))
     }
@@ -106,7 +112,7 @@ impl Gate {
             Ok(plan) => plan,
             Err(error) => {
                 remove(file);
-                return not_kept(&error);
+                return GateOutcome::Told(not_kept(&error).into());
             }
         };
         let shown = shown_path(file);
@@ -132,12 +138,12 @@ impl Gate {
             call,
             status: "changed".to_owned(),
             changes: changes.clone(),
-            undo: Some(run.to_owned()),
+            action: PlannedAction::Undo(run.to_owned()),
             ..PlanRecord::now()
         };
-        let plan = match self.plans.keep_undo(record) {
+        let plan = match self.plans.keep_action(record) {
             Ok(plan) => plan,
-            Err(error) => return not_kept(&error),
+            Err(error) => return GateOutcome::Told(not_kept(&error).into()),
         };
         let run = output::clean_line(run);
         let change = |line| ProposedChange { line, diff: None, hides_content: false };
@@ -150,6 +156,40 @@ impl Gate {
             show: SHOW_RUNS.to_owned(),
             plan,
         })
+    }
+
+    /// Returns the question before a run that cannot be shown, or how it is decided about.
+    pub(crate) fn ask_to_run(&self, module: &str, planned: PlannedCall, lines: Vec<String>, digest: String) -> Outcome {
+        if self.confirm == Confirm::Client && !lists_whole(&lines) {
+            return Answer::refused("refused", vec![TOO_MUCH.to_owned()]).into();
+        }
+        let action = PlannedAction::Run(planned);
+        let record = PlanRecord { call: digest, changes: lines.clone(), action, ..PlanRecord::now() };
+        let plan = match self.plans.keep_action(record) {
+            Ok(plan) => plan,
+            Err(error) => return not_kept(&error).into(),
+        };
+        let unasked = self.waiting_run(&plan, lines.clone());
+        if self.confirm != Confirm::Person {
+            return unasked.into();
+        }
+        let change = |line| ProposedChange { line, diff: None, hides_content: false };
+        let changes = lines.into_iter().map(change).collect();
+        let question = Question { asked: Asked::Run, module: module.to_owned(), changes, more: 0, command: None };
+        Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked }))
+    }
+
+    /// Returns the answer of a call that is not run yet.
+    fn waiting_run(&self, plan: &str, lines: Vec<String>) -> Answer {
+        if self.confirm == Confirm::Client {
+            let note =
+                format!("the module did not run: `{APPLY}` with this plan and these lines runs it, within 15 minutes");
+            let planned = Answer::refused("planned", vec![note]);
+            return Answer { is_success: true, changes: lines, plan: Some(plan.to_owned()), ..planned };
+        }
+        let note = "the module did not run: a person must be asked before, since what it does on other machines cannot be shown, and \
+                    this client has not asked";
+        Answer::refused("refused", vec![note.to_owned()])
     }
 
     /// Asks about a plan, tells how it is decided about, or lets it be applied at once.
@@ -165,7 +205,8 @@ impl Gate {
         if self.confirm != Confirm::Person {
             return GateOutcome::Told(unasked.into());
         }
-        let question = Question { module: module.to_owned(), changes, more, command: show };
+        let (asked, command) = (Asked::Changes, Some(show));
+        let question = Question { asked, module: module.to_owned(), changes, more, command };
         GateOutcome::Told(Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked })))
     }
 
@@ -218,9 +259,8 @@ fn undo_by_hand(run: &str) -> String {
     format!("modbox undo --origin {ORIGIN} {run}")
 }
 
-fn not_kept(error: &anyhow::Error) -> GateOutcome {
-    let reason = format!("failed to keep the plan: {}", error_words(error));
-    GateOutcome::Told(Answer::refused("failed", vec![reason]).into())
+fn not_kept(error: &anyhow::Error) -> Answer {
+    Answer::refused("failed", vec![format!("failed to keep the plan: {}", error_words(error))])
 }
 
 fn shown_path(file: &Path) -> String {
@@ -239,6 +279,22 @@ fn proposed(change: &ShownChange) -> ProposedChange {
         diff: change.diff.as_deref().map(mask_live_secrets),
         hides_content: change.content.is_some_and(|content| content != ShownContent::Text),
     }
+}
+
+/// Returns the answer of a call that was run without a preview.
+fn transacted(effect: &EffectReport, plain: Answer) -> Answer {
+    let commit = &effect.commit;
+    if !commit.state.is_failure() {
+        let changes = effect.changes.iter().map(line).collect();
+        let more = (effect.cut > 0).then(|| format!("{} more changes are not listed", effect.cut));
+        let notes = plain.notes.iter().cloned().chain(more).collect();
+        return Answer { changes, run: commit.run.clone(), notes, ..plain };
+    }
+    let status = if commit.state == CommitState::Conflict { "conflict" } else { "refused" };
+    let reasons = commit.reasons.iter().map(|one| format!("`{}`: {}", one.path, one.why));
+    let mut notes = vec!["no file was changed; what the module did on other machines stays".to_owned()];
+    notes.extend(reasons.map(|reason| mask_live_secrets(&output::clean_line(&reason))));
+    Answer::refused(status, notes)
 }
 
 /// Returns the answer of a call whose changes cannot be saved.

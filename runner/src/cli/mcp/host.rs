@@ -7,9 +7,10 @@ use modbox_agents::tool::Reach;
 use modbox_agents::wire::{Call, Decided, Decision, Outcome, Reply};
 use modbox_contract::{CallerChoices, Release, Value};
 use modbox_policy::{Confirm, Policy};
-use modbox_python_json::encode_dict;
+use modbox_python_json::{decode, encode, encode_dict};
 use modbox_run::audit::AgentCall;
-use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost};
+use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost, ServiceOrders};
+use modbox_run::mask_live_secrets;
 use modbox_vocabulary::{Capability, Grant};
 
 use crate::cli::exit::error_words;
@@ -17,7 +18,7 @@ use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
 use crate::cli::mcp::decision::Decisions;
 use crate::cli::mcp::gate::{EndedCall, Gate, GateOutcome};
-use crate::cli::mcp::plans::call_digest;
+use crate::cli::mcp::plans::{ClaimedPlan, PlannedAction, PlannedCall, call_digest};
 use crate::cli::mcp::taken_back;
 use crate::cli::printing::output;
 
@@ -40,6 +41,8 @@ pub(crate) struct ToolHost<'a> {
     pub(crate) release: Release,
     pub(crate) gate: Gate,
     pub(crate) decisions: Decisions<'a>,
+    /// Where calls are run that were decided about.
+    pub(crate) orders: ServiceOrders<OpenCall>,
 }
 
 impl ToolHost<'_> {
@@ -60,8 +63,11 @@ impl ToolHost<'_> {
     /// Returns the job of a call. What may change something runs on views, and what it changes there is saved.
     fn job(&self, call: &Call) -> Job {
         let Reach { changes, leaves } = self.catalogue.tools[call.tool].reach;
+        let is_seen = self.module(call).unseen.is_empty();
         let (effect, save) = match changes || leaves {
-            true => (JobEffect::Preview, Some(JobSave::Store(true))),
+            true if is_seen => (JobEffect::Preview, Some(JobSave::Store(true))),
+            // It was decided about before.
+            true => (JobEffect::Transaction, None),
             false => (JobEffect::Direct, None),
         };
         let options = JobOptions {
@@ -69,6 +75,7 @@ impl ToolHost<'_> {
             internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
             effect,
             save,
+            keep_undo: effect == JobEffect::Transaction,
             ..JobOptions::default()
         };
         let module = self.module(call).found.path.clone();
@@ -85,31 +92,65 @@ impl ToolHost<'_> {
 
 impl ToolHost<'_> {
     /// Does what a person has decided about the plan of a call.
-    fn decide(&self, call: &Call, Decided { plan, decision }: &Decided) -> Answer {
-        let digest = self.digest(call);
-        match decision {
-            Decision::Open => self.gate.still_planned(plan, &digest).unwrap_or_else(unknown_plan),
-            decision => match self.gate.plans.claim(plan, &digest) {
-                Some(claimed) => self.decisions.follow(&claimed, *decision, "elicitation", &self.agent_call(call)),
-                None => unknown_plan(),
-            },
+    fn decide(&self, call: Call, Decided { plan, decision }: &Decided, reply: Reply) {
+        let digest = self.digest(&call);
+        if *decision == Decision::Open {
+            return reply.send(self.gate.still_planned(plan, &digest).unwrap_or_else(unknown_plan).into());
+        }
+        match self.gate.plans.claim(plan, &digest) {
+            Some(claimed) => self.follow(&claimed, *decision, "elicitation", call, reply),
+            None => reply.send(unknown_plan().into()),
         }
     }
 
+    /// Does what was decided about a plan. A call that was planned itself is run now.
+    fn follow(&self, plan: &ClaimedPlan, decision: Decision, by: &str, call: Call, reply: Reply) {
+        let answer = self.decisions.follow(plan, decision, by, &self.agent_call(&call));
+        match &plan.record.action {
+            PlannedAction::Run(planned) if answer.is_success => {
+                let tools = self.catalogue.tools.iter();
+                let arguments = decode(&planned.arguments).ok();
+                let place = tools.take(self.catalogue.modules.len()).position(|tool| tool.name == planned.tool);
+                match (place, arguments) {
+                    (Some(tool), Some(Value::Dict(arguments))) => {
+                        let call = Call { tool, arguments, ..call };
+                        self.orders.run(call.number, OpenCall { call, decided: None, reply });
+                    }
+                    _ => reply.send(unknown_plan().into()),
+                }
+            }
+            _ => reply.send(answer.into()),
+        }
+    }
+
+    /// Asks before a call runs that no preview can show. Without a question, it runs.
+    fn ask_to_run(&self, call: Call, reply: Reply) {
+        if self.gate.confirm == Confirm::None {
+            return self.orders.run(call.number, OpenCall { call, decided: None, reply });
+        }
+        let module = self.module(&call);
+        let arguments = encode_dict(&call.arguments);
+        let values = call.arguments.iter().map(|(name, value)| format!("{name}: {}", encode(value)));
+        let lines = module.unseen.iter().cloned().chain(values);
+        let lines = lines.map(|line| mask_live_secrets(&output::clean_line(&line))).collect();
+        let planned = PlannedCall { tool: self.catalogue.tools[call.tool].name.clone(), arguments };
+        reply.send(self.gate.ask_to_run(&module.found.name, planned, lines, self.digest(&call)));
+    }
+
     /// Runs a tool of modbox's own.
-    fn own(&self, call: &Call) -> Outcome {
+    fn own(&self, call: Call, reply: Reply) {
         match self.catalogue.tools[call.tool].name.as_str() {
-            UNDO => self.undo(call),
-            _ => self.apply(call).into(),
+            UNDO => reply.send(self.undo(&call)),
+            _ => self.apply(call, reply),
         }
     }
 
     /// Makes the changes of the plan that the client names and repeats.
-    fn apply(&self, call: &Call) -> Answer {
+    fn apply(&self, call: Call, reply: Reply) {
         let asked = apply_arguments(&call.arguments).filter(|_| self.gate.confirm == Confirm::Client);
         match asked.and_then(|(plan, changes)| self.gate.plans.claim_changes(&plan, &changes)) {
-            Some(claimed) => self.decisions.follow(&claimed, Decision::Apply, "client", &self.agent_call(call)),
-            None => unknown_plan(),
+            Some(claimed) => self.follow(&claimed, Decision::Apply, "client", call, reply),
+            None => reply.send(unknown_plan().into()),
         }
     }
 
@@ -161,7 +202,7 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
             self.gate.plans.sweep();
         }
         self.resolver.begin_round();
-        let ServedModule { found, digest, policy } = &self.catalogue.modules[call.tool];
+        let ServedModule { found, digest, policy, .. } = &self.catalogue.modules[call.tool];
         let resolved = self.resolver.resolve_found(&job, found, &TaskRules::default())?;
         let now = resolved.admission.policy();
         let what = match now.trust().digest.as_deref() == Some(digest) {
@@ -173,10 +214,11 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
     }
 
     fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
-        reply.send(match decided {
-            Some(decided) => self.decide(&call, &decided).into(),
-            None => self.own(&call),
-        });
+        match decided {
+            Some(decided) => self.decide(call, &decided, reply),
+            None if call.tool < self.catalogue.modules.len() => self.ask_to_run(call, reply),
+            None => self.own(call, reply),
+        }
     }
 
     fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {

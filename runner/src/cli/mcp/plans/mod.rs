@@ -17,7 +17,10 @@ use modbox_overlay::commit::StateDir;
 use rustix::rand::GetRandomFlags;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use self::record::{LIFE, PlanRecord, now_ms};
+pub(crate) use self::record::{LIFE, PlanRecord, PlannedAction, PlannedCall, now_ms};
+
+/// Maximum number of plans of one policy that have no saved preview.
+const MAX_ACTIONS: usize = 64;
 
 /// Characters of a name: 128 bits in hex.
 const NAME: usize = 32;
@@ -68,20 +71,24 @@ impl Plans {
         Ok(name.to_owned())
     }
 
-    /// Keeps what a person is asked of a run that would be taken back, in place of what was asked of it before. Returns the name of the
-    /// plan.
+    /// Keeps what a person is asked of something else than a saved preview, in place of what was asked of the same before. Returns the
+    /// name of the plan.
     ///
     /// # Errors
     ///
-    /// The record cannot be written.
-    pub(crate) fn keep_undo(&self, record: PlanRecord) -> anyhow::Result<String> {
+    /// There are too many such plans, or the record cannot be written.
+    pub(crate) fn keep_action(&self, record: PlanRecord) -> anyhow::Result<String> {
         StateDir::open(&self.folder)?;
-        for (name, of) in self.own_records() {
-            // As many plans as there are runs, so the store does not grow with calls.
-            if of.undo == record.undo {
-                let _ = fs::remove_file(self.path(&name, RECORD));
-            }
+        let (same, others): (Vec<_>, Vec<_>) =
+            self.own_records().into_iter().partition(|(_, of)| of.action == record.action);
+        for (name, _) in same {
+            let _ = fs::remove_file(self.path(&name, RECORD));
         }
+        let is_open = |of: &&(String, PlanRecord)| of.1.action != PlannedAction::Apply;
+        anyhow::ensure!(
+            others.iter().filter(is_open).count() < MAX_ACTIONS,
+            "{MAX_ACTIONS} calls wait for a person already; a plan that is not decided about goes after 15 minutes"
+        );
         let mut random = [0_u8; NAME / 2];
         rustix::rand::getrandom(&mut random, GetRandomFlags::empty())?;
         let name = hex(&random);
@@ -150,7 +157,7 @@ impl Plans {
             }
             let changes = self.path(name, CHANGES);
             let is_over = match PlanRecord::read(&path) {
-                Ok(record) => record.is_over() || (record.undo.is_none() && !changes.exists()),
+                Ok(record) => record.is_over() || (record.action == PlannedAction::Apply && !changes.exists()),
                 // Another process has just claimed or removed the plan.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => true,
@@ -201,10 +208,15 @@ pub(crate) fn claim_by_hand(file: &Path) -> anyhow::Result<Option<ClaimedPlan>> 
 }
 
 impl ClaimedPlan {
+    /// Returns the path of the record before the plan was taken.
+    pub(crate) fn record_file(&self) -> PathBuf {
+        self.claim.with_extension(RECORD)
+    }
+
     /// Gives the plan back, of which nothing was made.
     pub(crate) fn give_back(&self) {
         // What cannot be given back is swept later.
-        let _ = fs::rename(&self.claim, self.claim.with_extension(RECORD));
+        let _ = fs::rename(&self.claim, self.record_file());
     }
 
     /// Removes the plan.
@@ -325,19 +337,27 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_planned_to_be_taken_back_once_for_each_policy() {
+    fn plans_without_a_saved_preview_are_bounded() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         let [one, other] = [1, 2].map(|policy| Plans::new(dir.path().to_owned(), &[policy; 32]));
-        let undo = |run: &str| PlanRecord { undo: Some(run.to_owned()), ..record(now_ms()) };
+        let undo = |run: &str| PlanRecord { action: PlannedAction::Undo(run.to_owned()), ..record(now_ms()) };
         let call = record(0).call;
-        let first = one.keep_undo(undo("a")).unwrap();
-        let (second, third, foreign) =
-            (one.keep_undo(undo("a")).unwrap(), one.keep_undo(undo("b")).unwrap(), other.keep_undo(undo("a")).unwrap());
+        let first = one.keep_action(undo("a")).unwrap();
+        let (second, third, foreign) = (
+            one.keep_action(undo("a")).unwrap(),
+            one.keep_action(undo("b")).unwrap(),
+            other.keep_action(undo("a")).unwrap(),
+        );
         one.sweep();
         assert!(one.claim(&first, &call).is_none() && one.claim(&foreign, &call).is_none());
-        assert_eq!(one.claim(&second, &call).unwrap().record.undo.as_deref(), Some("a"));
+        assert_eq!(one.claim(&second, &call).unwrap().record.action, PlannedAction::Undo("a".to_owned()));
         assert!(one.claim(&third, &call).is_some() && other.claim(&foreign, &call).is_some());
+        for run in 0..MAX_ACTIONS {
+            one.keep_action(undo(&run.to_string())).unwrap();
+        }
+        assert!(one.keep_action(undo("more")).unwrap_err().to_string().contains("wait for a person already"));
+        one.keep_action(undo("3")).unwrap();
     }
 
     #[test]

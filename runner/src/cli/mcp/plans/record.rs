@@ -13,6 +13,28 @@ pub(crate) const LIFE: Duration = Duration::from_secs(15 * 60);
 /// Maximum bytes of a record: a result is at most twice as long as an answer.
 const MAX_RECORD: u64 = 1 << 20;
 
+/// What is done when a person says yes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PlannedAction {
+    /// The saved preview is applied.
+    #[default]
+    Apply,
+    /// This run is taken back.
+    Undo(String),
+    /// This call is run, since what it does cannot be shown before.
+    Run(PlannedCall),
+}
+
+/// A call that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PlannedCall {
+    /// The name of the tool.
+    pub(crate) tool: String,
+    /// The arguments, as JSON.
+    pub(crate) arguments: String,
+}
+
 /// What is kept of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PlanRecord {
@@ -28,9 +50,9 @@ pub(crate) struct PlanRecord {
     pub(crate) result: serde_json::Value,
     /// A line for each change.
     pub(crate) changes: Vec<String>,
-    /// The run that is taken back. Without one, a saved preview is applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) undo: Option<String>,
+    /// What is done when a person says yes.
+    #[serde(default)]
+    pub(crate) action: PlannedAction,
 }
 
 impl PlanRecord {
@@ -43,7 +65,7 @@ impl PlanRecord {
             status: String::new(),
             result: serde_json::json!({}),
             changes: Vec::new(),
-            undo: None,
+            action: PlannedAction::Apply,
         }
     }
 

@@ -1,0 +1,123 @@
+//! Modules that reach other machines: they run when a person has said yes, since what they do there cannot be shown before.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agents::client::Client;
+use crate::agents::mcp_gate::{asked, modbox, modern_call_of, yes};
+use crate::support::server::{Server, response};
+use crate::support::{TestDir, module};
+
+/// A server that counts, and a folder whose `get_url` may connect to it and write `site`.
+fn served(confirm: &str) -> (TestDir, Server, Value) {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.join("modules")).unwrap();
+    fs::copy(module("get_url"), dir.join("modules/get_url.wasm")).unwrap();
+    dir.write("site/motd", "hello\n");
+    let server = Server::http(|_, _| response("200 OK", "", "page"));
+    let text = format!(
+        "tools: {{modules: [get_url], confirm: {confirm}}}\naudit: {}\nmodules: {{get_url: {{allow: {{write: [{}], net: ['{}']}}}}}}\n",
+        dir.join("audit.jsonl").display(),
+        dir.join("site").display(),
+        server.address,
+    );
+    dir.write("agent.yaml", text);
+    let arguments = json!({"url": format!("http://{}/", server.address), "dest": dir.join("site/page"), "force": true});
+    (dir, server, arguments)
+}
+
+fn page(dir: &TestDir) -> Option<String> {
+    fs::read_to_string(dir.join("site/page")).ok()
+}
+
+#[test]
+fn a_person_is_asked_before_a_module_connects() {
+    let (dir, server, arguments) = served("person");
+    let mut client = asked(&dir);
+    for (decision, status, connections) in [("discard", "discarded", 0), ("apply", "changed", 1)] {
+        client.request(decision, "tools/call", &json!({"name": "get_url", "arguments": arguments}));
+        let question = client.answer(|message| message["method"] == "elicitation/create");
+        let text = question["params"]["message"].as_str().unwrap();
+        assert!(
+            text.starts_with("modbox asks: may get_url run? What it does on other machines is not seen before"),
+            "{text}"
+        );
+        assert!(text.contains(&format!("\nmay connect to `{}`\n", server.address)), "{text}");
+        assert!(text.contains(&format!("\ndest: \"{}\"\n", dir.join("site/page").display())), "{text}");
+        assert_eq!((server.connections(), page(&dir)), (0, None));
+        let content = json!({"action": "accept", "content": {"decision": decision}});
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
+        let answer = client.answer(|message| message["id"] == decision)["result"]["structuredContent"].take();
+        assert_eq!((&answer["status"], server.connections()), (&json!(status), connections), "{answer}");
+    }
+    assert_eq!(page(&dir).as_deref(), Some("page"));
+    let audit = fs::read_to_string(dir.join("audit.jsonl")).unwrap();
+    assert!(audit.contains(r#""state": "approved""#) && audit.contains(r#""state": "discarded""#), "{audit}");
+    // The file is taken back like any other change.
+    let kept = modbox(&dir).args(["transactions", "--json", "--origin", "mcp"]).run().exits_with(0).stdout_text();
+    let kept: Value = serde_json::from_str(kept.trim()).unwrap();
+    client.request("undo", "tools/call", &json!({"name": "modbox_undo", "arguments": {"run": kept["run"]}}));
+    let question = client.answer(|message| message["method"] == "elicitation/create");
+    let yes = json!({"action": "accept", "content": {"decision": "apply"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": yes}));
+    assert_eq!(client.answer(|message| message["id"] == "undo")["result"]["structuredContent"]["status"], "changed");
+    assert_eq!(page(&dir), None);
+}
+
+#[test]
+fn without_a_question_nothing_connects() {
+    let (dir, server, arguments) = served("person");
+    let refused = Client::legacy(&dir, &[]).structure(1, "get_url", &arguments);
+    assert_eq!((&refused["status"], server.connections()), (&json!("refused"), 0), "{refused}");
+    // A client without a session calls again with the answer; one that has no plan of this call is refused.
+    let mut client = Client::start(&dir, &[]);
+    let mut call =
+        |id: &str, more: &Value| modern_call_of(&mut client, id, "get_url", &arguments, more)["result"].take();
+    let question = call("1", &json!({}));
+    assert_eq!((&question["resultType"], server.connections()), (&json!("input_required"), 0), "{question}");
+    let forged = call("2", &yes(&json!("0".repeat(32))));
+    assert_eq!((&forged["structuredContent"]["status"], server.connections()), (&json!("refused"), 0), "{forged}");
+    let done = call("3", &yes(&question["requestState"]));
+    assert_eq!((&done["structuredContent"]["status"], server.connections()), (&json!("changed"), 1), "{done}");
+    let replay = call("4", &yes(&question["requestState"]));
+    assert_eq!((&replay["structuredContent"]["status"], server.connections()), (&json!("refused"), 1), "{replay}");
+}
+
+#[test]
+fn a_client_that_approves_repeats_what_the_module_may_reach() {
+    let (dir, server, arguments) = served("client");
+    let mut client = Client::legacy(&dir, &[]);
+    let planned = client.structure(1, "get_url", &arguments);
+    assert_eq!((&planned["status"], server.connections()), (&json!("planned"), 0), "{planned}");
+    assert_eq!(planned["changes"][0], format!("may connect to `{}`", server.address), "{planned}");
+    let apply = |changes: &Value| json!({"plan": planned["plan"], "changes": changes});
+    assert_eq!(client.structure(2, "modbox_apply", &apply(&json!(["may connect to `other:1`"])))["status"], "refused");
+    assert_eq!(server.connections(), 0);
+    let done = client.structure(3, "modbox_apply", &apply(&planned["changes"]));
+    assert_eq!((&done["status"], server.connections()), (&json!("changed"), 1), "{done}");
+    assert!(done["changes"][0].as_str().unwrap().starts_with("created ") && done["run"].is_string(), "{done}");
+    assert_eq!(client.structure(4, "modbox_apply", &apply(&planned["changes"]))["status"], "refused");
+}
+
+#[test]
+fn what_fails_changes_no_file_and_what_needs_no_question_runs() {
+    let (dir, server, arguments) = served("none");
+    let mut client = Client::legacy(&dir, &[]);
+    let done = client.structure(1, "get_url", &arguments);
+    assert_eq!(
+        (&done["status"], server.connections(), page(&dir).as_deref()),
+        (&json!("changed"), 1, Some("page")),
+        "{done}"
+    );
+    let mut elsewhere = arguments;
+    elsewhere["dest"] = json!(dir.join("other"));
+    let denied = client.structure(2, "get_url", &elsewhere);
+    assert_eq!(denied["status"], "denied", "{denied}");
+    drop(client);
+    // A person who decides by hand could not be shown anything.
+    let (dir, ..) = served("hand");
+    let shown = modbox(&dir).args(["mcp", "--policy", "agent.yaml", "--module-path", "modules", "--show"]).run();
+    let shown = shown.exits_with(0).stdout_text();
+    assert!(shown.contains("cannot be shown to decide by hand"), "{shown}");
+}
