@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
@@ -307,6 +308,17 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
     let file = dir.write("play/files/own.txt", "a text\n").display().to_string();
     let of_play = |path: &str| dir.join("play").join(path).display().to_string();
     let secret = dir.write("secret", "do-not-read\n").display().to_string();
+    dir.write("play/roles/r/files/text", "of a role\n");
+    for (target, link) in [
+        ("../../secret", "files/to_secret"),
+        ("../..", "files/out"),
+        ("password", "files/to_password"),
+        ("key", "files/to_key"),
+        ("../../../../secret", "roles/r/files/link"),
+        ("text", "roles/r/files/inner"),
+    ] {
+        symlink(target, dir.join("play").join(link)).unwrap();
+    }
     let outside = dir.join("made").display().to_string();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = dir.join("socket");
@@ -335,6 +347,12 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
         (format!("'{}' | read", of_play(".env")), absent),
         (format!("'{}' | read", of_play("files/key")), absent),
         (format!("'{}' | read", of_play("files/password")), absent),
+        (format!("'{}' | read", of_play("files/to_secret")), absent),
+        (format!("'{}/secret' | read", of_play("files/out")), absent),
+        (format!("'{}' | read", of_play("files/to_password")), absent),
+        (format!("'{}' | read", of_play("files/to_key")), absent),
+        (format!("'{}' | read", of_play("roles/r/files/link")), absent),
+        (format!("'{}' | read", of_play("roles/r/files/inner")), "of a role"),
         (format!("'{file}' | read"), "a text"),
         (format!("'{file}' | write"), "The filter plugin 'write' failed"),
         (format!("'{}' | write", of_play("files/made")), "The filter plugin 'write' failed"),

@@ -12,4 +12,4 @@ mod stream;
 
 pub use self::place::PluginPlace;
 pub use self::process::{PluginError, PluginProcess};
-pub use self::rights::PluginRights;
+pub use self::rights::{PluginRights, ShownPath};

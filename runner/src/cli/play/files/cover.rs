@@ -1,11 +1,13 @@
 //! The files and folders of a play's tree that a process may be shown as they are, without what does not belong to the play.
 //!
 //! A folder is shown whole if all in it belongs to the play, and in parts otherwise. What comes into a folder later is shown
-//! with it.
+//! with it. A link is never shown by itself, since it may lead anywhere; in a folder that is shown whole it leads to what else is
+//! shown.
 
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::MetadataExt as _;
+use modbox_run::ShownPath;
 
 use crate::cli::play::file_id::FileId;
 use crate::cli::play::files::tree_root::Root;
@@ -20,6 +22,8 @@ const MAX_DEPTH: usize = 40;
 enum Cover {
     Whole,
     Parts(Vec<PathBuf>),
+    /// Nothing by itself, and nothing that must not be seen.
+    Link,
 }
 
 /// A root that is looked at.
@@ -31,11 +35,14 @@ struct Walk<'a> {
     left: usize,
 }
 
-/// Returns what of a root may be shown, as absolute paths, without the files in `withheld`.
-pub(super) fn cover(root: &Root, withheld: &[FileId]) -> Vec<PathBuf> {
+/// Returns what of a root may be shown, without the files in `withheld`.
+pub(super) fn cover(root: &Root, withheld: &[FileId]) -> Vec<ShownPath> {
     match folder(&mut Walk { root, withheld, left: MAX_ENTRIES }, Path::new("."), 0) {
-        Cover::Whole => vec![root.path.clone()],
-        Cover::Parts(parts) => parts.iter().map(|part| root.path.join(part)).collect(),
+        Cover::Whole => vec![ShownPath { path: root.path.clone(), real: root.real.clone() }],
+        Cover::Parts(parts) => {
+            parts.iter().map(|part| ShownPath { path: root.path.join(part), real: root.real.join(part) }).collect()
+        }
+        Cover::Link => Vec::new(),
     }
 }
 
@@ -47,6 +54,7 @@ fn folder(walk: &mut Walk<'_>, rest: &Path, depth: usize) -> Cover {
         let path = if depth == 0 { name } else { rest.join(name) };
         match entry(walk, &path, depth) {
             Cover::Whole => parts.push(path),
+            Cover::Link => {}
             Cover::Parts(some) => {
                 is_whole = false;
                 parts.extend(some);
@@ -69,8 +77,8 @@ fn entry(walk: &mut Walk<'_>, path: &Path, depth: usize) -> Cover {
             let forbidden = root.dir().open(path).and_then(|file| root.extent.forbids_content(file));
             if matches!(forbidden, Ok(None)) { Cover::Whole } else { none() }
         }
-        // A link shows no more than what it leads to. Sockets and devices are not the play's.
-        Ok(found) if found.is_symlink() => Cover::Whole,
+        Ok(found) if found.is_symlink() => Cover::Link,
+        // Sockets and devices are not the play's.
         _ => none(),
     }
 }
@@ -89,7 +97,7 @@ fn names(walk: &mut Walk<'_>, rest: &Path) -> Option<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
     use std::os::unix::net::UnixListener;
 
     use super::*;
@@ -114,7 +122,7 @@ mod tests {
         let shown = |extent, withheld: &[FileId]| {
             let root = Root::open(path.clone(), path.clone(), extent).unwrap();
             let shown = cover(&root, withheld);
-            shown.iter().map(|shown| shown.strip_prefix(&path).unwrap().display().to_string()).collect::<Vec<_>>()
+            shown.iter().map(|shown| shown.path.strip_prefix(&path).unwrap().display().to_string()).collect::<Vec<_>>()
         };
         let project = ["empty", "files/a/text", "files/b/text", "other/x", "play.yml", "roles"];
         assert_eq!(shown(Extent::Project, &withheld), project);
@@ -124,5 +132,34 @@ mod tests {
         fs::remove_file(path.join("files/a/key")).unwrap();
         fs::remove_file(path.join("other/socket")).unwrap();
         assert_eq!(shown(Extent::Sources, &withheld), [""]);
+    }
+    #[test]
+    fn links_show_nothing_by_themselves() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap();
+        let (play, named) = (path.join("play"), path.join("named"));
+        for file in ["play/files/a/text", "play/files/password", "play/whole/text", "outside/secret"] {
+            fs::create_dir_all(path.join(file).parent().unwrap()).unwrap();
+            fs::write(path.join(file), "text\n").unwrap();
+        }
+        let password = fs::metadata(play.join("files/password")).unwrap();
+        for (target, link) in [
+            ("../../outside/secret", "files/secret"),
+            ("../../outside", "files/outside"),
+            ("password", "files/renamed"),
+            ("../files/password", "whole/password"),
+            ("/etc/shadow", "whole/shadow"),
+            ("files", "linked"),
+        ] {
+            symlink(target, play.join(link)).unwrap();
+        }
+        // The play may be named by a link, too.
+        symlink("play", &named).unwrap();
+        let root = Root::open(named.clone(), play.clone(), Extent::Project).unwrap();
+        let shown = cover(&root, &[(password.dev(), password.ino())]);
+        let part = |part: &str| ShownPath { path: named.join(part), real: play.join(part) };
+        assert_eq!(shown, [part("files/a"), part("whole")]);
+        fs::remove_file(play.join("files/password")).unwrap();
+        assert_eq!(cover(&root, &[]), [ShownPath { path: named, real: play }]);
     }
 }

@@ -13,6 +13,7 @@ use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
+use modbox_run::ShownPath;
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 
 use crate::cli::play::file_id::FileId;
@@ -104,7 +105,7 @@ impl PlayTree {
 
     /// Returns the files and folders of the play that a process without grants may be shown. What the policy grants is not
     /// among them, and neither are the folders of installed collections, and files with passwords.
-    pub(crate) fn shown(&self) -> Vec<PathBuf> {
+    pub(crate) fn shown(&self) -> Vec<ShownPath> {
         let is_own = |root: &&Root| root.extent != Extent::Granted && !root.path.ends_with("ansible_collections");
         self.roots.iter().filter(is_own).flat_map(|root| cover(root, &self.withheld)).collect()
     }

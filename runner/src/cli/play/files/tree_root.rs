@@ -15,7 +15,7 @@ pub(crate) struct Root {
     /// The path by which the play names it.
     pub(crate) path: PathBuf,
     /// The path without links.
-    real: PathBuf,
+    pub(crate) real: PathBuf,
     dir: RwLock<Arc<Dir>>,
     /// How much of it belongs to the play.
     pub(crate) extent: Extent,
