@@ -172,11 +172,18 @@ pub(super) fn check(dir: &TestDir, play: &str, count: usize) {
 /// Like [`check`], with the ansible-core of a Python environment.
 #[track_caller]
 pub(super) fn check_by(dir: &TestDir, play: &str, count: usize, python: &Path) {
+    check_with(dir, play, count, python, &[]);
+}
+
+/// Like [`check_by`], with variables of the environment.
+#[track_caller]
+pub(super) fn check_with(dir: &TestDir, play: &str, count: usize, python: &Path, variables: &[(&str, &Path)]) {
+    let with = |run: Modbox| variables.iter().fold(run, |run, (name, value)| run.env(name, value));
     let play = dir.join(play);
     let program = python.with_file_name("ansible-playbook");
     let options = ["-i", "localhost,", "-c", "local"];
-    let by_ansible = Modbox::of(&program, dir).args(options).arg(&play).patience(PATIENCE).run().exits_with(0);
-    let by_modbox = modbox_by(dir, &play, python).run().exits_with(0);
+    let by_ansible = with(Modbox::of(&program, dir).args(options).arg(&play).patience(PATIENCE)).run().exits_with(0);
+    let by_modbox = with(modbox_by(dir, &play, python)).run().exits_with(0);
     let (expect, found) = (results(&by_ansible.stdout_text()), results(&by_modbox.stdout_text()));
     assert_eq!(expect.len(), count, "{by_ansible}");
     for (expect, found) in expect.iter().zip(&found) {

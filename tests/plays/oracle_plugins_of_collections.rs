@@ -1,12 +1,13 @@
 //! Filters, tests and lookups of `ansible.utils` and `community.general`: the same plays by ansible-playbook and by
 //! `modbox play`.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use super::oracle_plugins::{check_by, write_play_with};
-use crate::support::{TestDir, oracle_collections};
+use super::oracle_plugins::{check_with, modbox, results, write_play, write_play_with};
+use crate::support::{TestDir, fixture, oracle_collections};
 
 const OF_UTILS: &[&str] = &[
     "'192.168.0.1/24' | ansible.utils.ipaddr",
@@ -144,9 +145,7 @@ const OF_GENERAL: &[&str] = &[
 
 fn check(expressions: &[&str]) {
     let dir = TestDir::new();
-    let collections = oracle_collections::collections_with_plugins().join("ansible_collections");
-    dir.mkdir("collections");
-    symlink(collections, dir.join("collections/ansible_collections")).unwrap();
+    let collections = oracle_collections::collections_with_plugins();
     dir.write("files/own.txt", "a text\n");
     dir.write("files/tree/a/b.txt", "b");
     dir.write("files/tree/c.txt", "c");
@@ -155,7 +154,8 @@ fn check(expressions: &[&str]) {
     });
     let expressions: Vec<String> = expressions.iter().map(|text| (*text).to_owned()).collect();
     write_play_with(&dir, "play.yml", &expressions, &vars);
-    check_by(&dir, "play.yml", expressions.len(), &oracle_collections::python_for_plugins());
+    let variables = [("ANSIBLE_COLLECTIONS_PATH", &*collections)];
+    check_with(&dir, "play.yml", expressions.len(), &oracle_collections::python_for_plugins(), &variables);
     dir.assert_nothing_left();
 }
 
@@ -167,4 +167,62 @@ fn plugins_of_ansible_utils_do_what_they_do_under_ansible() {
 #[test]
 fn plugins_of_community_general_do_what_they_do_under_ansible() {
     check(OF_GENERAL);
+}
+
+#[test]
+fn a_link_in_the_place_of_collections_shows_no_other_folder() {
+    let (dir, outside) = (TestDir::new(), TestDir::new());
+    dir.write("play/filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
+    let twice =
+        "class FilterModule(object):\n    def filters(self):\n        return {'twice': lambda value: value * 2}\n";
+    for dir in [&outside, &dir] {
+        dir.write("play/kept/ansible_collections/a/b/plugins/filter/all.py", twice);
+        dir.write("play/kept/ansible_collections/secret", "do-not-read\n");
+    }
+    let kept = outside.join("play/kept");
+    for (target, link) in [
+        (kept.join("ansible_collections"), "play/collections/ansible_collections"),
+        (kept.clone(), "play/more/ansible_collections"),
+        (kept.clone(), "beside/ansible_collections"),
+    ] {
+        fs::create_dir_all(dir.join(link).parent().unwrap()).unwrap();
+        symlink(target, dir.join(link)).unwrap();
+    }
+    dir.write("ansible.cfg", "[defaults]\ncollections_path = play/more:beside\n");
+    let path = |path: &str| dir.join(path).display().to_string();
+    let package = "ansible_collections/ansible_collections/secret";
+    let attempts = [
+        format!("'{}' | read", path("play/collections/ansible_collections/secret")),
+        format!("'{}' | read", path(&format!("play/more/{package}"))),
+        format!("'{}' | read", path(&format!("beside/{package}"))),
+        format!("lookup('file', '{}')", path(&format!("play/more/{package}"))),
+        format!("lookup('file', '{}')", path(&format!("beside/{package}"))),
+    ];
+    write_play(&dir, "play/play.yml", &attempts);
+    let run = || modbox(&dir, &dir.join("play/play.yml"));
+    let ran = run().run().exits_with(0);
+    let found = results(&ran.stdout_text());
+    assert_eq!(found.len(), attempts.len(), "{ran}");
+    for (attempt, result) in &found {
+        let is_refused = result.contains("No such file") || result.contains("the play's folders");
+        assert!(is_refused && !result.contains("do-not-read"), "{attempt}: {result}");
+    }
+    let kept = kept.display().to_string();
+    for says in [
+        format!("{}` is left out: a link leads it to", path("play/collections/ansible_collections")),
+        format!("with `ANSIBLE_COLLECTIONS_PATH={kept}`"),
+        format!("{}` is left out: a link leads it to `{kept}`", path("play/more/ansible_collections")),
+        format!("{}` is left out: a link leads it to `{kept}`", path("beside/ansible_collections")),
+    ] {
+        assert!(ran.stderr_text().contains(&says), "{says}: {ran}");
+    }
+
+    // The remedy helps, and a link to another folder of the play is one of its own.
+    write_play(&dir, "play/play.yml", &["2 | a.b.twice".to_owned()]);
+    let ran = run().env("ANSIBLE_COLLECTIONS_PATH", &kept).run().exits_with(0);
+    assert!(ran.stdout_text().contains("\"msg\": 4"), "{ran}");
+    fs::remove_file(dir.join("play/collections/ansible_collections")).unwrap();
+    symlink("../kept/ansible_collections", dir.join("play/collections/ansible_collections")).unwrap();
+    let ran = run().run().exits_with(0);
+    assert!(ran.stdout_text().contains("\"msg\": 4"), "{ran}");
 }

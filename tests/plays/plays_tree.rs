@@ -2,6 +2,7 @@
 //! and private keys do not.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::support::{Modbox, RunOutput, TestDir};
 
@@ -87,4 +88,42 @@ fn the_folder_of_a_project_belongs_to_its_play_without_dot_files() {
     let ran = show(".env");
     let text = ran.stdout_text() + &ran.stderr_text();
     assert!(!ran.status.success() && !text.contains("secret") && text.contains("--allow-read"), "{ran}");
+}
+
+#[test]
+fn links_in_the_place_of_sources_open_no_other_folder() {
+    let (dir, elsewhere) = (TestDir::new(), TestDir::new());
+    elsewhere.write("all.yml", "secret: elsewhere\n");
+    let tasks =
+        "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - debug: {msg: \"{{ lookup('file', name) }}\"}\n";
+    dir.write("site/play.yml", tasks);
+    dir.write("site/hosts", "localhost ansible_connection=local\n");
+    dir.write("site/kept/inner", "within");
+    for link in ["site/group_vars", "site/more"] {
+        symlink(elsewhere.path(), dir.join(link)).unwrap();
+    }
+    symlink("kept", dir.join("site/roles")).unwrap();
+    let shown = |path: &str| dir.join(path).display().to_string();
+    let run = |name: &str, options: &[&str]| {
+        let name = format!("name={}", shown(name));
+        play(&dir, "site/play.yml", &[&["-i", "site/hosts", "-e", &name], options].concat())
+    };
+    for (name, options) in [
+        ("site/group_vars/all.yml", &[][..]),
+        ("site/more/all.yml", &["--roles-path", "site/more"]),
+        ("site/more/all.yml", &["-i", "site/more"]),
+    ] {
+        let ran = run(name, options);
+        let text = ran.stdout_text() + &ran.stderr_text();
+        assert!(!ran.status.success() && !text.contains("secret: elsewhere"), "{name}: {ran}");
+        let says = format!("is left out: a link leads it to `{}`", elsewhere.path().display());
+        assert!(ran.stderr_text().contains(&says) && ran.stderr_text().contains("--allow-read"), "{name}: {ran}");
+    }
+    // What is granted is open by that name, too, and a link within the play opens what is open.
+    let granted = run(
+        "site/more/all.yml",
+        &["--roles-path", "site/more", "--allow-read", &elsewhere.path().display().to_string()],
+    );
+    assert!(granted.exits_with(0).stdout_text().contains("secret: elsewhere"));
+    assert!(run("site/roles/inner", &["--roles-path", "site/roles"]).exits_with(0).stdout_text().contains("within"));
 }

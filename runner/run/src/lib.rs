@@ -48,7 +48,7 @@ pub use self::modules::module::NOWHERE;
 pub use self::modules::module_digest::{digest, module_digest, wasm_bytes};
 pub use self::modules::summary::{ModuleSummary, package_version};
 pub use self::modules::{library, locate};
-pub use self::plugins::{PluginError, PluginPlace, PluginProcess, PluginRights, ShownPath};
+pub use self::plugins::{CollectionFolder, PluginError, PluginPlace, PluginProcess, PluginRights, ShownPath};
 pub use self::provider::{
     Answer, Catalogue, Managed, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Unmanaged,
     Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,

@@ -10,6 +10,6 @@ mod process;
 mod rights;
 mod stream;
 
-pub use self::place::PluginPlace;
+pub use self::place::{CollectionFolder, PluginPlace};
 pub use self::process::{PluginError, PluginProcess};
 pub use self::rights::{PluginRights, ShownPath};

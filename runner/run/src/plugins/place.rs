@@ -4,6 +4,15 @@ use std::path::{Path, PathBuf};
 
 use crate::python::{PythonConfig, controllers};
 
+/// A folder that has `ansible_collections` in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionFolder {
+    /// The absolute path.
+    pub path: PathBuf,
+    /// Whether it came with the play. Then only what the play's tree shows of it can be read.
+    pub is_of_play: bool,
+}
+
 /// The Python and the packages of plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginPlace {
@@ -11,8 +20,8 @@ pub struct PluginPlace {
     pub python: PathBuf,
     /// The package `ansible` that it imports.
     pub core: PathBuf,
-    /// Folders that have `ansible_collections` in them.
-    pub collections: Vec<PathBuf>,
+    /// Where collections are searched, in order.
+    pub collections: Vec<CollectionFolder>,
 }
 
 impl PluginPlace {
@@ -23,9 +32,17 @@ impl PluginPlace {
         config: &PythonConfig,
         chosen: Option<&str>,
         directory: &Path,
-        collections: Vec<PathBuf>,
+        collections: Vec<CollectionFolder>,
     ) -> Option<Self> {
         let (python, core) = controllers(config, chosen, directory)?;
         Some(Self { python, core, collections })
+    }
+
+    /// Returns the folders `ansible_collections` that did not come with the play, whether they exist or not. A process is shown all
+    /// in them.
+    #[must_use]
+    pub fn installed(&self) -> Vec<PathBuf> {
+        let installed = self.collections.iter().filter(|folder| !folder.is_of_play);
+        installed.map(|folder| folder.path.join("ansible_collections")).collect()
     }
 }

@@ -121,7 +121,7 @@ impl Runner {
             RunDir::create(&self.scratch, DirPurpose::Run, None).map_err(|error: ScratchError| room(error.into()))?;
         let mut context = self.native_context(policy, Scrutiny::Confined, false, readable(place, rights));
         context.environment.extend(VARIABLES.map(|(name, value)| (name.into(), value.into())));
-        let collections = std::env::join_paths(&place.collections).unwrap_or_default();
+        let collections = std::env::join_paths(place.collections.iter().map(|folder| &folder.path)).unwrap_or_default();
         context.environment.push(("ANSIBLE_COLLECTIONS_PATH".into(), collections));
         context.environment.extend(place.core.parent().map(|packages| ("PYTHONPATH".into(), packages.into())));
         context.directory = "/".into();
@@ -263,14 +263,13 @@ fn remedy(reached: &KernelConfinement, policy: &Policy) -> String {
 }
 
 /// Returns what the process reads besides files of the play: the interpreter's files, the packages beside ansible-core, and
-/// collections.
+/// collections that did not come with the play.
 fn readable(place: &PluginPlace, rights: &PluginRights) -> Vec<PathBuf> {
     // What the interpreter needs where the plugin may write is left out, as for modules.
     let needs = ProgramNeeds::of(&place.python, rights.policy()).for_module(rights.policy(), &mut Vec::new());
     let mut readable: Vec<PathBuf> = needs.into_iter().map(|needed| needed.path).collect();
     readable.extend(place.core.parent().map(Path::to_owned));
-    let collections = place.collections.iter().map(|folder| folder.join("ansible_collections"));
-    readable.extend(collections.filter(|folder| folder.is_dir()));
+    readable.extend(place.installed().into_iter().filter(|folder| folder.is_dir()));
     readable
 }
 

@@ -41,7 +41,7 @@ use self::lookup_host::PlayLookups;
 use self::machine::Machine;
 use self::play_secrets::PlaySecrets;
 pub(crate) use self::play_secrets::masked as without_secrets;
-pub(crate) use self::python_plugins::{PlayPlugins, PluginRules, plugin_folders};
+pub(crate) use self::python_plugins::{PlayPlugins, PluginRules, collection_folders, plugin_folders};
 pub(crate) use self::shown::explain::Explainer;
 pub(crate) use self::shown::sink::Sink;
 pub(crate) use self::task_modules::argument_trust::{ArgumentTrust, CallerFolders};

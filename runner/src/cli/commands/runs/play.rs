@@ -98,6 +98,9 @@ fn run_plays<'a>(
     let mut tree = PlayTree::open(&folders(&files), environment.home().as_deref(), policy);
     tree.set_vault(Arc::clone(&vault));
     tree.withhold(&ansible.password_files);
+    if let Some(folder) = ansible.folder_of_play() {
+        tree.set_config_folder(folder, environment.home().as_deref());
+    }
     tree.add_sources(searched(&load));
     tree.add_sources(plugin_folders.iter().map(|(_, folder)| folder.clone()));
     for file in &files {
@@ -112,9 +115,7 @@ fn run_plays<'a>(
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
     let release = args.contract.unwrap_or_else(|| installed(environment, &lookup).max(Release::V2_21));
-    // Those in the folder of a play come first, as in Ansible.
-    let beside = folders(&files).into_iter().map(|folder| folder.join("collections"));
-    let collections = beside.chain(load.collections_path.iter().map(PathBuf::from)).collect();
+    let collections = play::collection_folders(&tree, &folders(&files), &load.collections_path, &ansible);
     let place = PluginPlace::find(&lookup.python, lookup.interpreter(), &environment.cwd, collections);
     let settings = Arc::new(settings);
     // What is only read or explained runs plugins, too, but does nothing.

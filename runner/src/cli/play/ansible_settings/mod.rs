@@ -38,6 +38,8 @@ pub(crate) struct AnsibleSettings {
     cwd: PathBuf,
     /// The folder of the file, to which its paths are relative.
     folder: Option<PathBuf>,
+    /// Whether that file may have come with the play.
+    is_file_of_play: bool,
     home: Option<PathBuf>,
     /// What is said before the play.
     pub(crate) notes: Vec<String>,
@@ -58,7 +60,8 @@ impl AnsibleSettings {
         let file = found.file.as_ref();
         let folder = file.and_then(|file| file.path.parent()).map(Path::to_owned);
         let (cwd, home) = (environment.cwd.clone(), environment.home());
-        let mut settings = Self { cwd, folder, home, notes: found.notes.clone(), ..Self::default() };
+        let is_file_of_play = file.is_some_and(|file| file.is_of_play);
+        let mut settings = Self { cwd, folder, is_file_of_play, home, notes: found.notes.clone(), ..Self::default() };
         for setting in ALL {
             if let Some(given) = given(setting, environment, file)? {
                 settings.judge(setting, &given)?;
@@ -190,6 +193,17 @@ impl AnsibleSettings {
         let space = if switch.ends_with('=') { "" } else { " " };
         self.notes.push(format!("`{shown}` of {origin} is left out: {reason}; use `{switch}{space}{shown}`"));
         None
+    }
+
+    /// Returns the folder of the file that may have come with the play.
+    pub(crate) fn folder_of_play(&self) -> Option<&Path> {
+        self.folder.as_deref().filter(|_| self.is_file_of_play)
+    }
+
+    /// Says whether the file that may have come with the play names a path of a setting there, or could have.
+    pub(crate) fn is_of_play(&self, name: &str, path: &Path) -> bool {
+        let is_given = self.given.get(name).is_some_and(|given| given.is_of_play);
+        is_given && self.folder.as_ref().is_some_and(|folder| path.starts_with(folder)) && !self.is_usual(path)
     }
 
     /// Says whether a path is one of the folders that each play may use: those of Ansible in the home folder and of the machine.

@@ -6,6 +6,7 @@ mod file_time;
 pub(crate) mod glob;
 pub(crate) mod inventory;
 pub(crate) mod named_file;
+pub(crate) mod sources;
 pub(crate) mod tree;
 pub(crate) mod tree_root;
 pub(crate) mod written;

@@ -21,10 +21,12 @@ use crate::cli::play::files::cover::cover;
 use crate::cli::play::files::extent::Extent;
 use crate::cli::play::files::file_time::file_time;
 use crate::cli::play::files::named_file::NamedFile;
+use crate::cli::play::files::sources::{Place, left_out, place};
 use crate::cli::play::files::tree_root::Root;
 use crate::cli::play::files::written::WrittenFiles;
 use crate::cli::play::needs::Needs;
 use crate::cli::play::vault_store::VaultStore;
+use crate::cli::printing::output;
 
 /// Maximum bytes of a file. Ansible holds a file in memory several times; no real file of a play is near this.
 const MAX_FILE: u64 = 64 << 20;
@@ -36,6 +38,8 @@ const MAX_NAMES: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct PlayTree {
     roots: Vec<Root>,
+    /// The folder of the play's own `ansible.cfg`, which is not open by itself.
+    config: Option<Root>,
     files: Vec<NamedFile>,
     written: WrittenFiles,
     needs: Needs,
@@ -68,9 +72,12 @@ impl PlayTree {
         tree
     }
 
-    /// Opens the folders in which roles and collections are searched. Folders that do not exist are left out.
+    /// Opens the folders in which roles, collections and plugins are searched. Folders that do not exist are left out.
     pub(crate) fn add_sources(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
-        folders.into_iter().for_each(|folder| self.add(&folder, Extent::Sources));
+        // Those of the play come last, since a link in it may lead to one of the others.
+        let is_of_play = |folder: &PathBuf| self.around(&normalize(folder)).iter().any(|(root, _)| root.is_of_play());
+        let (of_play, others): (Vec<_>, Vec<_>) = folders.into_iter().partition(is_of_play);
+        others.iter().chain(&of_play).for_each(|folder| self.add(folder, Extent::Sources));
     }
 
     /// Decrypts files with the passwords of a store.
@@ -93,20 +100,44 @@ impl PlayTree {
         self.files.push(NamedFile::new(normalize(file)));
     }
 
-    /// Opens a folder. One that does not exist is left out.
+    /// Opens a folder. One that does not exist is left out, and so is, with a note, one of sources that a link of the play leads
+    /// out of it.
     pub(crate) fn add(&mut self, folder: &Path, extent: Extent) {
         let path = normalize(folder);
         if self.roots.iter().any(|root| root.path == path) {
             return;
         }
         let Ok(real) = path.canonicalize() else { return };
+        let mut extent = extent;
+        if extent == Extent::Sources {
+            match self.place_of(&path) {
+                Some(Place::Outside) => return output::print_note(&left_out(&path, &real)),
+                // It is open already, as far as it belongs to the play.
+                Some(Place::Within(_)) => return,
+                Some(Place::Named) | None => {}
+            }
+            // The whole folder of the settings is no less of a project for being named.
+            extent = self.config.as_ref().filter(|config| config.real == real).map_or(extent, |config| config.extent);
+        }
         self.roots.extend(Root::open(path, real, extent).ok());
     }
 
+    /// Says which folder has the play's own `ansible.cfg`, by which it names folders of sources. `home` is the caller's.
+    pub(crate) fn set_config_folder(&mut self, folder: &Path, home: Option<&Path>) {
+        let Ok(real) = folder.canonicalize() else { return };
+        let extent = Extent::of_project(&real, home);
+        self.config = Root::open(normalize(folder), real, extent).ok();
+    }
+
+    /// Returns where a normalized path leads; `None` if it does not exist.
+    pub(crate) fn place_of(&self, path: &Path) -> Option<Place> {
+        Some(place(&self.roots, self.config.as_ref(), path, &path.canonicalize().ok()?))
+    }
+
     /// Returns the files and folders of the play that a process without grants may be shown. What the policy grants is not
-    /// among them, and neither are the folders of installed collections, and files with passwords.
-    pub(crate) fn shown(&self) -> Vec<ShownPath> {
-        let is_own = |root: &&Root| root.extent != Extent::Granted && !root.path.ends_with("ansible_collections");
+    /// among them, and neither are the folders `apart`, and files with passwords.
+    pub(crate) fn shown(&self, apart: &[PathBuf]) -> Vec<ShownPath> {
+        let is_own = |root: &&Root| root.extent != Extent::Granted && !apart.contains(&root.path);
         self.roots.iter().filter(is_own).flat_map(|root| cover(root, &self.withheld)).collect()
     }
 

@@ -28,6 +28,11 @@ impl Root {
         Ok(Self { path, real, dir: RwLock::new(Arc::new(dir)), extent })
     }
 
+    /// Says whether it is the folder of a play, which may come from another person.
+    pub(crate) fn is_of_play(&self) -> bool {
+        matches!(self.extent, Extent::Project | Extent::Shared)
+    }
+
     pub(crate) fn dir(&self) -> Arc<Dir> {
         Arc::clone(&self.dir.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -3,6 +3,7 @@
 //! The process has no grant but to read the files of the play, if no rule names the plugin. Files beside the play and in roles are read here, within the play's tree, and handed over as
 //! text; plugins of collections are imported by ansible-core, which finds them as it does for Ansible.
 
+mod collections;
 mod folders;
 mod kinds;
 mod listing;
@@ -21,6 +22,7 @@ use modbox_tasks::files::PlayFiles as _;
 use modbox_tasks::python_plugins::PluginKind as AnyKind;
 use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
+pub(crate) use self::collections::collection_folders;
 pub(crate) use self::folders::plugin_folders;
 use self::kinds::{KINDS, word};
 pub(crate) use self::listing::PluginListing;

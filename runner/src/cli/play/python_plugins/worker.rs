@@ -125,7 +125,8 @@ impl PluginWorker {
                 return Err(refusal.clone());
             }
             let WorkerGrants { of_rule, every_module } = &self.grants;
-            let rights = PluginRights::new(of_rule.clone(), every_module, &self.tree.shown());
+            let shown = self.tree.shown(&self.place.installed());
+            let rights = PluginRights::new(of_rule.clone(), every_module, &shown);
             match self.runner.start_plugins(&self.place, &rights) {
                 Ok(process) => {
                     state.process = Some(process);
