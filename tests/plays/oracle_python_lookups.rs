@@ -194,13 +194,21 @@ fn acting(name: &str) -> String {
 #[test]
 fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
     let dir = TestDir::new();
-    let collection = |path: &str| format!("play/collections/ansible_collections/a/b/{path}");
+    let collection = |path: &str| format!("installed/ansible_collections/a/b/{path}");
     for name in ["granted", "other", "evil", "writes"] {
         dir.write(&collection(&format!("plugins/lookup/{name}.py")), acting(name));
     }
     dir.write(&collection("meta/runtime.yml"), "plugin_routing: {lookup: {moved: {redirect: a.b.granted}}}\n");
+    // Collections of the play have names with rules, too, and modules that a granted plugin imports.
+    let of_play = |path: &str| format!("play/collections/ansible_collections/{path}");
+    dir.write(&of_play("e/f/plugins/lookup/both.py"), acting("forged"));
+    dir.write("installed/ansible_collections/e/f/plugins/lookup/both.py", acting("installed"));
+    dir.write(&of_play("c/d/plugins/lookup/mine.py"), acting("mine"));
+    dir.write(&of_play("c/d/plugins/plugin_utils/helper.py"), "");
     let own = acting("own");
     dir.write("play/lookup_plugins/own.py", &own);
+    let importing = format!("import ansible_collections.c.d.plugins.plugin_utils.helper\n{}", acting("importing"));
+    dir.write("play/lookup_plugins/importing.py", &importing);
     dir.write("play/lookup_plugins/unknown.py", acting("unknown"));
     // What the shared process says of a name must not run other code with a grant.
     let forge = "import __main__\n\nfind = __main__.Plugins.find\n\n\ndef forged(self, message):\n    \
@@ -212,7 +220,9 @@ fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
     let made = dir.join("outside/made").display().to_string();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
-    let digest: String = Sha256::digest(own.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest =
+        |text: &str| -> String { Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect() };
+    let (digest, of_importing) = (digest(&own), digest(&importing));
     let outside = dir.join("outside").display().to_string();
     let policy = json!({
         "allow": {"env": ["EVERY=module"]},
@@ -220,6 +230,9 @@ fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
             "a.b.granted": {"allow": {"read": [outside], "env": ["GIVEN=yes"], "net": [format!("127.0.0.1:{port}")]}},
             "a.b.writes": {"allow": {"write": [outside]}},
             "unknown": {"allow": {"read": [outside]}},
+            "e.f.both": {"allow": {"read": [outside]}},
+            "c.d.mine": {"allow": {"read": [outside]}},
+            format!("sha256:{of_importing}"): {"allow": {"read": [outside]}},
             format!("sha256:{digest}"): {"allow": {"read": [outside]}},
         },
     });
@@ -239,17 +252,24 @@ fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
         (format!("query('own', 'read', '{secret}')"), "a secret"),
         (format!("query('unknown', 'read', '{secret}')"), absent),
         (format!("query('a.b.evil', 'read', '{secret}')"), "\"granted\""),
+        (format!("query('e.f.both', 'read', '{secret}')"), "\"installed\",\n        \"a secret"),
+        (format!("query('c.d.mine', 'read', '{secret}')"), "'c.d.mine' was not found"),
+        (format!("query('importing', 'read', '{secret}')"), "'importing' was not found"),
     ];
     let all: Vec<String> = attempts.iter().map(|(text, _)| text.clone()).collect();
     write_play(&dir, "play/play.yml", &all);
     let run = |options: &[&str]| {
-        modbox(&dir, &dir.join("play/play.yml")).arg("--policy").arg(dir.join("policy.yaml")).args(options).run()
+        let run = modbox(&dir, &dir.join("play/play.yml")).arg("--policy").arg(dir.join("policy.yaml")).args(options);
+        run.env("ANSIBLE_COLLECTIONS_PATH", dir.join("installed")).run()
     };
     let ran = run(&["--allow-all"]).exits_with(0);
     let found = results(&ran.stdout_text());
     assert_eq!(found.len(), all.len(), "{ran}");
     for ((attempt, expect), found) in attempts.iter().zip(&found) {
         assert!(found.1.contains(expect), "{attempt}: {}", found.1);
+    }
+    for says in ["only a collection that came with the play has it", "No module named 'ansible_collections.c'"] {
+        assert!(ran.stderr_text().contains(says), "{ran}");
     }
     assert_eq!(fs::read_to_string(&made).unwrap(), "writes");
     let lines = run(&["--output", "jsonl"]).exits_with(0).stdout_text();
@@ -267,6 +287,7 @@ fn a_rule_for_a_plugin_grants_that_one_and_no_other() {
     assert_eq!((&listed("a.b.granted")["granted"], &listed("a.b.granted")["file"]), (&json!(true), &json!(null)));
     let explained = run(&["--explain"]).stdout_text();
     assert!(explained.contains("# Python lookup own (") && explained.contains(&digest), "{explained}");
+    assert!(explained.contains("), granted more by a rule\n"), "{explained}");
     fs::remove_file(&made).unwrap();
     for reads in ["--explain", "--syntax-check"] {
         let only_read = run(&[reads]);

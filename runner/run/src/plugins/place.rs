@@ -38,6 +38,13 @@ impl PluginPlace {
         Some(Self { python, core, collections })
     }
 
+    /// Returns the place without the collections that came with the play.
+    #[must_use]
+    pub fn without_play(mut self) -> Self {
+        self.collections.retain(|folder| !folder.is_of_play);
+        self
+    }
+
     /// Returns the folders `ansible_collections` that did not come with the play, whether they exist or not. A process is shown all
     /// in them.
     #[must_use]

@@ -23,6 +23,8 @@ use crate::reports::error::RunError;
 
 /// The program that the interpreter runs.
 const WORKER: &str = concat!(
+    include_str!("worker/paths.py"),
+    "\n",
     include_str!("worker/values.py"),
     "\n",
     include_str!("worker/variables.py"),

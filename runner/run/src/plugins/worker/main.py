@@ -233,6 +233,9 @@ class Plugins:
             except KeyError:
                 # Its word for a collection that is not installed, or lacks the plugin.
                 plugin = None
+            if plugin is None:
+                # A task may install it.
+                return None
             self.found[key] = plugin
         return self.found[key]
 

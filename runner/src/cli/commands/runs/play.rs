@@ -120,7 +120,7 @@ fn run_plays<'a>(
     let settings = Arc::new(settings);
     // What is only read or explained runs plugins, too, but does nothing.
     let runs = !(args.explain || args.syntax_check || args.list_hosts || args.list_tasks || args.list_tags);
-    let rules = if runs { PluginRules::Of(Arc::clone(&settings)) } else { PluginRules::None };
+    let rules = PluginRules { settings: Arc::clone(&settings), is_applied: runs };
     let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), (policy, rules), place));
     let known = (Arc::clone(&ansible), Arc::clone(&vault), Some(Arc::clone(&plugins)));
     let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);

@@ -68,7 +68,8 @@ impl PluginListing {
         let names = self.names.join(", ");
         let names = if names.is_empty() { names } else { format!(" {names}") };
         let failure = self.failure.as_ref().map(|failure| format!(", cannot be used: {failure}")).unwrap_or_default();
-        let line = format!("# Python {kind}{names} ({source}{digest}){failure}");
+        let granted = if self.is_granted { ", granted more by a rule" } else { "" };
+        let line = format!("# Python {kind}{names} ({source}{digest}){granted}{failure}");
         line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>() + "\n"
     }
 }
@@ -84,13 +85,13 @@ mod tests {
             names: vec!["a".to_owned(), "b".to_owned()],
             file: Some("/p/filter_plugins/own.py".to_owned()),
             digest: Some("00".to_owned()),
-            is_granted: false,
+            is_granted: true,
             failure: Some("it is\nbroken".to_owned()),
         };
-        let expect = "# Python filter a, b (/p/filter_plugins/own.py, sha256:00), cannot be used: it is broken\n";
+        let expect = "# Python filter a, b (/p/filter_plugins/own.py, sha256:00), granted more by a rule, cannot be used: it is broken\n";
         assert_eq!(listing.comment(), expect);
         let json = "{\"kind\": \"filter\", \"names\": [\"a\", \"b\"], \"file\": \"/p/filter_plugins/own.py\", \"digest\": \
-                    \"sha256:00\", \"place\": \"native\", \"granted\": false, \"reason\": \"it is\\nbroken\"}";
+                    \"sha256:00\", \"place\": \"native\", \"granted\": true, \"reason\": \"it is\\nbroken\"}";
         assert_eq!(modbox_contract::encode(&listing.json()), json);
     }
 }

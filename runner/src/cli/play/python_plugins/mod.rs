@@ -28,7 +28,7 @@ use self::kinds::{KINDS, word};
 pub(crate) use self::listing::PluginListing;
 pub(crate) use self::rules::PluginRules;
 use self::worker::{OwnFile, PluginWorker};
-use self::workers::PluginWorkers;
+use self::workers::{Chosen, PluginWorkers};
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::printing::output;
 
@@ -44,6 +44,9 @@ const MAX_WARNINGS: usize = 50;
 
 const NO_CORE: &str = "no ansible-core was found that could run it; install it, or name the Python that has it with \
                        `--interpreter python=PATH`";
+
+const ONLY_OF_PLAY: &str = "a rule grants it something, and only a collection that came with the play has it; install the collection, \
+                            or trust that of the play with `ANSIBLE_COLLECTIONS_PATH=FOLDER`";
 
 /// The Python plugins of a play.
 pub(crate) struct PlayPlugins {
@@ -63,8 +66,8 @@ struct State {
     own: HashMap<PluginKind, HashMap<String, Arc<PluginWorker>>>,
     /// Those that take undefined arguments.
     accepting: HashSet<(PluginKind, String)>,
-    /// Names that were looked for in collections: the full name of what was found, and the reason where loading failed.
-    of_collections: HashMap<(PluginKind, String), Result<Option<String>, String>>,
+    /// Names that were found in collections: the full name, or the reason where loading failed.
+    of_collections: HashMap<(PluginKind, String), Result<String, String>>,
     /// Files that were not loaded, and why.
     failures: HashMap<String, String>,
     /// Warnings that were shown.
@@ -144,8 +147,8 @@ impl PlayPlugins {
         let mut listing = PluginListing::of_file(kind, &path, text.as_deref().ok());
         let loaded = text.and_then(|text| {
             let workers = self.workers()?;
-            let worker = workers.of_file(&path, &text)?;
-            listing.is_granted = !Arc::ptr_eq(&worker, workers.shared());
+            let Chosen { worker, is_granted } = workers.of_file(&path, &text)?;
+            listing.is_granted = is_granted;
             let answer = worker.load(OwnFile { kind, path: path.clone(), text, is_configured })?;
             self.warn(&answer);
             let names = |key| {
@@ -211,27 +214,41 @@ impl PlayPlugins {
         Some(of_file().or_else(|| workers.shared().refusal()).or_else(of_name).unwrap_or_else(unknown))
     }
 
-    /// Returns the full name of a plugin of a collection.
+    /// Returns the full name of a plugin of a collection. One that is not found is looked for again the next time, since a task
+    /// may install its collection.
     fn find(&self, kind: PluginKind, name: &str) -> Result<Option<String>, String> {
         let Some(workers) = &self.workers else { return Ok(None) };
         let key = (kind, name.to_owned());
-        if let Some(known) = self.state().of_collections.get(&key) {
-            return known.clone();
+        if let Some(Ok(known)) = self.state().of_collections.get(&key) {
+            return Ok(Some(known.clone()));
         }
-        let found = workers.shared().ask("find", [("kind", word(kind)), ("name", name)].map(texts).into(), None);
-        let found = found.map(|answer| {
-            self.warn(&answer);
-            if answer.get("accepting").and_then(Value::as_bool) == Some(true) {
-                self.state().accepting.insert(key.clone());
-            }
-            answer.get("name").and_then(Value::as_str).map(str::to_owned)
-        });
-        if let Ok(Some(full_name)) = &found {
-            let is_granted = workers.of_name(full_name).is_ok_and(|granted| granted.is_some());
+        let found = self.look_for(workers, kind, name).transpose();
+        let Some(found) = found else { return Ok(None) };
+        if let Ok(full_name) = &found {
+            let is_granted = workers.of_name(full_name).is_ok_and(|chosen| chosen.is_granted);
             self.state().listings.push(PluginListing::of_collection(kind, full_name, is_granted));
         }
         self.state().of_collections.insert(key, found.clone());
-        found
+        found.map(Some)
+    }
+
+    fn look_for(&self, workers: &PluginWorkers, kind: PluginKind, name: &str) -> Result<Option<String>, String> {
+        let found_by = |worker: &PluginWorker, name: &str| {
+            let answer = worker.ask("find", [("kind", word(kind)), ("name", name)].map(texts).into(), None)?;
+            self.warn(&answer);
+            Ok::<_, String>(answer)
+        };
+        let full_name_in = |answer: &Dict| answer.get("name").and_then(Value::as_str).map(str::to_owned);
+        let answer = found_by(workers.shared(), name)?;
+        let Some(full_name) = full_name_in(&answer) else { return Ok(None) };
+        let worker = workers.of_name(&full_name)?.worker;
+        if workers.is_apart(&worker) && full_name_in(&found_by(&worker, &full_name)?).is_none() {
+            return Err(ONLY_OF_PLAY.to_owned());
+        }
+        if answer.get("accepting").and_then(Value::as_bool) == Some(true) {
+            self.state().accepting.insert((kind, name.to_owned()));
+        }
+        Ok(Some(full_name))
     }
 
     fn answer(&self, call: &PluginCall<'_>) -> Result<Dict, String> {
@@ -251,10 +268,9 @@ impl PlayPlugins {
             return Ok((Arc::clone(own), call.name.to_owned(), true));
         }
         let full_name = self.find(call.kind, call.name)?.unwrap_or_else(|| call.name.to_owned());
-        Ok(match workers.of_name(&full_name)? {
-            Some(granted) => (granted, full_name, false),
-            None => (Arc::clone(workers.shared()), call.name.to_owned(), false),
-        })
+        let worker = workers.of_name(&full_name)?.worker;
+        let name = if workers.is_apart(&worker) { full_name } else { call.name.to_owned() };
+        Ok((worker, name, false))
     }
 
     /// Shows what the plugins warn of, each text once.

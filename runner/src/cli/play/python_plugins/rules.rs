@@ -3,18 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::cli::identity::Identity;
 use modbox_policy::Policy;
 
 use crate::cli::exit::error_words;
+use crate::cli::identity::Identity;
 use crate::cli::settings::{ModuleIdentity, Settings};
 
-/// The rules for plugins.
-pub(crate) enum PluginRules {
-    /// Nothing is granted, since the play is only read or explained.
-    None,
-    /// Those of policy files.
-    Of(Arc<Settings>),
+/// The rules for plugins, those of policy files.
+pub(crate) struct PluginRules {
+    pub(crate) settings: Arc<Settings>,
+    /// Whether plugins get what the rules grant. They do not where the play is only read or explained.
+    pub(crate) is_applied: bool,
 }
 
 impl PluginRules {
@@ -38,8 +37,7 @@ impl PluginRules {
     }
 
     fn granted(&self, name: &str, identity: &Identity, path: &str) -> Result<Option<Policy>, String> {
-        let Self::Of(settings) = self else { return Ok(None) };
         let plugin = ModuleIdentity { name, identity, path: Path::new(path), signature: None };
-        settings.for_plugin(plugin).map_err(|error| error_words(&error))
+        self.settings.for_plugin(plugin).map_err(|error| error_words(&error))
     }
 }
