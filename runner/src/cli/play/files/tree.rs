@@ -104,7 +104,9 @@ impl PlayTree {
     /// out of it.
     pub(crate) fn add(&mut self, folder: &Path, extent: Extent) {
         let path = normalize(folder);
-        if self.roots.iter().any(|root| root.path == path) {
+        // What is granted does not belong to the play for that, which shows its own files to plugins.
+        let is_granted = |extent: Extent| extent == Extent::Granted;
+        if self.roots.iter().any(|root| root.path == path && is_granted(root.extent) == is_granted(extent)) {
             return;
         }
         let Ok(real) = path.canonicalize() else { return };
@@ -494,6 +496,27 @@ mod tests {
         assert!(PlayTree::open(&[], None, &policy).bytes(&path).is_err());
         policy.allow_path(grant).unwrap();
         assert_eq!(PlayTree::open(&[], None, &policy).bytes(&path).unwrap(), b"a");
+    }
+
+    #[test]
+    fn a_granted_folder_of_a_play_stays_the_plays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap();
+        for file in ["play/files/a", "play/.env"] {
+            fs::create_dir_all(path.join(file).parent().unwrap()).unwrap();
+            fs::write(path.join(file), "a").unwrap();
+        }
+        let play = path.join("play");
+        for granted in [&play, &path] {
+            let mut policy = Policy::default();
+            let (guest, source) = (shown(granted), GrantSource::named("test"));
+            let (host, shape, access) = (granted.clone(), Shape::Directory, Access::Read);
+            policy.allow_path(PathGrant { host, shape, guest, access, source }).unwrap();
+            let tree = PlayTree::open(std::slice::from_ref(&play), None, &policy);
+            assert_eq!(tree.bytes(&shown(&play.join(".env"))).unwrap(), b"a");
+            let files = play.join("files");
+            assert_eq!(tree.shown(&[]), [ShownPath { path: files.clone(), real: files }]);
+        }
     }
 
     #[test]
