@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::oracle_plugins::{check_with, modbox, results, write_play, write_play_with};
-use crate::support::{TestDir, fixture, oracle_collections};
+use crate::support::{Modbox, TestDir, fixture, oracle_collections};
 
 const OF_UTILS: &[&str] = &[
     "'192.168.0.1/24' | ansible.utils.ipaddr",
@@ -225,4 +225,46 @@ fn a_link_in_the_place_of_collections_shows_no_other_folder() {
     symlink("../kept/ansible_collections", dir.join("play/collections/ansible_collections")).unwrap();
     let ran = run().run().exits_with(0);
     assert!(ran.stdout_text().contains("\"msg\": 4"), "{ran}");
+}
+
+#[test]
+fn a_collection_that_a_task_installs_is_found_by_what_later_tasks_include() {
+    let dir = TestDir::new();
+    let plugins =
+        "class FilterModule(object):\n    def filters(self):\n        return {'twice': lambda value: value * 2}\n";
+    dir.write("files/b/plugins/filter/all.py", plugins);
+    // So that the folder of the play is shown in parts.
+    dir.write(".hidden", "");
+    dir.write("collections/ansible_collections/c/d/meta/runtime.yml", "{}");
+    let use_it = json!([{"name": "use", "debug": {"msg": "{{ 2 | a.b.twice }}"}, "ignore_errors": true}]);
+    dir.write("tasks.yml", use_it.to_string());
+    let place = "{{ playbook_dir }}/collections/ansible_collections/a/";
+    let tasks = json!([
+        {"name": "before", "include_tasks": "tasks.yml"},
+        {"name": "folder", "file": {"path": place, "state": "directory"}},
+        {"name": "install", "copy": {"src": "b", "dest": place}},
+        {"name": "after", "include_tasks": "tasks.yml"},
+    ]);
+    dir.write("play.yml", json!([{"hosts": "localhost", "gather_facts": false, "tasks": tasks}]).to_string());
+    let python = oracle_collections::python_for_plugins();
+    let play = dir.join("play.yml");
+    let by_ansible = Modbox::of(&python.with_file_name("ansible-playbook"), &dir)
+        .args(["-i", "localhost,", "-c", "local"])
+        .arg(&play)
+        .run();
+    let run = |removed: &str| {
+        fs::remove_dir_all(dir.join(removed)).unwrap();
+        let grants = ["--allow-write".into(), dir.join("collections").into_os_string()];
+        modbox(&dir, &play).args(grants).run()
+    };
+    let by_modbox = run("collections/ansible_collections/a");
+    // Ansible looks only into folders that were there when it began.
+    let with_new_folder = run("collections/ansible_collections");
+    for ran in [by_ansible, by_modbox, with_new_folder] {
+        let shown = ran.exits_with(0).stdout_text();
+        let uses: Vec<String> =
+            results(&shown).into_iter().filter(|(name, _)| name == "use").map(|found| found.1).collect();
+        let [before, after] = &uses[..] else { panic!("{shown}") };
+        assert!(before.starts_with("fatal: ") && after.contains("\"msg\": 4"), "{shown}");
+    }
 }

@@ -239,7 +239,10 @@ impl PlayPlugins {
             Ok::<_, String>(answer)
         };
         let full_name_in = |answer: &Dict| answer.get("name").and_then(Value::as_str).map(str::to_owned);
-        let answer = found_by(workers.shared(), name)?;
+        let mut answer = found_by(workers.shared(), name)?;
+        if full_name_in(&answer).is_none() && workers.shared().ends_if_outdated() {
+            answer = found_by(workers.shared(), name)?;
+        }
         let Some(full_name) = full_name_in(&answer) else { return Ok(None) };
         let worker = workers.of_name(&full_name)?.worker;
         if workers.is_apart(&worker) && full_name_in(&found_by(&worker, &full_name)?).is_none() {

@@ -5,12 +5,13 @@
 //! Templates are evaluated by one thread at a time. An answer that is not to the last question ends the process, so that
 //! nothing is taken for the answer to another call.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_policy::Policy;
-use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner};
+use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner, ShownPath};
 use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
@@ -57,6 +58,8 @@ struct State {
     generation: u64,
     /// Why no process can be started.
     refusal: Option<String>,
+    /// What the process is shown of the play, and the installed collections.
+    shown: (Vec<ShownPath>, Vec<PathBuf>),
     /// Files that were loaded, in their order. A new process loads them again.
     files: Vec<OwnFile>,
     /// Number of the last message.
@@ -125,8 +128,8 @@ impl PluginWorker {
                 return Err(refusal.clone());
             }
             let WorkerGrants { of_rule, every_module } = &self.grants;
-            let shown = self.tree.shown(&self.place.installed());
-            let rights = PluginRights::new(of_rule.clone(), every_module, &shown);
+            state.shown = self.shown();
+            let rights = PluginRights::new(of_rule.clone(), every_module, &state.shown.0);
             match self.runner.start_plugins(&self.place, &rights) {
                 Ok(process) => {
                     state.process = Some(process);
@@ -141,6 +144,23 @@ impl PluginWorker {
             state.files.clone()
         };
         files.iter().try_for_each(|file| self.exchange("load", load_message(file), None).map(drop))
+    }
+
+    /// Returns what a process that starts now is shown.
+    fn shown(&self) -> (Vec<ShownPath>, Vec<PathBuf>) {
+        let installed = self.place.installed();
+        (self.tree.shown(&installed), installed.into_iter().filter(|folder| folder.is_dir()).collect())
+    }
+
+    /// Ends the process if one that starts now would be shown other folders, such as those of collections that a task
+    /// installed, and says whether it did. A call that runs keeps its process.
+    pub(super) fn ends_if_outdated(&self) -> bool {
+        let mut state = self.state();
+        let is_outdated = state.process.is_some() && state.deadline.is_none() && state.shown != self.shown();
+        if is_outdated {
+            state.process = None;
+        }
+        is_outdated
     }
 
     fn exchange(&self, operation: &str, message: Dict, variables: Option<&dyn CallVariables>) -> Result<Dict, String> {
