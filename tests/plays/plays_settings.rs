@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Modbox, RunOutput, TestDir};
+use crate::support::{Modbox, RunOutput, TestDir, prefixed};
 
 const PLAY: &str = "- hosts: all\n  gather_facts: false\n  tasks:\n";
 
@@ -218,6 +218,51 @@ fn the_file_of_a_play_names_no_folders_outside_of_its_own() {
     std::fs::remove_file(dir.join("ansible.cfg")).unwrap();
     let own = run().run().exits_with(0).stdout_text();
     assert!(own.contains("from elsewhere"), "{own}");
+}
+
+#[test]
+fn the_file_of_a_play_names_no_folders_that_do_not_belong_to_the_play() {
+    let dir = TestDir::new();
+    let show =
+        |path: &str| format!("{PLAY}  - debug: {{msg: \"{{{{ lookup('file', playbook_dir ~ '/{path}') }}}}\"}}\n");
+    for (folder, settings, path, says) in [
+        (
+            "project",
+            "filter_plugins = .git",
+            ".git/config",
+            "a dot file does not belong to the play; use `ANSIBLE_FILTER_PLUGINS=",
+        ),
+        ("project", "roles_path = linked", ".git/config", "a dot file does not belong to the play; use `--roles-path "),
+        ("home", "roles_path = Documents", "Documents/plan", "belong to the play; use `--roles-path "),
+        ("home", "inventory = Documents", "Documents/plan", "belong to the play; use `-i "),
+        ("home", "roles_path = .", "Documents/plan", "--allow-read"),
+    ] {
+        for file in [".git/config", "Documents/plan"] {
+            dir.write(&format!("{folder}/{file}"), "kept-secret");
+        }
+        let link = dir.join(folder).join("linked");
+        if !link.is_symlink() {
+            std::os::unix::fs::symlink(".git", link).unwrap();
+        }
+        dir.write(&format!("{folder}/play.yml"), show(path));
+        dir.write(&format!("{folder}/ansible.cfg"), format!("[defaults]\n{settings}\n"));
+        let in_folder = |command: std::process::Command| {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", "cd \"$0\" && exec \"$@\""]).arg(dir.join(folder));
+            prefixed(shell, &command)
+        };
+        let ran = Modbox::new(&dir).env("HOME", dir.join("home")).args(["play", "play.yml"]).behind(in_folder).run();
+        let text = ran.stdout_text() + &ran.stderr_text();
+        assert!(text.contains(says) && !text.contains("kept-secret"), "{settings}: {ran}");
+    }
+    // Where collections are, nothing else is.
+    dir.write("project/.galaxy/ansible_collections/a/b/files/text", "of a collection");
+    dir.write("project/play.yml", show(".galaxy/ansible_collections/a/b/files/text"));
+    dir.write("ansible.cfg", "[defaults]\ncollections_path = project/.galaxy\n");
+    let ran = Modbox::new(&dir).args(["play", "project/play.yml"]).run().exits_with(0);
+    assert!(ran.stdout_text().contains("of a collection"), "{ran}");
+    let told = Modbox::new(&dir).env("ANSIBLE_OF_A_PLUGIN", "1").args(["play", "project/play.yml"]).run().stderr_text();
+    assert!(told.contains("`ANSIBLE_OF_A_PLUGIN` make no difference") && told.contains("only by a rule"), "{told}");
 }
 
 #[test]

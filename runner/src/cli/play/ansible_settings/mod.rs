@@ -16,6 +16,7 @@ use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
 pub(crate) use self::config_file::expanded;
 use self::config_file::{ConfigFile, is_within};
 use crate::cli::play::file_id::FileId;
+use crate::cli::play::files::extent::Extent;
 use crate::cli::process::environment::Environment;
 
 /// How the origin of a value begins that a variable of the environment sets.
@@ -30,6 +31,10 @@ struct Given {
     /// Whether the file of the play sets it.
     is_of_play: bool,
 }
+
+/// Settings whose folders are not opened for the play as they are: of collections only what is in a folder of that name, and of
+/// modules nothing.
+const UNOPENED: [&str; 2] = ["COLLECTIONS_PATHS", "DEFAULT_MODULE_PATH"];
 
 /// The settings of a run.
 #[derive(Debug, Default)]
@@ -96,7 +101,7 @@ impl AnsibleSettings {
 
     /// Names variables and keys that ansible-core does not know. They may belong to plugins.
     fn name_unknown(&mut self, environment: &Environment, file: Option<&ConfigFile>) {
-        const PLUGINS: &str = "ansible-core itself has no such settings, and modbox runs no plugins that may have them";
+        const PLUGINS: &str = "ansible-core itself has no such settings, and plugins that may have them see variables only by a rule, and no `ansible.cfg`";
         // The first one names the file, modbox reads the others elsewhere.
         const OTHERS: [&str; 3] = ["ANSIBLE_CONFIG", "ANSIBLE_ASYNC_DIR", "ANSIBLE_COLLECTIONS_PATHS"];
         let is_known = |name: &str| OTHERS.contains(&name) || ALL.iter().any(|known| known.environment.contains(&name));
@@ -151,7 +156,8 @@ impl AnsibleSettings {
     }
 
     /// Returns folders or files that are set, as absolute paths. A path of the play's own file that leads out of its folder, also
-    /// by a link, is left out, with a note that names the switch or the variable (`NAME=`) for it: the file may have come with the play.
+    /// by a link, and a folder there that does not belong to the play, such as `.git`, are left out, with a note that names the
+    /// switch or the variable (`NAME=`) for it: the file may have come with the play.
     pub(crate) fn paths(&mut self, name: &str, switch: &str) -> Option<Vec<PathBuf>> {
         let base = self.base(name)?;
         let texts = self.list(name);
@@ -187,6 +193,10 @@ impl AnsibleSettings {
             // Reading a pipe could wait for ever.
             Ok(found) if !found.is_file() && !found.is_dir() => "it is neither a file nor a folder",
             _ if !is_within(&path, base) => "it is outside of the folder of the file",
+            Ok(found) if found.is_dir() && !UNOPENED.contains(&name) => match self.left_out(base, &path) {
+                Some(reason) => reason,
+                None => return Some(path),
+            },
             _ => return Some(path),
         };
         let (shown, origin) = (path.display(), &given.origin);
@@ -204,6 +214,14 @@ impl AnsibleSettings {
     pub(crate) fn is_of_play(&self, name: &str, path: &Path) -> bool {
         let is_given = self.given.get(name).is_some_and(|given| given.is_of_play);
         is_given && self.folder.as_ref().is_some_and(|folder| path.starts_with(folder)) && !self.is_usual(path)
+    }
+
+    /// Returns why a folder in the folder of the file does not belong to the play, by its name or where a link leads it.
+    fn left_out(&self, base: &Path, path: &Path) -> Option<&'static str> {
+        let (real_base, real) = (base.canonicalize().ok()?, path.canonicalize().ok()?);
+        let extent = Extent::of_project(&real_base, self.home.as_deref());
+        let rests = [path.strip_prefix(base), real.strip_prefix(&real_base)];
+        rests.into_iter().filter_map(Result::ok).find_map(|rest| extent.left_out(rest))
     }
 
     /// Says whether a path is one of the folders that each play may use: those of Ansible in the home folder and of the machine.
