@@ -149,6 +149,12 @@ impl Evaluation {
         spent.ok_or_else(|| self.exceed("the template makes too many values", at, line))
     }
 
+    /// Counts bytes of a value that comes from elsewhere, in the template that runs.
+    pub(crate) fn make_here(&self, size: usize) -> Run<()> {
+        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        self.make(size, &at, 1)
+    }
+
     /// Opens a level of nesting.
     pub(crate) fn enter(&self, at: &Position, line: u32) -> Run<()> {
         if self.levels.fetch_add(1, Ordering::Relaxed) >= MAX_LEVELS {

@@ -1,10 +1,17 @@
 //! What a template keeps in a loop is bounded, whichever operation makes it; what it only passes on is not counted.
 
-use modbox_template::{Engine, Scope};
+use std::sync::Arc;
+
+use modbox_python_json::Value as Json;
+use modbox_template::{Config, Engine, PluginCall, PluginFailure, PluginKind, PythonPlugins, Scope};
 use modbox_yaml::load_play_file;
 
 /// Evaluates a template that keeps the value of an expression a number of times: in a list, and the last dict.
 fn keep(count: usize, first: &str, expression: &str) -> Result<String, String> {
+    keep_by(&Engine::default(), count, first, expression)
+}
+
+fn keep_by(engine: &Engine, count: usize, first: &str, expression: &str) -> Result<String, String> {
     let text = format!(
         "{{% set t = {first} %}}{{% set ns = namespace(l=[], d={{'a': {{}}}}) %}}{{% for i in range({count}) %}}\
          {{% set v = {expression} %}}{{% set ns.d = v if v is mapping else ns.d %}}{{% set _ = ns.l.append(v) %}}\
@@ -12,7 +19,7 @@ fn keep(count: usize, first: &str, expression: &str) -> Result<String, String> {
     );
     let quoted = format!("'{}'", text.replace('\'', "''"));
     let source = load_play_file(&quoted, "play.yml").unwrap().root;
-    let made = Engine::default().evaluate(&source, &Scope::new()).map_err(|error| error.to_string())?;
+    let made = engine.evaluate(&source, &Scope::new()).map_err(|error| error.to_string())?;
     Ok(made.value.to_string())
 }
 
@@ -70,4 +77,36 @@ fn selections_of_long_lists_do_not_recurse() {
 #[test]
 fn keys_that_are_numbers_are_found_fast() {
     assert_eq!(keep(1500, "{}", "ns.d | combine({i: i})"), Ok("1500".to_owned()));
+}
+
+/// A filter in Python that makes a list with a long text of any value.
+#[derive(Debug)]
+struct Listing;
+
+impl PythonPlugins for Listing {
+    fn hides(&self, _: PluginKind, name: &str) -> bool {
+        name == "listing"
+    }
+
+    fn has(&self, _: PluginKind, _: &str) -> bool {
+        false
+    }
+
+    fn accepts_undefined(&self, _: PluginKind, _: &str) -> bool {
+        false
+    }
+
+    fn call(&self, _: &PluginCall<'_>) -> Result<Json, PluginFailure> {
+        Ok(Json::List(vec![Json::Str("a".repeat(8 << 20))]))
+    }
+}
+
+#[test]
+fn results_of_plugins_in_python_are_counted() {
+    let engine = Engine::new(Config { plugins: Arc::new(Listing), ..Config::default() });
+    for expression in ["t | listing", "[t] | map('listing') | first"] {
+        assert_eq!(keep_by(&engine, 10, "1", expression), Ok("10".to_owned()), "{expression}");
+        let error = keep_by(&engine, 1000, "1", expression).unwrap_err();
+        assert!(error.contains("the template makes too many values"), "{expression}: {error}");
+    }
 }

@@ -22,6 +22,28 @@ const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
+/// Bytes that a value takes in memory besides a text of its own.
+const VALUE_BYTES: usize = 32;
+
+/// Returns the bytes that the value of a result will take in memory. What is nested too deeply has none, since it has no value.
+pub(super) fn size(json: &Json) -> usize {
+    fn of(json: &Json, depth: usize) -> usize {
+        let inner = match json {
+            _ if depth > MAX_DEPTH => 0,
+            Json::List(items) => items.iter().map(|item| of(item, depth + 1)).sum(),
+            Json::Dict(entries) => {
+                entries.iter().map(|(key, item)| VALUE_BYTES + key.len() + of(item, depth + 1)).sum()
+            }
+            Json::Str(text) => text.len(),
+            Json::Surrogates(text) => text.units().len().saturating_mul(2),
+            Json::BigInt(number) => number.as_str().len(),
+            Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) => 0,
+        };
+        inner + VALUE_BYTES
+    }
+    of(json, 0)
+}
+
 /// Returns the value of a result. An undefined value in it is one of the exchange, or a new one.
 ///
 /// # Errors
@@ -144,6 +166,19 @@ mod tests {
             (r#"{"a": "{{ 1 + 1 }}"}"#, "{'a': '{{ 1 + 1 }}'}"),
         ] {
             assert_eq!(shown(text).as_deref(), Ok(expect), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_size_of_a_value_is_that_in_memory() {
+        for (text, expect) in [
+            ("1", 32),
+            ("\"abc\"", 35),
+            ("[1, [2]]", 4 * 32),
+            (r#"{"ab": "c"}"#, 32 + 34 + 33),
+            ("123456789012345678901234567890", 62),
+        ] {
+            assert_eq!(size(&parse(text).unwrap()), expect, "{text}");
         }
     }
 

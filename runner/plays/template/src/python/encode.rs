@@ -26,6 +26,7 @@ pub(super) fn arguments(exchange: &Exchange<'_>, arguments: &[Value]) -> Result<
     let args = positional.iter().map(|argument| encode(exchange, argument, 0)).collect::<Result<Vec<_>, _>>()?;
     let mut kwargs = Dict::new();
     for (name, value) in named {
+        spend(exchange, name.as_str().unwrap_or_default().len())?;
         kwargs.insert(name.as_str().unwrap_or_default().to_owned(), encode(exchange, &value, 0)?);
     }
     Ok(Json::from([("args", Json::List(args)), ("kwargs", Json::Dict(kwargs))]))
@@ -40,14 +41,15 @@ pub(super) fn encode(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Re
     if let Some(marker) = Marker::of(value) {
         return match marker.cause {
             Cause::Limit => Err(Stop(marker).into()),
-            _ => Ok(undefined(exchange, marker)),
+            _ => undefined(exchange, marker),
         };
     }
-    exchange.spend(value.as_str().map_or(1, |text| text.len() + 1)).map_err(failure)?;
+    let viewed = view(value);
+    spend(exchange, size(&viewed))?;
     if depth > MAX_DEPTH {
         return Err(failure(format!("a value is nested more than {MAX_DEPTH} levels deep")));
     }
-    Ok(match view(value) {
+    Ok(match viewed {
         View::Undefined => Json::Str(String::new()),
         View::None => Json::Null,
         View::Bool(truth) => Json::Bool(truth),
@@ -80,6 +82,23 @@ pub(super) fn encode(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Re
     })
 }
 
+/// Returns the bytes that a value has in a message, at least, without those of what is in it.
+fn size(view: &View<'_>) -> usize {
+    let bytes = match view {
+        View::Str(text) => text.len(),
+        View::Long(digits) => digits.len(),
+        View::Surrogates(text) => text.units().len().saturating_mul(2),
+        // A character for each of them.
+        View::Bytes(bytes) => bytes.len().saturating_mul(2),
+        _ => 0,
+    };
+    bytes.saturating_add(1)
+}
+
+fn spend(exchange: &Exchange<'_>, size: usize) -> Result<(), Error> {
+    exchange.spend(size).map_err(failure)
+}
+
 fn list(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Result<Vec<Json>, Error> {
     let all = match value.downcast_object_ref::<LazyList>() {
         Some(list) => list.all(),
@@ -94,9 +113,11 @@ fn dict(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Result<Json, Er
         None => entries(value).unwrap_or_default(),
     };
     if all.iter().all(|(key, _)| key.as_str().is_some_and(|key| key != MARK)) {
-        let plain = all
-            .iter()
-            .map(|(key, value)| Ok((key.as_str().unwrap_or_default().to_owned(), encode(exchange, value, depth + 1)?)));
+        let plain = all.iter().map(|(key, value)| {
+            let key = key.as_str().unwrap_or_default();
+            spend(exchange, key.len())?;
+            Ok((key.to_owned(), encode(exchange, value, depth + 1)?))
+        });
         return plain.collect::<Result<Dict, Error>>().map(Json::Dict);
     }
     let pair = |(key, value): &(Value, Value)| {
@@ -106,9 +127,15 @@ fn dict(exchange: &Exchange<'_>, value: &Value, depth: usize) -> Result<Json, Er
 }
 
 /// Returns a marker by its number in the exchange, and its text.
-pub(super) fn undefined(exchange: &Exchange<'_>, marker: Arc<Marker>) -> Json {
+///
+/// # Errors
+///
+/// Too many, or too long a text.
+pub(super) fn undefined(exchange: &Exchange<'_>, marker: Arc<Marker>) -> Result<Json, Error> {
+    spend(exchange, marker.message.len() + 1)?;
     let text = Json::Str(marker.message.to_string());
-    marked("undefined", Json::List(vec![Json::Int(exchange.keep(marker)), text]))
+    let number = exchange.keep(marker).map_err(failure)?;
+    Ok(marked("undefined", Json::List(vec![Json::Int(number), text])))
 }
 
 fn integer(text: &str) -> Result<Json, Error> {
@@ -124,4 +151,56 @@ fn marked(kind: &str, value: Json) -> Json {
 
 fn failure(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::evaluation::Evaluation;
+
+    /// What may still be sent in a call.
+    const LEFT: usize = 100_000;
+
+    const MANY: usize = 2 * LEFT;
+
+    fn encoded(evaluation: &Arc<Evaluation>, value: Value) -> Result<Json, String> {
+        let exchange = Exchange::new(evaluation);
+        exchange.spend((32 << 20) - LEFT).unwrap();
+        arguments(&exchange, &[value]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_that_is_long_counts() {
+        let evaluation = Engine::default().evaluation([].into_iter().collect());
+        let pair = |key: Value, value: Value| Value::from_pairs([(key, value)]);
+        for (name, value) in [
+            ("text", Value::from("a".repeat(MANY))),
+            ("bytes", Value::from_bytes(vec![0; LEFT * 2 / 3])),
+            ("key", pair(Value::from("a".repeat(MANY)), Value::from(1))),
+            ("key of pairs", pair(Value::from_bytes(vec![0; MANY]), Value::from(1))),
+            (
+                "digits",
+                modbox_jinja::values::from_json(&Json::BigInt(BigInt::from_decimal(&"9".repeat(MANY)).unwrap())),
+            ),
+            ("many", Value::from(vec![Value::from(vec![1; 1000]); MANY / 1000])),
+        ] {
+            let error = encoded(&evaluation, value).unwrap_err();
+            assert!(error.contains("32 MiB"), "{name}: {error}");
+        }
+        evaluation.finish();
+    }
+
+    #[test]
+    fn undefined_values_are_limited_by_number_and_text() {
+        let evaluation = Engine::default().evaluation([].into_iter().collect());
+        let absent = |text: &str| evaluation.absent(text.to_owned()).value();
+        let list = |count: usize, text: &str| Value::from(vec![absent(text); count]);
+        encoded(&evaluation, list(10_000, "a")).unwrap();
+        let many = encoded(&evaluation, list(10_001, "a")).unwrap_err();
+        assert!(many.contains("more than 10000 undefined values"), "{many}");
+        let long = encoded(&evaluation, list(50, &"a".repeat(LEFT / 40))).unwrap_err();
+        assert!(long.contains("32 MiB"), "{long}");
+        evaluation.finish();
+    }
 }

@@ -8,7 +8,7 @@ use minijinja::Value;
 use crate::evaluation::Evaluation;
 use crate::marker::Marker;
 
-/// Maximum size of what is sent in one call: bytes of text, and one for each value. A frame has no more bytes.
+/// Maximum size of what is sent in one call: bytes of texts, keys and digits, and one for each value. A frame has no more bytes.
 const MAX_SENT: usize = 32 << 20;
 
 /// How many undefined values a call may have in its arguments.
@@ -36,16 +36,23 @@ impl<'e> Exchange<'e> {
     ///
     /// It is too much, as `vars` is, which has itself in it.
     pub(super) fn spend(&self, size: usize) -> Result<(), String> {
-        let left = self.left.get().checked_sub(size).filter(|_| self.markers.borrow().len() <= MAX_MARKERS);
+        let left = self.left.get().checked_sub(size);
         self.left.set(left.ok_or("what the plugin is given is larger than the limit of 32 MiB")?);
         Ok(())
     }
 
     /// Keeps an undefined value, and returns its number.
-    pub(super) fn keep(&self, marker: Arc<Marker>) -> i64 {
+    ///
+    /// # Errors
+    ///
+    /// There are too many.
+    pub(super) fn keep(&self, marker: Arc<Marker>) -> Result<i64, String> {
         let mut markers = self.markers.borrow_mut();
+        if markers.len() == MAX_MARKERS {
+            return Err(format!("what the plugin is given has more than {MAX_MARKERS} undefined values"));
+        }
         markers.push(marker);
-        i64::try_from(markers.len() - 1).unwrap_or(i64::MAX)
+        Ok(i64::try_from(markers.len() - 1).unwrap_or(i64::MAX))
     }
 
     /// Returns the undefined value of a number.

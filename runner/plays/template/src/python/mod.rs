@@ -91,6 +91,7 @@ pub(crate) fn call(
     // Variables that the plugin read may have used undefined ones, which does not fail its arguments.
     evaluation.trip.take();
     let result = result.map_err(|failure| message::error(kind, name, &failure))?;
+    evaluation.make_here(decode::size(&result))?;
     let unsupported = |reason| message::whole(format!("Error rendering template: {reason}"));
     decode::value(&exchange, &result).map_err(unsupported)
 }

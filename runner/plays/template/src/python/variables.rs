@@ -64,7 +64,7 @@ impl TemplateVariables<'_> {
     /// Returns a variable that cannot be sent as one whose use fails.
     fn failed(&self, reason: &str) -> Variable {
         let value = self.0.undefined(reason);
-        let marker = Marker::of(&value).map(|marker| encode::undefined(self.0, marker));
+        let marker = Marker::of(&value).and_then(|marker| encode::undefined(self.0, marker).ok());
         marker.map_or(Variable::Missing, |marker: Json| Variable::Value(marker))
     }
 }
