@@ -12,8 +12,8 @@ use modbox_run::ShownPath;
 use crate::cli::play::file_id::FileId;
 use crate::cli::play::files::tree_root::Root;
 
-/// How many files and folders of a root are looked at. The roles and projects that are published have a tenth of it.
-const MAX_ENTRIES: usize = 20_000;
+/// How many files and folders of a root are looked at. Projects with all collections of the package `ansible` beside them have less.
+const MAX_ENTRIES: usize = 100_000;
 
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 40;
@@ -33,21 +33,41 @@ struct Walk<'a> {
     withheld: &'a [FileId],
     /// How many entries may still be looked at.
     left: usize,
+    /// Whether a folder was not looked at, since it is one too many or too deep.
+    is_cut: bool,
+}
+
+/// What of a root may be shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Covered {
+    pub(super) paths: Vec<ShownPath>,
+    /// Whether some of it is missing because there is too much.
+    pub(super) is_cut: bool,
 }
 
 /// Returns what of a root may be shown, without the files in `withheld`.
-pub(super) fn cover(root: &Root, withheld: &[FileId]) -> Vec<ShownPath> {
-    match folder(&mut Walk { root, withheld, left: MAX_ENTRIES }, Path::new("."), 0) {
+pub(super) fn cover(root: &Root, withheld: &[FileId]) -> Covered {
+    cover_some(root, withheld, MAX_ENTRIES)
+}
+
+fn cover_some(root: &Root, withheld: &[FileId], entries: usize) -> Covered {
+    let mut walk = Walk { root, withheld, left: entries, is_cut: false };
+    let paths = match folder(&mut walk, Path::new("."), 0) {
         Cover::Whole => vec![ShownPath { path: root.path.clone(), real: root.real.clone() }],
         Cover::Parts(parts) => {
             parts.iter().map(|part| ShownPath { path: root.path.join(part), real: root.real.join(part) }).collect()
         }
         Cover::Link => Vec::new(),
-    }
+    };
+    Covered { paths, is_cut: walk.is_cut }
 }
 
 fn folder(walk: &mut Walk<'_>, rest: &Path, depth: usize) -> Cover {
-    let Some(names) = names(walk, rest).filter(|_| depth < MAX_DEPTH) else { return Cover::Parts(Vec::new()) };
+    if depth >= MAX_DEPTH {
+        walk.is_cut = true;
+        return Cover::Parts(Vec::new());
+    }
+    let Some(names) = names(walk, rest) else { return Cover::Parts(Vec::new()) };
     let mut parts = Vec::new();
     let mut is_whole = true;
     for name in names {
@@ -87,7 +107,11 @@ fn entry(walk: &mut Walk<'_>, path: &Path, depth: usize) -> Cover {
 fn names(walk: &mut Walk<'_>, rest: &Path) -> Option<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in walk.root.dir().read_dir(rest).ok()? {
-        walk.left = walk.left.checked_sub(1)?;
+        let Some(left) = walk.left.checked_sub(1) else {
+            walk.is_cut = true;
+            return None;
+        };
+        walk.left = left;
         names.push(PathBuf::from(entry.ok()?.file_name()));
     }
     names.sort();
@@ -121,7 +145,7 @@ mod tests {
         let mut withheld = vec![(password.dev(), password.ino())];
         let shown = |extent, withheld: &[FileId]| {
             let root = Root::open(path.clone(), path.clone(), extent).unwrap();
-            let shown = cover(&root, withheld);
+            let shown = cover(&root, withheld).paths;
             shown.iter().map(|shown| shown.path.strip_prefix(&path).unwrap().display().to_string()).collect::<Vec<_>>()
         };
         let project = ["empty", "files/a/text", "files/b/text", "other/x", "play.yml", "roles"];
@@ -156,10 +180,27 @@ mod tests {
         // The play may be named by a link, too.
         symlink("play", &named).unwrap();
         let root = Root::open(named.clone(), play.clone(), Extent::Project).unwrap();
-        let shown = cover(&root, &[(password.dev(), password.ino())]);
+        let shown = cover(&root, &[(password.dev(), password.ino())]).paths;
         let part = |part: &str| ShownPath { path: named.join(part), real: play.join(part) };
         assert_eq!(shown, [part("files/a"), part("whole")]);
         fs::remove_file(play.join("files/password")).unwrap();
-        assert_eq!(cover(&root, &[]), [ShownPath { path: named, real: play }]);
+        assert_eq!(cover(&root, &[]).paths, [ShownPath { path: named, real: play }]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_said_to_be_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap();
+        for file in ["a/1", "b/1", "b/2"] {
+            fs::create_dir_all(path.join(file).parent().unwrap()).unwrap();
+            fs::write(path.join(file), "text\n").unwrap();
+        }
+        let root = Root::open(path.clone(), path.clone(), Extent::Sources).unwrap();
+        let part = |part: &str| ShownPath { path: path.join(part), real: path.join(part) };
+        assert_eq!(cover_some(&root, &[], 5), Covered { paths: vec![part("")], is_cut: false });
+        assert_eq!(cover_some(&root, &[], 4), Covered { paths: vec![part("a")], is_cut: true });
+        fs::create_dir_all(path.join("deep/".repeat(MAX_DEPTH + 1))).unwrap();
+        let deep = cover(&root, &[]);
+        assert_eq!((deep.paths, deep.is_cut), (vec![part("a"), part("b")], true));
     }
 }

@@ -4,9 +4,10 @@
 //! Each folder is opened once, and files in it through the opened folder, so that neither `..` nor a link leads out. A
 //! path in no folder is denied, with the switch that allows it.
 
+use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
@@ -51,6 +52,8 @@ pub(crate) struct PlayTree {
     refuses_new_sources: bool,
     /// Files that no process is shown: those with passwords of vaults.
     withheld: Vec<FileId>,
+    /// Folders that are too large to be shown whole, of which that was said.
+    told: Mutex<HashSet<PathBuf>>,
 }
 
 impl PlayTree {
@@ -140,7 +143,18 @@ impl PlayTree {
     /// among them, and neither are the folders `apart`, and files with passwords.
     pub(crate) fn shown(&self, apart: &[PathBuf]) -> Vec<ShownPath> {
         let is_own = |root: &&Root| root.extent != Extent::Granted && !apart.contains(&root.path);
-        self.roots.iter().filter(is_own).flat_map(|root| cover(root, &self.withheld)).collect()
+        self.roots.iter().filter(is_own).flat_map(|root| self.covered(root)).collect()
+    }
+
+    fn covered(&self, root: &Root) -> Vec<ShownPath> {
+        let covered = cover(root, &self.withheld);
+        if covered.is_cut && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(root.path.clone()) {
+            let shown = root.path.display();
+            output::print_note(&format!(
+                "plugins in Python see only a part of `{shown}`: it has too many files or folders"
+            ));
+        }
+        covered.paths
     }
 
     /// Opens all folders again, after something was mounted over one of them.
