@@ -331,7 +331,7 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
     let socket = dir.join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
     let inner = UnixListener::bind(dir.join("play/socket")).unwrap();
-    let ended = "its process answered another call, and was ended";
+    let ended = "its process sent something else than the answer, and was ended";
     let absent = "No such file or directory";
     let attempts: Vec<(String, &str)> = vec![
         ("1 | loop".to_owned(), "did not answer within 30 seconds, and was ended"),
@@ -369,11 +369,19 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
         (format!("{} | connect", server.local_addr().unwrap().port()), "Permission denied"),
         (format!("'{}' | connect_to_path", socket.display()), "Operation not permitted"),
         ("1 | names".to_owned(), "\"msg\": []"),
+        ("1 | digits".to_owned(), "Exceeds the limit (4300 digits)"),
+        ("1 | unreadable".to_owned(), "Unreadable"),
+        ("1 | items_of".to_owned(), "its answer has more than 8388608 values"),
+        // Its reply is too large, so that nothing waits for it any more.
+        ("'large' | variable".to_owned(), "what the plugin is given is larger than the limit of 32 MiB"),
+        ("1 | depth".to_owned(), "\"msg\": 1"),
     ];
     // After each, another call finds a process that works.
     let all: Vec<String> = attempts.iter().flat_map(|(text, _)| [text.clone(), "1 | good".to_owned()]).collect();
-    write_play(&dir, "play/play.yml", &all);
+    let large = format!("{{{{ '\u{1}' * {} }}}}", 8 << 20);
+    write_play_with(&dir, "play/play.yml", &all, &json!({"large": large}));
     let play = modbox(&dir, &dir.join("play/play.yml")).arg("--vault-password-file").arg(&password);
+    let play = play.env("SECRET_OF_THE_TEST", "do-not-read");
     let ran = play.run().exits_with(0);
     let found = results(&ran.stdout_text());
     assert_eq!(found.len(), all.len(), "{ran}");

@@ -315,3 +315,39 @@ fn plugins_that_call_each_other_by_variables_end_at_their_limits() {
     }
     assert_eq!(found.len(), expect.len(), "{ran}");
 }
+
+/// A process that could not load all of its files again is not used.
+#[test]
+fn a_process_that_lacks_a_file_is_not_used() {
+    let dir = TestDir::new();
+    let flag = dir.write("files/flag", "yes\n").display().to_string();
+    dir.write("filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
+    dir.write(
+        "filter_plugins/flagged.py",
+        format!(
+            "if open({flag:?}).read() != 'yes\\n':\n    raise ValueError('no flag')\n\n\nclass FilterModule(object):\n    \
+             def filters(self):\n        return {{'flagged': lambda value: value}}\n"
+        ),
+    );
+    let show = |text: &str| json!({"name": text, "debug": {"msg": format!("{{{{ {text} }}}}")}, "ignore_errors": true});
+    let set = |text: &str| json!({"name": "set", "copy": {"content": text, "dest": flag}});
+    let tasks = [
+        show("1 | flagged"),
+        set("no\n"),
+        show("1 | leave"),
+        show("1 | good"),
+        show("1 | good"),
+        set("yes\n"),
+        show("1 | good"),
+        show("1 | flagged"),
+    ];
+    dir.write("play.yml", json!([{"hosts": "localhost", "gather_facts": false, "tasks": tasks}]).to_string());
+    let ran = modbox(&dir, &dir.join("play.yml")).arg("--allow-write").arg(dir.join("files")).run().exits_with(0);
+    let found: Vec<_> = results(&ran.stdout_text()).into_iter().filter(|(name, _)| name != "set").collect();
+    let again = "filter_plugins/flagged.py` again: ValueError: no flag";
+    let expect = ["\"msg\": 1", "its process ended with status 3", again, again, "\"msg\": 2", "\"msg\": 1"];
+    assert_eq!(found.len(), expect.len(), "{ran}");
+    for (found, expect) in found.iter().zip(expect) {
+        assert!(found.1.contains(expect), "{}: {}", found.0, found.1);
+    }
+}

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 
 import __main__
 from jinja2 import pass_context
@@ -84,6 +85,28 @@ def ask_much(context, value):
     return [sorted(call.ask(question)) for question in odd]
 
 
+@pass_context
+def variable(context, name):
+    return context.resolve(name)
+
+
+def depth(value):
+    frame, count = sys._getframe(), 0
+    while frame:
+        count += frame.f_code.co_name == "serve"
+        frame = frame.f_back
+    return count
+
+
+class Unreadable(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def unreadable(value):
+    raise Unreadable()
+
+
 class FilterModule(object):
     def filters(self):
         return {
@@ -95,4 +118,6 @@ class FilterModule(object):
             "huge": lambda value: send(b"\xff\xff\xff\x7fx"), "kill": lambda value: os.kill(-1, signal.SIGKILL),
             "ask_much": ask_much, "forge_question": lambda value: ask({"names": []}),
             "names": lambda value: [name for name in os.environ if "SECRET" in name],
+            "variable": variable, "depth": depth, "unreadable": unreadable, "digits": lambda value: 10**5000,
+            "items_of": lambda value: [1] * (9 << 20),
         }

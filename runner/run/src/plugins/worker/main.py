@@ -45,14 +45,23 @@ def read(length):
     return b''.join(parts)
 
 
-def send(message):
+def data_of(message):
+    """Returns a message as bytes; one with an error in its place if it is too long."""
     data = json.dumps(message).encode()
     if len(data) > MAX_FRAME:
         error = 'the result is larger than the limit of %d bytes' % MAX_FRAME
         data = json.dumps({'error': error, 'id': message['id']}).encode()
+    return data
+
+
+def write(data):
     data = len(data).to_bytes(4, 'little') + data
     while data:
         data = data[os.write(CHANNEL, data):]
+
+
+def send(message):
+    write(data_of(message))
 
 
 def message_of(error):
@@ -67,6 +76,14 @@ def message_of(error):
 def one_line(error):
     """Returns an exception that a plugin's file raised when it was loaded."""
     return ('%s: %s' % (type(error).__name__, error)).strip().rstrip(':')
+
+
+def text_of(error, operation):
+    """Returns the text of an exception that ended an operation; the name of its type if it has none that can be read."""
+    try:
+        return str(message_of(error) if operation == 'call' else one_line(error))
+    except Exception:
+        return type(error).__name__
 
 
 class Call:
@@ -166,11 +183,12 @@ class Plugins:
         """Does what a message wants, and answers."""
         try:
             answer = getattr(self, message['op'])(message)
+            answer.update(id=message['id'], warnings=self.warnings[:])
+            data = data_of(answer)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            answer = {'error': message_of(error) if message['op'] == 'call' else one_line(error)}
-        answer.update(id=message['id'], warnings=self.warnings[:])
+            data = data_of({'error': text_of(error, message['op']), 'id': message['id'], 'warnings': self.warnings[:]})
         self.warnings.clear()
-        send(answer)
+        write(data)
 
     def load(self, message):
         """Runs a file beside the play, and returns the names that it gives."""

@@ -16,10 +16,14 @@ use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
 use super::kinds::word;
+use super::{MAX_REASON, bounded};
 use crate::cli::play::files::tree::PlayTree;
 
 /// How many mappings of variables lie around one that a plugin asks for.
 const MAX_PATH: usize = 16;
+
+/// How many values an answer may have, since each takes many times its bytes in memory. A template may make no more.
+const MAX_VALUES: usize = 8 << 20;
 
 /// A file with plugins that is not one of a collection.
 #[derive(Debug, Clone)]
@@ -58,7 +62,7 @@ struct State {
     generation: u64,
     /// Why no process can be started.
     refusal: Option<String>,
-    /// What the process is shown of the play, and the installed collections.
+    /// What the process is shown of the play, and the folders of collections that there were.
     shown: (Vec<ShownPath>, Vec<PathBuf>),
     /// Files that were loaded, in their order. A new process loads them again.
     files: Vec<OwnFile>,
@@ -143,13 +147,23 @@ impl PluginWorker {
             }
             state.files.clone()
         };
-        files.iter().try_for_each(|file| self.exchange("load", load_message(file), None).map(drop))
+        for file in &files {
+            let loaded = self.exchange("load", load_message(file), None);
+            if let Err(reason) = loaded {
+                // Without one of its files it would answer for others. The next call tries again.
+                self.state().process = None;
+                let (path, reason) = (&file.path, bounded(&reason, MAX_REASON));
+                return Err(format!("its process ended, and a new one could not load `{path}` again: {reason}"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns what a process that starts now is shown.
     fn shown(&self) -> (Vec<ShownPath>, Vec<PathBuf>) {
-        let installed = self.place.installed();
-        (self.tree.shown(&installed), installed.into_iter().filter(|folder| folder.is_dir()).collect())
+        // ansible-core looks only into those that are there when it starts.
+        let collections = self.place.collections.iter().map(|folder| folder.path.join("ansible_collections"));
+        (self.tree.shown(&self.place.installed()), collections.filter(|folder| folder.is_dir()).collect())
     }
 
     /// Ends the process if one that starts now would be shown other folders, such as those of collections that a task
@@ -196,7 +210,11 @@ impl PluginWorker {
             let Some(question) = answer.get("ask") else { return Ok(answer) };
             // No lock is held: what makes a variable may call a plugin.
             let reply = reply(question, variables);
-            self.send(&sent, reply)?;
+            if let Err(reason) = self.send(&sent, reply) {
+                // It waits for the reply, and would take the next message for it.
+                self.end(&sent);
+                return Err(reason);
+            }
         }
     }
 
@@ -205,15 +223,27 @@ impl PluginWorker {
         self.with(sent, |process| process.send(bytes.as_bytes(), sent.deadline))
     }
 
+    /// Ends the process that a message was sent to.
+    fn end(&self, sent: &Sent) {
+        let mut state = self.state();
+        if state.generation == sent.generation {
+            state.process = None;
+        }
+    }
+
     /// Waits for a message to the call that runs.
     fn receive(&self, sent: &Sent) -> Result<Dict, String> {
         let bytes = self.with(sent, |process| process.receive(sent.deadline))?;
-        let decoded = std::str::from_utf8(&bytes).ok().and_then(|text| decode(text).ok());
-        match decoded {
+        let text = std::str::from_utf8(&bytes).ok();
+        if text.is_some_and(|text| !has_few_values(text)) {
+            self.end(sent);
+            return Err(format!("its answer has more than {MAX_VALUES} values, and its process was ended"));
+        }
+        match text.and_then(|text| decode(text).ok()) {
             Some(Value::Dict(answer)) if answer.get("id").and_then(Value::as_int) == Some(sent.number) => Ok(answer),
             _ => {
-                self.state().process = None;
-                Err("its process answered another call, and was ended".to_owned())
+                self.end(sent);
+                Err("its process sent something else than the answer, and was ended".to_owned())
             }
         }
     }
@@ -236,6 +266,21 @@ impl PluginWorker {
             error_chain(&error)
         })
     }
+}
+
+/// Says whether a text of JSON has no more values than are read.
+fn has_few_values(json: &str) -> bool {
+    let (mut count, mut is_text, mut is_escaped) = (1_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count <= MAX_VALUES
 }
 
 fn load_message(file: &OwnFile) -> Dict {
@@ -264,4 +309,18 @@ fn reply(question: &Value, variables: Option<&dyn CallVariables>) -> Dict {
 fn path(value: &Value) -> Option<Vec<&str>> {
     let names = value.as_list()?;
     (names.len() <= MAX_PATH).then(|| names.iter().map(Value::as_str).collect())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_an_answer_are_counted_outside_of_texts() {
+        let many = |part: &str| part.repeat(MAX_VALUES + 1);
+        assert!(has_few_values(&format!("[\"{}\", \"\\\"{}\"]", many(","), many("["))));
+        for part in ["1,", "[", "{"] {
+            assert!(!has_few_values(&format!("[\"\\\\\", {}", many(part))), "{part}");
+        }
+    }
 }
