@@ -57,6 +57,16 @@ impl GrantSource {
     /// Returns the source with this printed form. A text without a known form is a [`GrantSource::Named`].
     #[must_use]
     pub fn parse(text: &str) -> Self {
+        match text.strip_prefix(PROFILE).and_then(|rest| rest.split_once(", ")) {
+            // No profile names another one, and text from elsewhere could nest without end.
+            Some((name, by)) => {
+                Self::Profile { name: name.to_owned(), named_by: Box::new(Self::parse_without_profile(by)) }
+            }
+            None => Self::parse_without_profile(text),
+        }
+    }
+
+    fn parse_without_profile(text: &str) -> Self {
         if let Some(argument) = text.strip_prefix(ARGUMENT) {
             return match argument.split_once(MADE_FROM) {
                 Some((option, origin)) => {
@@ -67,9 +77,6 @@ impl GrantSource {
         }
         if let Some(file) = text.strip_prefix(POLICY_FILE) {
             return Self::PolicyFile(file.to_owned());
-        }
-        if let Some((name, by)) = text.strip_prefix(PROFILE).and_then(|rest| rest.split_once(", ")) {
-            return Self::Profile { name: name.to_owned(), named_by: Box::new(Self::parse(by)) };
         }
         text.strip_prefix(NEED).map_or_else(|| Self::named(text), |program| Self::Need(program.to_owned()))
     }
@@ -146,6 +153,15 @@ mod tests {
             let read: GrantSource = serde_json::from_value(serde_json::to_value(&source).unwrap()).unwrap();
             assert_eq!(read, source);
         }
+    }
+
+    #[test]
+    fn profiles_do_not_nest() {
+        let text = format!("{}--allow-read", "profile a, ".repeat(100_000));
+        let source = GrantSource::parse(&text);
+        let GrantSource::Profile { name, named_by } = &source else { panic!("{source:?}") };
+        assert_eq!((&**name, &**named_by), ("a", &GrantSource::named(&text["profile a, ".len()..])));
+        assert_eq!(source.to_string(), text);
     }
 
     #[test]
