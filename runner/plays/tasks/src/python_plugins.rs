@@ -4,22 +4,13 @@
 
 use std::fmt;
 
+pub use modbox_jinja::PluginKind;
+
 use crate::files::PlayFiles;
 use crate::paths;
 
 /// How many files of a folder are looked into.
 const MAX_FILES: usize = 200;
-
-/// A kind of plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PluginKind {
-    /// A filter.
-    Filter,
-    /// A test.
-    Test,
-    /// A lookup.
-    Lookup,
-}
 
 /// A Python plugin that a template uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,34 +25,13 @@ pub struct PythonPlugin {
     pub failure: Option<String>,
 }
 
-impl PluginKind {
-    /// Returns the folder of such plugins in a collection, and that beside a play or in a role.
-    fn folders(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Filter => ("plugins/filter", "filter_plugins"),
-            Self::Test => ("plugins/test", "test_plugins"),
-            Self::Lookup => ("plugins/lookup", "lookup_plugins"),
+/// Returns what to do instead of using such a plugin.
+fn remedy(kind: PluginKind) -> &'static str {
+    match kind {
+        PluginKind::Filter | PluginKind::Test => {
+            "write it with the filters and tests of ansible.builtin, or compute the value in a module and register it"
         }
-    }
-
-    /// Returns what to do instead of using such a plugin.
-    fn remedy(self) -> &'static str {
-        match self {
-            Self::Filter | Self::Test => {
-                "write it with the filters and tests of ansible.builtin, or compute the value in a module and register it"
-            }
-            Self::Lookup => "read the value with a module, and register it",
-        }
-    }
-}
-
-impl fmt::Display for PluginKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Filter => "filter",
-            Self::Test => "test",
-            Self::Lookup => "lookup",
-        })
+        PluginKind::Lookup => "read the value with a module, and register it",
     }
 }
 
@@ -74,7 +44,7 @@ impl fmt::Display for PythonPlugin {
         }
         match failure {
             Some(failure) => write!(f, ", which cannot be used: {failure}"),
-            None => write!(f, ", which modbox does not run; {}", kind.remedy()),
+            None => write!(f, ", which modbox does not run; {}", remedy(*kind)),
         }
     }
 }
@@ -99,14 +69,14 @@ impl PluginSearch<'_> {
             ["ansible", "builtin" | "legacy", _] => None,
             [namespace, collection, short] => Some(plugin(self.in_collection(kind, namespace, collection, short))),
             _ => {
-                let folders = self.folders.iter().map(|folder| paths::join(folder, kind.folders().1));
+                let folders = self.folders.iter().map(|folder| paths::join(folder, &kind.folder()));
                 folders.into_iter().find_map(|folder| self.in_folder(&folder, name)).map(|file| plugin(Some(file)))
             }
         }
     }
 
     fn in_collection(&self, kind: PluginKind, namespace: &str, collection: &str, name: &str) -> Option<String> {
-        let folder = format!("ansible_collections/{namespace}/{collection}/{}", kind.folders().0);
+        let folder = format!("ansible_collections/{namespace}/{collection}/plugins/{kind}");
         self.collections_path.iter().find_map(|root| self.in_folder(&paths::join(root, &folder), name))
     }
 

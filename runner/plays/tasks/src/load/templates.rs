@@ -190,12 +190,8 @@ fn error_of(loader: &Loader<'_>, finding: Finding) -> LoadError {
     };
     // A name that modbox refuses with a reason of its own has no better one.
     let refused = |kind: PluginKind, name: &str| {
-        let kind = match kind {
-            PluginKind::Filter => modbox_jinja::PluginKind::Filter,
-            PluginKind::Test => modbox_jinja::PluginKind::Test,
-            PluginKind::Lookup => return false,
-        };
-        matches!(modbox_jinja::lookup(kind, name), modbox_jinja::Meaning::Refused(_))
+        let meaning = || modbox_jinja::lookup(kind, name);
+        kind != PluginKind::Lookup && matches!(meaning(), modbox_jinja::Meaning::Refused(_))
     };
     let asked = asked.filter(|(kind, name)| !refused(*kind, name));
     let plugin = asked.and_then(|(kind, name)| loader.python_plugin(kind, name));

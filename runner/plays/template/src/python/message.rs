@@ -15,7 +15,7 @@ pub(super) fn whole(message: String) -> Error {
 pub(super) fn error(kind: PluginKind, name: &str, failure: &PluginFailure) -> Error {
     match failure {
         PluginFailure::Raised(text) if text.is_empty() && kind != PluginKind::Lookup => {
-            whole(format!("The {} plugin '{name}' failed.", word(kind)))
+            whole(format!("The {kind} plugin '{name}' failed."))
         }
         PluginFailure::Raised(text) => Error::new(ErrorKind::InvalidOperation, text.clone()),
         PluginFailure::Type(_) => whole(failure.to_string()),
@@ -27,13 +27,5 @@ pub(super) fn named(kind: PluginKind, name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::UndefinedError || WholeMessage::is_source_of(&error) {
         return error;
     }
-    whole(format!("The {} plugin '{name}' failed: {}", word(kind), detail(&error)))
-}
-
-fn word(kind: PluginKind) -> &'static str {
-    match kind {
-        PluginKind::Filter => "filter",
-        PluginKind::Test => "test",
-        PluginKind::Lookup => "lookup",
-    }
+    whole(format!("The {kind} plugin '{name}' failed: {}", detail(&error)))
 }

@@ -4,8 +4,6 @@
 use modbox_contract::{Dict, Value};
 use modbox_template::PluginKind;
 
-use super::kinds::word;
-
 /// A file with plugins, or a plugin of a collection.
 #[derive(Debug, Clone)]
 pub(crate) struct PluginListing {
@@ -50,7 +48,7 @@ impl PluginListing {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
         let names = self.names.iter().map(|name| Value::from(name.as_str())).collect();
         Value::Dict(Dict::from([
-            ("kind".to_owned(), Value::from(word(self.kind))),
+            ("kind".to_owned(), Value::from(self.kind.word())),
             ("names".to_owned(), Value::List(names)),
             ("file".to_owned(), text(&self.file)),
             ("digest".to_owned(), self.digest.as_ref().map_or(Value::Null, |digest| format!("sha256:{digest}").into())),
@@ -62,7 +60,7 @@ impl PluginListing {
 
     /// Returns the line of an explanation, a comment of the policy file that it is.
     pub(crate) fn comment(&self) -> String {
-        let kind = word(self.kind);
+        let kind = self.kind;
         let (source, digest) = (self.file.as_deref().unwrap_or("a collection"), self.digest.as_deref());
         let digest = digest.map(|digest| format!(", sha256:{digest}")).unwrap_or_default();
         let names = self.names.join(", ");

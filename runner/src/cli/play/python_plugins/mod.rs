@@ -5,7 +5,6 @@
 
 mod collections;
 mod folders;
-mod kinds;
 mod listing;
 mod rules;
 mod worker;
@@ -19,12 +18,10 @@ use modbox_contract::{Dict, Value};
 use modbox_policy::Policy;
 use modbox_run::{PluginPlace, Runner};
 use modbox_tasks::files::PlayFiles as _;
-use modbox_tasks::python_plugins::PluginKind as AnyKind;
 use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
 pub(crate) use self::collections::collection_folders;
 pub(crate) use self::folders::plugin_folders;
-use self::kinds::{KINDS, word};
 pub(crate) use self::listing::PluginListing;
 pub(crate) use self::rules::PluginRules;
 use self::worker::{OwnFile, PluginWorker};
@@ -119,8 +116,8 @@ impl PlayPlugins {
         if !self.state().folders.insert(folder.to_owned()) {
             return;
         }
-        for (kind, name, _) in KINDS {
-            self.load_folder(kind, &format!("{}/{name}", folder.trim_end_matches('/')), false);
+        for kind in PluginKind::ALL {
+            self.load_folder(kind, &format!("{}/{}", folder.trim_end_matches('/'), kind.folder()), false);
         }
     }
 
@@ -201,12 +198,7 @@ impl PlayPlugins {
     }
 
     /// Says why a plugin cannot be used. `file` is the one that seems to have it.
-    pub(crate) fn failure(&self, kind: AnyKind, name: &str, file: Option<&str>) -> Option<String> {
-        let kind = match kind {
-            AnyKind::Filter => PluginKind::Filter,
-            AnyKind::Test => PluginKind::Test,
-            AnyKind::Lookup => PluginKind::Lookup,
-        };
+    pub(crate) fn failure(&self, kind: PluginKind, name: &str, file: Option<&str>) -> Option<String> {
         let Some(workers) = &self.workers else { return Some(NO_CORE.to_owned()) };
         let state = self.state();
         let of_file = || file.and_then(|file| state.failures.get(file)).cloned();
@@ -238,7 +230,7 @@ impl PlayPlugins {
 
     fn look_for(&self, workers: &PluginWorkers, kind: PluginKind, name: &str) -> Result<Option<String>, String> {
         let found_by = |worker: &PluginWorker, name: &str| {
-            let answer = worker.ask("find", [("kind", word(kind)), ("name", name)].map(texts).into(), None)?;
+            let answer = worker.ask("find", [("kind", kind.word()), ("name", name)].map(texts).into(), None)?;
             self.warn(&answer);
             Ok::<_, String>(answer)
         };
@@ -264,7 +256,7 @@ impl PlayPlugins {
 
     fn answer(&self, call: &PluginCall<'_>) -> Result<Dict, String> {
         let (worker, name, is_own) = self.callee(call)?;
-        let mut message: Dict = [("kind", word(call.kind)), ("name", &*name)].map(texts).into();
+        let mut message: Dict = [("kind", call.kind.word()), ("name", &*name)].map(texts).into();
         message.insert("own".to_owned(), Value::Bool(is_own));
         message.insert("arguments".to_owned(), call.arguments.clone());
         let answer = worker.ask("call", message, Some(call.variables))?;

@@ -15,7 +15,6 @@ use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner, 
 use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
-use super::kinds::word;
 use super::{MAX_REASON, bounded};
 use crate::cli::play::files::tree::PlayTree;
 
@@ -284,7 +283,7 @@ fn has_few_values(json: &str) -> bool {
 }
 
 fn load_message(file: &OwnFile) -> Dict {
-    let texts = [("kind", word(file.kind)), ("path", &file.path), ("text", &file.text)];
+    let texts = [("kind", file.kind.word()), ("path", &file.path), ("text", &file.text)];
     let mut message: Dict = texts.map(|(key, text)| (key.to_owned(), Value::from(text))).into();
     message.insert("configured".to_owned(), Value::Bool(file.is_configured));
     message
