@@ -134,11 +134,17 @@ fn a_signal_leaves_nothing() {
     let dir = TestDir::new();
     let python = python(&dir);
     let started = dir.join("started");
-    let running = install(&dir, &python, &format!(": > '{}'; sleep 60", started.display())).spawn();
-    assert!(wait_for(std::time::Duration::from_secs(60), || started.exists()));
+    // As the real one does, it leaves its temporary files when it is killed.
+    let script =
+        format!("made=$(mktemp -d) && echo x > \"$made/file\" && echo \"$made\" > '{}'; sleep 60", started.display());
+    let running = install(&dir, &python, &script).spawn();
+    let temporary = || fs::read_to_string(&started).unwrap_or_default();
+    assert!(wait_for(std::time::Duration::from_secs(60), || temporary().ends_with('\n')));
+    assert!(Path::new(temporary().trim()).starts_with(dir.join("tmp")));
     running.signal(rustix::process::Signal::TERM);
     running.wait().dies_of(rustix::process::Signal::TERM);
     assert_eq!(kept(&dir), Vec::<PathBuf>::new());
+    dir.assert_nothing_left();
 }
 
 #[test]

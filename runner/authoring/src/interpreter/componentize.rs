@@ -58,10 +58,11 @@ impl Componentize {
         let words = ["-I", "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target"];
         let mut args: Vec<OsString> = words.map(OsString::from).into();
         args.extend([folder.path().into(), package.into()]);
-        let env = environment::for_children(&cx.env);
+        let mut env = environment::for_children(&cx.env);
+        let failed = |source| InterpreterError::Run { program: python.to_owned(), source };
+        let _temporary = TemporaryFolder::for_tool(&cx.cleanup, &mut env).map_err(failed)?;
         let tool = Tool { program: python, args: &args, dir: &parent, env: &env, stderr: Stderr::Captured };
-        let ended = process::run(&cx.cleanup, &tool, &mut |_| ());
-        let ended = ended.map_err(|source| InterpreterError::Run { program: python.to_owned(), source })?;
+        let ended = process::run(&cx.cleanup, &tool, &mut |_| ()).map_err(failed)?;
         if !ended.status.success() || !folder.path().join(PACKAGE).is_dir() {
             let (program, status) = (python.to_owned(), ended.status);
             return Err(InterpreterError::Pip { program, status, detail: ended.stderr });

@@ -65,10 +65,12 @@ pub fn build_interpreter(
 
 /// Runs Python to its end; a failure is an error with its last words.
 fn run(cx: &mut AuthoringContext<'_>, python: &Path, args: &[OsString], dir: &Path) -> Result<(), InterpreterError> {
-    let env = environment::for_children(&cx.env);
+    let mut env = environment::for_children(&cx.env);
+    let failed = |source| InterpreterError::Run { program: python.to_owned(), source };
+    let _temporary = TemporaryFolder::for_tool(&cx.cleanup, &mut env).map_err(failed)?;
     let tool = Tool { program: python, args, dir, env: &env, stderr: Stderr::Captured };
     let ended = process::run(&cx.cleanup, &tool, &mut |_| ());
-    let ended = ended.map_err(|source| InterpreterError::Run { program: python.to_owned(), source })?;
+    let ended = ended.map_err(failed)?;
     if ended.status.success() {
         return Ok(());
     }

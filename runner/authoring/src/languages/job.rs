@@ -8,6 +8,7 @@ use crate::environment;
 use crate::error::BuildError;
 use crate::process::{self, Stderr, Tool};
 use crate::program_search::find_program;
+use crate::temporary_folder::TemporaryFolder;
 use crate::tool_search::{Inspection, MissingTools};
 
 /// Maximum size of a tool's output: several times the size of an interpreter.
@@ -89,10 +90,11 @@ impl Job<'_, '_> {
     ) -> Result<(), BuildError> {
         let mut env = environment::for_children(&self.cx.env);
         env.extend(more_env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        let failed = |source| BuildError::Run { program: program.to_owned(), source };
+        let _temporary = TemporaryFolder::for_tool(&self.cx.cleanup, &mut env).map_err(failed)?;
         self.cx.say(&format!("running `{}`", command_line(program, args)));
         let tool = Tool { program, args, dir: &self.dir, env: &env, stderr: Stderr::Inherited };
-        let ended = process::run(&self.cx.cleanup, &tool, &mut |_| ());
-        let ended = ended.map_err(|source| BuildError::Run { program: program.to_owned(), source })?;
+        let ended = process::run(&self.cx.cleanup, &tool, &mut |_| ()).map_err(failed)?;
         if ended.status.success() {
             return Ok(());
         }
