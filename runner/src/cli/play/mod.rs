@@ -7,6 +7,7 @@
 pub(crate) mod ansible_settings;
 mod clock;
 mod explained_call;
+mod extent;
 mod extra_vars;
 mod file_id;
 pub(crate) mod files;

@@ -15,8 +15,8 @@ use modbox_tasks::settings::{ALL, Kind, Setting, Status, parse};
 
 pub(crate) use self::config_file::expanded;
 use self::config_file::{ConfigFile, is_within};
+use crate::cli::play::extent::Extent;
 use crate::cli::play::file_id::FileId;
-use crate::cli::play::files::extent::Extent;
 use crate::cli::process::environment::Environment;
 
 /// How the origin of a value begins that a variable of the environment sets.

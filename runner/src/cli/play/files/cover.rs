@@ -4,19 +4,45 @@
 //! with it. A link is never shown by itself, since it may lead anywhere; in a folder that is shown whole it leads to what else is
 //! shown.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use cap_std::fs::MetadataExt as _;
 use modbox_run::ShownPath;
 
 use crate::cli::play::file_id::FileId;
 use crate::cli::play::files::tree_root::Root;
+use crate::cli::printing::output;
 
 /// How many files and folders of a root are looked at. Projects with all collections of the package `ansible` beside them have less.
 const MAX_ENTRIES: usize = 100_000;
 
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 40;
+
+/// What is seen of the play's folders.
+#[derive(Debug, Default)]
+pub(super) struct VisibleFiles {
+    /// Files that are never shown: those with passwords of vaults.
+    pub(super) withheld: Vec<FileId>,
+    /// Folders that are too large to be shown whole, of which that was said.
+    told: Mutex<HashSet<PathBuf>>,
+}
+
+impl VisibleFiles {
+    /// Returns what of a root may be shown. Says so where that is not all for being too much.
+    pub(super) fn of(&self, root: &Root) -> Vec<ShownPath> {
+        let covered = cover(root, &self.withheld);
+        if covered.is_cut && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(root.path.clone()) {
+            let shown = root.path.display();
+            output::print_note(&format!(
+                "plugins in Python see only a part of `{shown}`: it has too many files or folders"
+            ));
+        }
+        covered.paths
+    }
+}
 
 /// What of a folder belongs to the play.
 enum Cover {
@@ -39,14 +65,14 @@ struct Walk<'a> {
 
 /// What of a root may be shown.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Covered {
-    pub(super) paths: Vec<ShownPath>,
+struct Covered {
+    paths: Vec<ShownPath>,
     /// Whether some of it is missing because there is too much.
-    pub(super) is_cut: bool,
+    is_cut: bool,
 }
 
 /// Returns what of a root may be shown, without the files in `withheld`.
-pub(super) fn cover(root: &Root, withheld: &[FileId]) -> Covered {
+fn cover(root: &Root, withheld: &[FileId]) -> Covered {
     cover_some(root, withheld, MAX_ENTRIES)
 }
 
@@ -125,7 +151,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::*;
-    use crate::cli::play::files::extent::Extent;
+    use crate::cli::play::extent::Extent;
 
     #[test]
     fn what_does_not_belong_to_a_play_is_not_shown_with_it() {

@@ -8,7 +8,7 @@ use modbox_tasks::inventory::read::read;
 use modbox_tasks::inventory::sources::GivenInventory;
 
 use crate::cli::play::ansible_settings::AnsibleSettings;
-use crate::cli::play::files::extent::Extent;
+use crate::cli::play::extent::Extent;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::process::environment::Environment;
 

@@ -1,7 +1,7 @@
 //! The files that belong to a play, and inventories.
 
 pub(crate) mod cover;
-pub(crate) mod extent;
+mod denials;
 mod file_time;
 pub(crate) mod glob;
 pub(crate) mod inventory;

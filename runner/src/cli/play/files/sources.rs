@@ -59,7 +59,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::cli::play::files::extent::Extent;
+    use crate::cli::play::extent::Extent;
 
     #[test]
     fn a_link_of_a_play_leads_out_of_it_or_stays_within() {

@@ -4,22 +4,22 @@
 //! Each folder is opened once, and files in it through the opened folder, so that neither `..` nor a link leads out. A
 //! path in no folder is denied, with the switch that allows it.
 
-use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
 use modbox_jinja::FileQuestion;
 use modbox_policy::accounts::Accounts;
-use modbox_policy::{Access, Policy, Shape, normalize, path_option};
+use modbox_policy::{Policy, Shape, normalize};
 use modbox_run::ShownPath;
 use modbox_tasks::files::{FileDetails, FileError, FileKind, PlayFiles};
 
+use crate::cli::play::extent::Extent;
 use crate::cli::play::file_id::FileId;
-use crate::cli::play::files::cover::cover;
-use crate::cli::play::files::extent::Extent;
+use crate::cli::play::files::cover::VisibleFiles;
+use crate::cli::play::files::denials::{denied, failure, switch};
 use crate::cli::play::files::file_time::file_time;
 use crate::cli::play::files::named_file::NamedFile;
 use crate::cli::play::files::sources::{Place, left_out, place};
@@ -50,10 +50,8 @@ pub(crate) struct PlayTree {
     opened: (i64, i64),
     /// Whether files that were written since then are neither run nor rendered.
     refuses_new_sources: bool,
-    /// Files that no process is shown: those with passwords of vaults.
-    withheld: Vec<FileId>,
-    /// Folders that are too large to be shown whole, of which that was said.
-    told: Mutex<HashSet<PathBuf>>,
+    /// What plugins are shown of the play.
+    visible: VisibleFiles,
 }
 
 impl PlayTree {
@@ -90,7 +88,7 @@ impl PlayTree {
 
     /// Shows no process these files.
     pub(crate) fn withhold(&mut self, files: &[FileId]) {
-        self.withheld.extend_from_slice(files);
+        self.visible.withheld.extend_from_slice(files);
     }
 
     /// Refuses to run or render files that a task may have made.
@@ -105,7 +103,7 @@ impl PlayTree {
 
     /// Opens a folder. One that does not exist is left out, and so is, with a note, one of sources that a link of the play leads
     /// out of it.
-    pub(crate) fn add(&mut self, folder: &Path, extent: Extent) {
+    pub(crate) fn add(&mut self, folder: &Path, mut extent: Extent) {
         let path = normalize(folder);
         // What is granted does not belong to the play for that, which shows its own files to plugins.
         let is_granted = |extent: Extent| extent == Extent::Granted;
@@ -113,7 +111,6 @@ impl PlayTree {
             return;
         }
         let Ok(real) = path.canonicalize() else { return };
-        let mut extent = extent;
         if extent == Extent::Sources {
             match self.place_of(&path) {
                 Some(Place::Outside) => return output::print_note(&left_out(&path, &real)),
@@ -121,7 +118,7 @@ impl PlayTree {
                 Some(Place::Within(_)) => return,
                 Some(Place::Named) | None => {}
             }
-            // The whole folder of the settings is no less of a project for being named.
+            // A setting that names the whole folder around it opens no dot files.
             extent = self.config.as_ref().filter(|config| config.real == real).map_or(extent, |config| config.extent);
         }
         self.roots.extend(Root::open(path, real, extent).ok());
@@ -139,22 +136,10 @@ impl PlayTree {
         Some(place(&self.roots, self.config.as_ref(), path, &path.canonicalize().ok()?))
     }
 
-    /// Returns the files and folders of the play that a process without grants may be shown. What the policy grants is not
-    /// among them, and neither are the folders `apart`, and files with passwords.
+    /// Returns what of the play a process without grants may be shown: nothing of granted folders and of those `apart`.
     pub(crate) fn shown(&self, apart: &[PathBuf]) -> Vec<ShownPath> {
         let is_own = |root: &&Root| root.extent != Extent::Granted && !apart.contains(&root.path);
-        self.roots.iter().filter(is_own).flat_map(|root| self.covered(root)).collect()
-    }
-
-    fn covered(&self, root: &Root) -> Vec<ShownPath> {
-        let covered = cover(root, &self.withheld);
-        if covered.is_cut && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(root.path.clone()) {
-            let shown = root.path.display();
-            output::print_note(&format!(
-                "plugins in Python see only a part of `{shown}`: it has too many files or folders"
-            ));
-        }
-        covered.paths
+        self.roots.iter().filter(is_own).flat_map(|root| self.visible.of(root)).collect()
     }
 
     /// Opens all folders again, after something was mounted over one of them.
@@ -410,26 +395,6 @@ impl PlayFiles for PlayTree {
         }
         names.sort();
         Ok(names)
-    }
-}
-
-fn switch(path: &str) -> String {
-    path_option(Access::Read, Path::new(path))
-}
-
-fn denied(path: &str, reason: &str) -> FileError {
-    let remedy = format!("allow it with `{}`", switch(path));
-    FileError::Denied { path: path.to_owned(), reason: reason.to_owned(), remedy }
-}
-
-fn failure(path: &str, error: &std::io::Error) -> FileError {
-    match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::NotFound { path: path.to_owned() },
-        // An opened folder refuses links and names that lead out of it.
-        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-            denied(path, "a link or `..` in it leads out of the play's folders")
-        }
-        _ => FileError::Other { path: path.to_owned(), reason: error.to_string() },
     }
 }
 

@@ -7,7 +7,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
-use crate::cli::play::files::extent::Extent;
+use crate::cli::play::extent::Extent;
 
 /// A folder of a play's tree, opened once.
 #[derive(Debug)]

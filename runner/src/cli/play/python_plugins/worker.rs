@@ -15,7 +15,7 @@ use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner, 
 use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
-use super::{MAX_REASON, bounded};
+use super::limits::{MAX_REASON, bounded};
 use crate::cli::play::files::tree::PlayTree;
 
 /// How many mappings of variables lie around one that a plugin asks for.

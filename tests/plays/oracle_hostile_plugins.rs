@@ -1,0 +1,130 @@
+//! Filters in Python that are hostile: what they reach, and when their process is replaced; and kernels that confine too little.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::oracle_plugins::{modbox, results, write_play, write_play_with, write_plugins};
+use crate::support::{TestDir, fixture, prefixed};
+
+#[test]
+fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
+    let dir = TestDir::new();
+    dir.write("play/filter_plugins/hostile.py", fs::read(fixture("oracle/plugins/hostile.py")).unwrap());
+    dir.write("play/.env", "do-not-read\n");
+    dir.write("play/files/key", "-----BEGIN OPENSSH PRIVATE KEY-----\ndo-not-read\n");
+    let password = dir.write("play/files/password", "do-not-read\n");
+    let file = dir.write("play/files/own.txt", "a text\n").display().to_string();
+    let of_play = |path: &str| dir.join("play").join(path).display().to_string();
+    let secret = dir.write("secret", "do-not-read\n").display().to_string();
+    dir.write("play/roles/r/files/text", "of a role\n");
+    for (target, link) in [
+        ("../../secret", "files/to_secret"),
+        ("../..", "files/out"),
+        ("password", "files/to_password"),
+        ("key", "files/to_key"),
+        ("../../../../secret", "roles/r/files/link"),
+        ("text", "roles/r/files/inner"),
+    ] {
+        symlink(target, dir.join("play").join(link)).unwrap();
+    }
+    let outside = dir.join("made").display().to_string();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = dir.join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let inner = UnixListener::bind(dir.join("play/socket")).unwrap();
+    let ended = "its process sent something else than the answer, and was ended";
+    let absent = "No such file or directory";
+    let attempts: Vec<(String, &str)> = vec![
+        ("1 | loop".to_owned(), "did not answer within 30 seconds, and was ended"),
+        ("1 | memory".to_owned(), "The filter plugin 'memory' failed"),
+        ("1 | large".to_owned(), "the result is larger than the limit of 33554432 bytes"),
+        ("1 | leave".to_owned(), "its process ended with status 3"),
+        ("1 | crash".to_owned(), "its process ended with status 139"),
+        ("1 | fork".to_owned(), "The filter plugin 'fork' failed"),
+        ("1 | kill".to_owned(), "No such process"),
+        ("1 | forge".to_owned(), ended),
+        ("1 | stale".to_owned(), ended),
+        ("1 | other".to_owned(), ended),
+        ("1 | forge_question".to_owned(), ended),
+        ("1 | half".to_owned(), "its process ended with status 0"),
+        ("1 | huge".to_owned(), "its answer is larger than the limit of 32 MiB"),
+        ("1 | deep".to_owned(), "nested more than 200 levels deep"),
+        ("1 | unknown".to_owned(), "the plugin's answer has the unknown value `code`"),
+        ("'/etc/shadow' | read".to_owned(), absent),
+        (format!("'{secret}' | read"), absent),
+        (format!("'{}' | read", of_play(".env")), absent),
+        (format!("'{}' | read", of_play("files/key")), absent),
+        (format!("'{}' | read", of_play("files/password")), absent),
+        (format!("'{}' | read", of_play("files/to_secret")), absent),
+        (format!("'{}/secret' | read", of_play("files/out")), absent),
+        (format!("'{}' | read", of_play("files/to_password")), absent),
+        (format!("'{}' | read", of_play("files/to_key")), absent),
+        (format!("'{}' | read", of_play("roles/r/files/link")), absent),
+        (format!("'{}' | read", of_play("roles/r/files/inner")), "of a role"),
+        (format!("'{file}' | read"), "a text"),
+        (format!("'{file}' | write"), "The filter plugin 'write' failed"),
+        (format!("'{}' | write", of_play("files/made")), "The filter plugin 'write' failed"),
+        (format!("'{}' | connect_to_path", of_play("socket")), "Operation not permitted"),
+        (format!("'{outside}' | write"), "The filter plugin 'write' failed"),
+        ("'/etc/made' | write".to_owned(), "Permission denied"),
+        (format!("{} | connect", server.local_addr().unwrap().port()), "Permission denied"),
+        (format!("'{}' | connect_to_path", socket.display()), "Operation not permitted"),
+        ("1 | names".to_owned(), "\"msg\": []"),
+        ("1 | digits".to_owned(), "Exceeds the limit (4300 digits)"),
+        ("1 | unreadable".to_owned(), "Unreadable"),
+        ("1 | items_of".to_owned(), "its answer has more than 8388608 values"),
+        // Its reply is too large, so that nothing waits for it any more.
+        ("'large' | variable".to_owned(), "what the plugin is given is larger than the limit of 32 MiB"),
+        ("1 | depth".to_owned(), "\"msg\": 1"),
+    ];
+    // After each, another call finds a process that works.
+    let all: Vec<String> = attempts.iter().flat_map(|(text, _)| [text.clone(), "1 | good".to_owned()]).collect();
+    let large = format!("{{{{ '\u{1}' * {} }}}}", 8 << 20);
+    write_play_with(&dir, "play/play.yml", &all, &json!({"large": large}));
+    let play = modbox(&dir, &dir.join("play/play.yml")).arg("--vault-password-file").arg(&password);
+    let play = play.env("SECRET_OF_THE_TEST", "do-not-read");
+    let ran = play.run().exits_with(0);
+    let found = results(&ran.stdout_text());
+    assert_eq!(found.len(), all.len(), "{ran}");
+    for ((attempt, expect), pair) in attempts.iter().zip(found.chunks(2)) {
+        assert!(pair[0].1.contains(expect), "{attempt}: {}", pair[0].1);
+        assert!(pair[1].1.contains("\"msg\": 2"), "after {attempt}: {}", pair[1].1);
+    }
+    assert!(!ran.stdout_text().contains("do-not-read") && !dir.join("made").exists());
+    for nothing in [server.set_nonblocking(true), listener.set_nonblocking(true), inner.set_nonblocking(true)] {
+        nothing.unwrap();
+    }
+    let is_alone = server.accept().is_err() && listener.accept().is_err() && inner.accept().is_err();
+    assert!(is_alone, "a plugin connected");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "a text\n");
+    dir.assert_nothing_left();
+}
+
+/// Runs a command where the kernel makes no further namespaces.
+const WITHOUT_NAMESPACES: &str =
+    "for kind in user mnt; do echo 0 > /proc/sys/user/max_${kind}_namespaces || exit 99; done; exec \"$@\"";
+
+#[test]
+fn plugins_run_only_where_the_kernel_confines_them_as_far_as_is_accepted() {
+    let dir = TestDir::new();
+    write_plugins(&dir);
+    write_play(&dir, "play.yml", &["1 | show".to_owned()]);
+    let run = |options: &[&str]| {
+        let wrap = |command: Command| {
+            let mut unshare = Command::new("unshare");
+            unshare.args(["-Urm", "sh", "-c", WITHOUT_NAMESPACES, "sh"]);
+            prefixed(unshare, &command)
+        };
+        modbox(&dir, &dir.join("play.yml")).args(options).behind(wrap).run()
+    };
+    let accepted = run(&["--min-confinement", "2"]).exits_with(0);
+    assert!(accepted.stdout_text().contains("\"msg\": \"(1,) []\""), "{accepted}");
+    let refused = run(&["--min-confinement", "3"]).stderr_text();
+    let says = "the kernel confines it less than level 3";
+    assert!(refused.contains(says) && refused.contains("--min-confinement asks for more"), "{refused}");
+}
