@@ -91,6 +91,39 @@ fn the_folder_of_a_project_belongs_to_its_play_without_dot_files() {
 }
 
 #[test]
+fn a_link_within_the_folder_leads_to_no_file_that_is_left_out() {
+    let dir = home("  - debug: {msg: \"{{ lookup('file', name) }}\"}\n");
+    dir.write("site/play.yml", fs::read(dir.join("home/play.yml")).unwrap());
+    dir.write("site/.git/config", "secret");
+    dir.write("site/conf/text", "welcome");
+    for (target, link) in [
+        ("../.netrc", "home/files/netrc"),
+        ("../Documents", "home/files/documents"),
+        ("motd", "home/files/linked"),
+        ("../.git/config", "site/files/config"),
+        ("../.git", "site/files/git"),
+        ("../conf/text", "site/files/linked"),
+    ] {
+        fs::create_dir_all(dir.join(link).parent().unwrap()).unwrap();
+        symlink(target, dir.join(link)).unwrap();
+    }
+    let show = |playbook: &str, name: &str| play(&dir, playbook, &["-e", &format!("name={name}")]);
+    for (playbook, name) in [
+        ("home/play.yml", "files/netrc"),
+        ("home/play.yml", "files/documents/plan"),
+        ("site/play.yml", "files/config"),
+        ("site/play.yml", "files/git/config"),
+    ] {
+        let ran = show(playbook, name);
+        let text = ran.stdout_text() + &ran.stderr_text();
+        assert!(!ran.status.success() && !text.contains("secret") && text.contains("--allow-read"), "{name}: {ran}");
+    }
+    for playbook in ["home/play.yml", "site/play.yml"] {
+        assert!(show(playbook, "files/linked").exits_with(0).stdout_text().contains("welcome"), "{playbook}");
+    }
+}
+
+#[test]
 fn links_in_the_place_of_sources_open_no_other_folder() {
     let (dir, elsewhere) = (TestDir::new(), TestDir::new());
     elsewhere.write("all.yml", "secret: elsewhere\n");

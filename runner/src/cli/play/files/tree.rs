@@ -151,7 +151,7 @@ impl PlayTree {
     fn locate(&self, path: &str) -> Result<(&Root, PathBuf), FileError> {
         let mut reason = "it is outside of the play's folders";
         for (root, rest) in self.around(&normalize(Path::new(path))) {
-            match root.extent.left_out(&rest) {
+            match root.left_out(&rest) {
                 None => return Ok((root, rest)),
                 Some(why) => reason = why,
             }
@@ -174,7 +174,7 @@ impl PlayTree {
     /// does not.
     fn note_left_out(&self, path: &str) {
         let around = self.around(&normalize(Path::new(path)));
-        let left_out = |(root, rest): &(&Root, PathBuf)| root.extent.left_out(rest).is_some();
+        let left_out = |(root, rest): &(&Root, PathBuf)| root.left_out(rest).is_some();
         let exists = |(root, rest): &(&Root, PathBuf)| root.dir().symlink_metadata(rest).is_ok();
         if !around.is_empty() && around.iter().all(left_out) && around.iter().any(exists) {
             self.needs.add(&format!("see `{path}`"), &switch(path));

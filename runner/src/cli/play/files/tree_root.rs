@@ -1,6 +1,6 @@
 //! One opened folder of a play's tree. Files in it are opened through it, so that neither `..` nor a link leads out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use cap_std::ambient_authority;
@@ -31,6 +31,15 @@ impl Root {
     /// Says whether it is the folder of a play, which may come from another person.
     pub(crate) fn is_of_play(&self) -> bool {
         matches!(self.extent, Extent::Project | Extent::Shared)
+    }
+
+    /// Returns why a path beneath it does not belong to the play, by its name or where links of the play lead it.
+    pub(crate) fn left_out(&self, rest: &Path) -> Option<&'static str> {
+        let by_name = self.extent.left_out(rest);
+        if by_name.is_some() || !self.is_of_play() {
+            return by_name;
+        }
+        self.extent.left_out(&self.dir().canonicalize(rest).ok()?)
     }
 
     pub(crate) fn dir(&self) -> Arc<Dir> {
