@@ -1,7 +1,9 @@
 //! Owners are a grant at every door: a real run, a preview, a transaction and an observed run of a native module follow one rule, and
 //! so does a component.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, chown};
 
 use serde_json::{Value, json};
@@ -68,6 +70,45 @@ fn a_module_gives_files_to_those_who_are_granted() {
         assert_eq!(owner(&place, "data/file"), (expect, expect), "{door:?}");
         chown(place.at("data/file"), Some(0), Some(0)).unwrap();
     }
+}
+
+#[test]
+fn a_file_that_is_named_in_an_unusual_way_needs_the_grant_too() {
+    let Some(place) = place() else { return };
+    let name = OsStr::from_bytes(b"n\xff");
+    fs::write(place.at("data").join(name), "old").unwrap();
+    let code = format!(
+        "
+seen = []
+def give(file, by=os.chown):
+    try:
+        by(file, {STRANGER}, {STRANGER})
+        seen.append('given')
+    except OSError as error:
+        seen.append(os.strerror(error.errno))
+give(os.fsencode(d) + b'/data/n\\xff')
+give('/proc/self/fd/%d' % os.open(d + '/data/file', os.O_RDONLY))
+new = os.open(d + '/data', os.O_TMPFILE | os.O_WRONLY)
+give(new, os.fchown)
+give(d + '/data/gone')
+give(os.pipe()[0], os.fchown)
+result['seen'], result['owner'] = seen, os.fstat(new).st_uid"
+    );
+    let data = place.path("data");
+    let report = place.python(&code, &["--allow-write", &data]).changed();
+    let refused = "Operation not permitted";
+    assert_eq!(
+        report["result"]["seen"],
+        json!([refused, refused, refused, "No such file or directory", "given"]),
+        "{report:#}"
+    );
+    assert_eq!(report["result"]["owner"], 0, "{report:#}");
+    for name in [name, OsStr::new("file")] {
+        assert_eq!(place.at("data").join(name).metadata().unwrap().uid(), 0, "{}", name.display());
+    }
+    let report =
+        place.python(&code, &["--allow-write", &data, "--allow-own", &format!("{STRANGER}:{STRANGER}")]).report;
+    assert_eq!(report["result"]["seen"][0], "given", "{report:#}");
 }
 
 #[test]

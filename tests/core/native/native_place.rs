@@ -164,7 +164,8 @@ impl Place {
 
     pub(crate) fn names(&self, directory: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.at(directory)) else { return Vec::new() };
-        let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().into_string().unwrap()).collect();
+        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
         names.sort();
         names
     }

@@ -121,6 +121,9 @@ impl File {
             Self::Path { directory, path, flags: at } => {
                 let path = path_of(report, directory, path).ok_or(Errno::NOENT)?;
                 let is_link = at & libc::AT_SYMLINK_NOFOLLOW != 0;
+                if let Some(descriptor) = descriptor_of(&path).filter(|_| !is_link) {
+                    return Self::Open(descriptor).open(report);
+                }
                 rustix::fs::open(path, if is_link { flags | OFlags::NOFOLLOW } else { flags }, Mode::empty())
             }
         }
@@ -130,10 +133,12 @@ impl File {
 /// A call that gives a file an owner.
 #[derive(Debug)]
 pub(crate) struct OwnerCall {
-    /// The absolute path, as the module sees it.
-    pub(crate) path: PathBuf,
+    /// The absolute path, as the module sees it; `None` if it cannot be read.
+    pub(crate) path: Option<PathBuf>,
     /// Whether a link at its end is followed.
     pub(crate) follow: bool,
+    /// The descriptor, if the call names the file by it alone.
+    pub(crate) descriptor: Option<i32>,
     /// The user; `None` leaves it.
     pub(crate) user: Option<u32>,
     /// The group; `None` leaves it.
@@ -144,15 +149,16 @@ pub(crate) struct OwnerCall {
 pub(crate) fn owner_call(report: &ReportedCall) -> Option<OwnerCall> {
     let (file, Setting::Owner { user, group }) = decode(report)? else { return None };
     let id = |argument: u64| Some(low(argument).cast_unsigned()).filter(|id| *id != UNCHANGED);
-    let (path, follow) = match file {
-        File::Open(descriptor) => (open_path(report, descriptor)?, false),
-        File::Path { directory, path, flags } => match named_path(report, directory, path) {
-            Some(path) => (path, flags & libc::AT_SYMLINK_NOFOLLOW == 0),
-            // `AT_EMPTY_PATH`: the descriptor itself.
-            None => (open_path(report, low(report.arguments[directory?]))?, false),
-        },
+    let named = match file {
+        File::Open(descriptor) => Named::Descriptor(descriptor),
+        File::Path { directory, path, flags } => named(report, directory, path, flags),
     };
-    Some(OwnerCall { path, follow, user: id(user), group: id(group) })
+    let (path, descriptor, follow) = match named {
+        Named::Descriptor(descriptor) => (open_path(report, descriptor), Some(descriptor), false),
+        Named::Path { path, follow } => (Some(path), None, follow),
+        Named::Unknown => (None, None, false),
+    };
+    Some(OwnerCall { path, follow, descriptor, user: id(user), group: id(group) })
 }
 
 /// A call that sets a mode.
@@ -172,20 +178,47 @@ pub(crate) struct ModeCall {
 pub(crate) fn mode_call(report: &ReportedCall) -> Option<ModeCall> {
     let (file, Setting::Mode(mode)) = decode(report)? else { return None };
     let mode = u32::try_from(mode & 0o7777).unwrap_or_default();
-    let by_descriptor = |descriptor| {
-        let path = open_path(report, descriptor)?;
-        Some(ModeCall { path, follow: false, descriptor: Some(descriptor), mode })
+    let named = match file {
+        File::Open(descriptor) => Named::Descriptor(descriptor),
+        File::Path { directory, path, flags } => named(report, directory, path, flags),
     };
-    match file {
-        File::Open(descriptor) => by_descriptor(descriptor),
-        File::Path { directory, path, flags } => match named_path(report, directory, path) {
-            Some(path) => {
-                Some(ModeCall { path, follow: flags & libc::AT_SYMLINK_NOFOLLOW == 0, descriptor: None, mode })
-            }
-            // `AT_EMPTY_PATH`: the descriptor itself.
-            None => by_descriptor(low(report.arguments[directory?])),
+    let (path, descriptor, follow) = match named {
+        Named::Descriptor(descriptor) => (open_path(report, descriptor)?, Some(descriptor), false),
+        Named::Path { path, follow } => (path, None, follow),
+        Named::Unknown => return None,
+    };
+    Some(ModeCall { path, follow, descriptor, mode })
+}
+
+/// What a call names a file by.
+enum Named {
+    Descriptor(i32),
+    Path {
+        path: PathBuf,
+        follow: bool,
+    },
+    /// Neither: the path cannot be read from the caller's memory, so that the kernel cannot read it either.
+    Unknown,
+}
+
+/// Returns what a call with a path and flags names a file by. A path of the kernel's for a descriptor is that descriptor: another
+/// process than the caller finds another file there.
+fn named(report: &ReportedCall, directory: Option<usize>, path: usize, flags: i32) -> Named {
+    let follow = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
+    let itself = || directory.filter(|_| flags & libc::AT_EMPTY_PATH != 0).map(|index| low(report.arguments[index]));
+    match named_path(report, directory, path) {
+        Some(path) => match descriptor_of(&path).filter(|_| follow) {
+            Some(descriptor) => Named::Descriptor(descriptor),
+            None => Named::Path { path, follow },
         },
+        None => itself().map_or(Named::Unknown, Named::Descriptor),
     }
+}
+
+fn descriptor_of(path: &Path) -> Option<i32> {
+    let folders = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd"];
+    let below = folders.iter().find_map(|folder| path.strip_prefix(folder).ok())?;
+    below.to_str()?.parse().ok().filter(|descriptor| *descriptor >= 0)
 }
 
 /// Returns the path of an open file of a module.
@@ -308,4 +341,24 @@ fn times(report: &ReportedCall, address: u64) -> Result<Timestamps, Errno> {
     let mut words = bytes.chunks_exact(8).map(|word| word.try_into().map(i64::from_ne_bytes).unwrap_or_default());
     let mut time = || Timespec { tv_sec: words.next().unwrap_or_default(), tv_nsec: words.next().unwrap_or_default() };
     Ok(Timestamps { last_access: time(), last_modification: time() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_may_name_a_descriptor() {
+        for (path, expect) in [
+            ("/proc/self/fd/7", Some(7)),
+            ("/proc/thread-self/fd/0", Some(0)),
+            ("/dev/fd/12", Some(12)),
+            ("/proc/self/fd", None),
+            ("/proc/self/fd/-1", None),
+            ("/proc/1/fd/7", None),
+            ("/srv/fd/7", None),
+        ] {
+            assert_eq!(descriptor_of(Path::new(path)), expect, "{path}");
+        }
+    }
 }

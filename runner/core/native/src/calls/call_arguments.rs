@@ -2,7 +2,9 @@
 //!
 //! What is read may change before the kernel reads it, so it serves reports alone. Nothing here decides what is denied.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::ReportedCall;
@@ -35,12 +37,12 @@ pub(crate) fn path_of(report: &ReportedCall, directory: Option<usize>, path: usi
 
 /// Returns the path that a call names, absolute, with its links and its `..`.
 pub(crate) fn named_path(report: &ReportedCall, directory: Option<usize>, path: usize) -> Option<PathBuf> {
-    let path = text(report.thread, *report.arguments.get(path)?)?;
-    if path.is_empty() {
+    let path = PathBuf::from(OsString::from_vec(text(report.thread, *report.arguments.get(path)?)?));
+    if path.as_os_str().is_empty() {
         return None;
     }
-    if path.starts_with('/') {
-        return Some(path.into());
+    if path.is_absolute() {
+        return Some(path);
     }
     let directory = directory.and_then(|index| report.arguments.get(index)).map(|fd| low(*fd));
     let link = match directory {
@@ -72,8 +74,8 @@ pub(crate) fn low(argument: u64) -> i32 {
     u32::try_from(argument & 0xffff_ffff).unwrap_or_default().cast_signed()
 }
 
-/// Reads a C string of UTF-8 from a caller's memory, page by page, because the next page may be unmapped.
-fn text(thread: u32, address: u64) -> Option<String> {
+/// Reads a C string from a caller's memory, page by page, because the next page may be unmapped. A path need not be UTF-8.
+fn text(thread: u32, address: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     while bytes.len() < MAX_PATH {
         let at = address.checked_add(bytes.len() as u64)?;
@@ -82,7 +84,7 @@ fn text(thread: u32, address: u64) -> Option<String> {
         let read = memory::read(thread, at, &mut chunk[..length]);
         if let Some(end) = chunk[..read].iter().position(|byte| *byte == 0) {
             bytes.extend_from_slice(&chunk[..end]);
-            return String::from_utf8(bytes).ok();
+            return Some(bytes);
         }
         if read == 0 {
             return None;

@@ -28,9 +28,10 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::calls::attribute_calls::{self, AttributeCall, FileRights};
 use crate::calls::call_arguments::{low, path_of, process_of};
+use crate::calls::owners::{self, Judgement};
 use crate::calls::reported_calls::{CallEffect, ReportScope};
 use crate::calls::set_id::{self, RefusedBits};
-use crate::calls::{charges, owners, renames, storage_flags};
+use crate::calls::{charges, renames, storage_flags};
 use crate::copies::commit::LostBits;
 use crate::copies::locks;
 use crate::host::denials;
@@ -170,7 +171,11 @@ impl Observer {
             self.renamed_directory = self.renamed_directory || renames::may_be_of_overlay(report, *from);
             self.follow_bits(report, *from, *to);
         }
-        let denied = effect.and_then(|effect| self.refusal(report, effect));
+        let judgement = self.owner_judgement(report);
+        if let Judgement::Failed(errno) = judgement {
+            return self.listener.fail(report, errno);
+        }
+        let denied = effect.and_then(|effect| self.refusal(report, effect, judgement));
         let is_allowed = denied.is_none() && (effect.is_some() || self.is_on_itself(report));
         if self.refused.len() < self.most {
             match (effect, denied) {
@@ -231,7 +236,9 @@ impl Observer {
         let Some(effect) = effect else { return };
         if self.refused.len() < self.most {
             self.refused.extend(self.denials_of(report, effect));
-            self.refused.extend(owners::refused(report, &self.room));
+            if let Judgement::Refused(denial) = owners::judge(report, &self.room) {
+                self.refused.insert(denial);
+            }
         }
         let made = match effect {
             CallEffect::Open { directory, path, flags } => {
@@ -334,13 +341,19 @@ impl Observer {
 
     /// Returns the denials of a call that the launcher refuses although the filter allows it: none for one whose path cannot be
     /// shown.
-    fn refusal(&self, report: &ReportedCall, effect: CallEffect) -> Option<Vec<Denial>> {
+    fn refusal(&self, report: &ReportedCall, effect: CallEffect, judgement: Judgement) -> Option<Vec<Denial>> {
         if let Some(path) = self.refused_lock(report, effect) {
             return Some(denials::write(&path, Operation::Change).into_iter().collect());
         }
-        // Without namespaces the launcher makes these calls by itself.
-        let given = if self.kernel.namespaces { owners::refused(report, &self.room) } else { None };
-        given.map(|denial| vec![denial])
+        match judgement {
+            Judgement::Refused(denial) => Some(vec![denial]),
+            Judgement::Allowed | Judgement::Failed(_) => None,
+        }
+    }
+
+    /// Judges a call that may give a file an owner. Without namespaces the launcher makes these calls by itself.
+    fn owner_judgement(&self, report: &ReportedCall) -> Judgement {
+        if self.kernel.namespaces { owners::judge(report, &self.room) } else { Judgement::Allowed }
     }
 
     /// Returns the path of a file that the module must not lock.

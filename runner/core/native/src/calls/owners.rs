@@ -14,28 +14,62 @@ use modbox_kernel::ReportedCall;
 use modbox_policy::Owners;
 use modbox_vocabulary::Denial;
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
+use rustix::io::Errno;
 
 use crate::calls::attribute_calls::{self, OwnerCall};
 use crate::calls::owner_grants;
 use crate::host::room::{Room, TMP};
 
-/// Returns the denial of a call that gives a file an owner without a grant; `None` for all other calls.
-pub(crate) fn refused(report: &ReportedCall, room: &Room) -> Option<Denial> {
-    let OwnerCall { path, follow, user, group } = attribute_calls::owner_call(report)?;
-    let root = module_root(report)?;
-    let file = open_in(&root, &path, follow)?;
-    let stat = rustix::fs::fstat(&file).ok()?;
-    let user = user.filter(|user| *user != stat.st_uid);
-    let group = group.filter(|group| *group != stat.st_gid);
-    let owners = Owners::Some(room.own.clone());
-    if owners.cover(user, group) || !room.observed && is_in_own_mount(&root, &file, room) {
-        return None;
+/// Judgement of a call that may give a file an owner.
+#[derive(Debug)]
+pub(crate) enum Judgement {
+    /// It goes on: the module may give that owner, or it is another call.
+    Allowed,
+    /// The owner needs a grant.
+    Refused(Denial),
+    /// There is no such file. The call must not go on, since there may be one by then.
+    Failed(Errno),
+}
+
+/// Judges a call that gives a file an owner.
+pub(crate) fn judge(report: &ReportedCall, room: &Room) -> Judgement {
+    let Some(OwnerCall { path, follow, descriptor, user, group }) = attribute_calls::owner_call(report) else {
+        return Judgement::Allowed;
+    };
+    if Owners::Some(room.own.clone()).cover(user, group) {
+        return Judgement::Allowed;
     }
-    let directory = open_in(&root, path.parent().unwrap_or(&path), true);
-    if owner_grants::are_allowed(directory.as_ref(), user, group, room) {
-        return None;
-    }
-    Some(owner_grants::denial(&path, user, group))
+    let judged = || -> Result<Judgement, Errno> {
+        let root = module_root(report).ok_or(Errno::SRCH)?;
+        let (path, file) = match (path, descriptor) {
+            (Some(path), Some(descriptor)) => (path, open_descriptor(report, descriptor)?),
+            (Some(path), None) => {
+                let file = try_open_in(&root, &path, follow)?;
+                (path, file)
+            }
+            // A pipe or a file without a name, which nothing finds by its owner.
+            (None, Some(_)) => return Ok(Judgement::Allowed),
+            (None, None) => return Err(Errno::FAULT),
+        };
+        let stat = rustix::fs::fstat(&file)?;
+        let user = user.filter(|user| *user != stat.st_uid);
+        let group = group.filter(|group| *group != stat.st_gid);
+        if Owners::Some(room.own.clone()).cover(user, group) || !room.observed && is_in_own_mount(&root, &file, room) {
+            return Ok(Judgement::Allowed);
+        }
+        let directory = open_in(&root, path.parent().unwrap_or(&path), true);
+        if owner_grants::are_allowed(directory.as_ref(), user, group, room) {
+            return Ok(Judgement::Allowed);
+        }
+        Ok(Judgement::Refused(owner_grants::denial(&path, user, group)))
+    };
+    judged().unwrap_or_else(Judgement::Failed)
+}
+
+/// Opens what a descriptor of the module is open on.
+fn open_descriptor(report: &ReportedCall, descriptor: i32) -> Result<OwnedFd, Errno> {
+    let link = format!("/proc/{}/fd/{descriptor}", report.thread);
+    rustix::fs::open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|_| Errno::BADF)
 }
 
 pub(crate) fn module_root(report: &ReportedCall) -> Option<OwnedFd> {
@@ -45,13 +79,17 @@ pub(crate) fn module_root(report: &ReportedCall) -> Option<OwnedFd> {
 
 /// Opens a path as the module finds it.
 pub(crate) fn open_in(root: &OwnedFd, path: &Path, follow: bool) -> Option<OwnedFd> {
+    try_open_in(root, path, follow).ok()
+}
+
+fn try_open_in(root: &OwnedFd, path: &Path, follow: bool) -> Result<OwnedFd, Errno> {
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follow);
-    rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()
+    rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT)
 }
 
 /// Returns whether a file is in the mount of the module's `/tmp`, or in that of its own files.
-fn is_in_own_mount(root: &OwnedFd, file: &OwnedFd, room: &Room) -> bool {
+pub(crate) fn is_in_own_mount(root: &OwnedFd, file: &OwnedFd, room: &Room) -> bool {
     let mount = |file: &OwnedFd| {
         let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
         (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)

@@ -79,7 +79,10 @@ impl RefusedBits {
             let stat = stat.and_then(|file| rustix::fs::fstat(file).ok());
             return stat.is_some_and(|stat| match refused(room, &stat, call.mode) {
                 0 => true,
-                bits => self.add(&call.path, bits, stat.st_uid, stat.st_gid),
+                bits => {
+                    self.add(&call.path, bits, stat.st_uid, stat.st_gid);
+                    true
+                }
             });
         }
         // A file that is made with such a bit, whatever is granted: programs make it first and then set its mode.
@@ -92,28 +95,23 @@ impl RefusedBits {
             ) => path_of(report, directory, path),
             _ => None,
         };
-        made.is_some_and(|path| self.add_unconfined(&path))
+        made.inspect(|path| self.add_unconfined(path)).is_some()
     }
 
-    /// Adds a file that has such bits only where the module is not confined. Returns `false` for a path that is not UTF-8.
-    pub(crate) fn add_unconfined(&mut self, path: &Path) -> bool {
-        self.insert(path, "--allow-all".to_owned())
+    /// Adds a file that has such bits only where the module is not confined.
+    pub(crate) fn add_unconfined(&mut self, path: &Path) {
+        self.insert(path, "--allow-all".to_owned());
     }
 
-    /// Adds a file of a user and a group that may not have the set-id bits of a mode. Returns `false` for a path that is not
-    /// UTF-8, which a report cannot have.
-    pub(crate) fn add(&mut self, path: &Path, mode: u32, uid: u32, gid: u32) -> bool {
-        self.insert(path, format!("--allow-own {}", set_id_grant(mode, uid, gid)))
+    /// Adds a file of a user and a group that may not have the set-id bits of a mode.
+    pub(crate) fn add(&mut self, path: &Path, mode: u32, uid: u32, gid: u32) {
+        self.insert(path, format!("--allow-own {}", set_id_grant(mode, uid, gid)));
     }
 
-    fn insert(&mut self, path: &Path, allow: String) -> bool {
-        if path.to_str().is_none() {
-            return false;
-        }
+    fn insert(&mut self, path: &Path, allow: String) {
         if self.files.len() < MAX_FILES {
             self.files.insert(path.to_owned(), allow);
         }
-        true
     }
 
     /// Follows a file to the name that a module gives it. Whether it gets that name is not known yet: where it does not, Ansible's
@@ -147,7 +145,7 @@ mod tests {
     #[test]
     fn a_file_is_named_as_it_is_in_the_end() {
         let mut refused = RefusedBits::default();
-        assert!(refused.add(Path::new("/tmp/new"), 0o4755, 7, 8));
+        refused.add(Path::new("/tmp/new"), 0o4755, 7, 8);
         refused.rename(Path::new("/tmp/other"), "/srv/other".into());
         refused.rename(Path::new("/tmp/new"), "/srv/file".into());
         let denials: Vec<Denial> = refused.into_denials().collect();
