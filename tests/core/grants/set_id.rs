@@ -117,6 +117,65 @@ fn a_replaced_file_has_its_bits_or_a_warning_says_that_it_has_not() {
     }
 }
 
+/// Ways to write a file in its place, and one more that lets it be.
+const WRITES: [&str; 6] = [
+    "open(f, 'a').write('more')",
+    "open(f, 'w').close()",
+    "os.truncate(f, 1)",
+    "os.symlink(f, '/tmp/link'); open('/tmp/link', 'a').write('more')",
+    "open(f, 'a').write('more'); os.rename(f, f + '.old'); os.rename(f + '.old', f)",
+    // The bits are there only after it is opened.
+    "os.chmod(f, 0o755); o = open(f, 'a'); os.chmod(f, 0o4755); o.write('more'); o.close()",
+];
+
+/// Changes after which a file has the mode that the module gives it.
+const KEEPS: [&str; 4] = [
+    "open(f).read(); os.utime(f)",
+    "os.chmod(f, 0o755)",
+    "open(f, 'a').write('more'); os.chmod(f, 0o4755)",
+    "open(f, 'a').write('more'); os.unlink(f); open(f, 'w').write('new')",
+];
+
+#[test]
+fn a_file_that_root_writes_in_its_place_has_its_bits_or_a_warning_says_that_it_has_not() {
+    for place in Place::all() {
+        let place = with_file(place, 0o644);
+        let (data, own) = (place.path("data"), format!("{}+setid", owner(&place)));
+        for (code, loses) in WRITES.iter().map(|code| (code, true)).chain(KEEPS.iter().map(|code| (code, false))) {
+            place.write("data/file", "old");
+            fs::set_permissions(place.at("data/file"), fs::Permissions::from_mode(0o4755)).unwrap();
+            let code = format!("f = d + '/data/file'\n{code}");
+            let report = place.python(&code, &["--allow-write", &data, "--allow-own", &own]).changed();
+            assert!(!loses || mode(&place, "data/file") & 0o6000 == 0, "{code}: {report:#}");
+            let said = report["result"]["warnings"].to_string();
+            let file = place.path("data/file");
+            let says = said.contains("bits were refused, and are not set") && said.contains(&format!("`{file}`"));
+            // Linux takes the bits from another user's write, too.
+            assert_eq!(says, loses && place.is_root(), "{code}: {report:#}");
+            assert!(!says || said.contains("--allow-all"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_not_utf8_keeps_its_bits_or_a_warning_says_that_it_has_not() {
+    for place in Place::all() {
+        let place = with_file(place, 0o644);
+        let (data, own) = (place.path("data"), format!("{}+setid", owner(&place)));
+        let code = "
+f = os.fsencode(d) + b'/data/n\\xff'
+open(f, 'w').write('new')
+os.chmod(f, 0o4755)
+result['mode'] = oct(os.stat(f).st_mode)
+if result['changed']: open(f, 'a').write('more')";
+        let report = place.python(code, &["--allow-write", &data, "--allow-own", &own]).changed();
+        assert_eq!(report["result"]["mode"], "0o104755", "{report:#}");
+        let said = report["result"]["warnings"].to_string();
+        assert_eq!(said.contains("bits were refused"), place.is_root(), "{report:#}");
+        assert_eq!(place.at("data").metadata().unwrap().mode() & 0o7777, 0o755);
+    }
+}
+
 #[test]
 fn without_namespaces_the_rule_is_the_same() {
     let place = Place::new(Some(USER));

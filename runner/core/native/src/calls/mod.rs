@@ -12,3 +12,4 @@ pub(crate) mod renames;
 pub(crate) mod reported_calls;
 pub(crate) mod set_id;
 pub(crate) mod storage_flags;
+pub(crate) mod written_programs;

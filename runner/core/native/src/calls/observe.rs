@@ -31,6 +31,7 @@ use crate::calls::call_arguments::{low, path_of, process_of};
 use crate::calls::owners::{self, Judgement};
 use crate::calls::reported_calls::{CallEffect, ReportScope};
 use crate::calls::set_id::{self, RefusedBits};
+use crate::calls::written_programs::WrittenPrograms;
 use crate::calls::{charges, renames, storage_flags};
 use crate::copies::commit::LostBits;
 use crate::copies::locks;
@@ -65,6 +66,8 @@ pub(crate) struct Observer {
     pub(crate) stages: BTreeSet<PathBuf>,
     refused: BTreeSet<Denial>,
     refused_bits: RefusedBits,
+    /// Files whose set-id bits go when the module writes them.
+    written_programs: WrittenPrograms,
     /// Maximum number of denials. When it is reached, there may be more.
     most: usize,
     /// What a module that is observed has made below `/tmp`.
@@ -105,6 +108,7 @@ impl Observer {
             stages,
             refused: BTreeSet::new(),
             refused_bits: RefusedBits::default(),
+            written_programs: WrittenPrograms::default(),
             most: if room.observed { MAX_OBSERVED } else { MAX_REFUSED },
             made: BTreeSet::new(),
             renamed_directory: false,
@@ -171,6 +175,9 @@ impl Observer {
             self.renamed_directory = self.renamed_directory || renames::may_be_of_overlay(report, *from);
             self.follow_bits(report, *from, *to);
         }
+        if let Some(effect) = effect.filter(|_| self.rights == FileRights::Root) {
+            self.written_programs.note_open(report, effect, &self.room);
+        }
         let judgement = self.owner_judgement(report);
         if let Judgement::Failed(errno) = judgement {
             return self.listener.fail(report, errno);
@@ -198,7 +205,12 @@ impl Observer {
             false => attribute_calls::make(report, &self.room, self.rights),
         };
         match made {
-            Some(AttributeCall::Done) => return self.listener.succeed(report),
+            Some(AttributeCall::Done) => {
+                if self.rights == FileRights::Root {
+                    self.written_programs.note_set(report, &self.room);
+                }
+                return self.listener.succeed(report);
+            }
             Some(AttributeCall::Failed(error)) => return self.listener.fail(report, error),
             Some(AttributeCall::NotGranted(path)) => {
                 let denials = self.write(report, path, Operation::Change, false);
@@ -216,10 +228,11 @@ impl Observer {
 
     /// Notes the new name of a file whose set-id bit was refused.
     fn follow_bits(&mut self, report: &ReportedCall, from: (Option<usize>, usize), to: (Option<usize>, usize)) {
-        if self.refused_bits.is_empty() {
+        if self.refused_bits.is_empty() && self.written_programs.is_empty() {
             return;
         }
         if let (Some(from), Some(to)) = (path_of(report, from.0, from.1), path_of(report, to.0, to.1)) {
+            self.written_programs.rename(&from, &to);
             self.refused_bits.rename(&from, to);
         }
     }
@@ -328,6 +341,8 @@ impl Observer {
     /// Returns the denials, and whether there may be more.
     pub(crate) fn refused(mut self) -> (Vec<Denial>, bool) {
         let is_full = self.refused.len() >= self.most;
+        let lost = std::mem::take(&mut self.written_programs).into_lost();
+        lost.for_each(|path| self.refused_bits.add_unconfined(&path));
         self.refused.extend(self.refused_bits.into_denials());
         let mut denials: Vec<Denial> = self.refused.into_iter().collect();
         if self.kernel.reads {
