@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use crate::core::native::native_programs::Place;
 use crate::support::missing;
 
-const DONE: &str = "echo '{\"changed\": true}'";
+pub(crate) const DONE: &str = "echo '{\"changed\": true}'";
 
 /// Makes a folder with entries of several kinds.
-fn folder(place: &Place) -> PathBuf {
+pub(crate) fn folder(place: &Place) -> PathBuf {
     place.write("conf/app.ini", "old");
     place.write("conf/other.ini", "other");
     place.write("conf/sub/inner", "inner");
@@ -30,7 +30,7 @@ fn folder(place: &Place) -> PathBuf {
 
 /// Runs a script of the shell with a folder to read and files in it to write.
 #[track_caller]
-fn script(place: &Place, script: &str, writes: &[&str]) -> Value {
+pub(crate) fn script(place: &Place, script: &str, writes: &[&str]) -> Value {
     let folder = place.path("conf");
     let files: Vec<String> = writes.iter().map(|name| format!("{folder}/{name}")).collect();
     let grants = files.iter().flat_map(|file| ["--allow-write", file]);
@@ -133,27 +133,6 @@ fn a_folder_with_a_granted_name_has_the_mode_and_times_of_the_machine() {
         assert!(made.success());
         let report = script(&place, "test \"$(stat -c '%a %Y %u' .)\" = \"2751 1500000000 $(id -u)\"", &["app.ini"]);
         assert_eq!(report["status"], "changed", "{report:#}");
-    }
-}
-
-#[test]
-fn two_granted_names_of_one_file_are_two_copies_and_a_note_says_so() {
-    for place in Place::all().into_iter().filter(|place| place.level == 3) {
-        let conf = folder(&place);
-        fs::hard_link(conf.join("app.ini"), conf.join("second.ini")).unwrap();
-        let report = script(&place, "cat app.ini second.ini >/dev/null", &["app.ini", "second.ini"]);
-        assert_eq!(report["status"], "changed", "{report:#}");
-        assert!(
-            report["notes"].to_string().contains("are one file, of which the module sees two copies"),
-            "{report:#}"
-        );
-        let report = script(&place, "echo 1 > app.ini; echo 2 > second.ini", &["app.ini", "second.ini"]);
-        assert_eq!(report["status"], "failed", "{report:#}");
-        assert!(report["result"]["msg"].to_string().contains("two names of one file"), "{report:#}");
-        assert_eq!(fs::read_to_string(conf.join("app.ini")).unwrap(), "old");
-        fs::remove_file(conf.join("second.ini")).unwrap();
-        let report = script(&place, "cat app.ini >/dev/null", &["app.ini"]);
-        assert!(!report["notes"].to_string().contains("two copies"), "{report:#}");
     }
 }
 

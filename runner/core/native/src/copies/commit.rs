@@ -19,8 +19,8 @@ use rustix::io::Errno;
 use crate::calls::modes::SET_ID;
 use crate::copies::attributes::Attributes;
 use crate::copies::beside::Place;
-use crate::copies::stage;
 use crate::copies::take_back::{self, Circumstances, NotAFile, Plan};
+use crate::copies::{other_names, stage};
 use crate::link::StageNames;
 
 /// Upper bound of the names in a report.
@@ -153,17 +153,19 @@ fn take_all_back(stages: &[Stage], circumstances: Circumstances<'_>) -> TakenBac
         // The module may have closed its directory.
         let _ = rustix::fs::fchmod(&stage.directory, Mode::from_raw_mode(0o755));
         match file.plan(&stage.directory, circumstances) {
-            Ok(plan) => plans.extend(plan),
+            Ok(Some(plan)) => plans.push(plan),
+            Ok(None) => result.lost.extend(file.loss_of_sight(circumstances)),
             Err(error) => result.lose(&file.place.path, &error),
         }
     }
-    for (first, second) in one_file(&plans) {
-        let reason = format!(
-            "the module has changed it and `{}`, which are two names of one file; grant the directory around them",
-            first.display()
-        );
-        result.lose(second, &io::Error::other(reason));
+    let both: Vec<LostChange> =
+        one_file(&plans).into_iter().map(|(first, second)| other_names::loss_of_both(first, second)).collect();
+    if both.is_empty() {
+        let linked = plans.iter().filter(|plan| plan.is_linked).filter_map(|plan| Some((plan.path(), plan.file()?)));
+        let losses = linked.filter_map(|(path, file)| other_names::loss_of_change(circumstances.grants, path, &file));
+        result.lost.extend(losses);
     }
+    result.lost.extend(both);
     plans.sort_by_key(|plan| !plan.is_in_place());
     for plan in plans {
         let path = plan.path();
@@ -251,6 +253,14 @@ impl Name {
             Some(shown) if is_unchanged(shown, &copy.attributes) => Ok(None),
             shown => Plan::new(&self.place, shown.as_ref(), copy, circumstances).map(Some),
         }
+    }
+
+    /// Returns the loss of a run that may have read what is no longer in the file, because the module changed it under another name.
+    fn loss_of_sight(&self, circumstances: Circumstances<'_>) -> Option<LostChange> {
+        let was = self.place.was.as_ref()?;
+        let now = stage::look(&self.place.parent, self.place.name()).ok()??;
+        let is_changed = FileFingerprint::from(&now) != *was && now.st_ino == was.inode && now.st_nlink > 1;
+        is_changed.then(|| other_names::loss_of_sight(circumstances.grants, &self.place.path, was))?
     }
 }
 

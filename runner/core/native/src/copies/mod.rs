@@ -8,6 +8,7 @@ pub(crate) mod content;
 pub(crate) mod flags;
 pub(crate) mod locks;
 pub(crate) mod names;
+pub(crate) mod other_names;
 pub(crate) mod stage;
 pub(crate) mod take_back;
 pub(crate) mod unreached;

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use modbox_policy::Owners;
+use modbox_policy::{Owners, PathGrant};
 use modbox_vocabulary::{FileFingerprint, error_text};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
@@ -37,6 +37,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) limit: u64,
     /// The owners that the module may give, and whose files may have set-id bits.
     pub(crate) own: &'a Owners,
+    /// What the module may use, where it can have seen other names of a file.
+    pub(crate) grants: &'a [PathGrant],
 }
 
 /// What a module has made under a name that only files are taken back from.
@@ -67,6 +69,8 @@ pub(crate) struct Plan<'a> {
     way: Way<'a>,
     /// The file, if it loses set-id bits.
     pub(crate) lost_bits: Option<Stat>,
+    /// Whether the file keeps other names, which show the change, too.
+    pub(crate) is_linked: bool,
 }
 
 #[derive(Debug)]
@@ -103,7 +107,7 @@ impl<'a> Plan<'a> {
     /// Prepares the removal of a file that the module has removed.
     pub(crate) fn removal(place: &'a Place, circumstances: Circumstances<'a>) -> io::Result<Self> {
         place.check_unchanged()?;
-        Ok(Self { place, way: Way::Remove { notes: circumstances.notes }, lost_bits: None })
+        Ok(Self { place, way: Way::Remove { notes: circumstances.notes }, lost_bits: None, is_linked: false })
     }
 
     /// Prepares to take a copy back. `shown` has the attributes of the copy when the module began.
@@ -119,7 +123,7 @@ impl<'a> Plan<'a> {
             attributes::check(None, &copy.attributes, own)?;
             let target = attributes::target(None, &copy.attributes, true, begun, own);
             let way = replace(place, None, copy.file, target, circumstances)?;
-            return Ok(Self { place, way, lost_bits: None });
+            return Ok(Self { place, way, lost_bits: None, is_linked: false });
         };
         let old = place.open(OFlags::RDONLY)?;
         let file = Attributes::read(&old.file)?;
@@ -144,7 +148,7 @@ impl<'a> Plan<'a> {
                 }
             }
         };
-        Ok(Self { place, way, lost_bits })
+        Ok(Self { place, way, lost_bits, is_linked })
     }
 
     /// Returns whether the file is changed in its place, which fails more often than replacing it after that is

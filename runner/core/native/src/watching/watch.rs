@@ -123,7 +123,7 @@ impl RoomResources {
         let Some(room) = &spec.room else { return TakenBack::default() };
         let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
         let own = &Owners::Some(room.own.clone());
-        let circumstances = Circumstances { notes, begun: self.begun, limit, own };
+        let circumstances = Circumstances { notes, begun: self.begun, limit, own, grants: &room.grants };
         let mut result = match room.single_files {
             SingleFiles::Dropped => commit::drop_changes(&self.stages),
             SingleFiles::TakenBack | SingleFiles::StandIns(_) => {
