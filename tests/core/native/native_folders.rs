@@ -133,6 +133,14 @@ fn a_folder_with_a_granted_name_has_the_mode_and_times_of_the_machine() {
         assert!(made.success());
         let report = script(&place, "test \"$(stat -c '%a %Y %u' .)\" = \"2751 1500000000 $(id -u)\"", &["app.ini"]);
         assert_eq!(report["status"], "changed", "{report:#}");
+        // The owner of a folder that is root's needs no permission.
+        if place.user.is_none() && rustix::process::geteuid().is_root() {
+            fs::set_permissions(&conf, fs::Permissions::from_mode(0o400)).unwrap();
+            let change = "test $(stat -c %a .) = 400; echo more > tmp; mv tmp app.ini";
+            let report = script(&place, change, &["app.ini"]);
+            assert_eq!(report["status"], "changed", "{report:#}");
+            assert_eq!(fs::read_to_string(conf.join("app.ini")).unwrap(), "more\n");
+        }
     }
 }
 

@@ -86,10 +86,11 @@ pub(crate) fn read(room: &Room, host: &Path, directory: &Path, shown: &[Entry]) 
 }
 
 /// Gives the room's own directory the owner, mode and times of the machine's, as far as this user may. Its owner keeps all
-/// permissions: the module may replace its names in it.
+/// permissions, since the module may replace its names in it; root needs none for that, and sees the mode as it is.
 pub(crate) fn describe(own: &OwnedFd, stat: &Stat) -> io::Result<()> {
     stage::set_owner(own, stat);
-    rustix::fs::fchmod(own, Mode::from_raw_mode(stat.st_mode & MODE | 0o700))?;
+    let kept = if rustix::process::geteuid().is_root() { 0 } else { 0o700 };
+    rustix::fs::fchmod(own, Mode::from_raw_mode(stat.st_mode & MODE | kept))?;
     Ok(rustix::fs::futimens(own, &clock::times(stat))?)
 }
 
