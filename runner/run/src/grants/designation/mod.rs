@@ -37,6 +37,7 @@
 
 mod caller;
 mod entry;
+mod not_text;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -88,6 +89,8 @@ pub(crate) fn apply(
     let mut arguments = arguments.clone();
     let (missing, notes, obstacles) = (Vec::new(), Vec::new(), Vec::new());
     let mut run = Run { policy: policy.clone(), uses, origins, caller, missing, notes, obstacles };
+    let odd = not_text::missing(&metadata.argument_spec, arguments.given(), policy, caller);
+    odd.into_iter().for_each(|missing| run.add(missing));
     run.grant_arguments(metadata, arguments.given_mut());
     let Run { policy, missing, notes, obstacles, .. } = run;
     EffectiveGrants { policy, arguments, missing, notes, obstacles }

@@ -122,6 +122,28 @@ fn exactly_what_is_named_is_granted() {
 }
 
 #[test]
+fn a_native_module_is_denied_a_path_that_is_not_utf8() {
+    let mut case = Case::new();
+    let (one, inner) = (
+        r#"{"src": "%/dir/n\udcff", "plain": "%/n\udcff"}"#,
+        r#"{"all": ["file", "n\udcff"], "items": [{"log": "%/n\udcff"}]}"#,
+    );
+    // A component that looks for it is refused that.
+    assert_eq!(case.apply_with(SPEC, one).missing, []);
+    case.is_native = true;
+    case.denies(SPEC, one, &["argument read %/dir/n\u{fffd}: --allow-read %/dir"]);
+    let effective = case.apply_with(SPEC, inner);
+    let missing: Vec<String> = effective.missing.iter().map(ToString::to_string).collect();
+    assert_eq!(missing.len(), 2, "{missing:?}");
+    assert!(
+        missing[1].contains("its name is not UTF-8, so that naming it grants nothing; allow it with `--allow-write"),
+        "{missing:?}"
+    );
+    case.allow("dir", Access::Read);
+    assert_eq!(case.apply_with(SPEC, one).missing, []);
+}
+
+#[test]
 fn internal_arguments_designate_nothing() {
     Case::new().check(r#"{"_ansible_tmpdir": "%/dir"}"#, &[], r#"{"_ansible_tmpdir": "%/dir"}"#);
     let reserved = r#"{"name": "x", "argument_spec": {"_ansible_tmpdir": {"type": "path", "access": "write"}}}"#;
