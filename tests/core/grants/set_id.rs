@@ -232,6 +232,31 @@ fn a_component_sets_the_bits_of_owners_that_are_granted_with_them() {
 }
 
 #[test]
+fn a_file_that_a_component_of_root_writes_in_its_place_has_a_warning() {
+    let dir = TestDir::new();
+    let file = dir.write("data/file", "old");
+    let own = format!("{}:{}+setid", file.metadata().unwrap().uid(), file.metadata().unwrap().gid());
+    let warnings = |ops: Value| {
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o4755)).unwrap();
+        let ran = Modbox::run_module(&dir, guest("attributes")).json_args(&json!({"ops": ops}));
+        let ran = ran.args(["--output", "report", "--allow-own", &own, "--allow-write"]).arg(file.parent().unwrap());
+        let report = ran.run().exits_with(0).json();
+        (report["result"]["warnings"].to_string(), file.metadata().unwrap().mode() & 0o7777)
+    };
+    let (said, mode) = warnings(json!([["write", file, "new"]]));
+    assert_eq!(mode, 0o755);
+    // Linux takes the bits from another user's write, too.
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(
+        said.contains(&format!("bits were refused, and are not set: `{}`\"", file.display())),
+        is_root,
+        "{said}"
+    );
+    let (said, mode) = warnings(json!([["write", file, "new"], ["special", file, "4755"]]));
+    assert_eq!((&*said, mode), ("null", 0o4755));
+}
+
+#[test]
 fn the_words_for_them_follow_an_owner() {
     let dir = TestDir::new();
     dir.write("policy.yaml", "allow:\n  own: ['0:0+setid', '+setid']\n");

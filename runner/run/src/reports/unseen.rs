@@ -33,11 +33,12 @@ fn looks(denials: &[Denial]) -> Option<String> {
 fn set_id_bits(denials: &[Denial]) -> Option<String> {
     let refused = || denials.iter().filter(|denial| denial.operation == Operation::SetId);
     let paths = named(refused())?;
-    let mut allow: Vec<&str> = refused().map(|denial| denial.allow.as_str()).collect();
+    let mut allow: Vec<&str> =
+        refused().map(|denial| denial.allow.as_str()).filter(|allow| !allow.is_empty()).collect();
     allow.sort_unstable();
     allow.dedup();
-    let allow = allow.join(" ");
-    Some(format!("set-user-id and set-group-id bits were refused, and are not set: {paths}; allow them with `{allow}`"))
+    let remedy = if allow.is_empty() { String::new() } else { format!("; allow them with `{}`", allow.join(" ")) };
+    Some(format!("set-user-id and set-group-id bits were refused, and are not set: {paths}{remedy}"))
 }
 
 /// Returns the subjects of denials in words; `None` without any.
@@ -76,7 +77,9 @@ mod tests {
         assert_eq!(set_id_bits(std::slice::from_ref(&owner)), None);
         let bits = Denial { operation: Operation::SetId, allow: "--allow-all".to_owned(), ..owner };
         assert_eq!(looks(std::slice::from_ref(&bits)), None);
-        let said = set_id_bits(&[bits]).unwrap();
+        let said = set_id_bits(std::slice::from_ref(&bits)).unwrap();
         assert!(said.ends_with("not set: `/o`; allow them with `--allow-all`"), "{said}");
+        let said = set_id_bits(&[Denial { allow: String::new(), ..bits }]).unwrap();
+        assert!(said.ends_with("not set: `/o`"), "{said}");
     }
 }

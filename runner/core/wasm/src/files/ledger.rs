@@ -12,6 +12,8 @@ use modbox_vocabulary::{
     Capability, CommandEnd, CommandOutput, DenialLog, LimitHit, LimitKind, Limits, LostChange, Operation, Usage,
 };
 
+use crate::files::written_programs::WrittenPrograms;
+
 /// Maximum number of notes, and of lost changes of commands.
 const MAX_NOTES: usize = 64;
 
@@ -44,6 +46,8 @@ pub(crate) struct Ledger {
     notes: Mutex<Vec<String>>,
     lost: Mutex<Vec<LostChange>>,
     refused_renames: AtomicBool,
+    /// Files whose set-id bits go when the guest writes them.
+    pub(crate) written_programs: WrittenPrograms,
 }
 
 /// A permit for one open descriptor; returned to the ledger when it is dropped.
@@ -80,6 +84,7 @@ impl Ledger {
             notes: Mutex::default(),
             lost: Mutex::default(),
             refused_renames: AtomicBool::new(false),
+            written_programs: WrittenPrograms::default(),
         }
     }
 
@@ -220,8 +225,11 @@ impl Ledger {
         self.denials.lock().unwrap_or_else(PoisonError::into_inner).record(capability, subject, operation, flag);
     }
 
-    /// Returns the denials so far.
+    /// Returns the denials so far. What no option allows has an empty one.
     pub(crate) fn denials(&self) -> DenialLog {
+        for path in self.written_programs.lost() {
+            self.deny_as(Capability::Own, &path, Operation::SetId, String::new);
+        }
         self.denials.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

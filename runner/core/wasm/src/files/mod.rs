@@ -47,6 +47,7 @@ pub(crate) mod stat;
 pub(crate) mod tree;
 mod unused_mounts;
 pub(crate) mod ways;
+pub(crate) mod written_programs;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::p2::bindings::filesystem::preopens;

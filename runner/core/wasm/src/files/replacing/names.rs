@@ -146,7 +146,7 @@ impl GuardView<'_> {
         let (fd, _) = made.inspect_err(|_| self.guard.ledger.give_file())?;
         let stat = rustix::fs::fstat(&fd).map_err(failed)?;
         let path = (self.guard.path_of(beside.dir), beside.name.clone());
-        self.insert_file(FileAndStat { fd, stat }, request, true, Share::All, path, permit)
+        self.insert_file(FileAndStat { fd, stat, mode: 0 }, request, true, Share::All, path, permit)
     }
 
     /// Returns the status of a granted name, which may be a link. `dir`: the path asks for a directory.

@@ -42,6 +42,8 @@ pub(crate) struct OpenRequest {
 pub(crate) struct FileAndStat {
     pub(crate) fd: OwnedFd,
     pub(crate) stat: Stat,
+    /// The mode that the file had before the call, which may have emptied it.
+    pub(crate) mode: u32,
 }
 
 /// Why a path could not be opened.
@@ -149,7 +151,8 @@ impl OpenRequest {
     /// Opens a path beneath a directory. A link on the path is refused.
     pub(crate) fn beneath(&self, dir: BorrowedFd<'_>, path: &str, ledger: &Ledger) -> Result<FileAndStat, Refusal> {
         let open = |flags: OFlags| open_beneath(dir, path, flags, self.new_mode(flags));
-        self.regular(self.create_or_open(open, ledger)?)
+        let before = self.before(|| stat_beneath(dir, path, self.follow).ok());
+        self.regular(self.create_or_open(open, ledger)?, before)
     }
 
     /// Opens a name in a directory. A link is refused.
@@ -160,7 +163,14 @@ impl OpenRequest {
         ledger: &Ledger,
     ) -> Result<FileAndStat, Refusal> {
         let open = |flags: OFlags| Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, self.new_mode(flags))?);
-        self.regular(self.create_or_open(open, ledger)?)
+        let before = self.before(|| stat_name(dir, name).ok());
+        self.regular(self.create_or_open(open, ledger)?, before)
+    }
+
+    /// Returns the mode of a file that the call may empty, which takes its set-id bits away.
+    fn before(&self, stat: impl FnOnce() -> Option<Stat>) -> u32 {
+        let stat = if self.truncate { stat() } else { None };
+        stat.map_or(0, |stat| stat.st_mode)
     }
 
     /// Opens a file with `create`. Only a new file counts towards the quota, so the first try uses `O_EXCL` to learn
@@ -198,13 +208,14 @@ impl OpenRequest {
         if flags.contains(OFlags::CREATE) { self.new } else { Mode::empty() }
     }
 
-    fn regular(&self, fd: OwnedFd) -> Result<FileAndStat, Refusal> {
+    fn regular(&self, fd: OwnedFd, before: u32) -> Result<FileAndStat, Refusal> {
         let stat = rustix::fs::fstat(&fd)?;
+        let mode = stat.st_mode | before;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory if self.is_file => Err(Refusal::Errno(Errno::ISDIR)),
-            FileType::Directory => Ok(FileAndStat { fd, stat }),
+            FileType::Directory => Ok(FileAndStat { fd, stat, mode }),
             _ if self.directory => Err(Refusal::Errno(Errno::NOTDIR)),
-            FileType::RegularFile => Ok(FileAndStat { fd, stat }),
+            FileType::RegularFile => Ok(FileAndStat { fd, stat, mode }),
             _ => Err(Refusal::Special),
         }
     }

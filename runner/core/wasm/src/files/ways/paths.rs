@@ -183,6 +183,9 @@ impl GuardView<'_> {
     ) -> FsResult<Fd> {
         let file = File::new(opened.fd.into(), OpenRequest::perms(writable), request.mode, true);
         let size = u64::try_from(opened.stat.st_size).unwrap_or(0);
+        if request.writes() {
+            self.guard.ledger.written_programs.note(|| join(&base, &path), &file.file, opened.mode);
+        }
         let open = Arc::new(OpenFile::new(Arc::clone(&file.file), size, share, permit));
         let record = Record::File { open, granted: writable, mode: request.mode, base, path };
         self.insert(Descriptor::File(file), record, None)
