@@ -167,6 +167,9 @@ fn contents(args: &CopyArgs) -> Result<Vec<u8>, Failure> {
 
 /// Returns the file to write: `dest`, or if that is a folder, the file of the same name in it.
 fn destination(args: &CopyArgs) -> Result<PathBuf, Failure> {
+    if args.dest.is_empty() {
+        return Err(Failure::new("dest is empty, which names no file"));
+    }
     let dest = Path::new(&args.dest);
     if !modbox_sdk::fs::is_dir(dest) && !args.dest.ends_with('/') {
         return Ok(dest.to_owned());

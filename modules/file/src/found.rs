@@ -52,6 +52,16 @@ pub(crate) fn look(path: &Path) -> Result<Option<Attributes>, Failure> {
     }
 }
 
+/// Refuses a path below a file, which is an error since ansible-core 2.21, and was absent before.
+pub(crate) fn refuse_below_file(path: &Path) -> Result<(), Failure> {
+    match files::stat(path, false) {
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err(Failure::new(python(&error, path)).with("path", text(path)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the attributes of a path's target.
 pub(crate) fn look_behind(path: &Path) -> io::Result<Option<Attributes>> {
     match files::stat(path, true) {

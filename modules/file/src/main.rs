@@ -55,6 +55,9 @@ modbox_sdk::module! {
 fn run(args: FileArgs, module: &mut Module) -> Result<Exit, Failure> {
     let path = place(&args);
     let found = FileType::at(&path)?;
+    if module.is_since(2, 21) {
+        found::refuse_below_file(&path)?;
+    }
     let state = state(&args, found);
     if args.recurse && state != State::Directory {
         return Err(Failure::new("recurse option requires state to be 'directory'").with("path", text(&path)));
