@@ -67,7 +67,16 @@ class Twin:
         """What a file holds. Archives that a task made are compared by their members."""
         made = self.task["module"] == "archive" and not os.path.basename(path).startswith("packed")
         found = packed.decode(contents) if made and contents[:2] in (b"\x1f\x8b", b"PK", b"BZ", b"\xfd7") or made and contents[257:262] == b"ustar" else None
-        return trees.digest(contents) if found is None else found
+        return trees.digest(contents) if found is None else [self.without_itself(path, member) for member in found]
+
+    def without_itself(self, path, member):
+        """A member of an archive; of the archive itself, which is then half written, by its name alone."""
+        name = member[0] if isinstance(member, list) else ""
+        if os.path.basename(name) != os.path.basename(path):
+            return member
+        folders = [self.granted, *(os.path.join(where, folder) for where, inner, _ in os.walk(self.granted) for folder in inner)]
+        is_itself = any(os.path.realpath(os.path.join(folder, name)) == path for folder in folders)
+        return [name, "itself"] if is_itself else member
 
     def side(self, run, case, before=None):
         check = case["task"]["check"] and self.options.pair not in pairs.UNCHECKED
