@@ -3,8 +3,11 @@
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -50,6 +53,27 @@ fn a_success_after_a_link_out_of_a_grant_has_a_warning() {
         let (warnings, denials) = seen(&place, code, &["--allow-read", &outside]);
         assert_eq!((warnings, denials), (Vec::new(), Vec::new()), "{code}");
     }
+}
+
+#[test]
+fn a_link_with_a_name_that_is_not_utf8_has_a_warning_too() {
+    let place = Place::new(None);
+    place.write("outside", "text\n");
+    let (link, target) = (OsStr::from_bytes(b"data/l\xff"), OsStr::from_bytes(b"t\xff"));
+    let root = place.at("");
+    symlink("../outside", root.join(link)).unwrap();
+    fs::write(root.join(target), "text\n").unwrap();
+    symlink(Path::new("..").join(target), root.join("data/up")).unwrap();
+    for (name, subject) in [("l\\xff", "outside"), ("up", "t\u{fffd}")] {
+        let code = format!("result['found'] = os.path.exists(os.fsencode(d) + b'/data/{name}')");
+        let (warnings, denials) = seen(&place, &code, &[]);
+        let said = format!("did not see it: `{}`", place.path(subject));
+        assert!(warnings.len() == 1 && warnings[0].ends_with(&said), "{code}: {warnings:?}");
+        assert_eq!(denials, ["follow"], "{code}");
+    }
+    // A directory around it can be granted.
+    let code = "result['found'] = os.path.exists(d + '/data/up')";
+    assert_eq!(seen(&place, code, &["--allow-read", &place.path("")]).0, Vec::<String>::new());
 }
 
 #[test]

@@ -335,7 +335,7 @@ impl Observer {
 
     /// Records a file that the module created and that is not kept.
     pub(crate) fn stray(&mut self, path: &Path) {
-        self.refused.extend(denials::write(path, Operation::CreateUnkept));
+        self.refused.insert(denials::write(path, Operation::CreateUnkept));
     }
 
     /// Returns the denials, and whether there may be more.
@@ -354,11 +354,10 @@ impl Observer {
         (denials, is_full)
     }
 
-    /// Returns the denials of a call that the launcher refuses although the filter allows it: none for one whose path cannot be
-    /// shown.
+    /// Returns the denials of a call that the launcher refuses although the filter allows it.
     fn refusal(&self, report: &ReportedCall, effect: CallEffect, judgement: Judgement) -> Option<Vec<Denial>> {
         if let Some(path) = self.refused_lock(report, effect) {
-            return Some(denials::write(&path, Operation::Change).into_iter().collect());
+            return Some(vec![denials::write(&path, Operation::Change)]);
         }
         match judgement {
             Judgement::Refused(denial) => Some(vec![denial]),

@@ -7,20 +7,20 @@ use modbox_policy::net::Transport;
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, Denial, Operation};
 
-/// Returns the denial of reading a path, or `None` for a path that is not UTF-8, which no grant can name.
-pub(crate) fn read(path: &Path, operation: Operation) -> Option<Denial> {
+/// Returns the denial of reading a path. No grant can name a path that is not UTF-8: the directory around it has to be granted.
+pub(crate) fn read(path: &Path, operation: Operation) -> Denial {
     of_path(Capability::Read, path, operation)
 }
 
-/// Returns the denial of changing, making or removing a path, or `None` for a path that is not UTF-8.
-pub(crate) fn write(path: &Path, operation: Operation) -> Option<Denial> {
+/// Returns the denial of changing, making or removing a path.
+pub(crate) fn write(path: &Path, operation: Operation) -> Denial {
     of_path(Capability::Write, path, operation)
 }
 
-fn of_path(capability: Capability, path: &Path, operation: Operation) -> Option<Denial> {
-    let subject = path.to_str()?.to_owned();
-    let allow = format!("--allow-{capability} {}", quote(&subject));
-    Some(Denial { capability, subject, operation, allow })
+fn of_path(capability: Capability, path: &Path, operation: Operation) -> Denial {
+    let subject = path.to_string_lossy().into_owned();
+    let granted = path.ancestors().find_map(Path::to_str).unwrap_or("/");
+    Denial { capability, subject, operation, allow: format!("--allow-{capability} {}", quote(granted)) }
 }
 
 /// Returns the denial of connecting to an address. For native modules the kernel restricts only ports of TCP; it

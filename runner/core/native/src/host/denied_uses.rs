@@ -145,7 +145,7 @@ impl Observer {
         if shown || is_start || path.symlink_metadata().is_err() || (self.is_way(&path) && !lists(&path, operation)) {
             return None;
         }
-        denials::read(&path, operation)
+        Some(denials::read(&path, operation))
     }
 
     /// Returns the denial of following a link below a granted directory to a place that the module does not see: it then finds
@@ -164,7 +164,7 @@ impl Observer {
         if real == *path || shown || real.symlink_metadata().is_err() {
             return None;
         }
-        denials::read(&real, Operation::Follow)
+        Some(denials::read(&real, Operation::Follow))
     }
 
     /// Returns the denial of removing a granted directory itself, which is in a directory that is not granted.
@@ -172,7 +172,7 @@ impl Observer {
         let is_it = |grant: &PathGrant| grant.shape == Shape::Directory && Path::new(&grant.guest) == path;
         let parent = self.grant_at(path.parent()?);
         let is_kept = self.room.grants.iter().any(is_it) && parent.is_none_or(|grant| grant.access == Access::Read);
-        if is_kept { denials::write(path, Operation::Change) } else { None }
+        if is_kept { Some(denials::write(path, Operation::Change)) } else { None }
     }
 
     /// Returns the denial of making, replacing or removing a path that is granted by its name: Landlock has this right for
@@ -183,7 +183,7 @@ impl Observer {
         // Of a module that is observed it is not known which confinement it will have.
         let needs_directory = self.room.observed && operation != Operation::Open && operation != Operation::Change;
         let is_refused = (!self.kernel.namespaces || needs_directory) && is_name && granted(path.parent()?).is_none();
-        if is_refused { denials::write(path, operation) } else { None }
+        if is_refused { Some(denials::write(path, operation)) } else { None }
     }
 
     /// Returns the denial of making a directory. One that exists is only hidden from the module.
@@ -192,7 +192,7 @@ impl Observer {
         let real = self.room.behind_links(path.clone());
         if real.is_dir() {
             let shown = self.is_own(report, &real) || self.grant_at(&real).is_some() || in_base(&real);
-            return if shown { None } else { denials::read(&real, operation) };
+            return if shown { None } else { Some(denials::read(&real, operation)) };
         }
         self.make(report, path, operation)
     }
@@ -224,7 +224,7 @@ impl Observer {
             return None;
         }
         let could_be = there || makes && parent.is_dir();
-        if could_be { denials::write(&path, operation) } else { None }
+        if could_be { Some(denials::write(&path, operation)) } else { None }
     }
 
     fn connect(&self, report: &ReportedCall, address: u64, length: u64) -> Option<Denial> {
