@@ -60,13 +60,19 @@ fn file_calls_of_a_guest_are_those_of_linux() {
     findings.assert_all_known(is_whole, |known, case, difference| shrink::smallest(&sides, known, case, difference));
 }
 
-/// Returns the numbers of the cases: all, or the one that `MODBOX_CASE` names.
+/// Returns the numbers of the cases: as many as `MODBOX_CASES` says or as are usual, or the one that `MODBOX_CASE` names.
 fn numbers() -> impl Iterator<Item = usize> {
-    only().map_or_else(|| 0..sample::cases(CASES.0, CASES.1), |only| only..only + 1)
+    let all = || number("MODBOX_CASES").unwrap_or_else(|| sample::cases(CASES.0, CASES.1));
+    only().map_or_else(|| 0..all(), |only| only..only + 1)
 }
 
 /// Returns the number of the only case to perform, if the environment names one.
 fn only() -> Option<usize> {
-    let number = env::var("MODBOX_CASE").ok()?;
-    Some(number.parse().unwrap_or_else(|_| panic!("MODBOX_CASE is not a number: {number}")))
+    number("MODBOX_CASE")
+}
+
+/// Returns a number that the environment has under a name.
+fn number(name: &str) -> Option<usize> {
+    let number = env::var(name).ok()?;
+    Some(number.parse().unwrap_or_else(|_| panic!("{name} is not a number: {number}")))
 }
