@@ -75,3 +75,31 @@ fn a_change_is_lost_that_another_name_of_the_file_did_not_show_to_the_module() {
         assert_eq!(place.module(&text, &["--allow-write", &conf])["status"], "changed");
     }
 }
+
+#[test]
+fn a_transaction_writes_all_names_of_a_file_or_refuses() {
+    for place in Place::all().into_iter().filter(|place| place.level == 3) {
+        let conf = folder(&place);
+        let (app, other) = (conf.join("app.ini"), place.at("other"));
+        fs::hard_link(&app, &other).unwrap();
+        let path = app.display().to_string();
+        let text = |change: &str| format!("#!/bin/sh\n# WANT_JSON\nset -e\ncd {}\n{change}\n{DONE}\n", conf.display());
+        let run = |change: &str, door: &str| place.module(&text(change), &[door, "--allow-write", &path]);
+        let contents = || [&app, &other].map(|file| fs::read_to_string(file).unwrap());
+        let report = run("echo more >> app.ini", "--transaction");
+        assert_eq!(report["status"], "failed", "{report:#}");
+        assert!(report["result"]["msg"].to_string().contains("1 more names outside the grant"), "{report:#}");
+        assert_eq!(contents(), ["old", "old"]);
+        let report = run("echo more >> app.ini", "--preview");
+        assert_eq!(report["status"], "changed", "{report:#}");
+        assert!(report["result"]["warnings"].to_string().contains("the preview is incomplete"), "{report:#}");
+        // A module that replaces the file leaves the other name alone, as without a transaction.
+        let report = run("cat app.ini > new; echo more >> new; mv new app.ini", "--transaction");
+        assert_eq!(report["status"], "changed", "{report:#}");
+        assert_eq!(contents(), ["oldmore\n", "old"]);
+        fs::remove_file(&other).unwrap();
+        let report = run("echo more >> app.ini", "--transaction");
+        assert_eq!(report["status"], "changed", "{report:#}");
+        assert_eq!(fs::read_to_string(&app).unwrap(), "oldmore\nmore\n");
+    }
+}

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use modbox_policy::{Owners, PathGrant};
+use modbox_policy::{Owners, PathGrant, SingleFiles};
 use modbox_vocabulary::{FileFingerprint, error_text};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
@@ -18,6 +18,7 @@ use crate::copies::beside::{Beside, OpenFile, Place};
 use crate::copies::clock::Moment;
 use crate::copies::writable::user;
 use crate::copies::{content, flags, xattrs};
+use crate::host::room::Room;
 
 /// The module's copy of a file.
 #[derive(Debug)]
@@ -39,6 +40,23 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) own: &'a Owners,
     /// What the module may use, where it can have seen other names of a file.
     pub(crate) grants: &'a [PathGrant],
+    /// Whether the places are copies that stand for the machine's files, which have one name each. A change that is made in its
+    /// place tells that the machine's file would change under all of its names.
+    pub(crate) are_stand_ins: bool,
+}
+
+impl<'a> Circumstances<'a> {
+    /// Returns the facts of a room, whose module began at some moment.
+    pub(crate) fn of(room: &'a Room, own: &'a Owners, begun: Moment) -> Self {
+        Self {
+            notes: &room.tmpdir,
+            begun,
+            limit: room.limits.max_disk,
+            own,
+            grants: &room.grants,
+            are_stand_ins: matches!(room.single_files, SingleFiles::StandIns(_)),
+        }
+    }
 }
 
 /// What a module has made under a name that only files are taken back from.
@@ -132,12 +150,19 @@ impl<'a> Plan<'a> {
         let is_written = !content::is_same(&copy.file, &old.file)?;
         let target = || attributes::target(Some(before), &copy.attributes, is_written, begun, own);
         let lost_bits = attributes::loses_set_id(&file, &target()).then_some(file.stat);
-        let is_linked = file.stat.st_nlink > 1 && copy.attributes.stat.st_ino == shown.stat.st_ino;
+        let is_same = copy.attributes.stat.st_ino == shown.stat.st_ino;
+        let is_linked = file.stat.st_nlink > 1 && is_same;
+        let in_place = || -> Option<Overwrite> {
+            let tells = circumstances.are_stand_ins && is_same;
+            tells.then(|| Overwrite::prepare(place, copy.file.try_clone().ok()?, target()).ok())?
+        };
         let way = if !is_written {
             Way::Change { file: old, target: target(), before: Target::unchanged(&file) }
         } else if is_linked {
             // The other names of the file must show the change, too.
             Way::Overwrite(Overwrite::prepare(place, copy.file, target())?)
+        } else if let Some(overwrite) = in_place() {
+            Way::Overwrite(overwrite)
         } else {
             let again = copy.file.try_clone()?;
             match replace(place, Some(&old.file), copy.file, target(), circumstances) {

@@ -121,9 +121,8 @@ impl RoomResources {
     /// Takes the files of single-name grants to their places.
     fn commit(&mut self, spec: &Spec) -> TakenBack {
         let Some(room) = &spec.room else { return TakenBack::default() };
-        let (notes, limit) = (room.tmpdir.as_path(), room.limits.max_disk);
-        let own = &Owners::Some(room.own.clone());
-        let circumstances = Circumstances { notes, begun: self.begun, limit, own, grants: &room.grants };
+        let own = Owners::Some(room.own.clone());
+        let circumstances = Circumstances::of(room, &own, self.begun);
         let mut result = match room.single_files {
             SingleFiles::Dropped => commit::drop_changes(&self.stages),
             SingleFiles::TakenBack | SingleFiles::StandIns(_) => {
