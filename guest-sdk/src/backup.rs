@@ -46,12 +46,16 @@ pub(crate) fn may_back_up(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Returns the name for a copy that is made now.
+/// Returns the name for a copy that is made now: the path as it was written, and an end.
 pub(crate) fn name(path: &Path) -> io::Result<PathBuf> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let mut name = OsString::from(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-    name.push(format!(".{}.{}~", process_number(), timestamp(since)));
-    Ok(path.with_file_name(name))
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let written = path.as_os_str();
+    // A slash behind the name is not a part of it.
+    let is_whole = written.as_encoded_bytes().ends_with(name.as_encoded_bytes());
+    let mut copy = OsString::from(if is_whole { written } else { name });
+    copy.push(format!(".{}.{}~", process_number(), timestamp(since)));
+    Ok(if is_whole { copy.into() } else { path.with_file_name(copy) })
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -74,6 +78,17 @@ fn timestamp(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_is_named_as_the_path_was_written() {
+        for (path, start) in
+            [("/t/./b", "/t/./b."), ("b", "b."), ("/t//b", "/t//b."), ("/t/b/", "/t/b."), ("/t/b/.", "/t/b.")]
+        {
+            let copy = name(Path::new(path)).unwrap().into_os_string().into_string().unwrap();
+            assert!(copy.starts_with(start) && copy.ends_with('~'), "{path}: {copy}");
+        }
+        assert!(name(Path::new("/t/..")).is_err());
+    }
 
     #[test]
     fn writes_timestamps() {

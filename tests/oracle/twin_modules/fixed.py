@@ -31,6 +31,7 @@ CASES = [
     case("assemble", [*FRAGMENTS, file("a"), {"path": "d/up", "kind": "link", "to": "../a"}], src="ROOT/d", dest="ROOT/new"),
     case("stat", [file("f")], path="ROOT/f/below", get_mime=False, get_attributes=False),
     *(case("file", [file("f")], path="ROOT/f/below", state=state, force=True) for state in ("absent", "directory", "touch")),
+    case("assemble", [*FRAGMENTS, file("b")], src="ROOT/d", dest="ROOT/./b", backup=True),
     *(case("copy", [file("f")], src="ROOT/f", dest="", check=check) for check in (False, True)),
     case("stat", [file("f")], path="", get_mime=False, get_attributes=False),
     case("stat", [file("f", mode=0o111)], path="ROOT/f", get_mime=False, get_attributes=False),
