@@ -5,6 +5,7 @@ pub(crate) mod oracle_names;
 pub(crate) mod oracle_path_uses;
 pub(crate) mod oracle_python_files;
 pub(crate) mod oracle_python_machine;
+pub(crate) mod oracle_python_outside;
 pub(crate) mod oracle_python_places;
 pub(crate) mod oracle_python_program;
 pub(crate) mod oracle_python_secrets;

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::providers::providers_runs::provider;
 use crate::support::{Modbox, TestDir, small_module};
 
 const POLICY: &str = "modules:\n  probe:\n    profiles: [{manage-services: [nginx, 'php*-fpm']}, {manage-users: [deploy, sudo]}]\n    \
@@ -134,6 +135,7 @@ fn what_cannot_start_commands_outside_is_not_run() {
     let dir = place();
     let out = dir.join("out");
     let component = small_module(&dir, "component");
+    let provider = provider(&dir, "p", "", "echo");
     let outside = ["--allow-outside", "true <n>"];
     let run = |module: &Path, words: &[&str]| {
         let write = ["--allow-write", out.to_str().unwrap()];
@@ -142,12 +144,15 @@ fn what_cannot_start_commands_outside_is_not_run() {
         dir.assert_nothing_left();
         done.exits_with(4).json()["result"]["msg"].as_str().unwrap().to_owned()
     };
-    let of_component = run(&component, &[]);
-    assert!(REFUSED.iter().all(|part| of_component.contains(part)), "{of_component}");
-    assert!(of_component.contains("for native modules alone; this one runs in WebAssembly"), "{of_component}");
-    assert!(of_component.contains("`true <n>` (--allow-outside)"), "{of_component}");
+    let of_provider = run(&provider, &["ral_action=find", "name=x"]);
+    assert!(REFUSED.iter().all(|part| of_provider.contains(part)), "{of_provider}");
+    assert!(of_provider.contains("for modules alone; this is a provider"), "{of_provider}");
+    assert!(of_provider.contains("`true <n>` (--allow-outside)"), "{of_provider}");
     for words in [&["--preview"][..], &["--transaction"]] {
         let message = run(&dir.join("library/probe"), words);
+        assert!(message.contains("`true <n>`, which a preview or a transaction would really run"), "{message}");
+        // A component on layers would really run it, too.
+        let message = run(&component, words);
         assert!(message.contains("`true <n>`, which a preview or a transaction would really run"), "{message}");
     }
 }

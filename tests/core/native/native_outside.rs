@@ -30,17 +30,17 @@ pub(crate) fn words(place: &Place) -> Vec<String> {
     noted.lines().map(str::to_owned).collect()
 }
 
-fn denied(ended: &Ended) -> Vec<&Value> {
+pub(crate) fn denied(ended: &Ended) -> Vec<&Value> {
     let denials = ended.report["denials"].as_array().unwrap();
     denials.iter().filter(|denial| denial["capability"] == "outside").collect()
 }
 
 /// Waits for the end of a process of another parent.
-fn is_gone(pid: Pid) -> bool {
+pub(crate) fn is_gone(pid: Pid) -> bool {
     wait_for(Duration::from_secs(20), || test_kill_process(pid).is_err())
 }
 
-fn noted_pid(place: &Place, name: &str) -> Pid {
+pub(crate) fn noted_pid(place: &Place, name: &str) -> Pid {
     let read = || fs::read_to_string(place.at(name)).ok()?.trim().parse().ok().and_then(Pid::from_raw);
     assert!(wait_for(Duration::from_secs(20), || read().is_some()), "no {name}");
     read().unwrap()

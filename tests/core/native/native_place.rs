@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::core::native::native_ladder::behind;
-use crate::support::{copy_program, wait_for};
+use crate::support::{copy_program, guest, wait_for};
 
 /// An ordinary user.
 pub(crate) const USER: u32 = 12345;
@@ -109,6 +109,28 @@ impl Place {
         let module = format!("{start}d = {:?}\n{code}\nprint(json.dumps(result))\n", self.dir.path());
         fs::write(self.at("module"), module).unwrap();
         self.ended(self.command("module", switches).output().unwrap())
+    }
+
+    /// Runs the guest `command` with these arguments.
+    #[track_caller]
+    pub(crate) fn guest(&self, args: &Value, switches: &[&str]) -> Ended {
+        let mut command = self.guest_command(args, switches);
+        self.ended(command.output().unwrap())
+    }
+
+    /// Returns a command that does so.
+    pub(crate) fn guest_command(&self, args: &Value, switches: &[&str]) -> Command {
+        fs::copy(guest("command"), self.at("command.wasm")).unwrap();
+        self.write("home/args", &args.to_string());
+        let mut command = self.command("command.wasm", switches);
+        command.arg("--args").arg(format!("@{}", self.path("home/args")));
+        command
+    }
+
+    /// Reads a report. Nothing of the run is left.
+    #[track_caller]
+    pub(crate) fn ended_by(&self, output: Output) -> Ended {
+        self.ended(output)
     }
 
     /// Runs a shell module that then waits, and interferes before it goes on.

@@ -40,8 +40,15 @@ const PLAY: &str = r#"
       copy: {dest: "{{ results }}", content: "{{ [a, b, c, d, e, f, g, h, i, j, k, l, m, n] | to_json }}"}
 "#;
 
-/// Runs a command with an `/etc` of its own, and returns the results of the tasks, and the users and groups afterwards.
-fn sides(dir: &TestDir, name: &str, run: impl FnOnce(Command, &str)) -> (Value, String, String) {
+/// Results of tasks, and the users and groups afterwards.
+pub(crate) type Side = (Value, String, String);
+
+/// Keys of results that are compared.
+const KEYS: [&str; 12] =
+    ["changed", "failed", "gid", "uid", "group", "home", "shell", "comment", "name", "state", "system", "create_home"];
+
+/// Runs a command with an `/etc` of its own, and returns what it made.
+pub(crate) fn sides(dir: &TestDir, name: &str, run: impl FnOnce(Command, &str)) -> Side {
     let folder = dir.mkdir(name);
     let mut own = Command::new("unshare");
     own.args(["--mount", "--propagation", "private", "sh", "-c", OWN_ETC]).arg(&folder);
@@ -79,27 +86,20 @@ fn users_and_groups_are_those_of_plain_ansible() {
             .run();
         assert!(ran.status.success(), "{ran}");
     });
+    compare(&plain, &ours);
+    dir.assert_nothing_left();
+}
+
+/// Asserts that both sides have the same results, users and groups, and that the machine is as it was.
+#[track_caller]
+pub(crate) fn compare(plain: &Side, ours: &Side) {
     assert_eq!((&ours.1, &ours.2), (&plain.1, &plain.2));
     let (theirs, ours) = (plain.0.as_array().unwrap(), ours.0.as_array().unwrap());
     for (index, (theirs, ours)) in theirs.iter().zip(ours).enumerate() {
-        for key in [
-            "changed",
-            "failed",
-            "gid",
-            "uid",
-            "group",
-            "home",
-            "shell",
-            "comment",
-            "name",
-            "state",
-            "system",
-            "create_home",
-        ] {
+        for key in KEYS {
             assert_eq!(ours.get(key), theirs.get(key), "task {index}, `{key}`: {ours:#} {theirs:#}");
         }
     }
     assert_eq!(theirs.len(), ours.len());
     assert!(!fs::read_to_string("/etc/group").unwrap().contains("lefts"), "the machine was changed");
-    dir.assert_nothing_left();
 }

@@ -17,4 +17,6 @@ pub(crate) mod wasm_http;
 pub(crate) mod wasm_limits;
 pub(crate) mod wasm_lost;
 pub(crate) mod wasm_network;
+pub(crate) mod wasm_outside;
+pub(crate) mod wasm_outside_words;
 pub(crate) mod wasm_releases;

@@ -58,7 +58,8 @@
 //! with granted files, they do with that user's rights. A module that is trusted with everything is started as that user.
 //!
 //! Commands of the module can run outside of its room ([`OutsideRequest`]). A further worker starts them, the [`starter`]: what
-//! they leave running is not below the launcher, which would kill it.
+//! they leave running is not below the launcher, which would kill it. Commands of guests in WebAssembly use the same starter
+//! ([`GuestOutside`]).
 //!
 //! Launcher and host watch each other. The launcher kills the tree when the host is gone, even by SIGKILL; the host
 //! kills it when the launcher is gone or does not answer. A module in a room can signal neither. Two gaps remain
@@ -86,6 +87,9 @@ pub use self::watching::launcher;
 pub use crate::copies::writable::write_obstacle;
 pub use crate::error::NativeError;
 pub use crate::host::context::NativeContext;
+pub use crate::host::guest_copies::GuestCopies;
+pub use crate::host::guest_outside::{GuestAnswer, GuestCommand, GuestOutside};
+pub use crate::host::outside_commands::OutsideRecord;
 pub use crate::host::program::{ProgramCommand, ProgramFailure, ProgramOutcome, run_program};
 pub use crate::host::room::{OutsideRequest, RoomRequest, USUAL_VARIABLES};
 pub use crate::host::runtime::{Trace, trace};

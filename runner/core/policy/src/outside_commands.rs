@@ -1,5 +1,7 @@
 //! The commands outside among the grants of a run.
 
+use std::path::PathBuf;
+
 use crate::grant_set::Policy;
 use crate::outside::{OutsideCommand, OutsideGrant, RootPower};
 
@@ -35,6 +37,12 @@ impl Policy {
         user: &str,
     ) -> Option<OutsideCommand<'_>> {
         self.outside.iter().find_map(|grant| grant.covers(program, arguments, user))
+    }
+
+    /// Returns the path of a program that a rule for commands outside is for, if it is called so.
+    #[must_use]
+    pub fn program_outside(&self, called: &str) -> Option<PathBuf> {
+        self.outside.iter().find_map(|grant| grant.is_for(called))
     }
 
     /// Returns the grants that are as powerful as root. Empty if everything is granted, which says it itself.

@@ -1,6 +1,7 @@
 //! A guest's request to run a command, and the reply: plain data, so that the sandbox of guests and the code that runs
 //! commands do not depend on each other.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,8 +29,10 @@ pub struct CommandRequest {
     /// The directory on the host that the guest sees as `/tmp`, for the command's `/tmp`. A worker names it, so the
     /// implementation checks it.
     pub temporary: Option<PathBuf>,
-    /// The limits of the command: what the run has left.
+    /// The limits of the command: what the run has left, and no more time than [`Self::patience`].
     pub limits: Limits,
+    /// How long the guest waits for the command, if it says so.
+    pub patience: Option<Duration>,
 }
 
 impl CommandRequest {
@@ -77,6 +80,8 @@ pub struct CommandOutput {
     pub lost: Vec<LostChange>,
     /// Messages for the operator.
     pub notes: Vec<String>,
+    /// The time that does not count for the run's time limit: all of a command outside.
+    pub paused: Duration,
 }
 
 /// The reason why a command did not run.
@@ -98,10 +103,16 @@ pub enum CommandRefusal {
 
 /// A runner of commands for guests. An implementation holds the policy and runs only granted commands.
 pub trait CommandService: Send + Sync {
-    /// Runs a command until it ends or reaches a limit. All processes that it started have ended by then.
+    /// Runs a command until it ends or reaches a limit. All processes that it started have ended by then, unless it ran outside.
+    /// `guest` hangs up when the process of the guest is gone, if that is another one than this.
     ///
     /// # Errors
     ///
     /// A command that is not granted or fails to start.
-    fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal>;
+    fn run(
+        &self,
+        request: &CommandRequest,
+        stdin: &[u8],
+        guest: Option<BorrowedFd<'_>>,
+    ) -> Result<CommandOutput, CommandRefusal>;
 }

@@ -27,8 +27,8 @@ pub struct Outcome {
     pub denials: DenialLog,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
-    /// The commands that ran outside of a native module's room, in the order of their ends. A worker of guests does not send
-    /// them: it starts none.
+    /// The commands that ran outside of the module's sandbox, in the order of their ends. A worker of guests does not send them:
+    /// it starts none.
     #[serde(skip)]
     pub outside: Vec<OutsideRun>,
     /// Whether the file system may have refused to rename a directory, with `EXDEV`. Overlays of ordinary users do.

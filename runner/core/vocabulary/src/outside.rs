@@ -1,10 +1,10 @@
-//! Commands that ran outside of a module's room, as reports list them.
+//! Commands that ran outside of a module's sandbox, as reports list them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::grant_source::GrantSource;
 
-/// A command that ran outside of a module's room.
+/// A command that ran outside of a module's sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideRun {
     /// The program and its arguments, quoted for a shell.

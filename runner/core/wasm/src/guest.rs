@@ -21,6 +21,7 @@ use crate::error::WasmError;
 use crate::files::{FileGuard, Ledger};
 use crate::net::Network;
 use crate::process::Commands;
+use crate::run_clock::RunClock;
 use crate::store::{self, Meter, State};
 use crate::system_log::RunLog;
 use crate::ticker::Ticker;
@@ -42,6 +43,8 @@ pub(super) struct Guest {
     /// The system's log, if it is granted.
     pub(super) log: RunLog,
     pub(super) limits: Limits,
+    /// The clock of its time limit.
+    pub(super) clock: Arc<RunClock>,
     /// The network, restricted to the grants.
     pub(super) network: Arc<Network>,
 }
@@ -103,8 +106,9 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<GuestEnd, WasmError> {
     let ledger = guest.files.ledger();
     let ticking = guest.code.ticker.start().map_err(WasmError::Runtime)?;
-    let Guest { code, wasi, files, commands, log, limits, network } = guest;
-    let mut store = store::new_store(&code.engine, wasi, files, commands, log, network, &limits);
+    let Guest { code, wasi, files, commands, log, limits, clock, network } = guest;
+    let timing = (&limits, Arc::clone(&clock));
+    let mut store = store::new_store(&code.engine, wasi, files, commands, log, network, timing);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {
@@ -112,9 +116,8 @@ fn run_on(runtime: &Runtime, guest: Guest) -> Result<GuestEnd, WasmError> {
         instantiate_us = micros(started.elapsed());
         command.wasi_cli_run().call_run(&mut store).await
     };
-    let timeout = limits.timeout;
     // Timers must be created inside the runtime.
-    let result = runtime.block_on(async { tokio::time::timeout(timeout, call).await }).ok();
+    let result = runtime.block_on(async { clock.limit(call).await });
     let wall_us = micros(started.elapsed());
     drop(ticking);
     match result {

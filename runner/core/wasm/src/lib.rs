@@ -27,6 +27,7 @@ mod net;
 mod newer_wasi;
 mod output;
 mod process;
+mod run_clock;
 mod store;
 mod system_log;
 mod target;
@@ -47,6 +48,6 @@ pub use self::module::{GuestInput, LoadedModule, RunContext};
 pub use self::newer_wasi::NewerWasi;
 pub use self::system_log::SystemLog;
 pub use self::worker::{
-    AttendError, AttendedRun, ConfinementOrder, GRACE, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory,
-    RunEnd, RunProgress, START_PATIENCE, StartedWorker, attend, attend_run, attend_start, serve,
+    AttendError, AttendedRun, ConfinementOrder, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory, RunEnd,
+    RunProgress, START_PATIENCE, StartedWorker, attend, attend_run, attend_start, serve,
 };

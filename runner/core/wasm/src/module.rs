@@ -16,6 +16,7 @@ use crate::guest::{self, Code, Guest};
 use crate::net::Network;
 use crate::output::{HeadStream, OnOutput};
 use crate::process::Commands;
+use crate::run_clock::RunClock;
 use crate::store::State;
 use crate::system_log::SystemLog;
 use crate::ticker::Ticker;
@@ -105,7 +106,8 @@ impl LoadedModule {
         let wasi = wasi::context(program, stdin, policy, &network, stdout.clone(), stderr.clone());
         let files = FileGuard::new(policy, files, limits, Arc::clone(run_dir))?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
-        let commands = Commands::new(commands, Arc::clone(&ledger), Arc::clone(run_dir), limits);
+        let clock = Arc::new(RunClock::start(limits.timeout));
+        let commands = Commands::new(commands, Arc::clone(&ledger), Arc::clone(run_dir), Arc::clone(&clock));
         let guest = Guest {
             code: Arc::clone(&self.code),
             wasi,
@@ -113,6 +115,7 @@ impl LoadedModule {
             commands,
             log,
             limits: *limits,
+            clock,
             network: Arc::clone(&network),
         };
         let end = guest::run(guest);

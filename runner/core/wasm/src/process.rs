@@ -3,7 +3,7 @@
 //! limits, and charges the command's use to the run.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use modbox_policy::run::denied;
 use modbox_scratch::RunDir;
@@ -14,6 +14,7 @@ use wasmtime::component::{HasData, Linker};
 
 use crate::bindings::modbox::host::process::{self, Captured, Command, Ending, Error, Output};
 use crate::files::Ledger;
+use crate::run_clock::RunClock;
 
 /// The interface, without its version.
 pub(super) const INTERFACE: &str = "modbox:host/process";
@@ -27,7 +28,7 @@ pub(super) struct Commands {
     ledger: Arc<Ledger>,
     /// The directory of the run, with the guest's `/tmp`.
     run_dir: Arc<RunDir>,
-    deadline: Instant,
+    clock: Arc<RunClock>,
 }
 
 impl Commands {
@@ -36,15 +37,9 @@ impl Commands {
         runs: Option<Arc<dyn CommandService>>,
         ledger: Arc<Ledger>,
         run_dir: Arc<RunDir>,
-        limits: &Limits,
+        clock: Arc<RunClock>,
     ) -> Self {
-        let now = Instant::now();
-        Self { runs, ledger, run_dir, deadline: now.checked_add(limits.timeout).unwrap_or(now) }
-    }
-
-    /// Sets the deadline of the run, so that every command ends by then.
-    pub(super) fn end_by(&mut self, deadline: Instant) {
-        self.deadline = deadline;
+        Self { runs, ledger, run_dir, clock }
     }
 
     fn run_command(&self, command: Command) -> Result<CommandOutput, CommandRefusal> {
@@ -53,14 +48,18 @@ impl Commands {
         }
         let Command { program, arguments, environment, directory, input, umask, timeout } = command;
         let Some(runs) = &self.runs else { return Err(denied(&program, &arguments)) };
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let timeout = timeout.map_or(left, |timeout| left.min(Duration::from_millis(timeout)));
-        let limits = Limits { timeout, ..self.ledger.remaining() };
+        let (left, patience) = (self.clock.left(), timeout.map(Duration::from_millis));
+        let limits =
+            Limits { timeout: patience.map_or(left, |patience| left.min(patience)), ..self.ledger.remaining() };
         // The command may leave files there.
         self.run_dir.mark_used();
         let temporary = self.run_dir.tmp().ok();
-        let request = CommandRequest { program, arguments, environment, directory, umask, temporary, limits };
-        runs.run(&request, &input)
+        let request = CommandRequest { program, arguments, environment, directory, umask, temporary, limits, patience };
+        let ran = runs.run(&request, &input, None);
+        if let Ok(output) = &ran {
+            self.clock.pause(output.paused);
+        }
+        ran
     }
 }
 

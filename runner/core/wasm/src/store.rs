@@ -1,7 +1,7 @@
 //! The store's data for one run, and the limits that the engine checks.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use modbox_vocabulary::{LimitHit, LimitKind, Limits, MAX_HANDLES, Unit};
 use rustix::thread::ClockId;
@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::files::{FileGuard, GuardView, HasGuard};
 use crate::net::{self, HttpState, HttpView, NetView, Network};
 use crate::process::Commands;
+use crate::run_clock::RunClock;
 use crate::system_log::RunLog;
 use crate::wasi::MAX_RANDOM;
 
@@ -94,13 +95,13 @@ pub(super) struct Meter {
     /// The quota of host memory that the guest used up.
     pub(super) overfull: Option<LimitHit>,
     pub(super) memory_denied: bool,
-    deadline: Instant,
+    clock: Arc<RunClock>,
     cpu_start: Duration,
     cpu_time: Duration,
 }
 
 impl Meter {
-    fn new(limits: &Limits) -> Self {
+    fn new(limits: &Limits, clock: Arc<RunClock>) -> Self {
         Self {
             max_memory: usize::try_from(limits.max_memory).unwrap_or(usize::MAX),
             memory: 0,
@@ -108,7 +109,7 @@ impl Meter {
             hit: None,
             overfull: None,
             memory_denied: false,
-            deadline: Instant::now() + limits.timeout,
+            clock,
             cpu_start: thread_cpu_time(),
             cpu_time: limits.cpu_time,
         }
@@ -136,7 +137,7 @@ impl Meter {
     fn check_time(&mut self) -> UpdateDeadline {
         if self.cpu_used() > self.cpu_time {
             self.hit = Some(LimitKind::Cpu);
-        } else if Instant::now() > self.deadline {
+        } else if self.clock.left().is_zero() {
             self.hit = Some(LimitKind::Wall);
         } else {
             return UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()));
@@ -178,17 +179,16 @@ pub(super) fn new_store(
     engine: &Engine,
     wasi: WasiCtx,
     files: FileGuard,
-    mut commands: Commands,
+    commands: Commands,
     log: RunLog,
     network: Arc<Network>,
-    limits: &Limits,
+    (limits, clock): (&Limits, Arc<RunClock>),
 ) -> Store<State> {
     let mut table = ResourceTable::new();
     let handles = usize::try_from(MAX_HANDLES).unwrap_or(usize::MAX);
     table.set_max_capacity(handles);
     let http = HttpState::new(Arc::clone(&network));
-    let meter = Meter::new(limits);
-    commands.end_by(meter.deadline);
+    let meter = Meter::new(limits, clock);
     let mut store = Store::new(engine, State { wasi, table, files, commands, log, network, http, meter });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(HOSTCALL_FUEL);

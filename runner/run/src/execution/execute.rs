@@ -92,11 +92,11 @@ impl Runner {
         let (outcome, leaving) = match &invocation.program {
             Program::Wasm(program) => {
                 let granted = request.policy;
-                let policy = form.policy(granted);
+                let (policy, outside) = self.commands_outside(form, (granted, request.limits), run_dir.path())?;
                 let own = RunRequest { policy: &policy, arguments: Cow::Borrowed(&*request.arguments), ..*request };
                 let module = form.guest(module);
-                let run = GuestRun { module, program, invocation, request: &own, granted, run_dir };
-                (self.execute_guest(&run, notes)?, None)
+                let run = GuestRun { module, program, invocation, request: &own, granted, run_dir, outside };
+                (self.execute_guest(run, notes)?, None)
             }
             Program::Native(_) | Program::Direct(_) => {
                 let (outcome, leaving) = self.execute_native(form.kind, invocation, request, run_dir)?;

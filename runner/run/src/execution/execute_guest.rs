@@ -13,7 +13,7 @@ use modbox_wasm::{
 };
 use modbox_worker::Workers;
 
-use crate::execution::commands::CommandRunner;
+use crate::execution::commands::{CommandRunner, CommandsOutside};
 use crate::execution::request::RunRequest;
 use crate::execution::runner::Runner;
 use crate::grants::confine;
@@ -31,20 +31,33 @@ pub(crate) struct GuestRun<'a> {
     /// Grants of the module, by which commands run. Those of the request may have more, of the guest itself.
     pub(crate) granted: &'a Policy,
     pub(crate) run_dir: &'a Arc<RunDir>,
+    /// Its commands outside.
+    pub(crate) outside: Option<CommandsOutside>,
 }
 
 impl Runner {
     /// Executes a guest, and adds notes for the operator.
-    pub(crate) fn execute_guest(&self, run: &GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
+    pub(crate) fn execute_guest(&self, mut run: GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
         if run.request.keep_files {
             as_user(run.request.policy.user(), || run.run_dir.lay_out(&run.invocation.files))??;
         }
-        match (&self.config.workers, run.request.policy.user()) {
-            (Some(workers), None) => self.execute_in_worker(workers, run, notes),
-            (Some(workers), Some(_)) => self.execute_in_worker(&workers.without_early(), run, notes),
+        let (grants, own) = ((run.granted, run.request.limits), run.run_dir.path());
+        let commands = run.request.policy.allows_commands();
+        let commands = commands.then(|| CommandRunner::new(&self.config, grants, own, &self.config.cleanup));
+        let outside = run.outside.take();
+        let commands = commands.map(|commands| Arc::new(commands.with_outside(outside)));
+        let mut ended = match (&self.config.workers, run.request.policy.user()) {
+            (Some(workers), None) => self.execute_in_worker(workers, &run, commands.as_deref(), notes),
+            (Some(workers), Some(_)) => {
+                self.execute_in_worker(&workers.without_early(), &run, commands.as_deref(), notes)
+            }
             (None, Some(user)) => Err(RunError::UserWithoutWorker(user.name.clone())),
-            (None, None) => self.execute_here(run, notes),
+            (None, None) => self.execute_here(&run, commands.as_ref(), notes),
+        };
+        if let (Some(commands), Ok(outcome)) = (commands, &mut ended) {
+            commands.finish(outcome);
         }
+        ended
     }
 
     /// Finds the compiled code of a module for a worker. With `compile`, ignores the entry of the cache, which a worker
@@ -68,13 +81,11 @@ impl Runner {
         &self,
         workers: &Workers,
         run: &GuestRun<'_>,
+        commands: Option<&CommandRunner>,
         notes: &mut Vec<String>,
     ) -> Result<Outcome, RunError> {
         let policy = run.request.policy;
-        let (grants, own) = ((run.granted, run.request.limits), run.run_dir.path());
-        let commands = policy.allows_commands();
-        let commands = commands.then(|| CommandRunner::new(&self.config, grants, own, &self.config.cleanup));
-        let commands = commands.as_ref().map(|commands| commands as &dyn CommandService);
+        let commands = commands.map(|commands| commands as &dyn CommandService);
         let least = confinement(policy, PathBuf::new(), true).map(|order| order.least);
         let mut compile = false;
         loop {
@@ -98,17 +109,21 @@ impl Runner {
         }
     }
 
-    fn execute_here(&self, run: &GuestRun<'_>, notes: &mut Vec<String>) -> Result<Outcome, RunError> {
-        let GuestRun { module, program, invocation, request, granted, run_dir } = *run;
+    fn execute_here(
+        &self,
+        run: &GuestRun<'_>,
+        commands: Option<&Arc<CommandRunner>>,
+        notes: &mut Vec<String>,
+    ) -> Result<Outcome, RunError> {
+        let GuestRun { module, program, invocation, request, run_dir, .. } = *run;
         let is_first = module.resident.get().is_none();
         let resident = self.resident(module, program.format, request.limits)?;
         notes.extend_from_slice(&resident.facts.notes);
         confine::check_guest(&modbox_kernel::KernelConfinement::default(), request.policy, 0)?;
         let execute = |loaded: &LoadedModule| {
             let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
-            let (policy, limits, cleanup) = (request.policy, request.limits, &self.config.cleanup);
-            let commands =
-                policy.allows_commands().then(|| self.command_runner((granted, limits), run_dir.path(), cleanup));
+            let (policy, limits) = (request.policy, request.limits);
+            let commands = commands.map(|commands| Arc::clone(commands) as Arc<dyn CommandService>);
             let context = RunContext { commands, log: SystemLog::open(policy), ..RunContext::new(run_dir) };
             loaded.run(input, policy, limits, context)
         };

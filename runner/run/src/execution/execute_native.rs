@@ -43,7 +43,11 @@ impl Runner {
         if kind.is_provider() {
             provider_environment::restrict(&mut context, policy, &self.config.environment);
         }
-        let (outside, _copies) = self.outside_request(request)?.unzip();
+        let outside = match request.is_free() {
+            true => None,
+            false => self.outside_request(policy, request.limits, false)?,
+        };
+        let (outside, _copies) = outside.unzip();
         if let Some(confine) = &mut context.confine {
             confine.outside = outside;
         }

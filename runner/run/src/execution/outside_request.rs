@@ -1,40 +1,70 @@
-//! How commands run outside of a native module's room: as which user, with which variables, and where copies of files lie.
+//! How commands run outside of a module's sandbox: as which user, with which variables, and where copies of files lie.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
-use modbox_native::OutsideRequest;
+use modbox_native::{GuestCopies, OutsideRequest};
 use modbox_policy::outside::Kind;
 use modbox_policy::{Policy, find_user};
 use modbox_scratch::{DirPurpose, RunDir};
+use modbox_vocabulary::Limits;
 
-use crate::execution::request::RunRequest;
+use crate::execution::commands::CommandsOutside;
+use crate::execution::run_form::RunForm;
 use crate::execution::runner::Runner;
 use crate::grants::native::environment;
 use crate::reports::error::RunError;
 
 impl Runner {
     /// Returns how the commands of a run go outside, and the directory of the copies, which has to stay until the run is over.
-    /// `None` for a run without such grants, and for one without a room.
+    /// With `shows_copies`, there is one also if no rule takes files. `None` for a run without such grants, and for one that is
+    /// granted everything.
     pub(crate) fn outside_request(
         &self,
-        request: &RunRequest<'_>,
+        policy: &Policy,
+        limits: &Limits,
+        shows_copies: bool,
     ) -> Result<Option<(OutsideRequest, Option<RunDir>)>, RunError> {
-        let policy = request.policy;
-        if policy.outside().is_empty() || request.is_free() {
+        if policy.outside().is_empty() || policy.allows_everything() {
             return Ok(None);
         }
         let takes_files = policy.outside().iter().any(|grant| grant.rule.kinds().any(Kind::is_file));
         // Apart from the run's own directory, which the module may change.
-        let copies = takes_files.then(|| RunDir::create(&self.scratch, DirPurpose::Run, policy.user())).transpose()?;
+        let copies = (takes_files || shows_copies)
+            .then(|| RunDir::create(&self.scratch, DirPurpose::Run, policy.user()))
+            .transpose()?;
         let (user, home) = account(policy)?;
         let request = OutsideRequest {
             user,
             home,
             environment: environment(policy),
-            limit: request.limits.outside,
+            limit: limits.outside,
             inputs: copies.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default(),
         };
         Ok(Some((request, copies)))
+    }
+
+    /// Returns the policy of a guest for a module with this one, and its commands outside, if it has some. `own` is the directory of
+    /// the run.
+    pub(crate) fn commands_outside<'p>(
+        &self,
+        form: &RunForm,
+        (granted, limits): (&'p Policy, &Limits),
+        own: &Path,
+    ) -> Result<(Cow<'p, Policy>, Option<CommandsOutside>), RunError> {
+        let mut policy = form.policy(granted);
+        let shown = GuestCopies::needed(&policy);
+        let Some((request, copies)) = self.outside_request(granted, limits, !shown.is_empty())? else {
+            return Ok((policy, None));
+        };
+        let shown = copies.as_ref().map(|copies| GuestCopies::make(&shown, copies.path()));
+        let shown = shown.transpose().map_err(RunError::CopyForGuest)?;
+        if let Some(shown) = &shown {
+            shown.show(policy.to_mut());
+        }
+        let outside =
+            CommandsOutside::new((granted, policy.paths()), (request, copies), shown, own, &self.config.cleanup);
+        Ok((policy, Some(outside)))
     }
 }
 

@@ -157,13 +157,9 @@ impl Runner {
             let arguments = Arguments::clone(&request.arguments);
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
-        let stays_inside = (is_guest || kind.is_provider()) && !policy.allows_everything();
-        if stays_inside && !policy.outside().is_empty() {
-            let what = if kind.is_provider() { "this is a provider" } else { "this one runs in WebAssembly" };
-            let error = RunError::commands_outside(
-                &policy,
-                format!("modbox starts such commands for native modules alone; {what}"),
-            );
+        if kind.is_provider() && !policy.allows_everything() && !policy.outside().is_empty() {
+            let why = "modbox starts such commands for modules alone; this is a provider";
+            let error = RunError::commands_outside(&policy, why.to_owned());
             return refused(policy, judge::report_failed_start(report, error));
         }
         match missing.is_empty() {

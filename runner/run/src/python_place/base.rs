@@ -4,9 +4,10 @@
 //!
 //! Programs and libraries of the machine are not among them: nothing in the sandbox could start or load them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use modbox_native::base;
+use modbox_policy::run::RunGrant;
 use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
 use modbox_vocabulary::GrantSource;
 
@@ -36,7 +37,9 @@ pub(crate) fn with_base(policy: &Policy) -> Policy {
     let files = files.chain(base::AUTHORITY_FOLDERS);
     let files = files.map(|path| (Path::new(path), Access::Read));
     let devices = base::DEVICES.into_iter().map(|path| (Path::new(path), Access::Write));
-    let programs = policy.run().iter().filter_map(|grant| Some((grant.program()?, Access::Read)));
+    let outside = policy.outside().iter().filter_map(|grant| grant.programs.first());
+    let programs = policy.run().iter().filter_map(RunGrant::program).chain(outside.map(PathBuf::as_path));
+    let programs = programs.map(|path| (path, Access::Read));
     for (path, access) in files.chain(devices).chain(programs) {
         if policy.covers(path, access) {
             continue;

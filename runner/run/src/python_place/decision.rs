@@ -110,7 +110,8 @@ impl Runner {
                 interpreter: &python.installed,
                 arguments: request.arguments.given(),
                 is_careful: place == PythonPlace::Auto,
-                may_run_commands: request.policy.allows_commands(),
+                may_run_commands: request.policy.allows_commands_inside(),
+                has_rules_outside: !request.policy.outside().is_empty(),
                 shares_temporary: &|| self.shares_temporary(request.policy),
                 may_be_unverified: request.policy.allows_any_certificate(),
                 digest: bound.as_ref().map_or(digest, |bound| bound.closure.digest()),
@@ -198,8 +199,9 @@ impl Runner {
             request: &request,
             granted: &alone,
             run_dir: &run_dir,
+            outside: None,
         };
-        let outcome = self.execute_guest(&run, &mut Vec::new())?;
+        let outcome = self.execute_guest(run, &mut Vec::new())?;
         run_dir.close();
         let code = read_code(&outcome.stdout.bytes).ok_or_else(|| RunError::NotCompiled(why_not_compiled(&outcome)))?;
         assembler.keep_code(guest, &code);
@@ -232,9 +234,6 @@ fn why_not_compiled(outcome: &Outcome) -> String {
 fn beyond_guests(request: &RunRequest<'_>) -> Option<String> {
     if request.policy.user().is_some() {
         return Some("runs as another user".to_owned());
-    }
-    if !request.policy.outside().is_empty() {
-        return Some("may start commands outside, which modbox starts for native modules alone".to_owned());
     }
     let least = request.policy.least_confinement().map_or(0, |least| least.level);
     if least > HIGHEST_OF_GUESTS {

@@ -54,6 +54,9 @@ pub enum RunError {
         /// Why it cannot run.
         why: String,
     },
+    /// A Python module in the sandbox sees copies of the machine's lists of users, and one cannot be made.
+    #[error("failed to copy the users and groups of the machine for the module; look at the space in TMPDIR")]
+    CopyForGuest(#[source] std::io::Error),
     /// The interpreter of the sandbox could not compile a Python module.
     #[error("failed to compile the module in the sandbox: {0}; run it with `--python native`")]
     NotCompiled(String),
@@ -162,6 +165,7 @@ impl RunError {
             | Self::ScratchOfUser { .. }
             | Self::UserWithoutWorker(_)
             | Self::NotCompiled(_)
+            | Self::CopyForGuest(_)
             | Self::Native(_) => true,
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),

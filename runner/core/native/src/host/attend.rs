@@ -4,7 +4,7 @@
 //! launcher do, each turn has a deadline. Output beyond the limit is counted and discarded, never left in the pipe, so
 //! that a module that writes too much still runs to its end.
 
-use std::io::{self, PipeReader, Read};
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -15,14 +15,12 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use crate::error::NativeError;
 use crate::host::launch::{Launch, Pipes};
 use crate::host::outside_commands::OutsideCommands;
+use crate::host::stream::{CHUNK, Stream};
 use crate::protocol::Reply;
-
-/// Default capacity of a pipe, so that one read usually empties it.
-const CHUNK: usize = 64 << 10;
 
 /// How long to go on reading when all writers are dead: for output that is already in the pipes, and in case a
 /// surviving process holds them open.
-const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long the launcher may take to kill everything on request. After that the host kills, so that a run ends within a
 /// second of its limit on a busy machine, too.
@@ -123,42 +121,6 @@ fn receive(launch: &Launch) -> Result<Option<Reply>, NativeError> {
         Ok(reply) => Ok(Some(reply)),
         Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => Ok(None),
         Err(error) => Err(NativeError::Reply(error)),
-    }
-}
-
-/// Output stream, and its captured beginning.
-#[derive(Debug)]
-struct Stream {
-    /// `None` after the end of the stream.
-    pipe: Option<PipeReader>,
-    captured: CapturedOutput,
-    max: u64,
-}
-
-impl Stream {
-    fn new(pipe: PipeReader, max: u64) -> Self {
-        Self { pipe: Some(pipe), captured: CapturedOutput::default(), max }
-    }
-
-    fn is_open(&self) -> bool {
-        self.pipe.is_some()
-    }
-
-    /// Reads once, without waiting.
-    fn read(&mut self, chunk: &mut [u8]) -> io::Result<()> {
-        let Some(pipe) = &mut self.pipe else { return Ok(()) };
-        match pipe.read(chunk) {
-            Ok(0) => self.pipe = None,
-            Ok(length) => {
-                let room = self.max.saturating_sub(self.captured.bytes.len() as u64);
-                let kept = length.min(usize::try_from(room).unwrap_or(usize::MAX));
-                self.captured.bytes.extend_from_slice(&chunk[..kept]);
-                self.captured.total += length as u64;
-            }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
     }
 }
 

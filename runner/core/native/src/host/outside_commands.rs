@@ -6,15 +6,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use modbox_channel::descriptor;
-use modbox_policy::{Access, PathGrant, Shape};
-use modbox_vocabulary::{Denial, GrantSource, OutsideRun};
-use modbox_worker::{Role, WorkerProcess};
+use modbox_policy::outside::OutsideGrant;
+use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_vocabulary::{Denial, GrantSource, OutsideRun, User};
+use modbox_worker::{Role, WorkerProcess, Workers};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::NativeError;
 use crate::host::context::NativeContext;
+use crate::host::room::OutsideRequest;
 use crate::outside::environment;
 use crate::outside::messages::{OUTSIDE_MESSAGES, OutsideEvent, OutsideSpec};
+use crate::outside::operand_files::OperandFiles;
 
 /// How long a message may take that has begun to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,12 +25,47 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait for commands that still run when the module is gone. The starter leaves them to themselves after 30 s.
 const END_PATIENCE: Duration = Duration::from_secs(40);
 
-/// What the starter has told.
+/// What is known of the commands outside of a run.
 #[derive(Debug, Default)]
-pub(crate) struct OutsideRecord {
-    pub(crate) runs: Vec<OutsideRun>,
-    pub(crate) denials: Vec<Denial>,
-    pub(crate) notes: Vec<String>,
+pub struct OutsideRecord {
+    /// The commands that ran, in the order of their ends.
+    pub runs: Vec<OutsideRun>,
+    /// The commands that no rule covers.
+    pub denials: Vec<Denial>,
+    /// Messages for the operator.
+    pub notes: Vec<String>,
+}
+
+/// Returns the paths that a module may change: those that its policy grants, and its own directory on the machine.
+pub(crate) fn written(policy: &Policy, own: &Path) -> Vec<PathGrant> {
+    let of_policy = policy.paths().iter().filter(|grant| grant.access == Access::Write).cloned();
+    let own = PathGrant {
+        host: own.to_owned(),
+        shape: Shape::Directory,
+        guest: own.display().to_string(),
+        access: Access::Write,
+        source: GrantSource::named("the run's own directory"),
+    };
+    of_policy.chain([own]).collect()
+}
+
+/// Returns the instructions of a starter.
+pub(crate) fn spec(
+    (grants, written): (&[OutsideGrant], Vec<PathGrant>),
+    user: Option<&User>,
+    request: &OutsideRequest,
+    files: OperandFiles,
+) -> OutsideSpec {
+    OutsideSpec {
+        grants: grants.to_vec(),
+        written,
+        user: user.cloned(),
+        user_name: request.user.clone(),
+        environment: environment::fixed(&request.user, &request.home, &request.environment),
+        limit: request.limit,
+        inputs: request.inputs.clone(),
+        files,
+    }
 }
 
 /// A started starter.
@@ -51,38 +89,27 @@ impl OutsideCommands {
         else {
             return Ok(None);
         };
-        let mut written: Vec<PathGrant> =
-            confine.policy.paths().iter().filter(|grant| grant.access == Access::Write).cloned().collect();
-        // The module writes there if the directory is kept.
-        written.push(PathGrant {
-            host: tmpdir.to_owned(),
-            shape: Shape::Directory,
-            guest: tmpdir.display().to_string(),
-            access: Access::Write,
-            source: GrantSource::named("the run's own directory"),
-        });
-        let spec = OutsideSpec {
-            grants: confine.policy.outside().to_vec(),
-            written,
-            user: cx.user.clone(),
-            user_name: request.user.clone(),
-            environment: environment::fixed(&request.user, &request.home, &request.environment),
-            limit: request.limit,
-            inputs: request.inputs.clone(),
-        };
+        // The module writes into its directory if that is kept.
+        let written = written(&confine.policy, tmpdir);
+        let spec = spec((confine.policy.outside(), written), cx.user.as_ref(), request, OperandFiles::Room);
+        Self::instruct(&cx.workers, &spec).map(Some)
+    }
+
+    /// Starts a starter. Returns it with the channel for asks.
+    pub(crate) fn instruct(workers: &Workers, spec: &OutsideSpec) -> Result<(Self, UnixStream), NativeError> {
         // Not the process that was forked early: it has the memory of this one.
-        let worker = cx.workers.without_early().start(Role::Outside).map_err(NativeError::StartOutside)?;
+        let worker = workers.without_early().start(Role::Outside).map_err(NativeError::StartOutside)?;
         let instruct = || -> io::Result<UnixStream> {
             worker.socket().set_read_timeout(Some(PATIENCE))?;
             worker.socket().set_write_timeout(Some(PATIENCE))?;
             let (ours, theirs) = UnixStream::pair()?;
-            OUTSIDE_MESSAGES.send(worker.socket(), &spec)?;
+            OUTSIDE_MESSAGES.send(worker.socket(), spec)?;
             descriptor::send(worker.socket(), &theirs)?;
             Ok(ours)
         };
         let channel = instruct().map_err(NativeError::StartOutside)?;
         let (running, omitted, record) = (0, 0, OutsideRecord::default());
-        Ok(Some((Self { worker, is_open: true, running, omitted, record }, channel)))
+        Ok((Self { worker, is_open: true, running, omitted, record }, channel))
     }
 
     /// Returns the channel on which it tells what it did, until its end.

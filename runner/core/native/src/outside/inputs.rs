@@ -1,7 +1,7 @@
 //! Private copies of files of the room, for operands that are such files.
 //!
-//! A file is read once, with the rights of the task's user and below the root of the process that asks. What is judged and what the
-//! program gets is this copy.
+//! A file is read once, with the rights of the task's user and below the root of the process that asks, or below what a guest is
+//! granted. What is judged and what the program gets is this copy.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -23,6 +23,8 @@ const OF_THE_KERNEL: [u64; 2] = [0x9fa0, 0x6265_6572];
 pub(crate) enum InputError {
     #[error("failed to open it")]
     Open(#[source] io::Error),
+    #[error("the module does not see it")]
+    NotSeen,
     #[error("it is not a regular file")]
     NotRegular,
     #[error("it is longer than 16 MiB")]
@@ -31,10 +33,36 @@ pub(crate) enum InputError {
     Copy(#[source] io::Error),
 }
 
+/// A path of a guest, as a path on the machine.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum GuestPlace<'a, D = BorrowedFd<'a>> {
+    /// In the guest's `/tmp`, which is open.
+    Temporary { directory: D, below: PathBuf },
+    /// In a directory that is granted.
+    Directory { host: &'a Path, below: PathBuf },
+    /// What is granted by name.
+    Name { host: &'a Path },
+}
+
 /// Reads a file of the room whose root is open.
 pub(crate) fn read(root: BorrowedFd<'_>, path: &str, user: Option<&User>) -> Result<Vec<u8>, InputError> {
     let below = path.trim_start_matches('/');
     as_user(user, || read_below(root, below)).map_err(InputError::Open)?
+}
+
+/// Reads a file of a guest: below a directory that it sees, or one that is granted by name, which no link may have replaced.
+pub(crate) fn read_of_guest(place: &GuestPlace<'_>, user: Option<&User>) -> Result<Vec<u8>, InputError> {
+    let read = || match place {
+        GuestPlace::Temporary { directory, below } => read_beneath(*directory, below),
+        GuestPlace::Directory { host, below } => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let directory = rustix::fs::openat2(CWD, *host, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+            let directory = directory.map_err(|errno| InputError::Open(errno.into()))?;
+            read_beneath(directory.as_fd(), below)
+        }
+        GuestPlace::Name { host } => read_at(CWD, host, ResolveFlags::NO_SYMLINKS),
+    };
+    as_user(user, read).map_err(InputError::Open)?
 }
 
 /// Reads a file of the machine; a missing one is empty.
@@ -46,9 +74,16 @@ pub(crate) fn read_of_machine(path: &str, user: Option<&User>) -> Result<Vec<u8>
 }
 
 fn read_below(root: BorrowedFd<'_>, path: &str) -> Result<Vec<u8>, InputError> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let within = if path.starts_with('/') { ResolveFlags::empty() } else { ResolveFlags::IN_ROOT };
-    let resolve = within | ResolveFlags::NO_MAGICLINKS;
+    read_at(root, Path::new(path), within | ResolveFlags::NO_MAGICLINKS)
+}
+
+fn read_beneath(directory: BorrowedFd<'_>, below: &Path) -> Result<Vec<u8>, InputError> {
+    read_at(directory, below, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS)
+}
+
+fn read_at(root: BorrowedFd<'_>, path: &Path, resolve: ResolveFlags) -> Result<Vec<u8>, InputError> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let open = || -> io::Result<(File, bool)> {
         let file = rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)?;
         let is_regular = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile;

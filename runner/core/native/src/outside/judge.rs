@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
     NotStarted { errno: Errno, note: String },
 }
 
-/// Judges a command. `number` is that of the command, and `root` the root of the process that asks.
+/// Judges a command. `number` is that of the command, and `root` the directory that comes with an ask.
 pub(crate) fn judge(
     spec: &OutsideSpec,
     ask: &Ask,
@@ -129,7 +129,7 @@ fn copy_inputs(
             );
             Refusal::NotStarted { errno: Errno::INVAL, note }
         };
-        let bytes = inputs::read(root, value, user).map_err(|error| refused(error_chain(&error)))?;
+        let bytes = spec.files.read(root, value, user).map_err(|error| refused(error_chain(&error)))?;
         if *kind == Kind::Settings {
             let machine = inputs::read_of_machine(value, user).map_err(|error| refused(error_chain(&error)))?;
             check_settings(&bytes, &machine, &command.grant.names).map_err(|line| refused(line.to_string()))?;

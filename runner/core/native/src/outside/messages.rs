@@ -11,6 +11,7 @@ use modbox_vocabulary::{Denial, OutsideRun, User, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::outside::answer::Answer;
+use crate::outside::operand_files::OperandFiles;
 
 /// Framing of the messages. A policy may have thousands of rules; an ask has at most [`MAX_WORDS`] bytes of words, each of which
 /// takes four bytes in a message.
@@ -23,7 +24,7 @@ pub(crate) const MAX_WORDS: u64 = 136 << 10;
 /// Maximum length of the variables that come with a command.
 pub(crate) const MAX_VARIABLES: u64 = 8 << 10;
 
-/// Instructions for the starter. The socket of the launcher follows.
+/// Instructions for the starter. The socket of the launcher follows, or, for a guest, that of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutsideSpec {
@@ -42,14 +43,16 @@ pub(crate) struct OutsideSpec {
     /// Directory for copies of files, which no other user can enter.
     #[serde(with = "native_path")]
     pub(crate) inputs: PathBuf,
+    /// Where operands that are files of the module are.
+    pub(crate) files: OperandFiles,
 }
 
-/// A command that a process of the room asks for. These descriptors follow: the process; the root of its file system; and its
-/// standard streams, as far as they are open.
+/// A command that a process of the room asks for, or a guest. These descriptors follow: one that is readable when the process that
+/// asks is gone; the directory of [`OperandFiles`]; and the standard streams, as far as they are open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ask {
-    /// Number of the report.
+    /// Number of the report, or of the guest's command.
     pub(crate) id: u64,
     /// Path of the program, and its arguments.
     pub(crate) words: Vec<Vec<u8>>,

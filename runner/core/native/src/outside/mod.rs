@@ -11,6 +11,9 @@
 //! 4. The kernel holds the stub until the command has ended, and lets no signal but a fatal one interrupt it. Then the stub ends
 //!    as the command did.
 //!
+//! A guest in WebAssembly runs in no room. The host itself passes its commands to the same starter; see
+//! [`GuestOutside`](crate::GuestOutside).
+//!
 //! The starter does not descend from the launcher, so what the commands leave behind, such as a service, stays. It does not kill
 //! commands half-way: a command is asked to end when the process that started it is gone, and is killed only if it then runs longer
 //! than its limit. When modbox itself is killed, commands go on.
@@ -23,6 +26,7 @@ pub(crate) mod environment;
 mod inputs;
 mod judge;
 pub(crate) mod messages;
+pub(crate) mod operand_files;
 mod paths;
 pub(crate) mod refresh;
 mod running;

@@ -17,7 +17,7 @@ use crate::outside::answer::{Answer, CALL};
 use crate::outside::paths::{STUB_WORD, real_program};
 
 /// Exit status of a stub whose command was not started, as a shell has it for a program that cannot be started.
-const NOT_STARTED: u8 = 126;
+pub(crate) const NOT_STARTED: u8 = 126;
 
 /// Variables of languages and times, beside those whose names begin with `LC_`.
 pub(crate) const LANGUAGE_VARIABLES: [&str; 3] = ["LANG", "LANGUAGE", "TZ"];
@@ -64,10 +64,15 @@ fn ended(
             failed(&error.to_string(), status)
         }
         Answer::NotStarted(errno) => {
-            let reason = reason(Errno::from_raw_os_error(errno));
-            failed(&format!("not started outside of the sandbox: {reason}"), NOT_STARTED)
+            let message = Some(not_started(program, Errno::from_raw_os_error(errno)));
+            StubEnd { status: NOT_STARTED, message }
         }
     }
+}
+
+/// Returns what is said on standard error of a command that was not started.
+pub(crate) fn not_started(program: &Path, errno: Errno) -> String {
+    format!("modbox: {}: not started outside of the sandbox: {}", program.display(), reason(errno))
 }
 
 /// Says in words why a command was not started. The notes of the report have more.

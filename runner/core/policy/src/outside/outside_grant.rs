@@ -75,6 +75,13 @@ impl OutsideGrant {
         })
     }
 
+    /// Returns the path of the program if the rule is for the one that is called so, whatever its arguments are.
+    #[must_use]
+    pub fn is_for(&self, called: &str) -> Option<PathBuf> {
+        let (program, script) = self.program(called)?;
+        script.is_none_or(|unit| self.names.permit(Kind::Unit, &unit)).then_some(program)
+    }
+
     /// Returns the program to start if the rule is for this one, and the unit whose script it is.
     fn program(&self, called: &str) -> Option<(PathBuf, Option<String>)> {
         if *self.rule.program() == RuleProgram::Script {

@@ -1,6 +1,7 @@
 //! Attends runs in a worker, from the worker's start to each outcome, and waits for it meanwhile.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
@@ -13,9 +14,6 @@ use crate::worker::progress::RunProgress;
 /// How long a worker may take to load code and to confine itself. It takes milliseconds, on a machine that is not out
 /// of memory.
 pub const START_PATIENCE: Duration = Duration::from_secs(20);
-
-/// How long a worker may go on beyond the wall-clock limit, to notice it and to say so.
-pub const GRACE: Duration = Duration::from_millis(200);
 
 /// A run that was attended to its end.
 #[derive(Debug)]
@@ -106,16 +104,16 @@ pub fn attend_run(
     commands: Option<&dyn CommandService>,
 ) -> Result<RunEnd, WasmError> {
     let mut progress = RunProgress::new(limits);
-    // A timeout beyond the range of the clock has no effect.
-    let deadline = progress.started().checked_add(limits.timeout.saturating_add(GRACE));
     let last = loop {
-        match worker.next_event(deadline).map_err(WasmError::Worker)? {
+        match worker.next_event(progress.deadline()).map_err(WasmError::Worker)? {
             Some(GuestEvent::Printed(stream, bytes)) => progress.print(stream, &bytes),
             Some(GuestEvent::RefusedCall(number)) => progress.refuse(number),
             // The limits of the request are the worker's words. So no command starts after the run's time is up.
             Some(GuestEvent::Command(request, stdin)) if !progress.left().is_zero() => {
                 let request = request.within(progress.left());
-                worker.answer(run_command(commands, &request, &stdin)).map_err(WasmError::Worker)?;
+                let answer = run_command(commands, &request, &stdin, worker);
+                answer.iter().for_each(|output| progress.pause(output.paused));
+                worker.answer(answer).map_err(WasmError::Worker)?;
             }
             last => break last,
         }
@@ -178,9 +176,10 @@ fn run_command(
     commands: Option<&dyn CommandService>,
     request: &CommandRequest,
     stdin: &[u8],
+    worker: &GuestWorker,
 ) -> Result<CommandOutput, CommandRefusal> {
     match commands {
-        Some(commands) => commands.run(request, stdin),
+        Some(commands) => commands.run(request, stdin, Some(worker.as_fd())),
         // The worker denies all commands itself when none is granted; so it has been taken over by its guest.
         None => Err(modbox_policy::run::denied(&request.program, &request.arguments)),
     }

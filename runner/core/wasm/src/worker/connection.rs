@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -126,7 +126,12 @@ pub(super) fn unexpected() -> io::Error {
 }
 
 impl CommandService for Connection {
-    fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
+    fn run(
+        &self,
+        request: &CommandRequest,
+        stdin: &[u8],
+        _guest: Option<BorrowedFd<'_>>,
+    ) -> Result<CommandOutput, CommandRefusal> {
         let failed = |error| CommandRefusal::Failed(format!("failed to ask the monitor to run the command: {error}"));
         self.ask(request, stdin).unwrap_or_else(|error| Err(failed(error)))
     }

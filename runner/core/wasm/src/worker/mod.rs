@@ -20,7 +20,7 @@ mod serve;
 mod set_id;
 
 pub use self::attend::{
-    AttendError, AttendedRun, GRACE, RunEnd, START_PATIENCE, StartedWorker, attend, attend_run, attend_start,
+    AttendError, AttendedRun, RunEnd, START_PATIENCE, StartedWorker, attend, attend_run, attend_start,
 };
 pub use self::client::{GuestEvent, GuestWorker};
 pub use self::messages::{ConfinementOrder, GuestOrder, GuestSetup, RunDirectory};

@@ -11,11 +11,16 @@ use modbox_vocabulary::{ConfinementLayer, time::micros};
 
 use crate::worker::messages::OutputStream;
 
+/// How long a worker may go on beyond the wall-clock limit, to notice it and to say so.
+const GRACE: Duration = Duration::from_millis(200);
+
 /// A run that has started in a worker.
 #[derive(Debug)]
 pub struct RunProgress {
     limits: Limits,
     started: Instant,
+    /// Time that does not count for the wall-clock limit.
+    paused: Duration,
     stdout: CapturedOutput,
     stderr: CapturedOutput,
     denials: DenialLog,
@@ -28,6 +33,7 @@ impl RunProgress {
         Self {
             limits: *limits,
             started: Instant::now(),
+            paused: Duration::ZERO,
             stdout: CapturedOutput::default(),
             stderr: CapturedOutput::default(),
             denials: DenialLog::default(),
@@ -43,7 +49,18 @@ impl RunProgress {
     /// Returns the time until the run's wall-clock limit; zero after it.
     #[must_use]
     pub fn left(&self) -> Duration {
-        self.limits.timeout.saturating_sub(self.started.elapsed())
+        self.limits.timeout.saturating_add(self.paused).saturating_sub(self.started.elapsed())
+    }
+
+    /// Adds time that does not count for the wall-clock limit.
+    pub fn pause(&mut self, time: Duration) {
+        self.paused = self.paused.saturating_add(time);
+    }
+
+    /// Returns when the worker must have answered; `None` for a time beyond the range of the clock, which has no effect.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.started.checked_add(self.limits.timeout.saturating_add(self.paused).saturating_add(GRACE))
     }
 
     /// Adds bytes that the guest printed.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{Outcome, Timing};
-use modbox_wasm::{CodeFacts, GRACE, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
+use modbox_wasm::{CodeFacts, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
 
 use crate::batch::setup::Setup;
 use crate::batch::slots::background::Background;
@@ -130,7 +130,7 @@ impl GuestSlot {
         let Stage::Working(working) = &self.stage else { return None };
         match (&working.command, &working.progress) {
             (Some(command), _) => command.deadline(),
-            (None, Some(progress)) => progress.started().checked_add(self.setup.limits.timeout.saturating_add(GRACE)),
+            (None, Some(progress)) => progress.deadline(),
             (None, None) if working.reached.is_none() => Some(working.started + START_PATIENCE),
             (None, None) => None,
         }

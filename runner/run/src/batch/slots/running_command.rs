@@ -40,7 +40,7 @@ impl RunningCommand {
         let undo = context.cleanup.register(move || ends.undo_all());
         let request = request.within(left);
         let deadline = Instant::now().checked_add(request.limits.timeout.saturating_add(PATIENCE));
-        let result = context.wakeups.start("command", move || commands.run(&request, &stdin))?;
+        let result = context.wakeups.start("command", move || commands.run(&request, &stdin, None))?;
         Ok(Self { result, deadline, _undo: undo })
     }
 

@@ -1,4 +1,5 @@
-//! A place in which jobs run: a worker for guests, with a thread if they run on layers, or a thread for native modules.
+//! A place in which jobs run: a worker for guests, with a thread if they run on layers, or a thread for native modules and for
+//! guests with commands outside.
 
 use std::collections::VecDeque;
 use std::io;
@@ -39,7 +40,12 @@ impl Slot {
         let suits = |run: &LayeredRun| WarmLayers::suit(context.runner, &setup.module, &setup.policy, run);
         let kind = match &setup.layers {
             Some(run) if suits(run) => SlotKind::Layered(LayeredSlot::start(Arc::clone(&setup), run.clone(), context)?),
-            None if setup.form.is_guest() => SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?),
+            // Commands outside may go on when their guest is gone, so each run with such grants has a worker of its own.
+            None if setup.form.is_guest()
+                && (setup.policy.outside().is_empty() || setup.policy.allows_everything()) =>
+            {
+                SlotKind::Guest(GuestSlot::start(Arc::clone(&setup), context)?)
+            }
             _ => SlotKind::Thread(ThreadSlot::new()),
         };
         Ok(Self { setup, idle_since: Instant::now(), kind })

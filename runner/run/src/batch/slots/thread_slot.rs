@@ -1,5 +1,5 @@
-//! A slot for native modules, and for runs on layers without a warm worker: a thread for each job, which starts the module
-//! and attends it.
+//! A slot for native modules, for guests with commands outside, and for runs on layers without a warm worker: a thread for each
+//! job, which starts the module and attends it.
 //!
 //! The launcher ends a module at its limits, and the thread ends a launcher that does not answer, so a job needs no
 //! deadline here.

@@ -1,6 +1,7 @@
 //! Checks a command against the policy and runs it.
 
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,10 +14,11 @@ use modbox_policy::{Access, Policy, normalize};
 use modbox_scratch::{DirPurpose, ScratchRoot};
 use modbox_vocabulary::{
     Capability, CommandEnd, CommandOutput, CommandRefusal, CommandRequest, CommandService, Denial, Exit, LimitKind,
-    Limits, Operation, error_chain,
+    Limits, Operation, Outcome, error_chain,
 };
 use modbox_worker::Workers;
 
+use crate::execution::commands::guest_commands_outside::{CommandsOutside, Tried};
 use crate::execution::commands::shared_temporary::{TMP, grant_in_tmp, real_path};
 use crate::execution::config::RunnerConfig;
 use crate::grants::native;
@@ -33,6 +35,8 @@ pub(crate) struct CommandRunner {
     workers: Option<Workers>,
     scratch: ScratchRoot,
     cleanup: Cleanup,
+    /// The commands that run outside, if the policy grants some.
+    outside: Option<CommandsOutside>,
 }
 
 impl CommandRunner {
@@ -56,7 +60,33 @@ impl CommandRunner {
             workers: config.workers.clone(),
             scratch: ScratchRoot::new(&config.temp_dir, cleanup.clone()),
             cleanup: cleanup.clone(),
+            outside: None,
         }
+    }
+
+    /// Returns the runner, which also runs commands outside.
+    pub(crate) fn with_outside(self, outside: Option<CommandsOutside>) -> Self {
+        Self { outside, ..self }
+    }
+
+    /// Ends what starts commands outside, and adds to an outcome what is known of them.
+    pub(crate) fn finish(&self, outcome: &mut Outcome) {
+        self.outside.iter().for_each(|outside| outside.finish(outcome));
+    }
+
+    /// Returns the output of a command that ran outside; else the denial, if rules are for its program.
+    fn try_outside(
+        &self,
+        request: &CommandRequest,
+        stdin: &[u8],
+        guest: Option<BorrowedFd<'_>>,
+    ) -> Result<Result<CommandOutput, Option<Denial>>, CommandRefusal> {
+        let Some(outside) = &self.outside else { return Ok(Err(None)) };
+        Ok(match outside.run(request, stdin, (self.workers.as_ref(), &self.most), guest)? {
+            Tried::Ended(output) => Ok(*output),
+            Tried::Other => Err(None),
+            Tried::NotCovered(denial) => Err(Some(denial)),
+        })
     }
 
     /// Returns the program that a granted command starts, and the files that it needs.
@@ -183,13 +213,26 @@ impl CommandRunner {
 }
 
 impl CommandService for CommandRunner {
-    fn run(&self, request: &CommandRequest, stdin: &[u8]) -> Result<CommandOutput, CommandRefusal> {
+    fn run(
+        &self,
+        request: &CommandRequest,
+        stdin: &[u8],
+        guest: Option<BorrowedFd<'_>>,
+    ) -> Result<CommandOutput, CommandRefusal> {
         let variables = request.environment.iter().flat_map(|(name, value)| [name, value]);
         let words = request.arguments.iter().chain([&request.program]).chain(&request.directory).chain(variables);
         if words.into_iter().any(|word| word.contains('\0')) {
             return Err(CommandRefusal::Failed("a word of the command has a NUL byte in it".to_owned()));
         }
-        let (program, readable) = self.program(request)?;
+        let not_outside = match self.try_outside(request, stdin, guest)? {
+            Ok(output) => return Ok(output),
+            Err(denial) => denial,
+        };
+        let (program, readable) = match (self.program(request), not_outside) {
+            // What the rules for this program lack, and not a grant for the sandbox, in which it changes nothing.
+            (Err(CommandRefusal::Denied(_)), Some(denial)) => return Err(CommandRefusal::Denied(denial)),
+            (found, _) => found?,
+        };
         let (temporary, note) = self.shared_temporary(request)?;
         let context = self.context(readable, temporary, self.variables(request)?)?;
         let command = ProgramCommand {
@@ -263,5 +306,6 @@ fn output(ended: ProgramOutcome) -> CommandOutput {
         denials: outcome.denials,
         lost: outcome.lost,
         notes: outcome.notes,
+        paused: Duration::ZERO,
     }
 }

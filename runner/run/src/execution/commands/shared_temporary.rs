@@ -28,10 +28,16 @@ pub(super) fn grant_in_tmp(policy: &Policy) -> Option<&PathGrant> {
 /// Returns the real path of the directory `temporary` in the directory `own` of a worker; `None` if it is not there. The
 /// worker names it, and may have been taken over by its guest.
 pub(super) fn real_path(own: &Path, temporary: &Path) -> Option<PathBuf> {
+    let rest = place_below(own, temporary)?;
+    // The worker can put links below `own`, and the launcher follows none.
+    Some(own.canonicalize().ok()?.join(rest))
+}
+
+/// Returns the way from the directory `own` of a worker to a directory in it that the worker names; `None` if it names another.
+pub(super) fn place_below<'p>(own: &Path, temporary: &'p Path) -> Option<&'p Path> {
     let rest = temporary.strip_prefix(own).ok()?;
     let is_plain = rest.components().all(|component| matches!(component, Component::Normal(_)));
-    // The worker can put links below `own`, and the launcher follows none.
-    is_plain.then(|| own.canonicalize().ok()).flatten().map(|own| own.join(rest))
+    is_plain.then_some(rest)
 }
 
 impl Runner {

@@ -94,6 +94,8 @@ pub(crate) struct GuestChoice<'a> {
     /// and has not needed more than the sandbox has before.
     pub(crate) is_careful: bool,
     pub(crate) may_run_commands: bool,
+    /// Whether rules are for commands outside. Natively, what none of them covers runs in the module's sandbox.
+    pub(crate) has_rules_outside: bool,
     /// Whether commands see the module's temporary files. Finding out takes time.
     pub(crate) shares_temporary: &'a dyn Fn() -> bool,
     /// Whether a server may have any certificate.
@@ -142,7 +144,12 @@ pub(in crate::python) fn judge(
         }
         if let Some(function) = suitability.commands_with(choice.arguments) {
             if !choice.may_run_commands {
-                let reason = format!("may run commands, by {function}, and the policy allows none");
+                let reason = match choice.has_rules_outside {
+                    true => format!(
+                        "may run commands, by {function}, and those that no rule covers run in native sandboxes alone"
+                    ),
+                    false => format!("may run commands, by {function}, and the policy allows none"),
+                };
                 return Ok(Verdict::Lacks(reason));
             }
             if suitability.makes_temporary && !(choice.shares_temporary)() {

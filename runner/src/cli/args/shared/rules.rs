@@ -38,8 +38,8 @@ pub(crate) struct GrantArgs {
     /// Allow running a command: a program and its arguments, with `*` at the end for any others. Repeatable.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) allow_run: Vec<String>,
-    /// Allow a native module to run a command outside of its sandbox, as its user: every word is spelled or a kind, such
-    /// as `<unit>`. Repeatable.
+    /// Allow running a command outside of the module's sandbox, as its user: every word is spelled or a kind, such as
+    /// `<unit>`. Repeatable.
     #[arg(long, value_name = "RULE")]
     pub(crate) allow_outside: Vec<String>,
     /// Grant everything that you can access, without confinement. Only for modules that you trust fully.
