@@ -45,6 +45,22 @@ fn what_a_person_may_do_is_not_what_the_agent_may_do() {
 }
 
 #[test]
+fn no_rule_takes_a_tool_out_of_confinement() {
+    let dir = site();
+    let module = dir.join("modules/slurp.wasm");
+    let inspected = Modbox::new(&dir).args(["inspect", "--json"]).arg(&module).run().exits_with(0).json();
+    let digest = inspected["digest"].as_str().unwrap();
+    policy(&dir, "[slurp]", &format!("modules: {{'{digest}': {{unconfined: true}}}}\n"));
+    let secret = json!({"src": dir.join("secret")});
+    let denied = Client::legacy(&dir, &[]).structure(1, "slurp", &secret);
+    assert_eq!(denied["status"], "denied", "{denied}");
+    // For a person, it does.
+    dir.write("own.yaml", format!("modules: {{'{digest}': {{unconfined: true}}}}\n"));
+    let run = Modbox::run_module(&dir, &module).args(["--policy", "own.yaml", "--designated", "none"]);
+    run.json_args(&secret).run().exits_with(0);
+}
+
+#[test]
 fn files_of_the_working_directory_count_for_nothing() {
     let dir = site();
     for place in ["library/stat", "stat", "stat.wasm", "library/stat.wasm"] {

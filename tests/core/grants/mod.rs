@@ -11,3 +11,4 @@ pub(crate) mod outside_rules;
 pub(crate) mod outside_words;
 pub(crate) mod policy;
 pub(crate) mod set_id;
+pub(crate) mod unconfined;

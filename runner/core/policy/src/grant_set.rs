@@ -237,18 +237,6 @@ impl Policy {
         &self.run
     }
 
-    /// Returns whether the module may run any command, in its sandbox or outside.
-    #[must_use]
-    pub fn allows_commands(&self) -> bool {
-        self.allows_commands_inside() || !self.outside.is_empty()
-    }
-
-    /// Returns whether the module may run any command in its sandbox.
-    #[must_use]
-    pub fn allows_commands_inside(&self) -> bool {
-        self.allows_everything() || !self.run.is_empty()
-    }
-
     /// Returns whether any server may have any certificate.
     #[must_use]
     pub fn allows_any_certificate(&self) -> bool {

@@ -28,6 +28,7 @@ mod python_rule;
 pub mod run;
 mod single_files;
 mod trust;
+mod unconfined;
 mod users;
 mod waypoints;
 mod written;

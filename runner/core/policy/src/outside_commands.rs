@@ -45,6 +45,18 @@ impl Policy {
         self.outside.iter().find_map(|grant| grant.is_for(called))
     }
 
+    /// Returns whether the module may run any command, in its sandbox or outside.
+    #[must_use]
+    pub fn allows_commands(&self) -> bool {
+        self.allows_commands_inside() || !self.outside.is_empty()
+    }
+
+    /// Returns whether the module may run any command in its sandbox.
+    #[must_use]
+    pub fn allows_commands_inside(&self) -> bool {
+        self.allows_everything() || !self.run.is_empty()
+    }
+
     /// Returns the grants that are as powerful as root. Empty if everything is granted, which says it itself.
     #[must_use]
     pub fn root_powers(&self) -> Vec<RootPower> {

@@ -11,6 +11,7 @@ use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::run_form::RunForm;
 use crate::execution::runner::Runner;
 use crate::grants::checked_arguments;
+use crate::grants::confine;
 use crate::grants::designation::EffectiveGrants;
 use crate::grants::observed_variables;
 use crate::grants::program;
@@ -157,6 +158,12 @@ impl Runner {
             let arguments = Arguments::clone(&request.arguments);
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
+        if let Some(error) = confine::contradiction(&policy) {
+            return refused(policy, judge::report_failed_start(report, error));
+        }
+        report.notes.extend(
+            policy.unconfined_by().map(|source| format!("nothing confines the module: `unconfined`, {source}")),
+        );
         if kind.is_provider() && !policy.allows_everything() && !policy.outside().is_empty() {
             let why = "modbox starts such commands for modules alone; this is a provider";
             let error = RunError::commands_outside(&policy, why.to_owned());

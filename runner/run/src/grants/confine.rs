@@ -1,7 +1,7 @@
 //! Turns a confinement below the required level into an error with its remedy.
 
 use modbox_kernel::KernelConfinement;
-use modbox_policy::Policy;
+use modbox_policy::{MinConfinement, Policy};
 use modbox_vocabulary::{Capability, Denial, GrantSource, Operation};
 
 use crate::reports::error::{RunError, Shortfall};
@@ -53,6 +53,20 @@ pub(crate) fn native_shortfall(reached: KernelConfinement, least: u8, policy: &P
     let (capability, subject, operation) = (Capability::Confinement, format!("level {level}"), Operation::Start);
     let denial = Denial { capability, subject, operation, allow };
     RunError::Unconfined(Box::new(Shortfall { reached, denial, message }))
+}
+
+/// Returns the error of a module that a rule takes out of confinement while another source asks for a level: the strictest
+/// restriction holds, and confined the module would do something else than the rule expects.
+pub(crate) fn contradiction(policy: &Policy) -> Option<RunError> {
+    let (rule, least) = policy.unconfined_by().zip(policy.least_confinement()).filter(|(_, least)| least.level > 0)?;
+    let MinConfinement { level, source } = least;
+    let message = format!(
+        "`unconfined` ({rule}) takes the module out of confinement, and `min-confinement` ({source}) asks for level {level}, so \
+         the module was not run; take one of both from the policy"
+    );
+    let (capability, operation) = (Capability::Confinement, Operation::Start);
+    let denial = Denial { capability, subject: "level 0".to_owned(), operation, allow: String::new() };
+    Some(RunError::Unconfined(Box::new(Shortfall { reached: KernelConfinement::default(), denial, message })))
 }
 
 fn shortfall(reached: KernelConfinement, least: u8, source: Option<&GrantSource>) -> Shortfall {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use modbox_argument_spec::Secrets;
+use modbox_policy::Policy;
 use modbox_vocabulary::{Denial, Grant};
 
 /// A run of a module that was not started.
@@ -22,6 +23,11 @@ pub(crate) struct ExplainedCall {
     pub(crate) notes: Vec<String>,
     /// Why it could not run at all.
     pub(crate) error: Option<String>,
+}
+
+/// Returns the remark that nothing confines a module, if a rule says so.
+pub(crate) fn unconfined(policy: &Policy) -> Option<String> {
+    policy.unconfined_by().map(|source| format!("nothing confines it: `unconfined`, {source}"))
 }
 
 impl ExplainedCall {

@@ -28,7 +28,8 @@ impl Audience {
         match self {
             Self::Person => (file, false),
             // Rules for tasks are for plays, which an agent does not have.
-            Self::Agent { .. } if file.tools.is_some() => (PolicyFile { tasks: Vec::new(), ..file }, false),
+            // Nor is a tool unconfined.
+            Self::Agent { .. } if file.tools.is_some() => (PolicyFile { tasks: Vec::new(), ..file.confined() }, false),
             Self::Agent { .. } => (PolicyFile { tasks: Vec::new(), ..file.without_grants() }, true),
         }
     }

@@ -129,6 +129,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
         limits: rules.limits.clone(),
         audit: rules.audit.iter().map(|audit| audit.value.clone().into()).collect(),
         audit_in_results: rules.audit_in_results,
+        everything: rules.unconfined.as_ref().filter(|flag| flag.value).map(|_| source.clone()),
         ..Rules::default()
     };
     let (mut places, mut outside_places, mut wrong) = (Vec::new(), Vec::new(), Vec::new());

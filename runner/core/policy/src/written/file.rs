@@ -90,6 +90,9 @@ pub struct FileRules {
     pub accept_policy: Option<AcceptPolicy>,
     /// Profiles. Only the rules for a module or a task have them.
     pub profiles: Vec<Located<GrantedProfile>>,
+    /// Whether nothing confines the module. Only the rules for one module by its digest have it, which is that of the module with all
+    /// its parts: a name proves nothing, and the same file with other imports is another module.
+    pub unconfined: Option<Located<bool>>,
     /// The required minimum level of confinement.
     pub min_confinement: Option<u8>,
     /// The limits.
@@ -149,7 +152,15 @@ impl PolicyFile {
         for rules in std::iter::once(&mut self.rules).chain(sections) {
             rules.allow = Allow::default();
             rules.profiles.clear();
+            rules.unconfined = None;
         }
+        self
+    }
+
+    /// Returns the file without what takes the confinement of modules away.
+    #[must_use]
+    pub fn confined(mut self) -> Self {
+        self.modules.iter_mut().for_each(|(_, rules)| rules.unconfined = None);
         self
     }
 }
@@ -190,8 +201,7 @@ const TASK_RULES: &str =
     "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits";
 
 /// The keys of the rules for one module.
-const MODULE_RULES: &str =
-    "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits";
+const MODULE_RULES: &str = "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits, unconfined";
 
 impl FileReader {
     fn file(&mut self, node: Node) -> PolicyFile {
@@ -211,6 +221,12 @@ impl FileReader {
             }
         }
         file.rules = self.rules(rest, FILE_RULES);
+        for (key, rules) in &file.modules {
+            if let (ModuleKey::Name(_), Some(flag)) = (&key.value, &rules.unconfined) {
+                let message = "`unconfined` is for one module with all its parts; write it below `sha256:DIGEST`, as `modbox inspect` shows it";
+                self.note(flag.place, message);
+            }
+        }
         file
     }
 
@@ -228,6 +244,10 @@ impl FileReader {
                 "min-confinement" => rules.min_confinement = self.scalar(node, parse_level),
                 "limits" => rules.limits = self.limits(node),
                 "profiles" if is_single => rules.profiles = self.profiles(node),
+                "unconfined" if known == MODULE_RULES => {
+                    let place = node.place;
+                    rules.unconfined = self.scalar(node, parse_flag).map(|value| Located { value, place });
+                }
                 "audit" if [FILE_RULES, JOB_RULES].contains(&known) => {
                     rules.audit = self.absolute(node, "the audit file")
                 }
@@ -282,6 +302,30 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn nothing_but_a_digest_is_unconfined() {
+        let digest = format!("sha256:{}", "0a".repeat(32));
+        let file = PolicyFile::parse(&format!("modules: {{'{digest}': {{unconfined: true}}}}")).unwrap();
+        assert_eq!(file.modules[0].1.unconfined.as_ref().map(|flag| flag.value), Some(true));
+        assert_eq!(file.clone().confined().modules[0].1.unconfined, None);
+        assert_eq!(file.without_grants().modules[0].1.unconfined, None);
+        for (text, expect) in [
+            ("modules: {mount: {unconfined: true}}", "below `sha256:DIGEST`"),
+            ("modules: {mount: {unconfined: false}}", "below `sha256:DIGEST`"),
+            ("modules: {'oci://host/mount': {unconfined: true}}", "below `sha256:DIGEST`"),
+            ("tasks: {mount: {unconfined: true}}", "unknown key `unconfined`"),
+            ("unconfined: true", "unknown key `unconfined`"),
+        ] {
+            let error = PolicyFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expect), "{text}: {error}");
+        }
+        assert!(PolicyFile::parse(&format!("modules: {{'{digest}': {{unconfined: maybe}}}}")).is_err());
+        assert!(
+            serde_json::from_str::<FileRules>(r#"{"unconfined": true}"#).is_err(),
+            "a job of a batch has no digests"
+        );
+    }
 
     #[test]
     fn reads_the_documented_form() {
@@ -347,7 +391,7 @@ mod tests {
             (
                 "modules: {a: {modules: {}}}",
                 "unknown key `modules`, expected one of designated, designated-by-results, allow, profiles, check, \
-                 python, python-modules, min-confinement, limits at line 1, column 15",
+                 python, python-modules, min-confinement, limits, unconfined at line 1, column 15",
             ),
             (
                 "designated-by-results: no\n",

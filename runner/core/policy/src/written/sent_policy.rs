@@ -58,6 +58,7 @@ fn key_of_host(rules: &FileRules) -> Option<&'static str> {
         ("designated-by-results", rules.designated_by_results.is_some()),
         ("python", rules.python.is_some()),
         ("python-modules", rules.python_modules.is_some()),
+        ("unconfined", rules.unconfined.is_some()),
     ];
     keys.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key)
 }
@@ -100,6 +101,7 @@ mod tests {
             ("python-modules: observe", "python-modules"),
             ("modules: {x: {python-modules: observe}}", "python-modules"),
             ("designated-by-results: write", "designated-by-results"),
+            (&format!("modules: {{'sha256:{}': {{unconfined: true}}}}", "0a".repeat(32)), "unconfined"),
         ] {
             assert_eq!(PolicyFile::parse_sent(text, AcceptPolicy::Grants), Err(SentPolicyError::Key(key)));
         }

@@ -20,6 +20,10 @@ pub(super) fn check(
     for (RootPower { what, why, .. }, place) in of_paths.chain(of_commands) {
         findings.push(Finding::warning(Some(*place), format!("as powerful as root: {what}: {why}")));
     }
+    if let Some(flag) = written.unconfined.as_ref().filter(|flag| flag.value) {
+        let text = "as powerful as root: `unconfined`: nothing confines the module, which can do all that its user can";
+        findings.push(Finding::warning(Some(flag.place), text.to_owned()));
+    }
     for (grant, place) in rules.outside.iter().zip(commands) {
         findings.extend(absent_program(grant).map(|text| Finding::warning(Some(*place), text)));
     }

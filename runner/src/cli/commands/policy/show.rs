@@ -190,6 +190,10 @@ impl PolicyListing<'_> {
             ("offline", offline),
             ("user", policy.user().map_or(Value::Null, |user| user.name.as_str().into())),
             ("grants", self.grants().iter().map(grant).collect::<Vec<_>>().into()),
+            (
+                "unconfined",
+                self.policy().unconfined_by().map_or(Value::Null, |source| Value::from(source.to_string().as_str())),
+            ),
             ("root_powers", self.policy().root_powers().iter().map(root_power).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
             ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
@@ -239,6 +243,12 @@ impl PolicyListing<'_> {
         }
         for grant in grants {
             let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
+        }
+        if let Some(source) = self.policy().unconfined_by() {
+            let _ = writeln!(
+                text,
+                "unconfined: nothing confines the module, which can do all that its user can ({source})"
+            );
         }
         let powers = self.policy().root_powers();
         if !powers.is_empty() {

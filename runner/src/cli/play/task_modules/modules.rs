@@ -21,7 +21,7 @@ use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::named::standard;
-use crate::cli::play::explained_call::ExplainedCall;
+use crate::cli::play::explained_call::{ExplainedCall, unconfined};
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::task_modules::absent_user;
 use crate::cli::play::task_modules::choice::{Choice, ChoiceNotes};
@@ -291,7 +291,8 @@ impl<'a> TaskModules<'a> {
         needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
         let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
         let designated = policy.grants().into_iter().filter(|grant| grant.source.option().is_some());
-        let notes = found.deprecations.iter().cloned().chain(fallback).chain(warning).chain(objections).collect();
+        let notes = found.deprecations.iter().cloned().chain(unconfined(policy));
+        let notes = notes.chain(fallback).chain(warning).chain(objections).collect();
         let module = Some((found.name.clone(), kind, found.path.clone()));
         let mut call =
             ExplainedCall { name, module, designated: designated.collect(), needs, notes, absent_user, error: None };
