@@ -51,6 +51,10 @@ fn a_module_gives_files_to_those_who_are_granted() {
         format!("python3 -c 'import os; f = os.open(\"'$d'/data/file\", 0); os.fchown(f, {STRANGER}, -1)'"),
         format!("ln -s $d/data/file /tmp/link && chown {STRANGER} /tmp/link"),
         format!("cd $d/data && chown {STRANGER} ./file"),
+        // In its own directory the module makes files of any owner.
+        format!(
+            "touch /tmp/own && chown {STRANGER} /tmp/own && ln -s $d/data/file /tmp/link && chown {STRANGER} /tmp/link"
+        ),
     ];
     for call in &calls {
         for door in DOORS {
@@ -109,6 +113,35 @@ result['seen'], result['owner'] = seen, os.fstat(new).st_uid"
     let report =
         place.python(&code, &["--allow-write", &data, "--allow-own", &format!("{STRANGER}:{STRANGER}")]).report;
     assert_eq!(report["result"]["seen"][0], "given", "{report:#}");
+}
+
+#[test]
+fn a_link_that_changes_during_the_call_gives_no_other_file_away() {
+    let Some(place) = place() else { return };
+    let code = format!(
+        "
+import threading
+own, theirs, link = '/tmp/own', d + '/data/file', '/tmp/link'
+open(own, 'w').close()
+os.symlink(own, link)
+ended = threading.Event()
+def swap():
+    while not ended.is_set():
+        for number, target in enumerate((theirs, own)):
+            os.symlink(target, link + str(number))
+            os.rename(link + str(number), link)
+thread = threading.Thread(target=swap)
+thread.start()
+for _ in range(2000):
+    try:
+        os.chown(link, {STRANGER}, {STRANGER})
+    except PermissionError:
+        pass
+ended.set()
+thread.join()"
+    );
+    place.python(&code, &["--allow-write", &place.path("data")]).changed();
+    assert_eq!(owner(&place, "data/file"), (0, 0));
 }
 
 #[test]

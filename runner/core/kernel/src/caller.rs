@@ -38,17 +38,23 @@ impl Caller {
         Some(Self { user, groups })
     }
 
+    /// Returns whether it acts as root on files.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.user == 0
+    }
+
     /// Returns whether it may set the mode of a file of a user: root and the owner may.
     #[must_use]
     pub fn may_set_mode(&self, owner: u32) -> bool {
-        self.user == 0 || self.user == owner
+        self.is_root() || self.user == owner
     }
 
     /// Returns the mode that the kernel sets for a file of a group: without set-group-id if the user is not in the group
     /// (chmod(2)).
     #[must_use]
     pub fn mode_in(&self, group: u32, mode: u32) -> u32 {
-        if self.user == 0 || self.groups.contains(&group) { mode } else { mode & !SET_GROUP_ID }
+        if self.is_root() || self.groups.contains(&group) { mode } else { mode & !SET_GROUP_ID }
     }
 }
 

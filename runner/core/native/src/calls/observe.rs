@@ -179,8 +179,10 @@ impl Observer {
             self.written_programs.note_open(report, effect, &self.room);
         }
         let judgement = self.owner_judgement(report);
-        if let Judgement::Failed(errno) = judgement {
-            return self.listener.fail(report, errno);
+        match judgement {
+            Judgement::Made => return self.listener.succeed(report),
+            Judgement::Failed(errno) => return self.listener.fail(report, errno),
+            Judgement::Allowed | Judgement::Refused(_) => {}
         }
         let denied = effect.and_then(|effect| self.refusal(report, effect, judgement));
         let is_allowed = denied.is_none() && (effect.is_some() || self.is_on_itself(report));
@@ -361,7 +363,7 @@ impl Observer {
         }
         match judgement {
             Judgement::Refused(denial) => Some(vec![denial]),
-            Judgement::Allowed | Judgement::Failed(_) => None,
+            Judgement::Allowed | Judgement::Made | Judgement::Failed(_) => None,
         }
     }
 

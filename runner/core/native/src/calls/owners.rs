@@ -4,16 +4,17 @@
 //! module could write that file. Programs that replace a file by a new one give it the owner of the old one. The
 //! module's own directories are its own.
 //!
-//! In namespaces the launcher looks at the file before the call goes on. A module that exchanges the path meanwhile gives the file an owner
-//! that is in the other directory, where it could write as well; the owner itself is in a register, which nothing changes.
+//! In namespaces the launcher gives root's files their owners in the place of the module, with the file that it has judged: the module
+//! could exchange what it names before the kernel looks for it. Other users cannot give their files away.
 
-use std::os::fd::OwnedFd;
+use std::fs::read_link;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-use modbox_kernel::ReportedCall;
+use modbox_kernel::{Caller, ReportedCall};
 use modbox_policy::Owners;
 use modbox_vocabulary::Denial;
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, ResolveFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 
 use crate::calls::attribute_calls::{self, OwnerCall};
@@ -23,11 +24,13 @@ use crate::host::room::{Room, TMP};
 /// Judgement of a call that may give a file an owner.
 #[derive(Debug)]
 pub(crate) enum Judgement {
-    /// It goes on: the module may give that owner, or it is another call.
+    /// It goes on: every owner that it names is granted, the kernel refuses other ones, or it is another call.
     Allowed,
+    /// The launcher has given the file the owner.
+    Made,
     /// The owner needs a grant.
     Refused(Denial),
-    /// There is no such file. The call must not go on, since there may be one by then.
+    /// The kernel refused, or there is no such file. The call must not go on, since there may be one by then.
     Failed(Errno),
 }
 
@@ -48,22 +51,41 @@ pub(crate) fn judge(report: &ReportedCall, room: &Room) -> Judgement {
                 (path, file)
             }
             // A pipe or a file without a name, which nothing finds by its owner.
-            (None, Some(_)) => return Ok(Judgement::Allowed),
+            (None, Some(descriptor)) => {
+                return give(report, &open_descriptor(report, descriptor)?, (user, group), room);
+            }
             (None, None) => return Err(Errno::FAULT),
         };
         let stat = rustix::fs::fstat(&file)?;
+        let wanted = (user, group);
         let user = user.filter(|user| *user != stat.st_uid);
         let group = group.filter(|group| *group != stat.st_gid);
         if Owners::Some(room.own.clone()).cover(user, group) || !room.observed && is_in_own_mount(&root, &file, room) {
-            return Ok(Judgement::Allowed);
+            return give(report, &file, wanted, room);
         }
-        let directory = open_in(&root, path.parent().unwrap_or(&path), true);
+        let directory = directory_of(&root, &file, &path);
         if owner_grants::are_allowed(directory.as_ref(), user, group, room) {
-            return Ok(Judgement::Allowed);
+            return give(report, &file, wanted, room);
         }
         Ok(Judgement::Refused(owner_grants::denial(&path, user, group)))
     };
     judged().unwrap_or_else(Judgement::Failed)
+}
+
+/// Gives a file of root's module an owner. Calls of other users go on.
+fn give(
+    report: &ReportedCall,
+    file: &OwnedFd,
+    (user, group): (Option<u32>, Option<u32>),
+    room: &Room,
+) -> Result<Judgement, Errno> {
+    let caller = Caller::of(report.thread).ok_or(Errno::SRCH)?;
+    if room.observed || !caller.is_root() {
+        return Ok(Judgement::Allowed);
+    }
+    let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
+    rustix::fs::chownat(file, "", user, group, AtFlags::EMPTY_PATH)?;
+    Ok(Judgement::Made)
 }
 
 /// Opens what a descriptor of the module is open on.
@@ -88,17 +110,27 @@ fn try_open_in(root: &OwnedFd, path: &Path, follow: bool) -> Result<OwnedFd, Err
     rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT)
 }
 
+/// Opens the directory of a file, which is not that of a link by which the module names it. A directory of the module's own, in which
+/// it makes files of any owner, is not one of a file of the machine.
+fn directory_of(root: &OwnedFd, file: &OwnedFd, path: &Path) -> Option<OwnedFd> {
+    let real = read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_else(|_| path.to_owned());
+    let directory = open_in(root, real.parent()?, true)?;
+    (mount_of(&directory) == mount_of(file)).then_some(directory)
+}
+
+/// Returns the number of a file's mount, where the kernel tells it.
+fn mount_of(file: &OwnedFd) -> Option<u64> {
+    let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+    (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+}
+
 /// Returns whether a file is in the mount of the module's `/tmp`, or in that of its own files.
 pub(crate) fn is_in_own_mount(root: &OwnedFd, file: &OwnedFd, room: &Room) -> bool {
-    let mount = |file: &OwnedFd| {
-        let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-        (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
-    };
-    let Some(own) = mount(file) else { return false };
+    let Some(own) = mount_of(file) else { return false };
     let places = [Path::new(TMP), &room.tmpdir];
     let is_granted = |place: &Path| room.grants.iter().any(|grant| Path::new(&grant.guest) == place);
     places.into_iter().filter(|place| !is_granted(place)).any(|place| {
         let opened = open_in(root, place, true);
-        opened.is_some_and(|opened| mount(&opened) == Some(own))
+        opened.is_some_and(|opened| mount_of(&opened) == Some(own))
     })
 }
