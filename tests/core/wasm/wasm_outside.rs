@@ -319,7 +319,7 @@ fn ten_thousand_asks_are_the_most() {
 fn jobs_of_a_batch_run_commands_outside_by_their_own_rules() {
     let dir = TestDir::new();
     let noted = dir.join("noted");
-    let tool = dir.write_executable("tool", &format!("#!/bin/sh\necho \"$1\" >> {}\n", noted.display()));
+    let tool = dir.write_executable("tool", format!("#!/bin/sh\necho \"$1\" >> {}\n", noted.display()));
     let tool = tool.display().to_string();
     for name in ["permitted.wasm", "other.wasm"] {
         fs::copy(guest("command"), dir.join(name)).unwrap();
