@@ -3,14 +3,15 @@
 
     python3 tests/terminal.py SECONDS STEPS PROGRAM [ARGUMENT]...
 
-STEPS is a JSON list of pairs: a text to wait for, and the keys that are typed, all at once, as soon as it is there. What the
-program prints is printed. The exit status is that of the program, or 124 if a text or the end does not come in time.
+STEPS is a JSON list of pairs: a text to wait for, and the keys that are typed, all at once, as soon as it is there. A third item is
+a command for the shell that is run before, with the program's number in PID. What the program prints is printed. The exit status is that of the program, or 124 if a text or the end does not come in time.
 """
 
 import json
 import os
 import pty
 import select
+import subprocess
 import sys
 import time
 
@@ -24,7 +25,9 @@ def main():
     seen = b""
     while True:
         if steps and (at := seen.find(steps[0][0].encode())) >= 0:
-            awaited, keys = steps.pop(0)
+            awaited, keys, *command = steps.pop(0)
+            for text in command:
+                subprocess.run(text, shell=True, check=True, env=dict(os.environ, PID=str(pid)))
             seen = seen[at + len(awaited.encode()):]
             os.write(terminal, keys.encode())
             continue

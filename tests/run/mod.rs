@@ -1,6 +1,8 @@
 //! One run and many: batch, jobs, signals, audit, secrets, advice.
 
 pub(crate) mod advice;
+pub(crate) mod asking;
+pub(crate) mod asking_attacks;
 pub(crate) mod audit;
 pub(crate) mod audit_batch;
 pub(crate) mod audit_view;

@@ -53,7 +53,15 @@ pub(crate) fn perform_by(
     let runner = runner(context, spinner.clone(), lookup.python);
     become_user::apply(&mut general, user.clone(), &context.environment);
     let identity = Identity::of(&runner, &module, &name, &lookup.interpreters, &general);
-    let mut effective = settings.for_module(ModuleIdentity::of(&name, &module, &identity)).or_usage()?;
+    let known = ModuleIdentity::of(&name, &module, &identity);
+    if args.grants.answered.iter().any(|grant| known.digest() != Some(grant.digest.as_str())) {
+        let shown = module.path().display();
+        return Err(anyhow::anyhow!(
+            "`{shown}` has changed since it was asked about, and was not run again; nothing was changed"
+        ))
+        .or_unavailable();
+    }
+    let mut effective = settings.for_module(known).or_usage()?;
     audit.check(&effective.policy)?;
     become_user::apply(&mut effective.policy, user, &context.environment);
     if let Some(limit) = args.background {

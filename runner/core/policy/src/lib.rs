@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 mod access;
+mod asking;
 mod authorities;
 mod check_rule;
 mod designated;
@@ -36,6 +37,7 @@ mod written;
 pub use modbox_vocabulary::NamePattern;
 
 pub use self::access::Access;
+pub use self::asking::{AskBounds, never_asked};
 pub use self::check_rule::CheckRule;
 pub use self::designated::Designated;
 pub use self::error::PolicyError;

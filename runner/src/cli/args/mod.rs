@@ -49,7 +49,7 @@ pub(crate) use self::shared::layers::LayerArgs;
 pub(crate) use self::shared::lookup::{LOCK_FILE, LookupArgs, parse_interpreter};
 pub(crate) use self::shared::providers::ProviderArgs;
 pub(crate) use self::shared::python::{AnsiballzForm, AssembleArgs, PythonArgs};
-pub(crate) use self::shared::rules::{GrantArgs, LimitArgs};
+pub(crate) use self::shared::rules::{AnsweredGrant, GrantArgs, LimitArgs};
 pub(crate) use self::signing::{SignArgs, VerifyArgs};
 pub(crate) use self::task::TaskArgs;
 pub(crate) use self::transactions::{
@@ -265,6 +265,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Running",
         conflicts_with_all = ["background", "watch", "check", "allow_all", "keep_files", "become_user", "preview", "transaction"])]
     pub(crate) learn: Option<PathBuf>,
+    /// Ask on the terminal for what the module lacks, once or for good, and run it again: as a transaction, so that nothing of
+    /// a run that lacked something remains.
+    #[arg(long, help_heading = "Grants",
+        conflicts_with_all = ["background", "watch", "check", "allow_all", "learn", "keep_files"])]
+    pub(crate) ask: bool,
     /// With `--learn`, also try the network, commands, sockets and devices, whose effects are real.
     #[arg(long, help_heading = "Running", requires = "learn")]
     pub(crate) learn_effects: bool,

@@ -1,5 +1,6 @@
 //! The subcommands, one file each. Each takes parsed arguments and returns an exit status.
 
+pub(crate) mod ask;
 pub(crate) mod audit;
 pub(crate) mod authors;
 pub(crate) mod cache;

@@ -24,6 +24,7 @@ impl OwnFiles {
         // A file that is made in these folders is a policy file, too.
         let folders = environment.policy_files.iter().filter_map(|path| path.parent());
         folders.for_each(|folder| own.add(folder, "the folder of a policy file"));
+        environment.policy_folder.iter().for_each(|folder| own.add(folder, "the folder of policy files"));
         settings.key_files.iter().for_each(|path| own.add(path, "a file of the trust rules"));
         let folders = [&environment.cache_dir, &environment.data_dir].into_iter().flatten();
         folders.for_each(|folder| own.add(folder, "a folder of modbox"));

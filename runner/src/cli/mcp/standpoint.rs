@@ -82,6 +82,7 @@ mod tests {
             cache_dir: None,
             data_dir: None,
             policy_files: Vec::new(),
+            policy_folder: None,
             library: folders(&["mine", "/srv/library", "./x"]),
             installed_library: None,
             module_utils: folders(&["utils", "/srv/utils"]),

@@ -96,6 +96,7 @@ mod tests {
             temp_dir: dir.to_owned(),
             cache_dir: None,
             policy_files: vec![dir.join("person.yaml")],
+            policy_folder: None,
             library: Vec::new(),
             data_dir: None,
             installed_library: None,

@@ -20,7 +20,7 @@ pub(crate) mod python_plugins;
 pub(crate) mod run_options;
 pub(crate) mod shown;
 pub(crate) mod task_modules;
-mod terminal;
+pub(crate) mod terminal;
 pub(crate) mod vault_secrets;
 mod vault_store;
 

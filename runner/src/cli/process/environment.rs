@@ -21,6 +21,8 @@ pub(crate) struct Environment {
     pub(crate) data_dir: Option<PathBuf>,
     /// The policy files that apply to every run, the system's first.
     pub(crate) policy_files: Vec<PathBuf>,
+    /// The folder of further policy files that apply to every run, beside the user's; `None` when the user has no home.
+    pub(crate) policy_folder: Option<PathBuf>,
     /// Folders of `MODBOX_LIBRARY`.
     pub(crate) library: Vec<PathBuf>,
     /// Folder of the modules that are installed with modbox, if there is one.
@@ -39,7 +41,8 @@ impl Environment {
     /// The working directory does not exist any more.
     pub(crate) fn of_process() -> io::Result<Self> {
         let OwnFolders { cache, config, data } = own_folders(rustix::process::geteuid().as_raw());
-        let user_policy = config.map(|config| config.join("modbox/policy.yaml"));
+        let config = config.map(|config| config.join("modbox"));
+        let user_policy = config.as_ref().map(|config| config.join("policy.yaml"));
         let variables: Vec<(OsString, OsString)> = variables();
         // Skip empty entries: they would mean the working directory, which an empty variable is not meant to name.
         let folders = |variable: &str| {
@@ -55,6 +58,7 @@ impl Environment {
             cache_dir: cache.map(|cache| cache.join("modbox")),
             data_dir: data.map(|data| data.join("modbox")),
             policy_files: [PathBuf::from("/etc/modbox/policy.yaml")].into_iter().chain(user_policy).collect(),
+            policy_folder: config.map(|config| config.join("policy.d")),
             library: folders("MODBOX_LIBRARY"),
             installed_library: env::current_exe().ok().and_then(|program| installed_library(&program)),
             module_utils: folders("MODBOX_MODULE_UTILS"),

@@ -223,3 +223,19 @@ pub(super) fn resolve_all(
             .with_context(|| format!("invalid policy file `{}`", path.display())),
     }
 }
+
+/// Checks a policy file that applies to every run, with the grants in it. Returns whether it exists.
+///
+/// # Errors
+///
+/// The file is wrong, names something that does not exist, or can be changed by another user.
+pub(crate) fn check_implied(environment: &Environment, path: &Path) -> anyhow::Result<bool> {
+    let Some((file, _)) = load(path, FileChoice::Implied)? else { return Ok(false) };
+    resolve_all(environment, path, &file.rules, &source(path))?;
+    Ok(true)
+}
+
+/// Returns the name of a policy file in reports and listings.
+pub(crate) fn source(path: &Path) -> GrantSource {
+    GrantSource::PolicyFile(path.display().to_string())
+}

@@ -1,6 +1,7 @@
 //! Turns the typed command line into what a run needs: reads and merges policy files, resolves paths and variables.
 //! Every mistake is a usage error that names the switch or the file.
 
+mod asks;
 mod audience;
 mod core_statements;
 pub(crate) mod exposure;
@@ -10,6 +11,7 @@ mod keyed_rules;
 mod library;
 mod offline;
 mod plugin_rules;
+pub(crate) mod policy_folder;
 mod python;
 mod sent_policy;
 mod signature_files;
@@ -29,9 +31,13 @@ use modbox_run::reaches_out;
 use modbox_vocabulary::GrantSource;
 use sha2::{Digest as _, Sha256};
 
+use self::asks::Asking;
+pub(crate) use self::asks::as_rules as asked_rules;
 pub(crate) use self::audience::Audience;
 use self::files::FileChoice;
-pub(crate) use self::files::{MAX_POLICY, PolicyText, Resolved, WrongGrant, read as read_policy_file, resolve};
+pub(crate) use self::files::{
+    MAX_POLICY, PolicyText, Resolved, WrongGrant, check_implied, read as read_policy_file, resolve, source,
+};
 use self::keyed_rules::KeyedRules;
 pub(crate) use self::library::{WORKING_LIBRARY, library};
 pub(crate) use self::offline::OfflineRule;
@@ -57,6 +63,8 @@ pub(crate) struct Settings {
     tasks: Vec<KeyedRules<TaskKey>>,
     /// The policy that a controller sent with the task.
     sent: Option<SentPolicy>,
+    /// What a person may be asked to grant, and has granted in this process.
+    pub(crate) asking: Asking,
     trust: Trust,
     /// The first rule that no registry is asked.
     pub(crate) offline: Option<OfflineRule>,
@@ -97,6 +105,7 @@ impl Settings {
             modules: Vec::new(),
             tasks: Vec::new(),
             sent: None,
+            asking: Asking::new(&grants.answered),
             trust: Trust::default(),
             offline: None,
             switches: Rules::default(),
@@ -105,8 +114,8 @@ impl Settings {
             tools: Vec::new(),
             key_files: Vec::new(),
         };
-        for path in &environment.policy_files {
-            settings.add_file(path, FileChoice::Implied)?;
+        for path in policy_folder::implied(environment)? {
+            settings.add_file(&path, FileChoice::Implied)?;
         }
         for path in &grants.policy {
             if !settings.add_file(path, FileChoice::Named)? {
@@ -136,6 +145,7 @@ impl Settings {
             self.tools.extend(file.tools.take().map(|tools| (path.to_owned(), tools)));
             let rules = files::resolve_all(&self.environment, path, &file.rules, &source(path))?;
             self.general.push(Rules { narrows, ..rules });
+            self.asking.add(&self.environment, path, &file)?;
             self.trust.add(&self.environment, path, &file.trust)?;
             self.key_files.extend(key_files(&file.trust));
             self.offline = self.offline.take().or_else(|| OfflineRule::in_file(path, &file));
@@ -304,6 +314,7 @@ impl Settings {
         let rules = self.modules.iter().filter(|rules| rules.key.value.matches(name, digest));
         let mut rules = rules.map(|rules| rules.resolved(&self.environment)).collect::<anyhow::Result<Vec<_>>>()?;
         rules.extend(self.sent.iter().flat_map(|sent| sent.of_module(name, digest)));
+        rules.extend(self.asking.granted_to(module));
         Ok(rules)
     }
 
@@ -377,22 +388,6 @@ impl Settings {
     }
 }
 
-/// Checks a policy file that applies to every run, with the grants in it. Returns whether it exists.
-///
-/// # Errors
-///
-/// The file is wrong, names something that does not exist, or can be changed by another user.
-pub(crate) fn check_implied(environment: &Environment, path: &Path) -> anyhow::Result<bool> {
-    let Some((file, _)) = files::load(path, FileChoice::Implied)? else { return Ok(false) };
-    files::resolve_all(environment, path, &file.rules, &source(path))?;
-    Ok(true)
-}
-
-/// Returns the name of a policy file in reports and listings.
-pub(crate) fn source(path: &Path) -> GrantSource {
-    GrantSource::PolicyFile(path.display().to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -405,6 +400,7 @@ mod tests {
             temp_dir: dir.to_owned(),
             cache_dir: None,
             policy_files: vec![dir.join("system.yaml"), dir.join("user.yaml")],
+            policy_folder: None,
             library: Vec::new(),
             data_dir: None,
             installed_library: None,

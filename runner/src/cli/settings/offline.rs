@@ -10,6 +10,7 @@ use modbox_policy::{Place, PolicyFile};
 
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::files::{self, FileChoice};
+use crate::cli::settings::policy_folder;
 
 /// The rule of a policy file that no registry is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +32,9 @@ impl OfflineRule {
     ///
     /// A file is wrong, or one of these is missing.
     pub(crate) fn of(environment: &Environment, named: &[PathBuf]) -> anyhow::Result<Option<Self>> {
-        for path in &environment.policy_files {
-            if let Some(rule) = files::load(path, FileChoice::Implied)?.and_then(|(file, _)| Self::in_file(path, &file))
-            {
+        for path in policy_folder::implied(environment)? {
+            let file = files::load(&path, FileChoice::Implied)?;
+            if let Some(rule) = file.and_then(|(file, _)| Self::in_file(&path, &file)) {
                 return Ok(Some(rule));
             }
         }

@@ -88,6 +88,16 @@ impl NetRule {
         self.hosts == Hosts::All && WORDS.iter().all(|word| self.words.contains(word))
     }
 
+    /// Returns whether the rule is for one name or for one address.
+    #[must_use]
+    pub fn names_one_host(&self) -> bool {
+        match &self.hosts {
+            Hosts::Name(_) => true,
+            Hosts::Block(block) => block.prefix_len() == block.max_prefix_len(),
+            Hosts::All | Hosts::Below(_) => false,
+        }
+    }
+
     /// Returns the narrowest rule for the same ports that does not distinguish hosts.
     #[must_use]
     pub fn for_every_host(&self) -> Self {

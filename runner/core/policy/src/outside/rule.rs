@@ -93,6 +93,13 @@ impl OutsideRule {
         &self.program
     }
 
+    /// Returns whether the rule covers one command alone.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        let is_plain = |item: &Item| matches!(item, Item::Word(RuleWord { kind: None, .. }));
+        matches!(self.program, RuleProgram::Named(_)) && self.items.iter().all(is_plain)
+    }
+
     /// Returns every kind in the rule, in order, with repetitions.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
         let of_item = |item: &Item| match item {

@@ -57,6 +57,12 @@ impl RunRule {
         &self.program
     }
 
+    /// Returns whether the rule covers one command alone.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        !self.rest && self.arguments.iter().flatten().all(|piece| matches!(piece, Piece::Is(_)))
+    }
+
     /// Returns whether the rule covers these arguments.
     #[must_use]
     pub fn covers(&self, arguments: &[String]) -> bool {

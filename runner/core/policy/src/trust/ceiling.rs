@@ -71,6 +71,20 @@ impl Ceiling {
         }
     }
 
+    /// Returns whether all that some rules grant does not exceed the ceiling.
+    #[must_use]
+    pub fn includes(&self, rules: &Rules) -> bool {
+        rules.everything.is_none()
+            && rules.min_confinement.is_none_or(|level| level >= self.least_confinement())
+            && rules.paths.iter().all(|grant| self.holds_path(grant))
+            && rules.env.iter().all(|grant| self.holds_env(&grant.name))
+            && rules.own.iter().all(|grant| self.holds_own(grant))
+            && rules.net.iter().all(|grant| self.holds_net(&grant.rule))
+            && rules.listen.iter().all(|grant| self.holds_listen(&grant.rule))
+            && rules.run.iter().all(|grant| self.holds_run(grant))
+            && rules.outside.iter().all(|grant| self.holds_outside(grant))
+    }
+
     fn least_confinement(&self) -> u8 {
         self.most.min_confinement.unwrap_or(DEFAULT_LEAST)
     }

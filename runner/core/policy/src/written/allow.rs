@@ -1,4 +1,4 @@
-//! The section `allow` of a policy file.
+//! The sections `allow` and `ask` of a policy file.
 
 use crate::written::node::{Located, Node};
 use crate::written::reader::FileReader;
@@ -31,10 +31,10 @@ pub struct Allow {
 }
 
 impl FileReader {
-    /// Reads the section. `is_general`: it is for every module.
-    pub(crate) fn allow(&mut self, node: Node, is_general: bool) -> Allow {
+    /// Reads a section of this form, `allow` or `ask`. `is_general`: it is for every module.
+    pub(crate) fn allow(&mut self, node: Node, section: &str, is_general: bool) -> Allow {
         let mut allow = Allow::default();
-        for (key, node) in self.map(node, "`allow`") {
+        for (key, node) in self.map(node, &format!("`{section}`")) {
             if is_general && key.value == "outside" {
                 self.note(key.place, "`outside` is for single modules and tasks; write it below `modules` or `tasks`");
                 continue;

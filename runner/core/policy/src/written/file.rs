@@ -11,6 +11,7 @@
 //!   net: ["api.example.org:443", "10.0.0.0/8:5432"]
 //!   listen: ["127.0.0.1:8080"]
 //!   run: ["systemctl restart *"]
+//! ask: {write: [/srv/www]}
 //! check: observe
 //! python: auto
 //! python-modules: confine
@@ -80,6 +81,9 @@ pub struct FileRules {
     pub designated_by_results: Option<Designated>,
     /// The grants.
     pub allow: Allow,
+    /// The most that a person may be asked to grant; see [`crate::AskBounds`]. Only the rules for every module and for one
+    /// have it.
+    pub ask: Option<Allow>,
     /// What check mode does.
     pub check: Option<CheckRule>,
     /// Where Python modules run.
@@ -189,7 +193,7 @@ impl<'de> Deserialize<'de> for LimitOverrides {
 }
 
 /// The keys of a file.
-const FILE_RULES: &str = "designated, designated-by-results, allow, check, python, python-modules, accept-policy, min-confinement, \
+const FILE_RULES: &str = "designated, designated-by-results, allow, ask, check, python, python-modules, accept-policy, min-confinement, \
      limits, modules, tasks, trust, audit, audit-in-results, offline, tools";
 
 /// The keys of the rules for one job of a batch.
@@ -201,7 +205,7 @@ const TASK_RULES: &str =
     "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits";
 
 /// The keys of the rules for one module.
-const MODULE_RULES: &str = "designated, designated-by-results, allow, profiles, check, python, python-modules, min-confinement, limits, unconfined";
+const MODULE_RULES: &str = "designated, designated-by-results, allow, ask, profiles, check, python, python-modules, min-confinement, limits, unconfined";
 
 impl FileReader {
     fn file(&mut self, node: Node) -> PolicyFile {
@@ -237,7 +241,11 @@ impl FileReader {
             match key.value.as_str() {
                 "designated" => rules.designated = self.scalar(node, str::parse),
                 "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
-                "allow" => rules.allow = self.allow(node, !is_single),
+                "allow" => rules.allow = self.allow(node, "allow", !is_single),
+                // An empty section is one: it lets nothing be asked.
+                "ask" if [FILE_RULES, MODULE_RULES].contains(&known) => {
+                    rules.ask = Some(self.allow(node, "ask", !is_single));
+                }
                 "check" => rules.check = self.scalar(node, str::parse),
                 "python" => rules.python = self.scalar(node, str::parse),
                 "python-modules" => rules.python_modules = self.scalar(node, str::parse),
@@ -364,6 +372,26 @@ mod tests {
     }
 
     #[test]
+    fn questions_are_bounded_for_every_module_and_for_one() {
+        let file =
+            PolicyFile::parse("ask: {read: [/var/log]}\nmodules: {a: {ask: {run: [id]}}, b: {ask: }, c: {}}").unwrap();
+        assert_eq!(file.rules.ask.unwrap().read[0].value, "/var/log");
+        let of_modules: Vec<Option<usize>> =
+            file.modules.iter().map(|(_, rules)| rules.ask.as_ref().map(|ask| ask.run.len())).collect();
+        assert_eq!(of_modules, [Some(1), Some(0), None]);
+        for (text, expect) in [
+            ("ask: {reed: []}", "unknown key `reed`"),
+            ("ask: 1", "`ask` is a mapping"),
+            ("ask: {outside: [id]}", "`outside` is for single modules and tasks"),
+            ("tasks: {a: {ask: {}}}", "unknown key `ask`"),
+        ] {
+            let error = PolicyFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expect), "{text}: {error}");
+        }
+        assert!(serde_saphyr::from_str::<FileRules>("ask: {}").is_err(), "a job of a batch asks nothing");
+    }
+
+    #[test]
     fn names_the_place_of_every_mistake() {
         for (text, expect) in [
             (
@@ -390,7 +418,7 @@ mod tests {
             ),
             (
                 "modules: {a: {modules: {}}}",
-                "unknown key `modules`, expected one of designated, designated-by-results, allow, profiles, check, \
+                "unknown key `modules`, expected one of designated, designated-by-results, allow, ask, profiles, check, \
                  python, python-modules, min-confinement, limits, unconfined at line 1, column 15",
             ),
             (

@@ -52,6 +52,7 @@ impl PolicyFile {
 /// Returns a key of rules that is the host's alone, or that is not about tasks of components.
 fn key_of_host(rules: &FileRules) -> Option<&'static str> {
     let keys = [
+        ("ask", rules.ask.is_some()),
         ("accept-policy", rules.accept_policy.is_some()),
         ("audit", rules.audit.is_some()),
         ("audit-in-results", rules.audit_in_results.is_some()),

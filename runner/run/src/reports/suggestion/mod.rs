@@ -12,6 +12,6 @@ mod record;
 mod widen;
 
 pub use self::model::{KeyKind, Suggestion};
-pub use self::page::{comment, render, render_play};
+pub use self::page::{comment, quoted, render, render_play};
 pub use self::play::PlaySuggestion;
 pub use self::record::{Lacking, RecordedGrant, RunRecord};

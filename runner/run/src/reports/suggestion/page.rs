@@ -123,7 +123,8 @@ pub fn comment(text: &str) -> String {
 }
 
 /// Escapes a text for YAML's double quotes.
-fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     escape(text, &['"', '\\'])
 }
 

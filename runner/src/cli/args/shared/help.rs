@@ -17,7 +17,7 @@ Examples:
 A module starts with its arguments, a private /tmp, clocks, random numbers and its standard streams. A path in an \
 argument is granted, if the module's manual declares an access for the option; --designated restricts that. Everything \
 else, such as a network address, is granted with --allow-* or in a policy file: /etc/modbox/policy.yaml, then \
-modbox/policy.yaml in the user's config folder, then --policy.
+modbox/policy.yaml in the user's config folder, the files modbox/policy.d/*.yaml beside it, then --policy.
 
 Exit status: 0 ok, changed or skipped · 1 failed · 2 usage · 3 module not found, not built or not loaded · 4 \
 denied · 5 limit reached · 6 module crashed · 8 not committed, or a preview that is incomplete · 9 committed in part · 70 \

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use modbox_policy::{Access, Designated, PythonPlace, parse_count, parse_duration, parse_level, parse_size};
+use modbox_policy::{Access, Designated, PythonPlace, Rules, parse_count, parse_duration, parse_level, parse_size};
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Grants")]
@@ -58,6 +58,18 @@ pub(crate) struct GrantArgs {
     /// Add the grants and limits of a policy file. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
+    /// What a person has granted in this process. No switch has it.
+    #[arg(skip)]
+    pub(crate) answered: Vec<AnsweredGrant>,
+}
+
+/// What a person has granted to a module.
+#[derive(Debug, Clone)]
+pub(crate) struct AnsweredGrant {
+    /// The digest of the module, with all its parts.
+    pub(crate) digest: String,
+    /// The grants, resolved when the question was asked.
+    pub(crate) rules: Rules,
 }
 
 impl GrantArgs {

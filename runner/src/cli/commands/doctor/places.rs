@@ -10,7 +10,7 @@ use super::check::Check;
 use crate::cli::args::{GrantArgs, LimitArgs};
 use crate::cli::exit::error_words;
 use crate::cli::process::environment::Environment;
-use crate::cli::settings::{self, Settings};
+use crate::cli::settings::{self, Settings, policy_folder};
 
 /// Entries of a cache that are counted; beyond them the size is a least one.
 const MAX_ENTRIES: usize = 100_000;
@@ -109,7 +109,12 @@ fn add_size(dir: &Path, depth: usize, left: &mut usize, bytes: &mut u64) {
 pub(super) fn policy(environment: &Environment) -> (Vec<Check>, u8) {
     let mut checks = Vec::new();
     let mut is_valid = true;
-    for path in &environment.policy_files {
+    let implied = policy_folder::implied(environment).unwrap_or_else(|error| {
+        is_valid = false;
+        checks.push(Check::missing("policy folder", chain(&error), "no module runs until this is right"));
+        environment.policy_files.clone()
+    });
+    for path in &implied {
         let shown = path.display();
         checks.push(match settings::check_implied(environment, path) {
             Ok(true) => Check::ok("policy file", format!("`{shown}`")),

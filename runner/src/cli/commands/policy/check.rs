@@ -61,7 +61,7 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
     let mistakes = mistakes.into_iter().map(|PolicyFileProblem { place, message }| error(place, message));
     let mut findings: Vec<Finding> = mistakes.collect();
     // A run refuses a file that it would use unasked, and warns of others.
-    let is_implied = environment.policy_files.contains(&environment.absolute(path));
+    let is_implied = settings::policy_folder::is_implied(environment, path);
     findings.extend(exposure.map(|exposure| Finding {
         place: None,
         gravity: if is_implied { Gravity::Error } else { Gravity::Warning },
@@ -108,7 +108,9 @@ fn check_rules(
     findings: &mut Vec<Finding>,
 ) -> PlacedRules {
     let Resolved { rules, places, outside_places, wrong } = settings::resolve(environment, written, source);
-    findings.extend(wrong.into_iter().map(|WrongGrant { place, written, error }| Finding {
+    // What may be asked is not granted, so only what a run refuses is wrong with it.
+    let asked = settings::resolve(environment, &settings::asked_rules(written), source).wrong;
+    findings.extend(wrong.into_iter().chain(asked).map(|WrongGrant { place, written, error }| Finding {
         place: Some(place),
         gravity: Gravity::Error,
         text: format!("invalid grant `{written}`: {}", error_words(&error)),

@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
         become_user::apply(&mut effective.policy, user.clone(), &context.environment);
         effective
     };
-    let (module, effective, run) = match &args.module {
+    let (module, effective, run, asks) = match &args.module {
         Some(written) => {
             let found = lookup.find(context, written)?;
             let module = Module::new(locate::read(&found.path).or_unavailable()?, None);
@@ -48,9 +48,13 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
             let known = ModuleIdentity::of(&name, &module, &identity);
             let effective = as_user(settings.for_module(known).or_usage()?);
             let run = examine(&runner, &lookup, &module, &name, task, &effective);
-            (Some((name, digest)), effective, run)
+            let asks = settings.asking.bounds(&context.environment, Some(known)).or_usage()?;
+            (Some((name, digest)), effective, run, asks)
         }
-        None => (None, as_user(settings.for_every_module().or_usage()?), ExaminedRun::default()),
+        None => {
+            let asks = settings.asking.bounds(&context.environment, None).or_usage()?;
+            (None, as_user(settings.for_every_module().or_usage()?), ExaminedRun::default(), asks)
+        }
     };
     let interpreters = lookup.interpreters.values().filter_map(|line| split(line).ok()?.into_iter().next());
     let listing = PolicyListing {
@@ -58,6 +62,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs, order: &[ArgumentSource]) 
         offline: settings.offline.as_ref(),
         module,
         effective,
+        asks: asks.grants(),
         run,
         interpreters: interpreters.map(|program| context.environment.absolute(Path::new(&program))).collect(),
         others: settings.module_keys(),
@@ -112,6 +117,8 @@ struct PolicyListing<'a> {
     offline: Option<&'a OfflineRule>,
     module: Option<(String, String)>,
     effective: MergedPolicy,
+    /// What a person may be asked to grant; `None` if no file bounds it.
+    asks: Option<Vec<Grant>>,
     /// Paths of the interpreters that replace others.
     interpreters: Vec<PathBuf>,
     run: ExaminedRun,
@@ -194,6 +201,7 @@ impl PolicyListing<'_> {
                 "unconfined",
                 self.policy().unconfined_by().map_or(Value::Null, |source| Value::from(source.to_string().as_str())),
             ),
+            ("ask", self.asks.as_ref().map(|asks| Value::from(asks.iter().map(grant).collect::<Vec<_>>())).into()),
             ("root_powers", self.policy().root_powers().iter().map(root_power).collect::<Vec<_>>().into()),
             ("paths", self.run.paths.iter().map(path).collect::<Vec<_>>().into()),
             ("missing", self.run.missing.iter().map(denial).collect::<Vec<_>>().into()),
@@ -249,6 +257,13 @@ impl PolicyListing<'_> {
                 text,
                 "unconfined: nothing confines the module, which can do all that its user can ({source})"
             );
+        }
+        if let Some(asks) = &self.asks {
+            text += "may be asked:\n";
+            text += if asks.is_empty() { "  nothing\n" } else { "" };
+            for grant in asks {
+                let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
+            }
         }
         let powers = self.policy().root_powers();
         if !powers.is_empty() {

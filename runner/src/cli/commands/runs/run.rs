@@ -12,8 +12,9 @@ use modbox_run::library::is_path;
 use modbox_run::{Effect, Report};
 
 use crate::cli::args::{OutputFormat, RunArgs};
-use crate::cli::commands::learn;
+use crate::cli::commands::ask::AskedRun;
 use crate::cli::commands::runs::job;
+use crate::cli::commands::{ask, learn};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::perform::perform;
@@ -49,12 +50,27 @@ pub(crate) fn run(
     if args.watch {
         return watch(context, args, &task, format);
     }
+    if ask::is_wanted(context, args)? {
+        return asked(context, args, task, argv, format);
+    }
     once(context, args, task, format)
 }
 
+/// Runs a module that a person at the terminal gives what it lacks.
+fn asked(
+    context: &Context,
+    args: &RunArgs,
+    task: Dict,
+    argv: &[OsString],
+    format: OutputFormat,
+) -> Result<ExitStatus, Failure> {
+    let AskedRun { mut report, audited, is_refused } = ask::run(context, task, argv, || spinner(format))?;
+    let status = show(context, &mut report, format, args)?;
+    audited.map(|()| if is_refused { ExitStatus::Denied } else { status })
+}
+
 fn once(context: &Context, args: &RunArgs, task: Dict, format: OutputFormat) -> Result<ExitStatus, Failure> {
-    let spinner = (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner);
-    let (mut report, audited) = perform(context, args, task, spinner)?;
+    let (mut report, audited) = perform(context, args, task, spinner(format))?;
     let status = show(context, &mut report, format, args)?;
     audited.map(|()| status)
 }
@@ -126,6 +142,11 @@ fn undoable(report: &Report) -> Option<&str> {
 /// Returns whether the report is of a preview that does not show everything.
 fn is_incomplete(report: &Report) -> bool {
     report.effect.as_ref().is_some_and(|effect| effect.mode == Effect::Preview && !effect.complete)
+}
+
+/// Returns what a person sees while a module is compiled.
+fn spinner(format: OutputFormat) -> Option<ProgressBar> {
+    (format == OutputFormat::Human && io::stderr().is_terminal()).then(compile_spinner)
 }
 
 fn compile_spinner() -> ProgressBar {
