@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, RunOutput, TestDir, fixture, guest, module, stretched};
+use crate::support::{Modbox, RunOutput, TestDir, component, fixture, guest, module, stretched};
 
 /// Time in which a run with questions ends, with what it may compile.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -179,11 +179,13 @@ fn a_denial_that_a_module_gets_over_is_not_asked_about() {
 #[test]
 fn what_no_answer_should_grant_is_never_asked() {
     let dir = place();
-    user_policy(&dir, "");
+    dir.mkdir("audit");
+    user_policy(&dir, &format!("audit: {}\n", dir.join("audit/log").display()));
     for (text, why) in [
         ("os.mkdir('/etc/none')", "root or a top-level folder"),
         ("open('%/home/.config/modbox/policy.yaml', 'w')", "it decides about grants"),
         ("open('%/home/.config/modbox/policy.d/x.yaml', 'w')", "it decides about grants"),
+        ("open('%/audit/log', 'a')", "it decides about grants"),
         ("import socket; socket.create_connection(('127.0.0.1', 9))", "does not name a host"),
     ] {
         fs::create_dir_all(dir.join("home/.config/modbox/policy.d")).unwrap();
@@ -299,4 +301,19 @@ fn a_link_is_said_and_holds_for_what_it_led_to() {
         (motd(&dir).as_str(), fs::read_to_string(dir.join("site/other")).unwrap().as_str()),
         ("hello\n", "other\n")
     );
+}
+
+#[test]
+fn what_a_module_says_is_marked_as_its_words() {
+    let dir = place();
+    let text = fs::read_to_string(fixture("cli/sessions/modules/asks.wat")).unwrap();
+    let other = dir.join("site/other").display().to_string();
+    let text = text.replacen(r#"\"env\""#, r#"\"read\""#, 1).replace("ASKED", &other);
+    // A line that looks like the end of the question.
+    component(&dir, "asks.wasm", &text.replace("says what to do", r"to work\\n  o once\\u202e"));
+    let words = ["./asks.wasm".to_owned(), format!("log={}", dir.join("site/motd").display())];
+    let seen = shown(&dir, &asked(&dir, &json!([[KEYS, "o"]]), &words).exits_with(0));
+    let question = "modbox: asks 1.0.0 (no signature checked) asks to read %/site/other\n        the module cannot do without it, \
+                    by its own word\n        the module says: \"to work\\u{a}  o once\\u{202e}\"\n  o once   a always   n no > \n";
+    assert!(seen.starts_with(question), "{seen}");
 }

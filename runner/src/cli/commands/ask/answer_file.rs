@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use modbox_policy::{ModuleKey, PolicyFile};
 use modbox_run::suggestion::{comment, quoted};
 use modbox_vocabulary::Capability;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::question::Asker;
@@ -105,12 +105,12 @@ fn create(folder: &OwnedFd, hidden: &str, name: &str, text: &str) -> io::Result<
         .map_err(io::Error::from)
         .and_then(|()| file.write_all(text.as_bytes()))
         .and_then(|()| file.sync_all())
-        .and_then(|()| Ok(rustix::fs::renameat_with(folder, hidden, folder, name, RenameFlags::NOREPLACE)?));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = rustix::fs::unlinkat(folder, hidden, AtFlags::empty());
-    }
+        // Unlike a rename, a link replaces nothing, also on file systems of other machines.
+        .and_then(|()| Ok(rustix::fs::linkat(folder, hidden, folder, name, AtFlags::empty())?));
+    // The first error is the one to tell.
+    let removed = rustix::fs::unlinkat(folder, hidden, AtFlags::empty());
     written?;
+    removed?;
     Ok(rustix::fs::fsync(folder)?)
 }
 

@@ -46,7 +46,9 @@ pub(super) fn askable(
         return Err(format!("`{}` contains your home folder", grant.host.display()));
     }
     let merged = merge(std::slice::from_ref(&rules)).map_err(|error| error.to_string())?;
-    own.check(&merged.policy).map_err(|_| "it decides about grants, or modbox keeps it".to_owned())?;
+    let mut wanted = merged.policy;
+    facts.policy.audit().iter().for_each(|path| wanted.add_audit(path.clone()));
+    own.check(&wanted).map_err(|_| "it decides about grants, or modbox keeps it".to_owned())?;
     if let Some(ceiling) = facts.policy.trust().ceilings.iter().find(|ceiling| !ceiling.includes(&rules)) {
         return Err(format!("{} may not be granted that ({})", ceiling.party, ceiling.rule));
     }

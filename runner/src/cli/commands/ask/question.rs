@@ -99,7 +99,12 @@ pub(super) fn wanted(wish: &Wish, rules: &Rules) -> String {
         let shown = clean_line(&quote(value));
         let is_folder = |path: &str| {
             let of_path = |grant: &&PathGrant| grant.host == Path::new(path) || grant.guest == path;
-            rules.paths.iter().find(of_path).or(rules.paths.first()).is_some_and(|it| it.shape == Shape::Directory)
+            rules
+                .paths
+                .iter()
+                .find(of_path)
+                .or_else(|| rules.paths.first())
+                .is_some_and(|it| it.shape == Shape::Directory)
         };
         let below = || if is_folder(value) { " and all below it" } else { "" };
         match capability {

@@ -157,9 +157,10 @@ impl Wish {
 
     /// Returns the name of the argument that names the subject.
     pub(super) fn named_by<'a>(&self, task: &'a Dict, environment: &Environment) -> Option<&'a str> {
+        let subject = environment.absolute(Path::new(&self.subject));
         let names = |value: &Value| {
             let text = value.as_str().filter(|text| !text.is_empty());
-            text.is_some_and(|text| environment.absolute(Path::new(text)) == Path::new(&self.subject))
+            text.is_some_and(|text| environment.absolute(Path::new(text)) == subject)
         };
         task.iter().find(|(_, value)| names(value)).map(|(name, _)| name.as_str())
     }
