@@ -244,7 +244,8 @@ mod tests {
         let folder = open(&dir.path().join("policy.d")).unwrap();
         create(&folder, ".a", "a.yaml", "one").unwrap();
         assert!(create(&folder, ".a", "a.yaml", "two").is_err());
-        assert_eq!(fs::read_to_string(dir.path().join("policy.d/a.yaml")).unwrap(), "one");
+        let found = modbox_files::read_file(&dir.path().join("policy.d/a.yaml"), 16).unwrap();
+        assert_eq!(found, b"one");
         assert_eq!(fs::read_dir(dir.path().join("policy.d")).unwrap().count(), 1);
     }
 }
