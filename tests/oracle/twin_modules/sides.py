@@ -112,7 +112,7 @@ class Ansible:
         """Is the process of one module."""
         status = 0
         try:
-            sys.stdin, sys.stdout, sys.stderr = open(os.devnull), os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
+            sys.stdin, sys.stdout, sys.stderr = open(os.devnull), os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", errors="backslashreplace", closefd=False)
             os.chdir(self.tmp)
             sys.argv = [request["module"], request["path"]]
             runpy.run_module(python_name(request["module"]), run_name="__main__")
