@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Modbox, RunOutput, TestDir, component, fixture, guest, module, stretched};
 
 /// Time in which a run with questions ends, with what it may compile.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A native module without documentation, so that nothing is designated. It runs the code in `do`.
 const MODULE: &str = r#"#!/usr/bin/python3

@@ -2,13 +2,14 @@
 //! time and kills. Nothing is granted that was not asked, and nothing is left.
 
 use std::fs;
+use std::path::Path;
 use std::thread;
 
 use serde_json::json;
 
-use crate::run::asking::{KEYS, answers, asked, line, modbox, on_terminal, place};
+use crate::run::asking::{KEYS, PATIENCE, answers, asked, line, modbox, on_terminal, place};
 use crate::support::server::{Server, response};
-use crate::support::{TestDir, guest, module};
+use crate::support::{Modbox, TestDir, fixture, guest, module, stretched};
 
 /// Returns code of Python for the module `native`, in which `%` stands for the folder.
 fn code(dir: &TestDir, code: &str) -> Vec<String> {
@@ -161,4 +162,24 @@ fn a_run_with_the_network_is_not_repeated() {
     assert_eq!(server.connections(), 0);
     on_terminal(&dir, &json!([[KEYS, "o"]]), &words).exits_with(0);
     assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn a_signal_at_a_question_leaves_the_terminal_as_it_was() {
+    let dir = place();
+    let script = format!("{} run --ask \"$@\"; echo ended; stty -a", env!("CARGO_BIN_EXE_modbox"));
+    let patience = stretched(PATIENCE);
+    let words = line(&dir, "two");
+    let steps = json!([[KEYS, "", "pkill -TERM -P $PID"]]);
+    let ran = Modbox::of(Path::new("python3"), &dir)
+        .arg(fixture("plays/terminal.py"))
+        .args([&patience.as_secs().to_string(), &steps.to_string(), "sh", "-c", &script, "sh"])
+        .args(&words)
+        .env("XDG_STATE_HOME", dir.join("home/state"))
+        .patience(patience + PATIENCE)
+        .run();
+    let seen = ran.stdout_text();
+    let after = seen.split_once("ended").unwrap_or_else(|| panic!("{seen}")).1;
+    let has = |mode: &str| after.split_ascii_whitespace().any(|word| word == mode);
+    assert!(has("echo") && has("icanon") && has("isig"), "{seen}");
 }

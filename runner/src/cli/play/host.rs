@@ -252,7 +252,7 @@ impl ActionHost for PlayHost<'_> {
     }
 
     fn prompt(&mut self, prompt: &Prompt) -> Result<String, PromptError> {
-        terminal::ask(&Prompt { text: play_secrets::masked(&prompt.text), ..prompt.clone() })
+        terminal::ask(&self.context.cleanup, &Prompt { text: play_secrets::masked(&prompt.text), ..prompt.clone() })
     }
 
     fn resolve(&self, name: &str, collections: &[String]) -> Option<String> {

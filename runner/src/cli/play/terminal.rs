@@ -5,6 +5,7 @@
 use std::io::{self, IsTerminal, StderrLock, Write};
 use std::time::Instant;
 
+use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_tasks::run::host::{Prompt, PromptError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
@@ -18,35 +19,36 @@ const INTERRUPT: u8 = 3;
 /// What a terminal sends for Ctrl+D.
 const END: u8 = 4;
 
-/// Keys instead of lines, without echo, while it lives.
-struct KeyMode(Termios);
+/// Keys instead of lines, without echo, while it lives. The terminal is as before also if a signal ends the process meanwhile.
+struct KeyMode {
+    before: Termios,
+    _restore: UndoGuard,
+}
 
 impl KeyMode {
-    fn new() -> io::Result<Self> {
+    fn new(cleanup: &Cleanup) -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut keys = before.clone();
         keys.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         keys.special_codes[SpecialCodeIndex::VMIN] = 1;
         keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+        let kept = before.clone();
+        let restore = cleanup.register(move || {
+            // Nothing can be done about a terminal that is gone.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &kept);
+        });
         tcsetattr(io::stdin(), OptionalActions::Now, &keys)?;
-        Ok(Self(before))
+        Ok(Self { before, _restore: restore })
     }
 
     /// Says whether a key removes the character before it.
     fn erases(&self, key: u8) -> bool {
-        key == self.0.special_codes[SpecialCodeIndex::VERASE] || matches!(key, 0x7f | 0x08)
+        key == self.before.special_codes[SpecialCodeIndex::VERASE] || matches!(key, 0x7f | 0x08)
     }
 
     /// Says whether a key removes the whole line.
     fn kills(&self, key: u8) -> bool {
-        key != 0 && key == self.0.special_codes[SpecialCodeIndex::VKILL]
-    }
-}
-
-impl Drop for KeyMode {
-    fn drop(&mut self) {
-        // Nothing can be done about a terminal that is gone.
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+        key != 0 && key == self.before.special_codes[SpecialCodeIndex::VKILL]
     }
 }
 
@@ -55,11 +57,11 @@ impl Drop for KeyMode {
 /// # Errors
 ///
 /// Standard input is not a terminal, or the person interrupts.
-pub(crate) fn ask(prompt: &Prompt) -> Result<String, PromptError> {
+pub(crate) fn ask(cleanup: &Cleanup, prompt: &Prompt) -> Result<String, PromptError> {
     if !io::stdin().is_terminal() {
         return Err(PromptError::NotInteractive);
     }
-    let mode = KeyMode::new().map_err(|_| PromptError::NotInteractive)?;
+    let mode = KeyMode::new(cleanup).map_err(|_| PromptError::NotInteractive)?;
     let mut stderr = io::stderr().lock();
     let shown =
         stderr.write_all(crate::cli::printing::clean::clean(&prompt.text).as_bytes()).and_then(|()| stderr.flush());

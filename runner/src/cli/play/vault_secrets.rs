@@ -5,10 +5,12 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use modbox_cleanup::Cleanup;
 use modbox_tasks::run::host::Prompt;
 use modbox_vault::{Secret, Vault, Zeroizing};
 
 use crate::cli::args::AnsibleSwitches;
+use crate::cli::context::Context;
 use crate::cli::play::ansible_settings::{AnsibleSettings, expanded};
 use crate::cli::play::file_id::FileId;
 use crate::cli::play::terminal;
@@ -28,15 +30,16 @@ const MAX_PASSWORD: u64 = 64 << 10;
 pub(crate) fn read(
     switches: &AnsibleSwitches,
     settings: &mut AnsibleSettings,
-    environment: &Environment,
+    context: &Context,
 ) -> anyhow::Result<Vault> {
+    let (environment, cleanup) = (&context.environment, &context.cleanup);
     let usual = settings.text("DEFAULT_VAULT_IDENTITY").unwrap_or("default").to_owned();
     let mut secrets = Vec::new();
     let mut files = Vec::new();
     for source in settings.list(IDENTITIES) {
         let (id, place) = identity(&source, &usual);
         let password = match place {
-            PlaceOfPassword::Question => Some(asked(id)?),
+            PlaceOfPassword::Question => Some(asked(cleanup, id)?),
             PlaceOfPassword::File(file) => {
                 let file = settings.named_file(IDENTITIES, file, "--vault-password-file");
                 file.map(|file| of_file(&file, environment, &mut files)).transpose()?
@@ -47,7 +50,7 @@ pub(crate) fn read(
     for source in &switches.vault_id {
         let (id, place) = identity(source, &usual);
         let password = match place {
-            PlaceOfPassword::Question => asked(id)?,
+            PlaceOfPassword::Question => asked(cleanup, id)?,
             PlaceOfPassword::File(file) => of_file(Path::new(file), environment, &mut files)?,
         };
         secrets.push(Secret::new(Some(id), password));
@@ -57,7 +60,7 @@ pub(crate) fn read(
         secrets.push(Secret::new(Some(&usual), of_file(&file, environment, &mut files)?));
     }
     if switches.ask_vault_password || (secrets.is_empty() && settings.flag("DEFAULT_ASK_VAULT_PASS") == Some(true)) {
-        secrets.push(Secret::new(Some(&usual), asked(&usual)?));
+        secrets.push(Secret::new(Some(&usual), asked(cleanup, &usual)?));
     }
     settings.password_files = files;
     Ok(Vault::new(secrets, settings.flag("DEFAULT_VAULT_ID_MATCH") == Some(true)))
@@ -81,10 +84,10 @@ fn identity<'a>(source: &'a str, usual: &'a str) -> (&'a str, PlaceOfPassword<'a
 }
 
 /// Asks the person at the terminal.
-fn asked(id: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+fn asked(cleanup: &Cleanup, id: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
     let named = if id == "default" { String::new() } else { format!(" ({id})") };
     let prompt = Prompt { text: format!("Vault password{named}: "), private: true, ..Prompt::default() };
-    let answer = terminal::ask(&prompt)
+    let answer = terminal::ask(cleanup, &prompt)
         .map_err(|_| anyhow::anyhow!("failed to ask for the vault password: there is no terminal, or the question was interrupted; use `--vault-password-file`"))?;
     let answer = Zeroizing::new(answer);
     not_empty(Zeroizing::new(answer.trim().as_bytes().to_vec()), "the answer")

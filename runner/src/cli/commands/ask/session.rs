@@ -148,7 +148,8 @@ impl<'a> Session<'a> {
         // What was typed before the question does not answer it.
         let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
         let text = format!("{}{shown}", mask_live_secrets(text));
-        match terminal::ask(&Prompt { text, private: false, timeout: None, keys }).as_deref() {
+        let prompt = Prompt { text, private: false, timeout: None, keys };
+        match terminal::ask(&self.context.cleanup, &prompt).as_deref() {
             Ok("o") => Answer::Once,
             Ok("a") => Answer::Always,
             Err(PromptError::Interrupted) => {

@@ -82,7 +82,7 @@ fn run_plays<'a>(
     let files: Vec<PathBuf> = args.files.iter().map(|file| environment.absolute(file)).collect();
     files.iter().try_for_each(|file| check_playbook(file)).or_usage()?;
     let mut ansible = AnsibleSettings::load(environment, &files).or_usage()?;
-    let vault = vault_secrets::read(&args.ansible, &mut ansible, environment).or_usage()?;
+    let vault = vault_secrets::read(&args.ansible, &mut ansible, context).or_usage()?;
     let vault = Arc::new(VaultStore::new(vault));
     let lookup = lookup(context, args, &mut ansible, &vault)?;
     args.ansible.check(&user().name).or_usage()?;
