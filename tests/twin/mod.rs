@@ -30,7 +30,7 @@ use crate::twin::known::Table;
 use crate::twin::report::Findings;
 use crate::twin::sides::Sides;
 
-/// Cases of an ordinary run, and of a whole one: 10,000 and 10^6 calls.
+/// Cases of an ordinary run, and of a whole one. A case compares eight calls on the average.
 const CASES: (usize, usize) = (600, 100_000);
 
 /// Cases that both sides perform at a time.
