@@ -118,9 +118,11 @@ fn answers_that_others_can_change_end_every_run() {
 fn two_processes_answer_at_once() {
     let dir = place();
     let words = [line(&dir, "one"), line(&dir, "two")];
+    // Both are asked before one is answered.
+    let wait = ": > asked-$PID; until [ \"$(ls asked-* | wc -l)\" = 2 ]; do sleep 0.02; done";
     thread::scope(|scope| {
         for words in &words {
-            scope.spawn(|| asked(&dir, &json!([[KEYS, "a"]]), words));
+            scope.spawn(|| asked(&dir, &json!([[KEYS, "a", wait]]), words));
         }
     });
     assert_eq!(answers(&dir).len(), 2);
