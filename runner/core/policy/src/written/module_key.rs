@@ -20,6 +20,12 @@ const REGISTRY: &str = "oci://";
 
 const DIGEST_PREFIX: &str = "sha256:";
 
+/// Beginning of the full names of ansible-core's own modules.
+const BUILTIN: &str = "ansible.builtin.";
+
+/// Beginning of the full names of modules that are in a folder of the library, or else ansible-core's own.
+const LEGACY: &str = "ansible.legacy.";
+
 impl ModuleKey {
     /// Parses a key of a policy file.
     ///
@@ -54,9 +60,24 @@ impl ModuleKey {
     pub fn matches(&self, name: &str, digest: &str) -> bool {
         match self {
             Self::Digest(own) => own == digest,
-            Self::Name(own) => own == name,
+            Self::Name(own) => own == name || is_short_for(own, name),
         }
     }
+}
+
+/// Returns whether a name in a rule is a short one of ansible-core's module: `copy` and `ansible.legacy.copy` find
+/// `ansible.builtin.copy` where no folder of the library has another `copy`. The other way, `ansible.builtin.copy` is ansible-core's own
+/// module and no other.
+fn is_short_for(own: &str, name: &str) -> bool {
+    let (legacy, plain) = match own.strip_prefix(LEGACY) {
+        Some(plain) => (true, plain),
+        None => (false, own),
+    };
+    if plain.contains('.') {
+        return false;
+    }
+    let of = |prefix: &str| name.strip_prefix(prefix) == Some(plain);
+    of(BUILTIN) || of(LEGACY) || (legacy && name == plain)
 }
 
 /// Returns whether a text is a host and a name below it, without a tag or digest.
@@ -79,6 +100,23 @@ impl fmt::Display for ModuleKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_name_is_also_that_of_ansible_cores_module() {
+        let fits = |key: &str, name: &str| ModuleKey::parse(key).unwrap().matches(name, "x");
+        for key in ["copy", "ansible.legacy.copy"] {
+            for name in ["copy", "ansible.builtin.copy", "ansible.legacy.copy"] {
+                assert!(fits(key, name), "{key} {name}");
+            }
+            for name in ["acme.web.copy", "ansible.builtin.copy2", "ansible.builtin.acme.copy", "ansible.builtin."] {
+                assert!(!fits(key, name), "{key} {name}");
+            }
+        }
+        assert!(fits("ansible.builtin.copy", "ansible.builtin.copy"));
+        // A file of the library may have this name, too.
+        assert!(!fits("ansible.builtin.copy", "copy") && !fits("ansible.builtin.copy", "ansible.legacy.copy"));
+        assert!(!fits("web.copy", "ansible.builtin.web.copy"));
+    }
 
     #[test]
     fn a_key_is_a_digest_or_a_name() {
