@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use modbox_python_json::{Dict, Value, decode, encode};
 
-use crate::jobs::file::JobFile;
+use crate::jobs::file::{JobFile, State};
 use crate::jobs::order::JOB_WORD;
 
 /// Maximum length of a job's file. No result of a run with default limits is longer: it keeps at most 4 MiB of each of
@@ -131,6 +131,24 @@ impl JobFolder {
         Ok(JobFile { id: id.to_owned(), content })
     }
 
+    /// Reads a job's file, and returns the job's state with it. `is_alive` is as for [`JobFile::state`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn look(&self, id: &str, is_alive: impl FnOnce(u32, &str) -> bool) -> Result<(JobFile, State), JobError> {
+        let job = self.read(id)?;
+        match job.state(is_alive) {
+            State::Lost => {
+                // The monitor may have written the result and ended since the file was read.
+                let job = self.read(id)?;
+                let state = job.state(|_, _| false);
+                Ok((job, state))
+            }
+            state => Ok((job, state)),
+        }
+    }
+
     /// Writes a job's file; replaces an existing one. The name of the module is an extended attribute of the file: the
     /// content is the result, which Ansible reads. A file system without them keeps no name.
     ///
@@ -245,6 +263,22 @@ pub fn is_alive(process: u32, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_that_ends_while_it_is_looked_at_is_not_lost() {
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = JobFolder::open_or_make(tmp.path()).unwrap();
+        let release = modbox_contract::Release::V2_19;
+        let id = format!("{}.7", crate::jobs::file::new_name(release));
+        folder.write(&id, "ping", crate::jobs::file::started(&id, release)).unwrap();
+        assert_eq!(folder.look(&id, |_, _| false).unwrap().1, State::Lost);
+        let ends = |_: u32, _: &str| {
+            folder.write(&id, "ping", Dict::from_iter([("changed".to_owned(), true.into())])).unwrap();
+            false
+        };
+        let (job, state) = folder.look(&id, ends).unwrap();
+        assert_eq!((state, &job.content.unwrap()["changed"]), (State::Succeeded, &true.into()));
+    }
 
     #[test]
     fn files_of_others_do_not_hide_a_job() {

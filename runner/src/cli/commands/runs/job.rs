@@ -137,8 +137,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<ExitStatus,
         let entries = [("ansible_job_id", Value::from(id.as_str())), ("erased", path.into())];
         (entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(), ExitStatus::Success)
     } else {
-        let job = folder.read(id).map_err(failure)?;
-        let state = job.state(folder::is_alive);
+        let (job, state) = folder.look(id, folder::is_alive).map_err(failure)?;
         (file::shown(job.to_status(state, &path), CENSORED), status_of(state))
     };
     output::print_line(&encode(&Value::Dict(answer))).or_internal()?;
@@ -177,8 +176,8 @@ pub(crate) fn list(context: &Context, args: &JobsArgs) -> Result<ExitStatus, Fai
     }
     for (id, written) in jobs {
         // The file may have been removed since it was listed.
-        let Ok(job) = folder.read(&id) else { continue };
-        let state = job.state(folder::is_alive).as_str();
+        let Ok((_, state)) = folder.look(&id, folder::is_alive) else { continue };
+        let state = state.as_str();
         let age = SystemTime::now().duration_since(written).unwrap_or_default().as_secs();
         let module = folder.module_of(&id);
         let line = match args.json {
