@@ -38,7 +38,7 @@ fn a_person_behind_a_client_of_npm_decides() {
         ("none", "planned", "hello\n", 0),
     ];
     let folders = cases.map(|_| folder());
-    let client = |((answer, ..), dir): (&(&str, &str, &str, usize), &TestDir)| {
+    let client = |answer: &str, dir: &TestDir| {
         let motd = dir.join("site/motd");
         let calls = json!([
             ["stat", {"path": motd}],
@@ -48,7 +48,7 @@ fn a_person_behind_a_client_of_npm_decides() {
         ]);
         json!({"answer": answer, "calls": calls, "directory": dir.path()})
     };
-    let clients: Vec<Value> = cases.iter().zip(&folders).map(client).collect();
+    let clients: Vec<Value> = cases.iter().zip(&folders).map(|((answer, ..), dir)| client(answer, dir)).collect();
     let mut node = Command::new("node");
     node.arg(repository().join("tests/agents/npm_client.mjs")).arg(packages).arg(Value::from(clients).to_string());
     node.arg(modbox()).args(["mcp", "--policy", "agent.yaml", "--module-path", "modules"]);

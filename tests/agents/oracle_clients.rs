@@ -78,12 +78,13 @@ fn a_person_behind_the_client_decides_in_both_generations() {
     ];
     let cases: Vec<_> = MODES.iter().flat_map(|(mode, _)| cases.map(|case| (*mode, case))).collect();
     let folders: Vec<TestDir> = cases.iter().map(|_| folder(&["stat", "lineinfile"], policy)).collect();
-    let client = |((mode, (answer, ..)), dir): (&(&str, (&str, &str, &str, usize)), &TestDir)| {
+    let client = |mode: &str, answer: &str, dir: &TestDir| {
         let motd = dir.join("site/motd");
         let calls = json!([["stat", {"path": motd}], ["lineinfile", {"path": motd, "line": "two"}]]);
         json!({"mode": mode, "answer": answer, "calls": calls, "together": 0, "directory": dir.path()})
     };
-    let clients: Vec<Value> = cases.iter().zip(&folders).map(client).collect();
+    let clients = cases.iter().zip(&folders).map(|((mode, (answer, ..)), dir)| client(mode, answer, dir));
+    let clients: Vec<Value> = clients.collect();
     for (((mode, (answer, status, after, questions)), dir), said) in cases.iter().zip(&folders).zip(said(&clients)) {
         let structure = &said["answers"][1]["structure"];
         assert_eq!(structure["status"], *status, "{mode} {answer}: {said}");

@@ -120,7 +120,7 @@ fn found(tools: &[Tool], query: &str) -> Answer {
     };
     // One definition is longer than an answer at most: then its texts are cut.
     let fits = |count: &usize| answer(*count).result_length() <= MAX_ANSWER / 2;
-    answer((2..=best.len()).rev().find(fits).unwrap_or(best.len().min(1)))
+    answer((2..=best.len()).rev().find(fits).unwrap_or_else(|| best.len().min(1)))
 }
 
 fn definition(tool: &Tool) -> serde_json::Value {
