@@ -128,7 +128,7 @@ fn a_module_in_the_sandbox_runs_commands_outside() {
 
 #[test]
 fn auto_runs_proven_modules_beside_rules_outside_in_the_sandbox() {
-    let target = INSTALLED.dir.write("lines/target", "one\n");
+    let target = INSTALLED.dir.write("outside/target", "one\n");
     let place = |words: &[&str]| {
         let run =
             modbox(&INSTALLED.python, &INSTALLED.dir).args(["run", "--python", "auto", "--allow-outside", "true <n>"]);
