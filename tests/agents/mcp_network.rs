@@ -101,6 +101,26 @@ fn a_client_that_approves_repeats_what_the_module_may_reach() {
 }
 
 #[test]
+fn a_file_that_another_process_changes_meanwhile_stays() {
+    let (dir, _, _) = served("none");
+    let page_of_other = dir.join("site/page");
+    let server = Server::http(move |_, _| {
+        fs::write(&page_of_other, "other").unwrap();
+        response("200 OK", "", "page")
+    });
+    let rule = format!("net: ['{}']", server.address);
+    let text = fs::read_to_string(dir.join("agent.yaml")).unwrap();
+    let (before, _) = text.split_once("net: [").unwrap();
+    dir.write("agent.yaml", format!("{before}{rule}}}}}}}\n"));
+    let arguments = json!({"url": format!("http://{}/", server.address), "dest": dir.join("site/page"), "force": true});
+    let conflict = Client::legacy(&dir, &[]).structure(1, "get_url", &arguments);
+    assert_eq!((&conflict["status"], page(&dir).as_deref()), (&json!("conflict"), Some("other")), "{conflict}");
+    let note = conflict["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("no file was changed") && note.ends_with("on other machines stays"), "{conflict}");
+    assert_eq!(conflict["changes"], json!([]));
+}
+
+#[test]
 fn what_fails_changes_no_file_and_what_needs_no_question_runs() {
     let (dir, server, arguments) = served("none");
     let mut client = Client::legacy(&dir, &[]);

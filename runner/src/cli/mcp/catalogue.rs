@@ -84,7 +84,8 @@ impl Catalogue {
         }
         let general = sources.settings.for_every_module()?.policy;
         let (names, mut left_out) = names(sources);
-        let (mut tools, mut modules, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut tools, mut modules) = (Vec::new(), Vec::new());
+        let (mut taken, mut named) = (BTreeSet::new(), BTreeSet::new());
         let mut granted = Vec::new();
         for name in names {
             let found = match find(sources, &name) {
@@ -101,9 +102,9 @@ impl Catalogue {
             if tools.len() == MAX_MODULES {
                 bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
             }
-            let is_taken = |name: &str| tools.iter().any(|tool: &Tool| tool.name == name);
-            match tool(sources, &found, &general, &mut granted, is_taken)? {
+            match tool(sources, &found, &general, &mut granted, |name| named.contains(name))? {
                 Ok((tool, module)) => {
+                    named.insert(tool.name.clone());
                     tools.push(tool);
                     modules.push(module);
                 }

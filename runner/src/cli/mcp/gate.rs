@@ -285,16 +285,27 @@ fn proposed(change: &ShownChange) -> ProposedChange {
 fn transacted(effect: &EffectReport, plain: Answer) -> Answer {
     let commit = &effect.commit;
     if !commit.state.is_failure() {
+        if commit.state != CommitState::Committed {
+            return plain;
+        }
         let changes = effect.changes.iter().map(line).collect();
         let more = (effect.cut > 0).then(|| format!("{} more changes are not listed", effect.cut));
         let notes = plain.notes.iter().cloned().chain(more).collect();
         return Answer { changes, run: commit.run.clone(), notes, ..plain };
     }
-    let status = if commit.state == CommitState::Conflict { "conflict" } else { "refused" };
+    let (status, files) = match commit.state {
+        CommitState::Conflict => {
+            ("conflict", "no file was changed, since another process has changed one of them meanwhile")
+        }
+        CommitState::Unfinished => {
+            ("unfinished", "a part of the files was changed; the operator must run `modbox recover`")
+        }
+        _ => ("refused", "no file was changed, because a commit is not possible"),
+    };
     let reasons = commit.reasons.iter().map(|one| format!("`{}`: {}", one.path, one.why));
-    let mut notes = vec!["no file was changed; what the module did on other machines stays".to_owned()];
+    let mut notes = vec![format!("{files}; what the module did on other machines stays")];
     notes.extend(reasons.map(|reason| mask_live_secrets(&output::clean_line(&reason))));
-    Answer::refused(status, notes)
+    Answer { run: commit.run.clone(), ..Answer::refused(status, notes) }
 }
 
 /// Returns the answer of a call whose changes cannot be saved.

@@ -107,7 +107,7 @@ impl ToolHost<'_> {
     fn follow(&self, plan: &ClaimedPlan, decision: Decision, by: &str, call: Call, reply: Reply) {
         let answer = self.decisions.follow(plan, decision, by, &self.agent_call(&call));
         match &plan.record.action {
-            PlannedAction::Run(planned) if answer.is_success => {
+            PlannedAction::Run(planned) if decision == Decision::Apply && answer.is_success => {
                 let tools = self.catalogue.tools.iter();
                 let arguments = decode(&planned.arguments).ok();
                 let place = tools.take(self.catalogue.modules.len()).position(|tool| tool.name == planned.tool);
@@ -195,7 +195,10 @@ fn gives_the_same(listed: &Policy, now: &Policy) -> bool {
 }
 
 impl ServiceHost<OpenCall> for ToolHost<'_> {
-    fn resolve(&mut self, OpenCall { call, .. }: &OpenCall) -> Result<(Job, ResolvedJob), String> {
+    fn resolve(&mut self, OpenCall { call, reply, .. }: &OpenCall) -> Result<(Job, ResolvedJob), String> {
+        if !reply.is_wanted() {
+            return Err("the client has cancelled the call".to_owned());
+        }
         let job = self.job(call);
         if job.options.effect == JobEffect::Preview {
             // A store that is full of old plans takes no new one.
@@ -214,6 +217,9 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
     }
 
     fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
+        if !reply.is_wanted() {
+            return;
+        }
         match decided {
             Some(decided) => self.decide(call, &decided, reply),
             None if call.tool < self.catalogue.modules.len() => self.ask_to_run(call, reply),

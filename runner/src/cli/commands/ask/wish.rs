@@ -182,7 +182,7 @@ mod tests {
 
     fn environment() -> Environment {
         Environment {
-            cwd: "/work".into(),
+            cwd: "/place".into(),
             temp_dir: "/tmp".into(),
             cache_dir: None,
             data_dir: None,
@@ -210,7 +210,7 @@ mod tests {
             ("--allow-write '/a b'", Some("write /a b")),
             ("--allow-write /a --allow-write /a/b", Some("write /a, write /a/b")),
             ("path=/w/file --allow-write /w/file", Some("path=/w/file, write /w/file")),
-            ("--designate path:write", Some("path=/work/file, write /work/file")),
+            ("--designate path:write", Some("path=/place/file, write /place/file")),
             ("--designate other:write", None),
             ("other=/w --allow-read /w", None),
             ("--allow-run 'id -u'", Some("run id -u")),
