@@ -5,26 +5,12 @@
 
 use serde_json::{Value, json};
 
-use crate::core::oracle_outside::{compare, sides};
+use crate::core::oracle_outside::{MAKING, compare, sides};
 use crate::python::oracle_python_places::{INSTALLED, modbox, module};
 use crate::support::{TestDir, oracle, prefixed};
 
-/// Tasks that make, change and remove groups and users, without their homes: what the sandbox sees is granted when a task starts.
-const PLAY: &str = r#"
-- hosts: localhost
-  gather_facts: false
-  tasks:
-    - {name: made, group: {name: outsiders, gid: 23456}, register: a}
-    - {name: made again, group: {name: outsiders, gid: 23456}, register: b}
-    - {name: changed, group: {name: outsiders, gid: 23458}, register: c}
-    - name: a user
-      user: {name: outsider, uid: 23457, group: outsiders, home: /srv/outsider, create_home: false, comment: "An outsider"}
-      register: d
-    - name: the same user
-      user: {name: outsider, uid: 23457, group: outsiders, home: /srv/outsider, create_home: false, comment: "An outsider"}
-      register: e
-    - {name: another shell, user: {name: outsider, shell: /bin/sh, create_home: false}, register: f}
-    - {name: another group, user: {name: outsider, groups: [mail], append: true, create_home: false}, register: g}
+/// Tasks that go on without homes, and remove all: what the sandbox sees is granted when a task starts.
+const REST: &str = r#"    - {name: another group, user: {name: outsider, groups: [mail], append: true, create_home: false}, register: g}
     - {name: no user, user: {name: outsider, state: absent}, register: h}
     - {name: no group, group: {name: outsiders, state: absent}, register: i}
     - {name: still none, group: {name: outsiders, state: absent}, register: j}
@@ -39,7 +25,7 @@ fn users_and_groups_are_those_of_plain_ansible() {
         return;
     }
     let (dir, python) = (TestDir::new(), &INSTALLED.python);
-    let play = dir.write("play.yml", PLAY);
+    let play = dir.write("play.yml", [MAKING, REST].concat());
     let plain = sides(&dir, "plain", |own, results| {
         let mut playbook = oracle::ansible_by(python, &dir, "playbook");
         playbook.arg(&play).args(["-i", "localhost,", "-c", "local", "-e", &format!("results={results}"), "-e"]);

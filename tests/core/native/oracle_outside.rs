@@ -13,8 +13,8 @@ use crate::support::{Modbox, TestDir, oracle, prefixed};
 const OWN_ETC: &str = "mkdir $0/etc && cp -a /etc/. $0/etc && mount --bind $0/etc /etc && mount -t tmpfs none /home && \"$@\"; status=$?; \
                        cp /etc/passwd /etc/group $0; umount /etc; rm -rf $0/etc; exit $status";
 
-/// Tasks that make, change and remove groups and users.
-const PLAY: &str = r#"
+/// Tasks that make and change groups and users, with which the plays of both places begin.
+pub(crate) const MAKING: &str = r#"
 - hosts: localhost
   gather_facts: false
   tasks:
@@ -28,7 +28,10 @@ const PLAY: &str = r#"
       user: {name: outsider, uid: 23457, group: outsiders, home: /srv/outsider, create_home: false, comment: "An outsider"}
       register: e
     - {name: another shell, user: {name: outsider, shell: /bin/sh, create_home: false}, register: f}
-    - {name: no user, user: {name: outsider, state: absent}, register: g}
+"#;
+
+/// Tasks that go on with homes, and remove all.
+const REST: &str = r#"    - {name: no user, user: {name: outsider, state: absent}, register: g}
     - {name: with a home, user: {name: lodger, uid: 23460, comment: "With a home"}, register: k}
     - {name: with the same home, user: {name: lodger, uid: 23460, comment: "With a home"}, register: l}
     - {name: in more groups, user: {name: lodger, groups: [outsiders], append: true}, register: m}
@@ -66,7 +69,7 @@ fn users_and_groups_are_those_of_plain_ansible() {
         return;
     }
     let (dir, python) = (TestDir::new(), oracle::python_of(version));
-    let play = dir.write("play.yml", PLAY);
+    let play = dir.write("play.yml", [MAKING, REST].concat());
     let plain = sides(&dir, "plain", |own, results| {
         let mut playbook = oracle::ansible_by(&python, &dir, "playbook");
         playbook.arg(&play).args(["-i", "localhost,", "-c", "local", "-e", &format!("results={results}")]);
