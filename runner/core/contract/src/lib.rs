@@ -11,6 +11,7 @@
 //! | `args` | the arguments that a caller gives: pairs, merging, the JSON file |
 //! | `internal_args` | the reserved keys: a closed, typed list |
 //! | `caller` | the reserved keys that a caller may set |
+//! | `run_modes` | how a caller has a module run |
 //! | `release` | the supported releases of Ansible's contract |
 //! | `key_values` | the `key=value` file of old-style modules |
 //! | `lines` | lines as Python splits them |
@@ -49,6 +50,7 @@ mod lines;
 mod redactor;
 pub mod release;
 mod results;
+mod run_modes;
 mod secrets;
 mod task_file;
 
@@ -64,4 +66,5 @@ pub use lines::split_lines;
 pub use modbox_python_json::{Dict, Value, decode, encode, repr, str as python_str};
 pub use redactor::{REDACTED, Redactor};
 pub use release::Release;
+pub use run_modes::RunModes;
 pub use secrets::{GivenSecrets, NEW_SECRETS, NewSecrets};

@@ -143,7 +143,7 @@ fn command(call: &ModuleCall) -> Result<Dict, HostError> {
     let mut result = Dict::new();
     let mut put = |name: &str, value: Value| drop(result.insert(name.to_owned(), value));
     put("cmd", if shell { Value::from(line) } else { Value::from(words.clone()) });
-    if call.options.check {
+    if call.options.modes.check {
         put("skipped", Value::Bool(true));
         put("changed", Value::Bool(true));
         put("msg", Value::from("Command would have run if not in check mode"));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_contract::{CallerChoices, Dict, InternalArgs, Release, Value, args};
+use modbox_contract::{CallerChoices, Dict, InternalArgs, Release, RunModes, Value, args};
 use modbox_kinds::Kind;
 use modbox_policy::{FileRules, LimitOverrides};
 use modbox_python_json::{decode, from_value};
@@ -73,6 +73,23 @@ pub struct JobOptions {
     pub incomplete_ok: bool,
     /// Write the module to the disk even when it could be piped into its interpreter.
     pub no_pipelining: bool,
+}
+
+impl JobOptions {
+    /// Returns the options of a run in these modes, under the contract of a release.
+    #[must_use]
+    pub fn of_modes(modes: RunModes, release: Release) -> Self {
+        let RunModes { check, diff, no_log, repeats_arguments, verbosity } = modes;
+        let internal = CallerChoices { contract: release, ..CallerChoices::default() };
+        Self { check, diff, no_log, repeats_arguments, verbosity, internal, ..Self::default() }
+    }
+
+    /// Returns the modes of the run.
+    #[must_use]
+    pub fn modes(&self) -> RunModes {
+        let Self { check, diff, no_log, repeats_arguments, verbosity, .. } = *self;
+        RunModes { check, diff, no_log, repeats_arguments, verbosity }
+    }
 }
 
 /// Where the changes of a job's preview are saved.

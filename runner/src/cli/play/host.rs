@@ -118,12 +118,8 @@ impl PlayHost<'_> {
         RequestedRun {
             name: &call.name,
             args: call.args.clone(),
-            check: options.check,
-            diff: options.diff,
-            no_log: options.no_log,
-            repeats_arguments: options.repeats_arguments,
+            modes: options.modes,
             release: self.release,
-            verbosity: options.verbosity,
             environment: &options.environment,
             own_files: Vec::new(),
             timeout: options.timeout.map(Duration::from_secs),

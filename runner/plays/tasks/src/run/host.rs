@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use modbox_contract::RunModes;
 use modbox_python_json::{Dict, Value};
 use modbox_template::Provenance;
 use serde::{Deserialize, Serialize};
@@ -172,16 +173,8 @@ impl PrivateFile {
 /// How a module runs.
 #[derive(Debug, Clone, Default)]
 pub struct ModuleOptions {
-    /// Whether it may change nothing.
-    pub check: bool,
-    /// Whether it reports differences.
-    pub diff: bool,
-    /// Whether its arguments and result are secret.
-    pub no_log: bool,
-    /// Whether its result repeats its arguments, as `invocation`.
-    pub repeats_arguments: bool,
-    /// The number of `-v`.
-    pub verbosity: u8,
+    /// Its modes.
+    pub modes: RunModes,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
     /// The user that it runs as, if not the one that modbox runs as.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use modbox_contract::{CallerChoices, Dict, Release, Value};
+use modbox_contract::{Dict, Release, RunModes, Value};
 use modbox_policy::{EnvGrant, Rules, TaskNames};
 use modbox_run::ArgumentOrigin;
 use modbox_run::batch::{Job, JobOptions};
@@ -19,14 +19,9 @@ pub(crate) type NamedInterpreters = Vec<(String, String)>;
 pub(crate) struct RequestedRun<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: Dict,
-    pub(crate) check: bool,
-    pub(crate) diff: bool,
-    pub(crate) no_log: bool,
-    /// Whether the result repeats the arguments.
-    pub(crate) repeats_arguments: bool,
+    pub(crate) modes: RunModes,
     /// The release whose contract applies.
     pub(crate) release: Release,
-    pub(crate) verbosity: u8,
     pub(crate) environment: &'a [(String, String)],
     /// Files of the run's own, which are gone when it ends.
     pub(crate) own_files: Vec<PathBuf>,
@@ -48,14 +43,8 @@ impl RequestedRun<'_> {
     /// Returns the job that runs the module for the task.
     pub(crate) fn job(&self) -> Job {
         let options = JobOptions {
-            check: self.check,
-            diff: self.diff,
-            verbosity: self.verbosity,
-            no_log: self.no_log,
             become_user: self.become_user.map(str::to_owned),
-            internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
-            repeats_arguments: self.repeats_arguments,
-            ..JobOptions::default()
+            ..JobOptions::of_modes(self.modes, self.release)
         };
         Job { id: Value::Null, module: PathBuf::from(self.name), args: self.args.clone(), options }
     }

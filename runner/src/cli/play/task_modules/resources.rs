@@ -78,7 +78,7 @@ impl<'a> TaskResources<'a> {
             FoundModule { task_name: name.clone(), ..FoundModule::at(provider.path().to_owned(), name.as_ref()) };
         let module = FoundModule { name: name.clone(), ..module };
         let (policy, limits) = (&self.merged.policy, &self.merged.limits);
-        let request = ResourceRequest { policy, limits, interpreters: &self.interpreters, check: run.check };
+        let request = ResourceRequest { policy, limits, interpreters: &self.interpreters, check: run.modes.check };
         let mut act = |_: &Module, action: &RunRequest<'_>| -> Result<Report, NotRun> {
             let args: Dict = action.arguments.given().clone();
             modules.run_provider(&module, RequestedRun { args, ..run.clone() }, &found.data_dirs)

@@ -52,9 +52,9 @@ pub(crate) fn settle_invocation(report: &mut Report, repeats_arguments: bool) {
 /// result.
 pub(crate) fn module_run(mut report: Report, options: &ModuleOptions) -> Result<ModuleRun, HostError> {
     let kind = failure(&report, options.timeout);
-    settle_invocation(&mut report, options.repeats_arguments);
+    settle_invocation(&mut report, options.modes.repeats_arguments);
     let result = used_result(&report);
-    if options.no_log {
+    if options.modes.no_log {
         report.censor();
     }
     let value = report.to_value();
@@ -74,7 +74,7 @@ pub(crate) fn resource_run(managed: Managed, options: &ModuleOptions) -> Result<
     let failed = if result.is_none() { reports.pop() } else { None };
     let mut values: Vec<Value> = Vec::new();
     for mut report in reports {
-        if options.no_log {
+        if options.modes.no_log {
             report.censor();
         }
         values.push(report.to_value());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use modbox_contract::{CallerChoices, Dict, Release, Value, decode, encode};
+use modbox_contract::{Dict, Release, RunModes, Value, decode, encode};
 use modbox_policy::{Designated, Policy, TrustStanding};
 use modbox_run::batch::{Job, JobOptions};
 use modbox_run::jobs::order::{FinishedRun, RunSummary};
@@ -39,13 +39,9 @@ pub(crate) struct TaskJob {
     pub(crate) task_name: String,
     /// The arguments, as JSON.
     pub(crate) args: String,
-    pub(crate) check: bool,
-    pub(crate) diff: bool,
-    pub(crate) no_log: bool,
-    pub(crate) repeats_arguments: bool,
+    pub(crate) modes: RunModes,
     /// The release whose contract applies.
     pub(crate) release: Release,
-    pub(crate) verbosity: u8,
     /// The grants of the run, with the paths that its arguments name.
     pub(crate) policy: Policy,
     pub(crate) limits: Limits,
@@ -153,13 +149,13 @@ impl TaskJob {
         audit.check(&self.policy)?;
         let pending = audit.start(context, &module, &request)?;
         let mut report = runner.run(&module, &request);
-        run_end::settle_invocation(&mut report, self.repeats_arguments);
+        run_end::settle_invocation(&mut report, self.modes.repeats_arguments);
         drop(runner);
         let audited = pending.finish(&report);
         let failure = run_end::failure(&report, None);
         let end = TaskJobEnd { report: Some(encode(&report.to_value())), failure };
         // Another task may read the result.
-        let mut summary = RunSummary { is_secret: self.no_log, ..job_summary::of_task(report) };
+        let mut summary = RunSummary { is_secret: self.modes.no_log, ..job_summary::of_task(report) };
         if let Err(failure) = audited {
             summary.stderr += &format!("the run has no entry in an audit file: {:#}\n", failure.error);
         }
@@ -187,15 +183,7 @@ impl TaskJob {
     }
 
     fn job(&self, args: Dict) -> Job {
-        let options = JobOptions {
-            check: self.check,
-            diff: self.diff,
-            verbosity: self.verbosity,
-            no_log: self.no_log,
-            internal: CallerChoices { contract: self.release, ..CallerChoices::default() },
-            repeats_arguments: self.repeats_arguments,
-            ..JobOptions::default()
-        };
+        let options = JobOptions::of_modes(self.modes, self.release);
         Job { id: Value::Null, module: self.file.clone(), args, options }
     }
 }

@@ -29,7 +29,7 @@ pub fn wait(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
             delay = u64::try_from(number).unwrap_or(0);
         }
     }
-    if context.options.check {
+    if context.options.modes.check {
         return Ok(entry("skipped", true));
     }
     // After the numbers and check mode, as in Ansible.

@@ -16,7 +16,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         context.warn("raw module does not support the environment keyword");
         context.options.environment.clear();
     }
-    if context.options.check {
+    if context.options.modes.check {
         return Ok(entry("skipped", Value::Bool(true)));
     }
     let text = context.text("_raw_params").unwrap_or_default();

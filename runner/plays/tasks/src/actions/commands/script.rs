@@ -40,7 +40,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let name = first_word(&line).ok_or_else(invalid)?;
     let source = context.find_file("files", &name).map_err(|error| error.into_result(""))?;
     let content = context.host.files().bytes(&source)?;
-    if context.options.check {
+    if context.options.modes.check {
         if creates.is_some() || removes.is_some() {
             return Ok(entry("changed", Value::Bool(true)));
         }

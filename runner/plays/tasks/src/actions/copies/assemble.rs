@@ -38,7 +38,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     }
     let content: Arc<[u8]> = join(context, &source)?.into();
     let mut diff = Dict::new();
-    if context.options.diff {
+    if context.options.modes.diff {
         diff = difference(context, &dest, NewContent { header: &source, bytes: &content })?;
     }
     let mut args = args;

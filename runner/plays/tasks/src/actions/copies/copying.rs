@@ -87,12 +87,12 @@ pub fn copy_file(
         set_attributes(context, args, file, dest, &dest_file, follow)?
     } else {
         let content = NewContent { header: file.header, bytes: &file.content };
-        if context.options.diff {
+        if context.options.modes.diff {
             let diff = difference(context, &dest_file, content)?;
             result.insert("diff".to_owned(), Value::List(vec![Value::Dict(diff)]));
         }
         result.entry("diff".to_owned()).or_insert_with(|| Value::List(Vec::new()));
-        if context.options.check {
+        if context.options.modes.check {
             result.insert("changed".to_owned(), Value::Bool(true));
             return Ok(Some(result));
         }
@@ -203,12 +203,12 @@ pub fn failure(text: &str) -> Dict {
 /// Adds `invocation` to a result that has none, and hides content in it. Without the task's wish to have it, there is none
 /// (ansible-core 2.21, `copy._ensure_invocation`).
 pub fn add_invocation(context: &ActionContext<'_>, args: &Dict, result: &mut Dict) {
-    if !context.options.repeats_arguments {
+    if !context.options.modes.repeats_arguments {
         result.shift_remove("invocation");
         return;
     }
     if !result.contains_key("invocation") {
-        let invocation = if context.options.no_log {
+        let invocation = if context.options.modes.no_log {
             Value::from("CENSORED: no_log is set")
         } else {
             let mut invocation = args.clone();

@@ -18,7 +18,7 @@ use crate::vars::layer;
 ///
 /// An argument is wrong, or a module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
-    if context.options.check {
+    if context.options.modes.check {
         return Err(ActionError::Skipped("check mode not (yet) supported for this module".to_owned()));
     }
     let (source, dest) = paths_of(context)?;

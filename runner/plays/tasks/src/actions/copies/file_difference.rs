@@ -37,7 +37,7 @@ pub fn difference(context: &mut ActionContext<'_>, path: &str, content: NewConte
     }
     let mut diff = before(context, path, &peeked)?;
     after(&mut diff, content);
-    if context.options.no_log {
+    if context.options.modes.no_log {
         hide(&mut diff);
     }
     Ok(diff)

@@ -32,7 +32,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
             wanted.type_name()
         )));
     };
-    if verbosity > i64::from(context.options.verbosity) {
+    if verbosity > i64::from(context.options.modes.verbosity) {
         let mut result = entry("skipped_reason", "Verbosity threshold not met.");
         result.insert("skipped".to_owned(), Value::Bool(true));
         result.insert("failed".to_owned(), Value::Bool(false));

@@ -483,9 +483,9 @@ mod tests {
         let options = RunOptions { check: true, ..RunOptions::default() };
         let run = run_with(&play(tasks), &[], &options);
         let options: Vec<_> = run.calls.iter().map(|call| &call.options).collect();
-        assert_eq!(options.iter().map(|options| options.check).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(options.iter().map(|options| options.modes.check).collect::<Vec<_>>(), [true, false, true]);
         let last = options[2];
-        assert_eq!((last.become_user.as_deref(), last.timeout, last.no_log), (Some("web"), Some(5), true));
+        assert_eq!((last.become_user.as_deref(), last.timeout, last.modes.no_log), (Some("web"), Some(5), true));
         assert_eq!(last.environment, [("A".to_owned(), "1".to_owned())]);
     }
 

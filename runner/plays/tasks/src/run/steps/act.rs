@@ -261,7 +261,7 @@ fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionErr
     if fields.job_limit > 0 && !action.job {
         return Err(ActionError::result(format!("This action ({name}) does not support async.")));
     }
-    if fields.check && !action.check_mode {
+    if fields.modes.check && !action.check_mode {
         return Err(ActionError::Skipped(format!("This action ({name}) does not support check mode.")));
     }
     Ok(())

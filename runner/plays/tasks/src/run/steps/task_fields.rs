@@ -1,5 +1,6 @@
 //! The keywords of a task that are evaluated before it runs.
 
+use modbox_contract::RunModes;
 use modbox_python_json::{Dict, Value};
 use modbox_yaml::Map;
 
@@ -18,14 +19,9 @@ use crate::run::steps::task_run::TaskRun;
 
 /// The keywords of a task that are evaluated before it runs.
 #[derive(Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a keyword")]
 pub struct TaskFields {
-    /// Whether it may change nothing.
-    pub check: bool,
-    /// Whether it reports differences.
-    pub diff: bool,
-    /// Whether its arguments and result are secret.
-    pub no_log: bool,
+    /// The modes of modules.
+    pub modes: RunModes,
     /// Whether a failure does not stop the play.
     pub ignore_errors: bool,
     /// Whether a failure stops the play for all hosts.
@@ -46,8 +42,6 @@ pub struct TaskFields {
     pub environment: Vec<(String, String)>,
     /// The user that modules run as.
     pub become_user: Option<String>,
-    /// Whether results of modules repeat the arguments.
-    pub repeats_arguments: bool,
     /// Programs to start instead of interpreters.
     pub interpreters: Vec<NamedInterpreter>,
 }
@@ -80,15 +74,14 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     let passwords = become_user::passwords(&become_fields, options, run.task);
     passwords.iter().for_each(|password| session.host.register_secret(password));
     let named = become_fields.variable("ansible_inject_invocation").as_ref().and_then(truth);
+    let repeats_arguments = named.unwrap_or(options.repeats_arguments);
     let become_user = become_user::target(&become_fields, options, run.task).map_err(|error| match error {
         BecomeError::Field(error) => errors::of_field(session, &error),
         error @ BecomeError::NotRoot { .. } => Message::new(error.to_string()),
     })?;
     let delay = run.field(session, |fields, task| fields.number(task, Keyword::Delay))?.unwrap_or(5.0);
     Ok(TaskFields {
-        check,
-        diff,
-        no_log,
+        modes: RunModes { check, diff, no_log, repeats_arguments, verbosity: options.verbosity },
         ignore_errors,
         any_errors_fatal,
         notify,
@@ -99,7 +92,6 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         timeout: integer(Keyword::Timeout)?.unwrap_or(options.task_timeout),
         environment: environment(run, session)?,
         become_user,
-        repeats_arguments: named.unwrap_or(options.repeats_arguments),
         interpreters: interpreters::named(session.engine, &run.scope, &options.python)
             .map_err(|error| errors::of_template(session, &error))?,
     })
@@ -162,11 +154,7 @@ pub fn module_options(
 ) -> ModuleOptions {
     let positive = |number: i64| u64::try_from(number).ok().filter(|number| *number > 0);
     ModuleOptions {
-        check: fields.check,
-        diff: fields.diff,
-        no_log: fields.no_log,
-        repeats_arguments: fields.repeats_arguments,
-        verbosity: session.options.verbosity,
+        modes: fields.modes,
         environment: fields.environment.clone(),
         become_user: fields.become_user.clone(),
         job: positive(fields.job_limit).map(|limit| job_options(run, session, fields, limit)),
