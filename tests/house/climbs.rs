@@ -28,7 +28,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("protocol", "host"),
         ],
     ),
-    ("runner/core/policy/src", &[("grant_set", "trust"), ("written", "trust")]),
     (
         "runner/core/wasm/src/files",
         &[("guard", "grants"), ("guard", "replacing"), ("ways", "grants"), ("ways", "replacing")],
@@ -62,7 +61,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("execution", "layered"),
             ("execution", "provider"),
-            ("execution", "python_place"),
             ("grants", "execution"),
             ("grants", "python_place"),
             ("modules", "execution"),

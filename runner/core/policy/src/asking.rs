@@ -8,9 +8,9 @@ use std::path::Path;
 use modbox_vocabulary::Grant;
 
 use crate::grants::{PathGrant, Shape};
+use crate::rules::source_rules::Rules;
 use crate::trust::Ceiling;
 use crate::written::merge::merge;
-use crate::written::rules::Rules;
 
 /// Number of parts of the path of a top-level folder: the root and a name.
 const TOP_LEVEL: usize = 2;

@@ -69,10 +69,10 @@ mod tests {
     use crate::access::Access;
     use crate::grants::{EnvGrant, PathGrant, Shape};
     use crate::net::NetGrant;
+    use crate::rules::source_rules::Rules;
     use crate::run::RunGrant;
     use crate::trust::TrustStanding;
     use crate::written::merge::merge;
-    use crate::written::rules::Rules;
 
     fn path(path: &str, access: Access) -> PathGrant {
         let (host, guest) = (path.into(), path.to_owned());

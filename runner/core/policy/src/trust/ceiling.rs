@@ -10,10 +10,10 @@ use crate::grants::{PathGrant, Shape};
 use crate::min_confinement::DEFAULT_LEAST;
 use crate::net::{ListenRule, NetRule};
 use crate::outside::OutsideGrant;
+use crate::rules::source_rules::Rules;
 use crate::run::RunGrant;
 use crate::trust::authority::Authority;
 use crate::users::own::{self, OwnerGrant};
-use crate::written::rules::Rules;
 
 /// The most that a trust rule lets a module be granted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -39,13 +39,12 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::Deserializer;
 
-use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::limit::{LimitName, LimitOverrides, parse_level};
-use crate::python_place::PythonPlace;
-use crate::python_rule::PythonRule;
-use crate::trust::TrustRules;
-use crate::written::accept_policy::AcceptPolicy;
+use crate::rules::accept_policy::AcceptPolicy;
+use crate::rules::check_rule::CheckRule;
+use crate::rules::python_place::PythonPlace;
+use crate::rules::python_rule::PythonRule;
 use crate::written::allow::Allow;
 use crate::written::file_error::{PolicyFileError, PolicyFileProblem};
 use crate::written::module_key::ModuleKey;
@@ -54,6 +53,7 @@ use crate::written::profile::GrantedProfile;
 use crate::written::reader::{FileReader, parse_flag};
 use crate::written::task_key::TaskKey;
 use crate::written::tools::ToolRules;
+use crate::written::trust_rules::TrustRules;
 
 /// The content of a policy file. Paths and names are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

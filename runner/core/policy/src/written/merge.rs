@@ -24,8 +24,8 @@ use crate::error::PolicyError;
 use crate::grant_set::Policy;
 use crate::limit::LimitName;
 use crate::min_confinement::DEFAULT_LEAST;
-use crate::written::accept_policy::AcceptPolicy;
-use crate::written::rules::Rules;
+use crate::rules::accept_policy::AcceptPolicy;
+use crate::rules::source_rules::Rules;
 
 /// The source of a setting that no source sets.
 pub const DEFAULT_SOURCE: &str = "default";

@@ -4,11 +4,11 @@
 //! They grant nothing by themselves; see `grant_set`.
 
 use crate::access::Access;
-use crate::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::grant_set::Policy;
-use crate::python_place::PythonPlace;
-use crate::python_rule::PythonRule;
+use crate::rules::check_rule::CheckRule;
+use crate::rules::python_place::PythonPlace;
+use crate::rules::python_rule::PythonRule;
 
 impl Policy {
     /// Returns the access that naming a path in an argument grants.

@@ -1,10 +1,10 @@
 //! The policy that a controller sends with a task. It is a policy file, without the keys that are the host's alone.
 
-use crate::trust::TrustRules;
-use crate::written::accept_policy::AcceptPolicy;
+use crate::rules::accept_policy::AcceptPolicy;
 use crate::written::allow::Allow;
 use crate::written::file::{FileRules, PolicyFile};
 use crate::written::file_error::PolicyFileError;
+use crate::written::trust_rules::TrustRules;
 
 /// Why the policy of a task is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

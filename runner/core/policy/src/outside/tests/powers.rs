@@ -7,9 +7,9 @@ use crate::access::Access;
 use crate::grant_set::Policy;
 use crate::grants::{PathGrant, Shape};
 use crate::outside::OutsideGrant;
+use crate::rules::source_rules::Rules;
 use crate::trust::Ceiling;
 use crate::written::merge::merge;
-use crate::written::rules::Rules;
 
 fn policy(outside: Vec<OutsideGrant>) -> Policy {
     merge(&[Rules { outside, ..Rules::default() }]).unwrap().policy

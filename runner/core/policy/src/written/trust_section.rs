@@ -3,10 +3,10 @@
 use modbox_vocabulary::NamePattern;
 
 use crate::limit::parse_level;
-use crate::trust::rules::{AtMost, Subject, TrustRule, TrustRules};
 use crate::written::allow::ALLOW_KEYS;
 use crate::written::node::{Content, Located, Node};
 use crate::written::reader::{FileReader, parse_flag};
+use crate::written::trust_rules::{AtMost, Subject, TrustRule, TrustRules};
 
 /// The most signatures that a rule can ask for.
 const MAX_SIGNATURES: u8 = 16;

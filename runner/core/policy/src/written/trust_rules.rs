@@ -1,4 +1,23 @@
-//! The rules of a policy file for signed and unsigned modules.
+//! The section `trust` of a policy file: rules for signed and unsigned modules.
+//!
+//! ```yaml
+//! trust:
+//!   signers: /etc/modbox/allowed_signers
+//!   revoked: /etc/modbox/revoked
+//!   signatures: /etc/modbox/signatures
+//!   ansible-core: operator@acme.example
+//!   require-signature: true
+//!   rules:
+//!     - signer: release@acme.example
+//!       modules: ["acme/*"]
+//!       versions: ">=1.4"
+//!       at-most: {write: [/srv/app], net: ["*.acme.example:443"], designated: write}
+//!     - signer: "*@vendor.example"
+//!       signatures: 2
+//!       at-most: {read: [/], designated: read}
+//!     - unsigned: true
+//!       at-most: {designated: none}
+//! ```
 
 use modbox_vocabulary::NamePattern;
 
