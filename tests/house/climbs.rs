@@ -29,10 +29,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "runner/core/wasm/src/files",
-        &[("guard", "grants"), ("guard", "replacing"), ("ways", "grants"), ("ways", "replacing")],
-    ),
-    (
         "runner/plays/tasks/src",
         &[
             ("model", "load"),

@@ -15,8 +15,8 @@ use wasmtime_wasi::filesystem::{Dir, OpenMode};
 use crate::error::WasmError;
 use crate::files::encoding::{to_guest, to_host};
 use crate::files::ledger::Share;
+use crate::files::open::{OpenRequest, open_beneath, stat_name};
 use crate::files::tree::{Kind, NodeId, ROOT, Tree, names};
-use crate::files::ways::open::{OpenRequest, open_beneath, stat_name};
 
 /// The guest's directory of its arguments.
 pub(crate) const ARGS: &str = "/args";

@@ -36,9 +36,11 @@
 mod denied;
 mod encoding;
 mod errno;
+pub(crate) mod follow;
 mod grants;
 mod guard;
 mod ledger;
+pub(crate) mod open;
 pub(crate) mod open_file;
 pub(crate) mod operations;
 mod records;

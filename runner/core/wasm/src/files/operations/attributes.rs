@@ -25,14 +25,14 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::bindings::modbox::host::files::{self, Attributes};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::{Files, GuardView, HasGuard};
+use crate::files::open::Refusal;
 use crate::files::replacing::keep::SET_ID;
-use crate::files::replacing::names::HostName;
 use crate::files::stat::descriptor_type;
 use crate::files::stat::is_link;
 use crate::files::tree::join;
-use crate::files::ways::follow::Follow;
-use crate::files::ways::open::Refusal;
+use crate::files::ways::names::HostName;
 use crate::files::ways::target::{Act, Target};
 
 /// The permission bits that a guest can set. Set-user-id and set-group-id would run a guest's bytes as another user,

@@ -12,11 +12,11 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 
 use crate::bindings::modbox::host::file_changes::{self, FileTimes, Lost, NewTime, Permissions, Time};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::operations::attributes::downcast;
 use crate::files::replacing::keep;
 use crate::files::stat::is_link;
-use crate::files::ways::follow::Follow;
 use crate::files::ways::target::{Act, Entry, Target};
 
 type Fd = Resource<Descriptor>;

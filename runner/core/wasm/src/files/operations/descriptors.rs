@@ -15,6 +15,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 use crate::files::errno::failed;
 use crate::files::grants::{ARGS, WORKING};
 use crate::files::guard::{FileGuard, GuardView};
+use crate::files::open::stat_name;
 use crate::files::open_file::OpenFile;
 use crate::files::operations::listing::{Listing, TreeEntries};
 use crate::files::operations::streams::{CHUNK, FileReader, FileWriter, MemoryReader};
@@ -22,7 +23,6 @@ use crate::files::records::{Record, stand_in};
 use crate::files::stat;
 use crate::files::stat::descriptor_type;
 use crate::files::tree::{Kind, NodeId, join};
-use crate::files::ways::open::stat_name;
 use crate::files::ways::paths::{MEMORY, NODE};
 use crate::files::ways::target::Act;
 

@@ -12,9 +12,9 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::encoding::{to_guest, to_host};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
-use crate::files::replacing::names::HostName;
-use crate::files::ways::follow::Follow;
+use crate::files::ways::names::HostName;
 use crate::files::ways::target::{Act, Target};
 use crate::files::ways::walk::{Folder, Last};
 

@@ -13,10 +13,10 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 
 use crate::bindings::file_systems_guest::modbox::host::file_systems::{self, FileSystem};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::{Files, GuardView, HasGuard};
 use crate::files::operations::attributes::downcast;
 use crate::files::stat::is_link;
-use crate::files::ways::follow::Follow;
 use crate::files::ways::target::{Act, Target};
 
 /// Links the interface.

@@ -11,10 +11,10 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, NewTimestamp, PathFlags};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
-use crate::files::replacing::names::HostName;
 use crate::files::stat::is_link;
-use crate::files::ways::follow::Follow;
+use crate::files::ways::names::HostName;
 use crate::files::ways::target::{Act, Target};
 
 /// Converts WASI's timestamps.

@@ -1,6 +1,4 @@
-//! Granted names: temporaries beside them, and files that take their place.
+//! Temporaries beside granted names, and what a file keeps of the one that it replaces.
 
 pub(crate) mod keep;
-pub(crate) mod names;
-pub(crate) mod publish;
 pub(crate) mod temporaries;

@@ -1,10 +1,10 @@
-//! Paths of guests: how they are resolved, and what they lead to.
+//! Paths of guests: how they are resolved, what they lead to, and what is done with a granted name at their end.
 
 pub(crate) mod coverage;
-pub(crate) mod follow;
 pub(crate) mod links;
-pub(crate) mod open;
+pub(crate) mod names;
 pub(crate) mod paths;
+pub(crate) mod publish;
 pub(crate) mod resolve;
 pub(crate) mod target;
 pub(crate) mod two_paths;

@@ -13,16 +13,16 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::{Permit, Share};
+use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_beneath, stat_name};
 use crate::files::open_file::OpenFile;
 use crate::files::records::{Record, stand_in};
-use crate::files::replacing::names::{HostName, OPEN};
 use crate::files::stat::{self, is_directory, is_link};
 use crate::files::tree::join;
-use crate::files::ways::follow::Follow;
-use crate::files::ways::open::{FileAndStat, OpenRequest, Refusal, stat_beneath, stat_name};
+use crate::files::ways::names::{HostName, OPEN};
 use crate::files::ways::resolve::check_path;
 use crate::files::ways::target::{Act, Entry, Located, MountPath, Target};
 use crate::files::ways::walk::Folder;

@@ -13,12 +13,12 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::encoding::{canonical, to_host};
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
 use crate::files::ledger::{QuotaExceeded, Share};
+use crate::files::open::{TRIES, open_beneath, stat_name};
 use crate::files::records::Record;
 use crate::files::tree::{Descent, EntryName, Kind, NodeId, join};
-use crate::files::ways::follow::Follow;
-use crate::files::ways::open::{TRIES, open_beneath, stat_name};
 use crate::files::ways::target::{Act, Entry, EntryDir, Located, MissingName, MountPath, Target};
 use crate::files::ways::walk::{self, Folder, Lost, MAX_NAME, Spot, Start, walk};
 

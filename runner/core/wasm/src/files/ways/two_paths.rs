@@ -10,11 +10,11 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::guard::GuardView;
 use crate::files::replacing::keep::Lost;
-use crate::files::replacing::names::HostName;
 use crate::files::replacing::temporaries::Temporary;
-use crate::files::ways::follow::Follow;
+use crate::files::ways::names::HostName;
 use crate::files::ways::target::{Act, MissingName, Target};
 
 type Fd = Resource<Descriptor>;

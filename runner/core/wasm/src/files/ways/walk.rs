@@ -15,12 +15,12 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::encoding::{to_guest, to_host};
+use crate::files::follow::Follow;
 use crate::files::guard::FileGuard;
 use crate::files::ledger::Share;
+use crate::files::open::{Refusal, open_beneath, stat_name};
 use crate::files::stat::is_link;
 use crate::files::tree::{Kind, NodeId, ROOT, names};
-use crate::files::ways::follow::Follow;
-use crate::files::ways::open::{Refusal, open_beneath, stat_name};
 
 /// The most links on the way to a file (Linux, `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;

@@ -15,8 +15,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode,
 
 use crate::files::encoding::to_host;
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::ledger::Ledger;
-use crate::files::ways::follow::Follow;
 
 /// How often to try again while a directory or a link on the path is being moved.
 pub(crate) const TRIES: u32 = 32;

@@ -14,14 +14,14 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use crate::files::errno::failed;
+use crate::files::follow::Follow;
 use crate::files::grants::Mount;
 use crate::files::guard::GuardView;
 use crate::files::ledger::Share;
+use crate::files::open::{FileAndStat, OpenRequest, Refusal, stat_name};
 use crate::files::replacing::temporaries::Temporary;
 use crate::files::stat::{is_directory, is_link};
 use crate::files::tree::Kind;
-use crate::files::ways::follow::Follow;
-use crate::files::ways::open::{FileAndStat, OpenRequest, Refusal, stat_name};
 use crate::files::ways::target::{Act, MissingName};
 
 pub(crate) const OPEN: Operation = Operation::OpenAt;
