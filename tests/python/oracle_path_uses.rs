@@ -11,7 +11,7 @@ const SOME: usize = 60;
 
 #[test]
 fn the_table_of_path_uses_is_about_options_that_exist() {
-    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("run/src/grants/path_uses/table.yaml");
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("run/src/modules/path_uses/table.yaml");
     let output = Command::new(oracle::python())
         .args(["-W", "ignore"])
         .arg(fixture("oracle/path_uses.py"))

@@ -11,8 +11,10 @@ mod execution;
 mod grants;
 pub mod jobs;
 mod layered;
+mod module_digest;
 mod modules;
 mod plugins;
+mod programs;
 mod provider;
 mod python;
 mod python_place;
@@ -27,7 +29,6 @@ pub use self::execution::warm_guest::{GuestTask, WarmSetup, check_confinement};
 pub use self::grants::admission::{Admission, AdmittedRun};
 pub use self::grants::argument_origin::{ArgumentOrigin, Distrust};
 pub use self::grants::grant::PathOption;
-pub use self::grants::program::{needed_by_commands, needed_by_interpreter};
 pub use self::grants::requests::{RequestComparison, compare};
 pub use self::grants::scrutiny::Scrutiny;
 pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
@@ -37,6 +38,7 @@ pub use self::layered::{
     SavePlace, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType, WarmLayers, apply_saved, in_one_line,
     reaches_out, recover_transactions, show_saved, withhold_outside,
 };
+pub use self::module_digest::{digest, module_digest, wasm_bytes};
 pub use self::modules::ansible_documentation::ansible_documentation;
 pub use self::modules::closure::{CoreFiles, CoreFilesError};
 pub use self::modules::closure_search::ClosureRequest;
@@ -45,13 +47,14 @@ pub use self::modules::locate::ModuleFile;
 pub use self::modules::metadata::{MetadataError, WasmInfo};
 pub use self::modules::module::Module;
 pub use self::modules::module::NOWHERE;
-pub use self::modules::module_digest::{digest, module_digest, wasm_bytes};
+pub use self::modules::provider_section::detect_file;
 pub use self::modules::summary::{ModuleSummary, package_version};
 pub use self::modules::{library, locate};
 pub use self::plugins::{CollectionFolder, PluginError, PluginPlace, PluginProcess, PluginRights, ShownPath};
+pub use self::programs::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{
     Answer, Catalogue, Managed, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Unmanaged,
-    Update, attribute_message, clear_descriptions, detect_file, lens_grants, provider_files, selection_message,
+    Update, attribute_message, clear_descriptions, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
     CollectionPaths, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,

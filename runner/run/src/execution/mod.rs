@@ -6,7 +6,6 @@ pub(crate) mod execute;
 pub(crate) mod execute_guest;
 pub(crate) mod execute_native;
 pub(crate) mod outside_request;
-pub(crate) mod powershell;
 pub(crate) mod prepare;
 pub(crate) mod replaced_paths;
 pub(crate) mod request;

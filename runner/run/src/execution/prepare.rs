@@ -11,13 +11,13 @@ use modbox_kinds::{Kind, PreparedInvocation, PythonStart};
 use modbox_vocabulary::quoting::split;
 
 use crate::execution::config::RunnerConfig;
-use crate::execution::powershell::InstalledPowershell;
 use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::run_form::RunForm;
-use crate::grants::program::ProgramNeeds;
 use crate::grants::scrutiny::Scrutiny;
 use crate::modules::closure::powershell_parts::{KnownScripts, Scripts};
 use crate::modules::module::Module;
+use crate::modules::powershell::InstalledPowershell;
+use crate::programs::ProgramNeeds;
 use crate::reports::error::RunError;
 
 /// The internal argument that names a module's temporary directory.

@@ -14,10 +14,10 @@ use crate::grants::checked_arguments;
 use crate::grants::confine;
 use crate::grants::designation::EffectiveGrants;
 use crate::grants::observed_variables;
-use crate::grants::program;
 use crate::grants::real_run;
 use crate::grants::scrutiny::Scrutiny;
 use crate::modules::module::Module;
+use crate::programs;
 use crate::python_place::decision::Placement;
 use crate::reports::error::RunError;
 use crate::reports::judge;
@@ -141,7 +141,7 @@ impl Runner {
             ..Report::of_module(module, &policy).named(request.name)
         };
         if is_guest {
-            report.grants.extend(program::needed_by_commands(&policy));
+            report.grants.extend(programs::needed_by_commands(&policy));
         }
         for grant in &report.grants {
             debug!(capability = %grant.capability, subject = grant.subject, source = %grant.source, "granted");

@@ -10,12 +10,12 @@ use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::run_form::RunForm;
 use crate::execution::runner::Runner;
 use crate::grants::designation::{self, Caller, EffectiveGrants};
-use crate::grants::path_uses::{PathUses, Row};
 use crate::grants::run_user::{as_user, unreached};
 use crate::grants::{native, real_run, requests};
 use crate::modules::documentation;
 use crate::modules::documentation::FragmentFolders;
 use crate::modules::module::Module;
+use crate::modules::path_uses::{PathUses, Row};
 use crate::reports::error::RunError;
 
 /// An option that is a path, and what the module does with it.

@@ -10,8 +10,6 @@ pub(crate) mod missing_grant;
 pub(crate) mod native;
 pub(crate) mod observed_variables;
 pub(crate) mod outward_links;
-pub(crate) mod path_uses;
-pub(crate) mod program;
 pub(crate) mod real_run;
 pub(crate) mod requests;
 pub(crate) mod run_user;

@@ -11,7 +11,6 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::error_chain;
 use tracing::debug;
 
-use crate::execution::powershell::InstalledPowershell;
 use crate::execution::request::RunRequest;
 use crate::execution::runner::Runner;
 use crate::grants::scrutiny::Scrutiny;
@@ -19,6 +18,7 @@ use crate::modules::closure::known::{ClosureContent, KnownClosure};
 use crate::modules::closure::powershell_parts::RecordedScripts;
 use crate::modules::documentation::FragmentFolders;
 use crate::modules::module::Module;
+use crate::modules::powershell::InstalledPowershell;
 use crate::python::{Assembler, ModuleSource};
 use crate::reports::error::RunError;
 

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::modules::module_digest::module_digest;
+use crate::module_digest::module_digest;
 
 /// Largest module file that is read; a Python interpreter as a component has 20 MB.
 pub const MAX_MODULE: u64 = 256 << 20;

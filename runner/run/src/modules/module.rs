@@ -15,16 +15,16 @@ use modbox_providers::Metadata as ProviderMetadata;
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
 use modbox_wasm::CompileCache;
 
-use crate::grants::path_uses::{ModuleTable, qualified_name};
+use crate::module_digest::digest;
 use crate::modules::cached_module::CachedModule;
 use crate::modules::closure::known::KnownClosures;
 use crate::modules::declared_options::DeclaredOptions;
 use crate::modules::documentation::{self, FragmentFolders};
 use crate::modules::locate::{self, LocateError, ModuleFile};
 use crate::modules::metadata::WasmInfo;
-use crate::modules::module_digest::digest;
+use crate::modules::path_uses::{ModuleTable, qualified_name};
+use crate::modules::provider_section;
 use crate::modules::resident_module::ResidentModule;
-use crate::provider::section;
 use crate::reports::error::RunError;
 
 /// Folder that no file can be in, for the path of a module that has no file: nothing beside it is ever read.
@@ -67,7 +67,7 @@ impl Module {
         let ModuleFile { path, mut bytes } = file;
         let detection = match kind {
             Some(_) => detect::choose(kind, &bytes),
-            None => section::detect_file(&path, &bytes),
+            None => provider_section::detect_file(&path, &bytes),
         };
         // A guest is only its binary; the `#!` line is for starting the file directly. One key of a policy fits both forms.
         if detection.as_ref().is_ok_and(|found| found.kind.is_wasm()) && bytes.starts_with(b"#!") {
@@ -143,7 +143,7 @@ impl Module {
 
     fn from_cache(path: &Path, file: File, cached: CachedModule, detection: Detection) -> Self {
         let CachedModule { size, digest, metadata, .. } = cached;
-        let detection = section::with_convention(detection, path, metadata.as_deref());
+        let detection = provider_section::with_convention(detection, path, metadata.as_deref());
         let declared = if metadata.is_none() { DeclaredOptions::None.into() } else { OnceLock::new() };
         // Invalid metadata did not stop the module when it was first read, and does not now.
         let metadata = metadata.and_then(|text| Metadata::from_json(&text).ok());

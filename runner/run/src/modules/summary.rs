@@ -4,11 +4,11 @@ use std::path::Path;
 
 use modbox_vocabulary::error_chain;
 
+use crate::module_digest::{module_digest, wasm_bytes};
 use crate::modules::documentation::short_description;
 use crate::modules::locate;
 use crate::modules::metadata::WasmInfo;
-use crate::modules::module_digest::{module_digest, wasm_bytes};
-use crate::provider::section;
+use crate::modules::provider_section;
 use crate::python::read_bounded;
 
 /// Bytes of a file with a version that are read.
@@ -38,7 +38,7 @@ impl ModuleSummary {
             Err(error) => return Self { problem: Some(error_chain(&error)), ..Self::default() },
         };
         let digest = module_digest(&file.bytes);
-        let kind = match section::detect_file(path, &file.bytes) {
+        let kind = match provider_section::detect_file(path, &file.bytes) {
             Ok(detection) => detection.kind.as_str(),
             Err(error) => return Self { digest, problem: Some(error_chain(&error)), ..Self::default() },
         };

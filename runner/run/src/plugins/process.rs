@@ -14,11 +14,11 @@ use modbox_scratch::{DirPurpose, RunDir, ScratchError};
 use modbox_vocabulary::{DirectProgram, Exit, Invocation, LimitKind, Limits, Outcome, Program};
 
 use crate::execution::runner::Runner;
-use crate::grants::program::ProgramNeeds;
 use crate::grants::scrutiny::Scrutiny;
 use crate::plugins::place::PluginPlace;
 use crate::plugins::rights::PluginRights;
 use crate::plugins::stream::DeadlineStream;
+use crate::programs::ProgramNeeds;
 use crate::reports::error::RunError;
 
 /// The program that the interpreter runs.

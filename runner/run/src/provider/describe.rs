@@ -21,8 +21,9 @@ use modbox_vocabulary::{Limits, error_chain};
 use crate::execution::request::{Arguments, RunRequest};
 use crate::execution::runner::Runner;
 use crate::modules::module::Module;
+use crate::modules::provider_section;
 use crate::provider::error::ProviderError;
-use crate::provider::{descriptions, environment, section};
+use crate::provider::{descriptions, environment};
 use crate::reports::error::RunError;
 use crate::reports::stopped;
 
@@ -84,7 +85,7 @@ impl Runner {
 
     fn section_of(&self, kind: Kind, module: &Module) -> Result<Option<modbox_python_json::Value>, RunError> {
         match kind.is_wasm() {
-            true => Ok(section::text_of(module.bytes()?).as_deref().and_then(section::declaration)),
+            true => Ok(provider_section::text_of(module.bytes()?).as_deref().and_then(provider_section::declaration)),
             false => Ok(None),
         }
     }

@@ -20,7 +20,6 @@ mod options;
 mod resource_request;
 mod resources;
 pub(crate) mod run;
-pub(crate) mod section;
 mod tips;
 
 pub use self::catalogue::{Catalogue, Provider, ProviderProblem};
@@ -32,5 +31,4 @@ pub use self::manage::{Managed, Unmanaged};
 pub use self::resource_request::ResourceRequest;
 pub use self::resources::{Answer, Update};
 pub use self::run::ProviderRun;
-pub use self::section::detect_file;
 pub use self::tips::{attribute_message, selection_message};

@@ -12,7 +12,7 @@ use modbox_vocabulary::User;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::modules::module_digest::digest;
+use crate::module_digest::digest;
 use crate::python::ask::{ScriptAccess, ask};
 use crate::python::cache::{Cache, INDEX, PAYLOAD};
 use crate::python::config::PythonConfig;

@@ -16,7 +16,7 @@ use modbox_vocabulary::RuntimePath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::grants::program::ProgramNeeds;
+use crate::programs::ProgramNeeds;
 use crate::python::ask::{ScriptAccess, ask};
 use crate::python::cache::{Cache, INTERPRETER};
 use crate::python::error::PythonError;

@@ -17,9 +17,9 @@ use modbox_wasm::WasmError;
 use crate::execution::execute::{CompletedRun, Execution};
 use crate::execution::request::RunRequest;
 use crate::grants::missing_grant::{self, MissingGrant};
-use crate::grants::program;
 use crate::grants::run_user::as_user;
 use crate::grants::scrutiny::Scrutiny;
+use crate::programs;
 use crate::provider::run::ProviderRun;
 use crate::python;
 use crate::python::SandboxLine;
@@ -100,7 +100,7 @@ fn report_outcome(
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
     }
     let may_hint = is_native && !request.is_free() && matches!(status, Status::Failed | Status::Crashed);
-    let needed = program::listed(&prepared.invocation.runtime_paths);
+    let needed = programs::listed(&prepared.invocation.runtime_paths);
     let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
     // Without the rights of the user whose run it is, a hint could name what that user cannot have.
     let hints = as_user(request.policy.user(), hints).unwrap_or_default();

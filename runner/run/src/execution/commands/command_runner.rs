@@ -22,7 +22,7 @@ use crate::execution::commands::guest_commands_outside::{CommandsOutside, Tried}
 use crate::execution::commands::shared_temporary::{TMP, grant_in_tmp, real_path};
 use crate::execution::config::RunnerConfig;
 use crate::grants::native;
-use crate::grants::program::ProgramNeeds;
+use crate::programs::ProgramNeeds;
 
 /// Runner of the commands that a policy grants.
 pub(crate) struct CommandRunner {

@@ -13,7 +13,7 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 use crate::grants::designation::caller::Caller;
 use crate::grants::designation::place;
 use crate::grants::missing_grant::{MissingGrant, Need};
-use crate::grants::path_uses::{PathUse, PathUses};
+use crate::modules::path_uses::{PathUse, PathUses};
 
 /// Returns a path as the module means it, with the access that it needs to what is there.
 pub(super) fn with_known_use(mut named: NamedPath, uses: &PathUses, caller: &Caller<'_>) -> NamedPath {

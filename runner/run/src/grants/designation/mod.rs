@@ -56,8 +56,8 @@ pub(crate) use self::entry::missing_besides;
 use crate::execution::request::Arguments;
 use crate::grants::argument_origin::ArgumentOrigin;
 use crate::grants::missing_grant::{MissingGrant, Need};
-use crate::grants::path_uses::PathUses;
 use crate::grants::way::{End, Way, is_trusted, resolve};
+use crate::modules::path_uses::PathUses;
 
 /// Paths that can be designated; more than a caller names one by one. Each is examined and opened.
 const MAX_PATHS: usize = 256;

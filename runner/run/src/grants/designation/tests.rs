@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
 use crate::execution::request::Arguments;
 use crate::grants::missing_grant::MissingGrant;
-use crate::grants::path_uses::PathUses;
+use crate::modules::path_uses::PathUses;
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {
     "src": {"type": "path", "access": "read", "aliases": ["from"]},

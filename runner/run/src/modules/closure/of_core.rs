@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use modbox_closure::Part;
 use modbox_kinds::ansiballz::MAX_SOURCE;
 
-use crate::execution::powershell;
 use crate::modules::closure::powershell_parts::script_name;
+use crate::modules::powershell;
 use crate::modules::summary::package_version;
 use crate::python::{PythonConfig, ansible_package, read_bounded};
 

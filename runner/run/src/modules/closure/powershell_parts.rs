@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use modbox_closure::Part;
 use modbox_kinds::powershell::{PowershellSource, Script, SourceError};
 
-use crate::execution::powershell::InstalledPowershell;
+use crate::modules::powershell::InstalledPowershell;
 
 /// The scripts of a module, by what was asked for.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@
 //! `path`.
 //!
 //! Ansible's documentation does not say what a module does with a path. For Ansible's own modules, modbox has a table:
-//! see [`path_uses`](crate::grants::path_uses). Any other option that is a path designates for **reading**, the least access
+//! see [`path_uses`](crate::modules::path_uses). Any other option that is a path designates for **reading**, the least access
 //! for which naming a path makes sense. It designates for writing when the documentation has `access: write` beside the
 //! type, or when the operator passes `--designate OPTION:write`, which also turns an undocumented option into a path. Defaults are left out: if the module uses one without a grant, that use is denied and reported
 //! when it happens.
@@ -27,7 +27,7 @@ use modbox_policy::Policy;
 
 use self::entries::{MAX_DEPTH, read_entries};
 pub(crate) use self::fragments::FragmentFolders;
-use crate::grants::path_uses::PathUses;
+use crate::modules::path_uses::PathUses;
 
 /// Reads the documentation in a module's text, or else in the file beside it, with the fragments that it names; `None`
 /// if neither can be read. `folders` has the fragments. Adds the files that were read to `parts`.

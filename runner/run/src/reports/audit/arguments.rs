@@ -2,7 +2,7 @@
 
 use modbox_python_json::{Dict, Value, encode};
 
-use crate::modules::module_digest::digest;
+use crate::module_digest::digest;
 use crate::reports::url_passwords;
 
 /// Bytes of one text that are logged.

@@ -16,8 +16,8 @@ use serde::Serialize;
 
 use crate::execution::request::{Arguments, RunRequest};
 use crate::layered::{CommitReport, CommitState, EffectReport, Remark};
+use crate::module_digest::digest;
 use crate::modules::module::Module;
-use crate::modules::module_digest::digest;
 use crate::reports::audit::actor::Actor;
 use crate::reports::audit::agent_call::{AgentCall, AgentDecision};
 use crate::reports::audit::arguments::{self, shortened};

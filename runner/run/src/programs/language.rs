@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use modbox_native::base;
 
-use crate::grants::program::script::open;
+use crate::programs::script::open;
 
 /// File that makes a folder an environment of Python.
 const ENVIRONMENT: &str = "pyvenv.cfg";

@@ -4,7 +4,7 @@
 
 use modbox_contract::{Dict, Value};
 
-use crate::grants::path_uses::row::{Case, Condition, PathUse, Row};
+use crate::modules::path_uses::row::{Case, Condition, PathUse, Row};
 
 /// The table that modbox is built with.
 const TABLE: &str = include_str!("table.yaml");

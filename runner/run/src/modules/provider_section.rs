@@ -11,14 +11,14 @@ use crate::modules::metadata::WasmInfo;
 const KEY: &str = "provider";
 
 /// Returns the text of a wasm module's section, if the bytes may have a provider in it.
-pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
+pub(crate) fn text_of(bytes: &[u8]) -> Option<String> {
     let wasm = modbox_kinds::skip_shebang(bytes);
     memchr::memmem::find(wasm, b"\"provider\"")?;
     WasmInfo::parse(wasm).ok()?.metadata
 }
 
 /// Returns the declaration of a provider in the text of a section.
-pub(super) fn declaration(section: &str) -> Option<Value> {
+pub(crate) fn declaration(section: &str) -> Option<Value> {
     decode(section).ok()?.as_dict()?.get(KEY).cloned()
 }
 

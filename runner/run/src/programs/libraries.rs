@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use modbox_native::base;
 
-use crate::grants::program::elf::{self, Linkage};
-use crate::grants::program::script::open;
+use crate::programs::elf::{self, Linkage};
+use crate::programs::script::open;
 
 /// Configuration of the dynamic linker.
 const CONFIGURATION: &str = "/etc/ld.so.conf";

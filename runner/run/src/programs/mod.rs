@@ -17,7 +17,7 @@ use modbox_policy::run::STANDARD_DIRECTORIES;
 use modbox_policy::{Access, PathDecision, PathGrant, Policy, Shape};
 use modbox_vocabulary::{Capability, Grant, GrantSource, RuntimePath};
 
-use crate::grants::program::libraries::Libraries;
+use crate::programs::libraries::Libraries;
 
 /// Files that a program needs.
 #[derive(Debug)]
