@@ -56,12 +56,9 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
         "runner/run/src",
         &[
             ("execution", "layered"),
-            ("execution", "provider"),
-            ("grants", "execution"),
             ("grants", "python_place"),
-            ("modules", "execution"),
-            ("modules", "grants"),
             ("modules", "reports"),
+            ("modules", "runner"),
             ("reports", "execution"),
             ("reports", "grants"),
             ("reports", "layered"),

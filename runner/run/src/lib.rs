@@ -19,18 +19,14 @@ mod provider;
 mod python;
 mod python_place;
 mod reports;
+mod request;
+mod runner;
 mod trial;
 
-pub use self::execution::config::RunnerConfig;
-pub use self::execution::request::{Arguments, RunRequest};
-pub use self::execution::run_form::RunForm;
-pub use self::execution::runner::Runner;
 pub use self::execution::warm_guest::{GuestTask, WarmSetup, check_confinement};
 pub use self::grants::admission::{Admission, AdmittedRun};
-pub use self::grants::argument_origin::{ArgumentOrigin, Distrust};
 pub use self::grants::grant::PathOption;
 pub use self::grants::requests::{RequestComparison, compare};
-pub use self::grants::scrutiny::Scrutiny;
 pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
 pub use self::layered::{
     AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, HiddenContent,
@@ -61,7 +57,6 @@ pub use self::python::{
     PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, find_collection,
     usual_python,
 };
-pub use self::python_place::guest::PythonGuest;
 pub use self::python_place::run::PythonRun;
 pub use self::reports::error::{RunError, Shortfall};
 pub use self::reports::live_secrets::{
@@ -71,4 +66,11 @@ pub use self::reports::live_secrets::{
 pub use self::reports::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::reports::secrets::TaskSecrets;
 pub use self::reports::{audit, spelling, suggestion};
+pub use self::request::argument_origin::{ArgumentOrigin, Distrust};
+pub use self::request::run_request::{Arguments, RunRequest};
+pub use self::request::scrutiny::Scrutiny;
+pub use self::runner::Runner;
+pub use self::runner::config::RunnerConfig;
+pub use self::runner::python_guest::PythonGuest;
+pub use self::runner::run_form::RunForm;
 pub use self::trial::{RealEffects, TrialError};

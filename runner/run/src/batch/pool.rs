@@ -19,8 +19,8 @@ use crate::batch::slots::guest_slot::SlotState;
 use crate::batch::slots::slot::Slot;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
-use crate::execution::runner::Runner;
 use crate::reports::report::Report;
+use crate::runner::Runner;
 
 /// Maximum number of idle workers that are kept, in addition to the busy ones.
 const KEPT: usize = 16;

@@ -7,10 +7,10 @@ use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
 use crate::batch::places::GrantedPlaces;
-use crate::execution::run_form::RunForm;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
 use crate::reports::audit::AuditLog;
+use crate::runner::run_form::RunForm;
 
 /// Settings of a slot. Jobs share a slot only when what runs, policy and limits are equal, and the grants lead to
 /// the same files.

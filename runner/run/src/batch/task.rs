@@ -11,16 +11,16 @@ use modbox_wasm::GuestOrder;
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::Setup;
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::runner::Runner;
 use crate::execution::warm_guest::GuestTask;
 use crate::grants::admission::AdmittedRun;
-use crate::grants::scrutiny::Scrutiny;
 use crate::layered::{LayeredRun, WarmLayers};
 use crate::reports::audit::{AuditError, AuditedRun, PendingRecord};
 use crate::reports::error::RunError;
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
 
 /// A job that waits for a slot or was given to one.
 #[derive(Debug)]

@@ -13,13 +13,13 @@ use modbox_wasm::Instances;
 
 use crate::execution::execute_guest::GuestRun;
 use crate::execution::prepare::{self, PreparedContent};
-use crate::execution::request::RunRequest;
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
 use crate::grants::run_user::{as_user, check_scratch};
 use crate::modules::closure::known::KnownClosure;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
+use crate::request::run_request::RunRequest;
+use crate::runner::Runner;
+use crate::runner::run_form::RunForm;
 
 /// Result of executing a module.
 pub(crate) struct Execution {

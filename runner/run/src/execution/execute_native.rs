@@ -11,18 +11,18 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Invocation, Outcome};
 use modbox_worker::{THIS_PROGRAM, Workers};
 
-use crate::execution::request::RunRequest;
-use crate::execution::runner::Runner;
 use crate::grants::confine;
 use crate::grants::native::{environment, whole_environment};
 use crate::grants::outward_links;
 use crate::grants::run_user::as_user;
-use crate::grants::scrutiny::Scrutiny;
 use crate::modules::closure::known::KnownClosure;
 use crate::modules::module::Module;
 use crate::provider::environment as provider_environment;
 use crate::python::{self, Assembler, ModuleSource};
 use crate::reports::error::RunError;
+use crate::request::run_request::RunRequest;
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
 
 impl Runner {
     /// Executes a native module.

@@ -1,15 +1,11 @@
-//! One run: its request, what is prepared for it, and its execution in the sandbox of its kind.
+//! What is prepared for one run, and its execution in the sandbox of its kind.
 
 pub(crate) mod commands;
-pub(crate) mod config;
 pub(crate) mod execute;
 pub(crate) mod execute_guest;
 pub(crate) mod execute_native;
 pub(crate) mod outside_request;
 pub(crate) mod prepare;
 pub(crate) mod replaced_paths;
-pub(crate) mod request;
 pub(crate) mod run;
-pub(crate) mod run_form;
-pub(crate) mod runner;
 pub(crate) mod warm_guest;

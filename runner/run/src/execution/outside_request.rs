@@ -10,10 +10,10 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::Limits;
 
 use crate::execution::commands::CommandsOutside;
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
 use crate::grants::native::environment;
 use crate::reports::error::RunError;
+use crate::runner::Runner;
+use crate::runner::run_form::RunForm;
 
 impl Runner {
     /// Returns how the commands of a run go outside, and the directory of the copies, which has to stay until the run is over.

@@ -10,15 +10,15 @@ use modbox_kinds::powershell::PowershellSource;
 use modbox_kinds::{Kind, PreparedInvocation, PythonStart};
 use modbox_vocabulary::quoting::split;
 
-use crate::execution::config::RunnerConfig;
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::run_form::RunForm;
-use crate::grants::scrutiny::Scrutiny;
 use crate::modules::closure::powershell_parts::{KnownScripts, Scripts};
 use crate::modules::module::Module;
 use crate::modules::powershell::InstalledPowershell;
 use crate::programs::ProgramNeeds;
 use crate::reports::error::RunError;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::config::RunnerConfig;
+use crate::runner::run_form::RunForm;
 
 /// The internal argument that names a module's temporary directory.
 const TMPDIR_KEY: &str = "_ansible_tmpdir";

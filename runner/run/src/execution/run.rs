@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use tracing::{info, info_span};
 
-use crate::execution::request::RunRequest;
-use crate::execution::runner::Runner;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::grants::real_run;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
 use crate::reports::judge;
 use crate::reports::report::Report;
+use crate::request::run_request::RunRequest;
+use crate::runner::Runner;
 
 impl Runner {
     /// Runs a module once. In check mode, the policy can ask for a preview in place of the module's own check mode.
@@ -57,9 +57,9 @@ mod tests {
     use modbox_wasm::CompileCache;
 
     use super::*;
-    use crate::execution::config::RunnerConfig;
-    use crate::execution::request::Arguments;
     use crate::modules::locate::ModuleFile;
+    use crate::request::run_request::Arguments;
+    use crate::runner::config::RunnerConfig;
 
     /// A runner that counts how often it compiles.
     fn counting(dir: &tempfile::TempDir) -> (Runner, Arc<AtomicU32>) {

@@ -17,9 +17,6 @@ use crate::execution::commands::CommandRunner;
 use crate::execution::execute::{self, CompletedRun, Execution};
 use crate::execution::execute_guest;
 use crate::execution::prepare::{self, PreparedContent};
-use crate::execution::request::RunRequest;
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
 use crate::grants::admission::AdmittedRun;
 use crate::grants::confine;
 use crate::grants::run_user::as_user;
@@ -27,6 +24,9 @@ use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::judge;
 use crate::reports::report::Report;
+use crate::request::run_request::RunRequest;
+use crate::runner::Runner;
+use crate::runner::run_form::RunForm;
 
 /// A run that a worker was or will be told to make.
 #[derive(Debug)]

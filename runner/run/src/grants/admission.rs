@@ -7,15 +7,11 @@ use modbox_kinds::detect::Detection;
 use modbox_policy::{Policy, TrustStanding};
 use tracing::{debug, info};
 
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
 use crate::grants::checked_arguments;
 use crate::grants::confine;
 use crate::grants::designation::EffectiveGrants;
 use crate::grants::observed_variables;
 use crate::grants::real_run;
-use crate::grants::scrutiny::Scrutiny;
 use crate::modules::module::Module;
 use crate::programs;
 use crate::python_place::decision::Placement;
@@ -23,6 +19,10 @@ use crate::reports::error::RunError;
 use crate::reports::judge;
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
+use crate::runner::run_form::RunForm;
 
 /// Whether a run may start.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 use modbox_argument_spec::{ErrorKind, Metadata, NoEnvironment, Secrets};
 use modbox_contract::{Dict, Value};
 
-use crate::execution::request::Arguments;
+use crate::request::run_request::Arguments;
 
 /// Prefix of the internal arguments of a controller.
 const INTERNAL: &str = "_ansible_";

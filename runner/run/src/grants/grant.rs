@@ -6,9 +6,6 @@ use std::collections::BTreeMap;
 use modbox_argument_spec::Metadata;
 use modbox_policy::Policy;
 
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
 use crate::grants::designation::{self, Caller, EffectiveGrants};
 use crate::grants::run_user::{as_user, unreached};
 use crate::grants::{native, real_run, requests};
@@ -17,6 +14,9 @@ use crate::modules::documentation::FragmentFolders;
 use crate::modules::module::Module;
 use crate::modules::path_uses::{PathUses, Row};
 use crate::reports::error::RunError;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::runner::Runner;
+use crate::runner::run_form::RunForm;
 
 /// An option that is a path, and what the module does with it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use modbox_vocabulary::Denial;
 
-use crate::grants::argument_origin::{ArgumentOrigin, Distrust};
+use crate::request::argument_origin::{ArgumentOrigin, Distrust};
 
 /// A grant that a run needs but lacks, and the source of the need.
 #[derive(Debug, Clone, PartialEq, Eq)]

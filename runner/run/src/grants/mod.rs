@@ -1,7 +1,6 @@
 //! What a run may reach: the operator's policy, what arguments designate, and what the run lacks.
 
 pub(crate) mod admission;
-pub(crate) mod argument_origin;
 pub(crate) mod checked_arguments;
 pub(crate) mod confine;
 pub(crate) mod designation;
@@ -13,5 +12,4 @@ pub(crate) mod outward_links;
 pub(crate) mod real_run;
 pub(crate) mod requests;
 pub(crate) mod run_user;
-pub(crate) mod scrutiny;
 pub(crate) mod way;

@@ -6,7 +6,7 @@
 use modbox_contract::Value;
 use modbox_policy::{Access, PathGrant, Policy};
 
-use crate::execution::request::Arguments;
+use crate::request::run_request::Arguments;
 
 /// Maximum number of obstacles that are listed; a person reads no more.
 const MAX_OBSTACLES: usize = 8;

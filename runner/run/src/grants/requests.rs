@@ -105,7 +105,7 @@ mod tests {
         let many = |required: bool| {
             let one = format!(r#"{{"capability": "env", "subject": "A", "required": {required}}}"#);
             let json = format!(r#"{{"name": "x", "requests": [{}]}}"#, vec![one; 1000].join(","));
-            let arguments = crate::execution::request::Arguments::Complete(modbox_python_json::Dict::new());
+            let arguments = crate::request::run_request::Arguments::Complete(modbox_python_json::Dict::new());
             let (missing, notes, obstacles) = (Vec::new(), Vec::new(), Vec::new());
             let mut effective = EffectiveGrants { policy: Policy::default(), arguments, missing, notes, obstacles };
             check(&Metadata::from_json(&json).unwrap(), &mut effective);

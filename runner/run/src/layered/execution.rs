@@ -13,9 +13,6 @@ use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{GrantSource, LimitHit, LimitKind, Limits};
 
-use crate::execution::request::RunRequest;
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::layered::changes::effect_report::Remark;
 use crate::layered::error::LayeredError;
@@ -27,6 +24,9 @@ use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::judge;
 use crate::reports::report::Report;
+use crate::request::run_request::RunRequest;
+use crate::runner::Runner;
+use crate::runner::run_form::RunForm;
 
 /// Level of confinement with mount namespaces, without which a native module sees the machine's own paths.
 const WITH_NAMESPACES: u8 = 3;

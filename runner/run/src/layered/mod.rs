@@ -41,14 +41,14 @@ pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun, SavePlace};
 pub use self::play_layers::{PlayChanges, PlayLayers};
 pub use self::saved_run::{AppliedChanges, apply_saved, show_saved};
 pub use self::warm_layers::WarmLayers;
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::runner::Runner;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::layered::changes::{outside, verdict};
 use crate::modules::module::Module;
 use crate::reports::judge;
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::runner::Runner;
 
 /// Brings interrupted transactions to an end. Returns notes on them.
 ///

@@ -16,8 +16,6 @@ use modbox_scratch::{DirPurpose, Scratch};
 use modbox_vocabulary::{Limits, Outcome};
 use modbox_wasm::WasmError;
 
-use crate::execution::request::RunRequest;
-use crate::execution::runner::Runner;
 use crate::execution::warm_guest::GuestTask;
 use crate::grants::admission::AdmittedRun;
 use crate::layered::error::LayeredError;
@@ -31,6 +29,8 @@ use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::judge;
 use crate::reports::report::{Report, Status};
+use crate::request::run_request::RunRequest;
+use crate::runner::Runner;
 
 /// Name of the hub in its directory.
 const HUB: &str = "hub";

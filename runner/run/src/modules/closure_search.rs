@@ -11,9 +11,6 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::error_chain;
 use tracing::debug;
 
-use crate::execution::request::RunRequest;
-use crate::execution::runner::Runner;
-use crate::grants::scrutiny::Scrutiny;
 use crate::modules::closure::known::{ClosureContent, KnownClosure};
 use crate::modules::closure::powershell_parts::RecordedScripts;
 use crate::modules::documentation::FragmentFolders;
@@ -21,6 +18,9 @@ use crate::modules::module::Module;
 use crate::modules::powershell::InstalledPowershell;
 use crate::python::{Assembler, ModuleSource};
 use crate::reports::error::RunError;
+use crate::request::run_request::RunRequest;
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
 
 /// What the parts of a module depend on, beside its file.
 #[derive(Debug, Clone, Copy)]

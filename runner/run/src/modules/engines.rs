@@ -5,10 +5,10 @@ use std::sync::Arc;
 use modbox_vocabulary::{Limits, WasmFormat};
 use modbox_wasm::{CodeFacts, CodeRequest, Instances, Loader, WasmError};
 
-use crate::execution::runner::Runner;
 use crate::modules::module::Module;
 use crate::modules::resident_module::ResidentModule;
 use crate::reports::error::RunError;
+use crate::runner::Runner;
 
 impl Runner {
     /// Compiles a wasm module, or loads its compiled code from the cache, so that no run in this process has to wait for

@@ -13,13 +13,13 @@ use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir, ScratchError};
 use modbox_vocabulary::{DirectProgram, Exit, Invocation, LimitKind, Limits, Outcome, Program};
 
-use crate::execution::runner::Runner;
-use crate::grants::scrutiny::Scrutiny;
 use crate::plugins::place::PluginPlace;
 use crate::plugins::rights::PluginRights;
 use crate::plugins::stream::DeadlineStream;
 use crate::programs::ProgramNeeds;
 use crate::reports::error::RunError;
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
 
 /// The program that the interpreter runs.
 const WORKER: &str = concat!(

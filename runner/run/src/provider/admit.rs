@@ -6,8 +6,6 @@ use std::sync::Arc;
 use modbox_kinds::Kind;
 use modbox_providers::{Action, Metadata, RawCall};
 
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::runner::Runner;
 use crate::grants::designation::{self, Caller, EffectiveGrants};
 use crate::grants::native;
 use crate::modules::documentation;
@@ -20,6 +18,8 @@ use crate::provider::{environment, noop, options};
 use crate::reports::error::RunError;
 use crate::reports::judge;
 use crate::reports::report::Report;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::runner::Runner;
 
 /// Reason why an action does not start, other than a missing grant.
 pub(crate) enum ProviderRefusal {

@@ -10,12 +10,12 @@ use modbox_kinds::Kind;
 use modbox_providers::{Metadata, SelectError, Suitability, select};
 use modbox_vocabulary::error_chain;
 
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::runner::Runner;
 use crate::modules::module::Module;
 use crate::provider::error::ProviderError;
 use crate::provider::resource_request::ResourceRequest;
 use crate::reports::error::RunError;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::runner::Runner;
 
 /// Where programs are looked up if the caller has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

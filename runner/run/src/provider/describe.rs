@@ -18,14 +18,14 @@ use modbox_providers::{
 };
 use modbox_vocabulary::{Limits, error_chain};
 
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::runner::Runner;
 use crate::modules::module::Module;
 use crate::modules::provider_section;
 use crate::provider::error::ProviderError;
 use crate::provider::{descriptions, environment};
 use crate::reports::error::RunError;
 use crate::reports::stopped;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::runner::Runner;
 
 /// How long a provider may take to describe itself.
 const PATIENCE: Duration = Duration::from_secs(2);

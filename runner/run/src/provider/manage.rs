@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use modbox_contract::{Dict, Value};
 use modbox_providers::{Change, GivenError, Resource, Text, read_given};
 
-use crate::execution::request::RunRequest;
 use crate::modules::module::Module;
 use crate::provider::catalogue::Provider;
 use crate::provider::resource_request::ResourceRequest;
 use crate::provider::resources::{Answer, Update};
 use crate::reports::report::{ADVICE_PREFIX, Report};
+use crate::request::run_request::RunRequest;
 
 /// The argument that chooses a resource.
 const NAME: &str = "name";

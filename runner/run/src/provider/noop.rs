@@ -6,7 +6,7 @@
 use modbox_contract::{Dict, Value};
 use modbox_providers::{Action, Convention, Metadata};
 
-use crate::execution::request::Arguments;
+use crate::request::run_request::Arguments;
 
 /// The argument of check mode in arguments that a caller has completed.
 const CHECK_MODE: &str = "_ansible_check_mode";

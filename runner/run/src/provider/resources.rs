@@ -12,11 +12,11 @@ use modbox_providers::{
     Action, ActionResult, Attributes, Convention, ListResult, ProviderFailure, Resource, Text, json,
 };
 
-use crate::execution::request::{Arguments, RunRequest};
 use crate::modules::module::Module;
 use crate::provider::catalogue::Provider;
 use crate::provider::resource_request::ResourceRequest;
 use crate::reports::report::Report;
+use crate::request::run_request::{Arguments, RunRequest};
 
 /// Answer to a request, with the reports of the actions that it took.
 #[derive(Debug)]

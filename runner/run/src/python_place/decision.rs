@@ -13,18 +13,18 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Exit, Invocation, Limits, Outcome, Program, WasmFormat, WasmProgram, error_chain};
 
 use crate::execution::execute_guest::GuestRun;
-use crate::execution::request::{Arguments, RunRequest};
-use crate::execution::run_form::RunForm;
-use crate::execution::runner::Runner;
-use crate::grants::scrutiny::Scrutiny;
 use crate::modules::closure::known::KnownClosure;
 use crate::modules::module::Module;
 use crate::python::{Assembler, GuestChoice, GuestModule, ModuleSource, Verdict, read_code, remember_need};
-use crate::python_place::guest::{PythonGuest, SandboxPython};
 use crate::python_place::run::{GUEST, PythonRun};
 use crate::reports::error::RunError;
 use crate::reports::report::Report;
 use crate::reports::stopped;
+use crate::request::run_request::{Arguments, RunRequest};
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
+use crate::runner::python_guest::{PythonGuest, SandboxPython};
+use crate::runner::run_form::RunForm;
 
 /// Names of any Python 3, as a module's `#!` line has them.
 const ANY_PYTHON: [&str; 2] = ["python3", "/usr/bin/python3"];

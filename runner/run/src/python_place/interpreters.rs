@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::execution::runner::Runner;
 use crate::modules::module::Module;
 use crate::python::{InstalledInterpreter, Interpreters};
-use crate::python_place::guest::SandboxPython;
+use crate::runner::Runner;
+use crate::runner::python_guest::SandboxPython;
 
 impl Runner {
     /// Returns the interpreters that the user has installed, the one that was installed last first. They are looked for

@@ -15,10 +15,8 @@ use modbox_vocabulary::{
 use modbox_wasm::WasmError;
 
 use crate::execution::execute::{CompletedRun, Execution};
-use crate::execution::request::RunRequest;
 use crate::grants::missing_grant::{self, MissingGrant};
 use crate::grants::run_user::as_user;
-use crate::grants::scrutiny::Scrutiny;
 use crate::programs;
 use crate::provider::run::ProviderRun;
 use crate::python;
@@ -30,6 +28,8 @@ use crate::reports::own_tmp;
 use crate::reports::report::{Report, Status};
 use crate::reports::stopped::{self, limit_message};
 use crate::reports::unseen;
+use crate::request::run_request::RunRequest;
+use crate::request::scrutiny::Scrutiny;
 
 /// `rc` of a run without an exit status; Ansible reports the same for a module that was killed.
 const KILLED: i64 = 137;

@@ -8,9 +8,9 @@
 use modbox_argument_spec::Secrets;
 use modbox_contract::{ModuleResult, Redactor};
 
-use crate::execution::request::Arguments;
 use crate::layered::changes::effect_report::EffectReport;
 use crate::reports::report::Report;
+use crate::request::run_request::Arguments;
 
 /// The key of a result that modbox adds to.
 const WARNINGS: &str = "warnings";

@@ -16,11 +16,11 @@ use modbox_contract::args::RESERVED_PREFIX;
 use modbox_contract::{Dict, ModuleResult, Redactor, Release, Value};
 use modbox_policy::EnvGrant;
 
-use crate::execution::request::{Arguments, RunRequest};
 use crate::modules::declared_options::DeclaredOptions;
 use crate::modules::module::Module;
 use crate::reports::live_secrets;
 use crate::reports::shown_path;
+use crate::request::run_request::{Arguments, RunRequest};
 
 /// The internal argument that hides a result, in completed arguments.
 const NO_LOG_KEY: &str = "_ansible_no_log";

@@ -7,8 +7,8 @@ use modbox_contract::{Dict, GivenSecrets, InternalArgs, Release, Value};
 use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
-use crate::grants::argument_origin::ArgumentOrigin;
-use crate::grants::scrutiny::Scrutiny;
+use crate::request::argument_origin::ArgumentOrigin;
+use crate::request::scrutiny::Scrutiny;
 
 /// Arguments for a module.
 #[derive(Debug, Clone)]

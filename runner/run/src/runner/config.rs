@@ -10,7 +10,7 @@ use modbox_worker::Workers;
 
 use crate::python::PythonConfig;
 
-/// Configuration of a [`Runner`](crate::execution::runner::Runner).
+/// Configuration of a [`Runner`](crate::runner::Runner).
 #[derive(Clone)]
 pub struct RunnerConfig {
     /// Cache of compiled code; without one, every run compiles.

@@ -1,5 +1,10 @@
 //! State that all runs of a process share: the configuration, the source of compiled code, the engine, the folder for
-//! temporary directories.
+//! temporary directories, the open interpreters of the sandbox. `run_form` says what of it a run takes.
+
+pub(crate) mod config;
+pub(crate) mod python_base;
+pub(crate) mod python_guest;
+pub(crate) mod run_form;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -11,8 +16,8 @@ use modbox_scratch::ScratchRoot;
 use modbox_wasm::{CodeSource, Compiler, Loader};
 use rustix::process::Pid;
 
-use crate::execution::config::RunnerConfig;
-use crate::python_place::guest::SandboxPython;
+use crate::runner::config::RunnerConfig;
+use crate::runner::python_guest::SandboxPython;
 
 /// Runner of modules.
 pub struct Runner {

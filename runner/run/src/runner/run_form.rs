@@ -7,8 +7,8 @@ use modbox_kinds::Kind;
 use modbox_policy::Policy;
 
 use crate::modules::module::Module;
-use crate::python_place::base::with_base;
-use crate::python_place::guest::PythonGuest;
+use crate::runner::python_base::with_base;
+use crate::runner::python_guest::PythonGuest;
 
 /// What runs.
 #[derive(Debug, Clone)]

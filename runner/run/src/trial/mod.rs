@@ -18,13 +18,13 @@ use self::copies::Copier;
 pub(crate) use self::copies::check_special;
 pub use self::error::TrialError;
 use crate::execution::replaced_paths::ReplacedPaths;
-use crate::execution::request::RunRequest;
-use crate::execution::runner::Runner;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::judge;
 use crate::reports::report::{ADVICE_PREFIX, Report};
+use crate::request::run_request::RunRequest;
+use crate::runner::Runner;
 
 /// Level of confinement with mount namespaces.
 const WITH_NAMESPACES: u8 = 3;

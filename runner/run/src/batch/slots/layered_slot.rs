@@ -17,9 +17,9 @@ use crate::batch::slots::guest_slot::SlotState;
 use crate::batch::slots::pace::Pace;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::task::{Answer, Task};
-use crate::execution::runner::Runner;
 use crate::layered::{LayeredRun, WarmLayers};
 use crate::reports::report::Report;
+use crate::runner::Runner;
 
 /// Slot for guests on layers.
 #[derive(Debug)]

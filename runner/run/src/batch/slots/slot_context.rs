@@ -6,7 +6,7 @@ use modbox_cleanup::Cleanup;
 use modbox_worker::Workers;
 
 use crate::batch::slots::background::Wakeups;
-use crate::execution::runner::Runner;
+use crate::runner::Runner;
 
 /// What a slot needs of its batch.
 #[derive(Clone, Copy)]

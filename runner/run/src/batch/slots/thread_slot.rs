@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::batch::setup::Setup;
 use crate::batch::slots::background::{Background, Wakeups};
 use crate::batch::task::{Answer, Task};
-use crate::execution::runner::Runner;
 use crate::reports::report::Report;
+use crate::runner::Runner;
 
 /// Slot for jobs that need no warm worker.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ use modbox_worker::Workers;
 
 use crate::execution::commands::guest_commands_outside::{CommandsOutside, Tried};
 use crate::execution::commands::shared_temporary::{TMP, grant_in_tmp, real_path};
-use crate::execution::config::RunnerConfig;
 use crate::grants::native;
 use crate::programs::ProgramNeeds;
+use crate::runner::config::RunnerConfig;
 
 /// Runner of the commands that a policy grants.
 pub(crate) struct CommandRunner {

@@ -11,8 +11,8 @@ use modbox_policy::{PathGrant, Policy};
 use modbox_scratch::DirPurpose;
 use modbox_vocabulary::{ConfinementLayer, Limits};
 
-use crate::execution::runner::Runner;
-use crate::grants::scrutiny::Scrutiny;
+use crate::request::scrutiny::Scrutiny;
+use crate::runner::Runner;
 
 /// The directory of temporary files, in guests and in rooms.
 pub(super) const TMP: &str = "/tmp";

@@ -53,11 +53,11 @@ use rustix::io::Errno;
 
 pub(crate) use self::caller::Caller;
 pub(crate) use self::entry::missing_besides;
-use crate::execution::request::Arguments;
-use crate::grants::argument_origin::ArgumentOrigin;
 use crate::grants::missing_grant::{MissingGrant, Need};
 use crate::grants::way::{End, Way, is_trusted, resolve};
 use crate::modules::path_uses::PathUses;
+use crate::request::argument_origin::ArgumentOrigin;
+use crate::request::run_request::Arguments;
 
 /// Paths that can be designated; more than a caller names one by one. Each is examined and opened.
 const MAX_PATHS: usize = 256;

@@ -12,9 +12,9 @@ use modbox_vocabulary::GrantSource;
 use rustix::io::Errno;
 
 use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
-use crate::execution::request::Arguments;
 use crate::grants::missing_grant::MissingGrant;
 use crate::modules::path_uses::PathUses;
+use crate::request::run_request::Arguments;
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {
     "src": {"type": "path", "access": "read", "aliases": ["from"]},

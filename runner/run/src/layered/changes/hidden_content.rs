@@ -176,9 +176,9 @@ mod tests {
     use super::*;
     use modbox_vocabulary::Limits;
 
-    use crate::execution::request::{Arguments, RunRequest};
     use crate::modules::locate::ModuleFile;
     use crate::modules::module::Module;
+    use crate::request::run_request::{Arguments, RunRequest};
 
     fn secrets(arguments: &Dict) -> TaskSecrets {
         let module =

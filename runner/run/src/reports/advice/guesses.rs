@@ -14,7 +14,7 @@ use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Outcome, quoting};
 use super::named::NamedPaths;
 use super::options::{designation, grant};
 use super::temporary;
-use crate::execution::request::RunRequest;
+use crate::request::run_request::RunRequest;
 
 /// Length below which a variable's name gives no hint: shorter names occur in every text.
 const MIN_NAME: usize = 3;

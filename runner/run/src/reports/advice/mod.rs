@@ -31,7 +31,7 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 pub(crate) use self::guesses::hints;
 use self::named::NamedPaths;
 use self::temporary::MadeUp;
-use crate::execution::request::RunRequest;
+use crate::request::run_request::RunRequest;
 
 /// What allows a denied use.
 #[derive(Debug, Clone, PartialEq, Eq)]

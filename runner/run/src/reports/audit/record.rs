@@ -14,7 +14,6 @@ use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit, Usage, User, error_chain};
 use serde::Serialize;
 
-use crate::execution::request::{Arguments, RunRequest};
 use crate::layered::{CommitReport, CommitState, EffectReport, Remark};
 use crate::module_digest::digest;
 use crate::modules::module::Module;
@@ -24,6 +23,7 @@ use crate::reports::audit::arguments::{self, shortened};
 use crate::reports::live_secrets;
 use crate::reports::report::{CENSORED, Report, RunUser};
 use crate::reports::secrets::TaskSecrets;
+use crate::request::run_request::{Arguments, RunRequest};
 
 /// Grants and denials that are listed, each. Beyond that, the line has the number of omitted ones.
 const MAX_LISTED: usize = 100;
