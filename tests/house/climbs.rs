@@ -61,10 +61,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("modules", "runner"),
             ("reports", "execution"),
             ("reports", "grants"),
-            ("reports", "layered"),
-            ("reports", "provider"),
-            ("reports", "python_place"),
-            ("reports", "trial"),
         ],
     ),
 ];

@@ -29,10 +29,8 @@ pub use self::grants::grant::PathOption;
 pub use self::grants::requests::{RequestComparison, compare};
 pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
 pub use self::layered::{
-    AppliedChanges, CheckReport, Claim, CommitChoices, CommitReport, CommitState, Effect, EffectReport, HiddenContent,
-    LayeredError, LayeredMode, LayeredRun, LineCounts, OutsideEffect, OutsideKind, PlayChanges, PlayLayers, Remark,
-    SavePlace, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType, WarmLayers, apply_saved, in_one_line,
-    reaches_out, recover_transactions, show_saved, withhold_outside,
+    AppliedChanges, CommitChoices, HiddenContent, LayeredMode, LayeredRun, PlayChanges, PlayLayers, SavePlace,
+    WarmLayers, apply_saved, in_one_line, reaches_out, recover_transactions, show_saved, withhold_outside,
 };
 pub use self::module_digest::{digest, module_digest, wasm_bytes};
 pub use self::modules::ansible_documentation::ansible_documentation;
@@ -49,20 +47,28 @@ pub use self::modules::{library, locate};
 pub use self::plugins::{CollectionFolder, PluginError, PluginPlace, PluginProcess, PluginRights, ShownPath};
 pub use self::programs::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{
-    Answer, Catalogue, Managed, Provider, ProviderError, ProviderProblem, ProviderRun, ResourceRequest, Unmanaged,
-    Update, attribute_message, clear_descriptions, lens_grants, provider_files, selection_message,
+    Answer, Catalogue, Managed, Provider, ProviderProblem, ResourceRequest, Unmanaged, Update, attribute_message,
+    clear_descriptions, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
     CollectionPaths, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
     PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, find_collection,
     usual_python,
 };
-pub use self::python_place::run::PythonRun;
+pub use self::reports::error::layered_error::LayeredError;
+pub use self::reports::error::provider_error::ProviderError;
+pub use self::reports::error::trial_error::TrialError;
 pub use self::reports::error::{RunError, Shortfall};
 pub use self::reports::live_secrets::{
     exact_play_redactor, mask as mask_live_secrets, play_redactor, remember_hidden, remember_plain,
     remember_play_secret, remember_told,
 };
+pub use self::reports::parts::effect_report::{
+    CheckReport, Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, OutsideEffect, OutsideKind,
+    Remark, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType,
+};
+pub use self::reports::parts::provider_run::ProviderRun;
+pub use self::reports::parts::python_run::PythonRun;
 pub use self::reports::report::{ADVICE_PREFIX, CENSORED, ModuleFacts, Report, RunUser, Status};
 pub use self::reports::secrets::TaskSecrets;
 pub use self::reports::{audit, spelling, suggestion};
@@ -73,4 +79,4 @@ pub use self::runner::Runner;
 pub use self::runner::config::RunnerConfig;
 pub use self::runner::python_guest::PythonGuest;
 pub use self::runner::run_form::RunForm;
-pub use self::trial::{RealEffects, TrialError};
+pub use self::trial::RealEffects;

@@ -5,7 +5,6 @@ pub(crate) mod checked_arguments;
 pub(crate) mod confine;
 pub(crate) mod designation;
 pub(crate) mod grant;
-pub(crate) mod missing_grant;
 pub(crate) mod native;
 pub(crate) mod observed_variables;
 pub(crate) mod outward_links;

@@ -8,7 +8,7 @@ use modbox_policy::net::Transport;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::{Capability, Denial, Operation, quoting};
 
-use crate::grants::missing_grant::{MissingGrant, Need};
+use crate::reports::missing_grant::{MissingGrant, Need};
 
 /// Directories of every native module in which it makes no files.
 const READ_ONLY: [&str; 2] = ["/", "/dev"];

@@ -11,7 +11,7 @@ use modbox_policy::{Access, Policy};
 use modbox_vocabulary::{Capability, Denial, Operation, quoting};
 
 use crate::grants::designation::EffectiveGrants;
-use crate::grants::missing_grant::{MissingGrant, Need};
+use crate::reports::missing_grant::{MissingGrant, Need};
 
 /// Missing requests that are shown of each sort; a module can have thousands.
 const MAX_SHOWN: usize = 16;

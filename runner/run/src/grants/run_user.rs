@@ -11,8 +11,8 @@ use modbox_vocabulary::{Capability, Denial, Operation, User};
 use rustix::fs::{AtFlags, CWD};
 use rustix::io::Errno;
 
-use crate::grants::missing_grant::{MissingGrant, Need};
 use crate::reports::error::RunError;
+use crate::reports::missing_grant::{MissingGrant, Need};
 
 /// Grants that are listed; a person reads no more.
 const MAX_LISTED: usize = 16;

@@ -14,15 +14,15 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{GrantSource, LimitHit, LimitKind, Limits};
 
 use crate::grants::admission::{Admission, AdmittedRun};
-use crate::layered::changes::effect_report::Remark;
-use crate::layered::error::LayeredError;
 use crate::layered::layered_run::LayeredRun;
 use crate::layered::placed_layers::{self, PlacedLayer};
 use crate::layered::plan;
 use crate::layered::room::in_room;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
+use crate::reports::error::layered_error::LayeredError;
 use crate::reports::judge;
+use crate::reports::parts::effect_report::Remark;
 use crate::reports::report::Report;
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use modbox_overlay::commit::{Origin, Start, Strength};
 use modbox_policy::CheckRule;
 
-use crate::layered::changes::effect_report::Effect;
+use crate::reports::parts::effect_report::Effect;
 use crate::trial::RealEffects;
 
 /// Choices for a run on layers.

@@ -5,7 +5,6 @@
 //! effects. What a module says of its changes is compared with what was observed.
 
 pub(crate) mod changes;
-pub(crate) mod error;
 mod execution;
 mod known_owners;
 mod layered_run;
@@ -26,16 +25,11 @@ use modbox_overlay::change_list::ChangeList;
 use modbox_policy::Policy;
 
 pub use self::changes::ansible_diff::in_one_line;
-pub use self::changes::effect_report::{
-    CheckReport, Claim, CommitReport, CommitState, Effect, EffectReport, LineCounts, OutsideEffect, OutsideKind,
-    Remark, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType,
-};
 pub use self::changes::hidden_content::HiddenContent;
 use self::changes::hidden_content::HiddenPlace;
 pub use self::changes::outside::{reaches_out, withhold_outside};
 use self::changes::shown_changes::{ShownChanges, Shows};
 use self::changes::verdict::CheckObserved;
-pub use self::error::LayeredError;
 use self::execution::{LayeredExecution, ObservedLayers};
 pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun, SavePlace};
 pub use self::play_layers::{PlayChanges, PlayLayers};
@@ -44,7 +38,9 @@ pub use self::warm_layers::WarmLayers;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::layered::changes::{outside, verdict};
 use crate::modules::module::Module;
+use crate::reports::error::layered_error::LayeredError;
 use crate::reports::judge;
+use crate::reports::parts::effect_report::{CommitReport, CommitState, EffectReport, OutsideEffect};
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
 use crate::request::run_request::{Arguments, RunRequest};

@@ -11,7 +11,7 @@ use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::Limits;
 
 use crate::layered::changes::outside::reaches_out;
-use crate::layered::error::LayeredError;
+use crate::reports::error::layered_error::LayeredError;
 
 /// Entries that a copy of a directory may have, beside those that the module makes.
 const COPIED_ENTRIES: u64 = 20_000;

@@ -16,15 +16,15 @@ use modbox_policy::{Policy, Shape};
 use modbox_scratch::ScratchRoot;
 use modbox_vocabulary::Limits;
 
-use crate::layered::changes::effect_report::{CommitReport, CommitState, Effect, EffectReport, OutsideEffect};
 use crate::layered::changes::hidden_content::HiddenContent;
 use crate::layered::changes::shown_changes::{ShownChanges, Shows};
-use crate::layered::error::LayeredError;
 use crate::layered::execution::ObservedLayers;
 use crate::layered::layered_run::CommitChoices;
 use crate::layered::user_play::UserPlay;
 use crate::layered::{plan, transaction};
 use crate::reports::error::RunError;
+use crate::reports::error::layered_error::LayeredError;
+use crate::reports::parts::effect_report::{CommitReport, CommitState, Effect, EffectReport, OutsideEffect};
 
 /// Layers of a play that runs.
 #[derive(Debug)]

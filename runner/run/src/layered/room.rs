@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use crate::layered::error::LayeredError;
+use crate::reports::error::layered_error::LayeredError;
 
 /// Calls `action`, in a thread with mounts of its own if `needs_mounts` is set. Processes that it starts have the same
 /// mounts; no other process of the machine sees them, and they end with the last of these processes.

@@ -13,15 +13,15 @@ use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir, ScratchRoot};
 use modbox_vocabulary::error_chain;
 
-use crate::layered::changes::effect_report::{CommitReport, CommitState, Effect, EffectReport, Remark};
 use crate::layered::changes::hidden_content::HiddenContent;
 use crate::layered::changes::plan_store;
 use crate::layered::changes::shown_changes::{ChangedTree, MAX_CHANGES, ShownChanges, Shows};
-use crate::layered::error::LayeredError;
 use crate::layered::execution::ObservedLayers;
 use crate::layered::layered_run::{CommitChoices, SavePlace};
 use crate::layered::transaction::{self, refusal, with_reasons};
 use crate::reports::error::RunError;
+use crate::reports::error::layered_error::LayeredError;
+use crate::reports::parts::effect_report::{CommitReport, CommitState, Effect, EffectReport, Remark};
 
 /// Saves what was observed as a new file.
 pub(crate) fn save(

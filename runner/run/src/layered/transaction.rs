@@ -13,11 +13,11 @@ use modbox_overlay::commit::{
 use modbox_policy::Policy;
 use modbox_vocabulary::error_chain;
 
-use crate::layered::changes::effect_report::{CommitReport, CommitState, Remark};
 use crate::layered::changes::hidden_content::HiddenContent;
 use crate::layered::execution::ObservedLayers;
 use crate::layered::known_owners::known_owners;
 use crate::layered::layered_run::CommitChoices;
+use crate::reports::parts::effect_report::{CommitReport, CommitState, Remark};
 
 /// Number of transactions of one origin that are kept for `modbox undo`.
 const MAX_KEPT: usize = 20;

@@ -13,9 +13,9 @@ use modbox_overlay::user_stacked;
 use modbox_policy::{PathGrant, Policy, Shape};
 use modbox_scratch::{DirPurpose, RunDir, ScratchRoot};
 
-use crate::layered::error::LayeredError;
 use crate::layered::plan;
 use crate::reports::error::RunError;
+use crate::reports::error::layered_error::LayeredError;
 
 /// What to do about a run that has no exact layers.
 const ALONE: &str = "run the module by itself with `modbox run --preview`";

@@ -18,7 +18,6 @@ use modbox_wasm::WasmError;
 
 use crate::execution::warm_guest::GuestTask;
 use crate::grants::admission::AdmittedRun;
-use crate::layered::error::LayeredError;
 use crate::layered::execution::LayeredExecution;
 use crate::layered::layered_run::LayeredRun;
 use crate::layered::mount_table::MountTable;
@@ -27,6 +26,7 @@ use crate::layered::plan;
 use crate::layered::warm_worker::WarmWorker;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
+use crate::reports::error::layered_error::LayeredError;
 use crate::reports::judge;
 use crate::reports::report::{Report, Status};
 use crate::request::run_request::RunRequest;

@@ -11,9 +11,9 @@ use modbox_providers::{Metadata, SelectError, Suitability, select};
 use modbox_vocabulary::error_chain;
 
 use crate::modules::module::Module;
-use crate::provider::error::ProviderError;
 use crate::provider::resource_request::ResourceRequest;
 use crate::reports::error::RunError;
+use crate::reports::error::provider_error::ProviderError;
 use crate::request::run_request::{Arguments, RunRequest};
 use crate::runner::Runner;
 

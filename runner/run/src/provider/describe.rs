@@ -20,9 +20,9 @@ use modbox_vocabulary::{Limits, error_chain};
 
 use crate::modules::module::Module;
 use crate::modules::provider_section;
-use crate::provider::error::ProviderError;
 use crate::provider::{descriptions, environment};
 use crate::reports::error::RunError;
+use crate::reports::error::provider_error::ProviderError;
 use crate::reports::stopped;
 use crate::request::run_request::{Arguments, RunRequest};
 use crate::runner::Runner;

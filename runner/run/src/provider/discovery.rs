@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use modbox_kinds::detect::kind_of_name;
 
-use crate::provider::error::ProviderError;
+use crate::reports::error::provider_error::ProviderError;
 
 /// Folder of providers in a data directory.
 const FOLDER: &str = "providers";

@@ -4,10 +4,8 @@
 //! |---|---|
 //! | `decision` | decides the place before a module starts, and has its code compiled |
 //! | `interpreters` | opens the interpreters that the user has installed |
-//! | `run` | the place and its reason, for reports |
 //!
 //! What an interpreter must have for a module is judged in `python/guest`. An open interpreter is in `runner/python_guest`.
 
 pub(crate) mod decision;
 mod interpreters;
-pub(crate) mod run;

@@ -15,16 +15,16 @@ use modbox_vocabulary::{
 use modbox_wasm::WasmError;
 
 use crate::execution::execute::{CompletedRun, Execution};
-use crate::grants::missing_grant::{self, MissingGrant};
 use crate::grants::run_user::as_user;
 use crate::programs;
-use crate::provider::run::ProviderRun;
 use crate::python;
 use crate::python::SandboxLine;
-use crate::python_place::run::GUEST;
 use crate::reports::advice;
 use crate::reports::error::{RunError, Shortfall};
+use crate::reports::missing_grant::{self, MissingGrant};
 use crate::reports::own_tmp;
+use crate::reports::parts::provider_run::ProviderRun;
+use crate::reports::parts::python_run::GUEST;
 use crate::reports::report::{Report, Status};
 use crate::reports::stopped::{self, limit_message};
 use crate::reports::unseen;

@@ -8,7 +8,7 @@
 use modbox_argument_spec::Secrets;
 use modbox_contract::{ModuleResult, Redactor};
 
-use crate::layered::changes::effect_report::EffectReport;
+use crate::reports::parts::effect_report::EffectReport;
 use crate::reports::report::Report;
 use crate::request::run_request::Arguments;
 

@@ -11,11 +11,11 @@ use modbox_vocabulary::{
 use serde::{Serialize, Serializer};
 
 use crate::grants::real_run;
-use crate::layered::changes::effect_report::EffectReport;
-use crate::layered::error::LayeredError;
-use crate::provider::run::ProviderRun;
-use crate::python_place::run::PythonRun;
 use crate::reports::error::RunError;
+use crate::reports::error::layered_error::LayeredError;
+use crate::reports::parts::effect_report::EffectReport;
+use crate::reports::parts::provider_run::ProviderRun;
+use crate::reports::parts::python_run::PythonRun;
 use crate::reports::secrets::TaskSecrets;
 use crate::reports::stopped::limit_message;
 use crate::reports::{file_errors, spelling};

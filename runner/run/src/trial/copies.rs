@@ -16,8 +16,8 @@ use modbox_policy::{PathGrant, Shape};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-use super::error::TrialError;
 use crate::execution::replaced_paths::ReplacedPaths;
+use crate::reports::error::trial_error::TrialError;
 
 /// Maximum bytes of all copies of a trial.
 const MAX_BYTES: u64 = 256 << 20;

@@ -8,7 +8,6 @@
 //! decides about grants of the network.
 
 mod copies;
-pub(crate) mod error;
 
 use modbox_policy::{Access, Policy, Shape, SingleFiles};
 use modbox_scratch::{DirPurpose, RunDir};
@@ -16,11 +15,11 @@ use modbox_vocabulary::GrantSource;
 
 use self::copies::Copier;
 pub(crate) use self::copies::check_special;
-pub use self::error::TrialError;
 use crate::execution::replaced_paths::ReplacedPaths;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
+use crate::reports::error::trial_error::TrialError;
 use crate::reports::judge;
 use crate::reports::report::{ADVICE_PREFIX, Report};
 use crate::request::run_request::RunRequest;

@@ -12,8 +12,8 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 
 use crate::grants::designation::caller::Caller;
 use crate::grants::designation::place;
-use crate::grants::missing_grant::{MissingGrant, Need};
 use crate::modules::path_uses::{PathUse, PathUses};
+use crate::reports::missing_grant::{MissingGrant, Need};
 
 /// Returns a path as the module means it, with the access that it needs to what is there.
 pub(super) fn with_known_use(mut named: NamedPath, uses: &PathUses, caller: &Caller<'_>) -> NamedPath {

@@ -53,9 +53,9 @@ use rustix::io::Errno;
 
 pub(crate) use self::caller::Caller;
 pub(crate) use self::entry::missing_besides;
-use crate::grants::missing_grant::{MissingGrant, Need};
 use crate::grants::way::{End, Way, is_trusted, resolve};
 use crate::modules::path_uses::PathUses;
+use crate::reports::missing_grant::{MissingGrant, Need};
 use crate::request::argument_origin::ArgumentOrigin;
 use crate::request::run_request::Arguments;
 

@@ -14,7 +14,7 @@ use modbox_vocabulary::{Denial, Operation};
 
 use crate::grants::designation::caller::Caller;
 use crate::grants::designation::place;
-use crate::grants::missing_grant::{MissingGrant, Need};
+use crate::reports::missing_grant::{MissingGrant, Need};
 
 /// Returns the paths, each with the access that the module needs. A list in the form of a text with commas is one path here.
 fn find(spec: &ArgumentSpec, args: &Dict) -> Vec<(PathBuf, spec::Access)> {

@@ -12,8 +12,8 @@ use modbox_vocabulary::GrantSource;
 use rustix::io::Errno;
 
 use super::{Caller, EffectiveGrants, MAX_PATHS, apply};
-use crate::grants::missing_grant::MissingGrant;
 use crate::modules::path_uses::PathUses;
+use crate::reports::missing_grant::MissingGrant;
 use crate::request::run_request::Arguments;
 
 const SPEC: &str = r#"{"name": "x", "argument_spec": {

@@ -4,7 +4,7 @@
 
 use modbox_python_json::Value;
 
-use crate::layered::changes::effect_report::{ShownChange, ShownEntry, ShownKind, ShownType};
+use crate::reports::parts::effect_report::{ShownChange, ShownEntry, ShownKind, ShownType};
 
 /// Returns the `diff` of a result.
 pub(crate) fn of(changes: &[ShownChange]) -> Vec<Value> {

@@ -2,7 +2,7 @@
 
 use modbox_overlay::change_list::Totals;
 
-use crate::layered::changes::effect_report::Claim;
+use crate::reports::parts::effect_report::Claim;
 
 /// Returns how a claim relates to the observed changes. `may_be_hidden` is set if the run could have had effects that were
 /// not observed.

@@ -2,7 +2,6 @@
 
 pub(crate) mod ansible_diff;
 pub(crate) mod claim;
-pub(crate) mod effect_report;
 pub(crate) mod hidden_content;
 pub(crate) mod outside;
 pub(crate) mod plan_store;

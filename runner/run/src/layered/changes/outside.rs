@@ -3,8 +3,9 @@
 use modbox_policy::Policy;
 use modbox_vocabulary::Capability;
 
-use crate::layered::changes::effect_report::{OutsideEffect, OutsideKind};
-use crate::trial::{RealEffects, TrialError, check_special};
+use crate::reports::error::trial_error::TrialError;
+use crate::reports::parts::effect_report::{OutsideEffect, OutsideKind};
+use crate::trial::{RealEffects, check_special};
 
 /// Takes such grants from a policy, unless they are accepted, and returns what they are.
 ///

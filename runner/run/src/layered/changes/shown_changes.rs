@@ -11,10 +11,10 @@ use modbox_overlay::change_list::{ChangeList, Incomplete, Totals};
 use modbox_overlay::layers::Layer;
 use modbox_overlay::text_diff::{self, ContentDiff, DiffBounds, Visibility};
 
-use crate::layered::changes::effect_report::{
+use crate::layered::changes::hidden_content::HiddenContent;
+use crate::reports::parts::effect_report::{
     LineCounts, Remark, ShownChange, ShownContent, ShownEntry, ShownKind, ShownType,
 };
-use crate::layered::changes::hidden_content::HiddenContent;
 
 /// Maximum number of changes that are shown. Totals count all of them.
 pub(crate) const MAX_CHANGES: usize = 1000;

@@ -6,10 +6,10 @@ use modbox_vocabulary::quoting;
 
 use crate::layered::changes::ansible_diff;
 use crate::layered::changes::claim;
-use crate::layered::changes::effect_report::{
+use crate::layered::changes::shown_changes::ShownChanges;
+use crate::reports::parts::effect_report::{
     CheckReport, Claim, CommitReport, CommitState, Effect, EffectReport, OutsideEffect, Remark,
 };
-use crate::layered::changes::shown_changes::ShownChanges;
 use crate::reports::report::{ADVICE_PREFIX, Report, Status};
 
 /// Maximum number of reasons in a message; the report has all of them.

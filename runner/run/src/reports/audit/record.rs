@@ -14,13 +14,13 @@ use modbox_vocabulary::time::micros;
 use modbox_vocabulary::{Confinement, Grant, LimitKind, Limits, LostChange, Unit, Usage, User, error_chain};
 use serde::Serialize;
 
-use crate::layered::{CommitReport, CommitState, EffectReport, Remark};
 use crate::module_digest::digest;
 use crate::modules::module::Module;
 use crate::reports::audit::actor::Actor;
 use crate::reports::audit::agent_call::{AgentCall, AgentDecision};
 use crate::reports::audit::arguments::{self, shortened};
 use crate::reports::live_secrets;
+use crate::reports::parts::effect_report::{CommitReport, CommitState, EffectReport, Remark};
 use crate::reports::report::{CENSORED, Report, RunUser};
 use crate::reports::secrets::TaskSecrets;
 use crate::request::run_request::{Arguments, RunRequest};

@@ -1,5 +1,9 @@
 //! Errors that keep a module from starting.
 
+pub(crate) mod layered_error;
+pub(crate) mod provider_error;
+pub(crate) mod trial_error;
+
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,11 +16,11 @@ use modbox_scratch::ScratchError;
 use modbox_vocabulary::Denial;
 use modbox_wasm::WasmError;
 
-use crate::layered::error::LayeredError;
 use crate::modules::locate::LocateError;
-use crate::provider::error::ProviderError;
 use crate::python::PythonError;
-use crate::trial::error::TrialError;
+use crate::reports::error::layered_error::LayeredError;
+use crate::reports::error::provider_error::ProviderError;
+use crate::reports::error::trial_error::TrialError;
 
 /// An error that kept a module from starting.
 #[derive(Debug, thiserror::Error)]

@@ -57,7 +57,7 @@ pub enum ProviderError {
 
 impl ProviderError {
     /// Returns the error for an answer to `describe`.
-    pub(super) fn of_answer(path: PathBuf, failure: &ProviderFailure) -> Self {
+    pub(crate) fn of_answer(path: PathBuf, failure: &ProviderFailure) -> Self {
         Self::Describe { path, reason: failure.to_string() }
     }
 
