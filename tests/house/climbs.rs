@@ -59,7 +59,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("grants", "python_place"),
             ("modules", "reports"),
             ("modules", "runner"),
-            ("reports", "execution"),
             ("reports", "grants"),
         ],
     ),

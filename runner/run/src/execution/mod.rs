@@ -1,9 +1,10 @@
-//! What is prepared for one run, and its execution in the sandbox of its kind.
+//! What is prepared for one run, its execution in the sandbox of its kind, and the judgement of its outcome.
 
 pub(crate) mod commands;
 pub(crate) mod execute;
 pub(crate) mod execute_guest;
 pub(crate) mod execute_native;
+pub(crate) mod judge;
 pub(crate) mod outside_request;
 pub(crate) mod prepare;
 pub(crate) mod replaced_paths;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use tracing::{info, info_span};
 
+use crate::execution::judge;
 use crate::grants::admission::{Admission, AdmittedRun};
 use crate::grants::real_run;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
-use crate::reports::judge;
 use crate::reports::report::Report;
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;

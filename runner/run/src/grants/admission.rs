@@ -16,7 +16,7 @@ use crate::modules::module::Module;
 use crate::programs;
 use crate::python_place::decision::Placement;
 use crate::reports::error::RunError;
-use crate::reports::judge;
+use crate::reports::refusal;
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
 use crate::request::run_request::{Arguments, RunRequest};
@@ -85,7 +85,7 @@ impl Runner {
         };
         let failed = |error: RunError| {
             let report = Report::of_module(module, request.policy).named(request.name);
-            refused(request.policy.clone(), judge::report_failed_start(report, error))
+            refused(request.policy.clone(), refusal::report_failed_start(report, error))
         };
         let kind = match recognize(module, request) {
             Ok(kind) => kind,
@@ -99,13 +99,13 @@ impl Runner {
         let refusals = request.policy.refusals();
         if !refusals.is_empty() {
             let report = Report::of_module(module, request.policy).named(request.name);
-            return refused(request.policy.clone(), judge::report_objections(report, &refusals));
+            return refused(request.policy.clone(), refusal::report_objections(report, &refusals));
         }
         let checked = module.metadata().filter(|_| kind.is_wasm() && !kind.is_provider());
         let mistake = |metadata| checked_arguments::mistake(metadata, request.name, &request.arguments);
         if let Some(message) = checked.and_then(mistake) {
             let report = Report::of_module(module, request.policy).named(request.name);
-            return refused(request.policy.clone(), judge::report_invalid(report, &message));
+            return refused(request.policy.clone(), refusal::report_invalid(report, &message));
         }
         let (guest, place) = match kind {
             Kind::Python => match self.place_python(module, request) {
@@ -149,7 +149,7 @@ impl Runner {
         let lacking: Vec<_> = missing.iter().map(|missing| missing.denial.clone()).collect();
         let objections = policy.objections(&lacking, request.scrutiny == Scrutiny::Observed);
         if !objections.is_empty() {
-            return refused(policy, judge::report_objections(report, &objections));
+            return refused(policy, refusal::report_objections(report, &objections));
         }
         if request.scrutiny == Scrutiny::Observed {
             report.denials = missing.into_iter().map(|missing| missing.denial).collect();
@@ -159,7 +159,7 @@ impl Runner {
             return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
         }
         if let Some(error) = confine::contradiction(&policy) {
-            return refused(policy, judge::report_failed_start(report, error));
+            return refused(policy, refusal::report_failed_start(report, error));
         }
         report.notes.extend(
             policy.unconfined_by().map(|source| format!("nothing confines the module: `unconfined`, {source}")),
@@ -167,11 +167,11 @@ impl Runner {
         if kind.is_provider() && !policy.allows_everything() && !policy.outside().is_empty() {
             let why = "modbox starts such commands for modules alone; this is a provider";
             let error = RunError::commands_outside(&policy, why.to_owned());
-            return refused(policy, judge::report_failed_start(report, error));
+            return refused(policy, refusal::report_failed_start(report, error));
         }
         match missing.is_empty() {
             true => Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report })),
-            false => refused(policy, judge::report_denial(report, missing)),
+            false => refused(policy, refusal::report_denial(report, missing)),
         }
     }
 }

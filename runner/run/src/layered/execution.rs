@@ -21,8 +21,8 @@ use crate::layered::room::in_room;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::error::layered_error::LayeredError;
-use crate::reports::judge;
 use crate::reports::parts::effect_report::Remark;
+use crate::reports::refusal;
 use crate::reports::report::Report;
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;
@@ -135,7 +135,7 @@ impl Runner {
         let AdmittedRun { form, mut policy, arguments, report } = admitted;
         let (dir, layers, start) = match self.make_layers(&form, &mut policy, request, run, views) {
             Ok(made) => made,
-            Err(error) => return Err(Box::new(judge::report_failed_start(report, error))),
+            Err(error) => return Err(Box::new(refusal::report_failed_start(report, error))),
         };
         let can_repeat = layers.mounts_of().is_some() && plan::is_repeatable(&policy);
         let admitted = AdmittedRun { form, policy, arguments, report };
@@ -145,7 +145,7 @@ impl Runner {
         let (report, frozen) = match in_room(layers.need_mounts(), made) {
             Ok(ended) => ended,
             Err(error) => {
-                return Err(Box::new(judge::report_failed_start(
+                return Err(Box::new(refusal::report_failed_start(
                     Report::of_module(module, request.policy),
                     error.into(),
                 )));
@@ -192,7 +192,7 @@ impl Runner {
         let AdmittedRun { form, mut policy, arguments, report } = admitted;
         let placed = match attach(layers, scratch) {
             Ok(placed) => placed,
-            Err(error) => return (judge::report_failed_start(report, error.into()), Ok(())),
+            Err(error) => return (refusal::report_failed_start(report, error.into()), Ok(())),
         };
         let replaced = placed_layers::apply(&mut policy, &placed, scratch);
         let admitted = AdmittedRun { form, policy, arguments, report };

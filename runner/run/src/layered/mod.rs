@@ -39,8 +39,8 @@ use crate::grants::admission::{Admission, AdmittedRun};
 use crate::layered::changes::{outside, verdict};
 use crate::modules::module::Module;
 use crate::reports::error::layered_error::LayeredError;
-use crate::reports::judge;
 use crate::reports::parts::effect_report::{CommitReport, CommitState, EffectReport, OutsideEffect};
+use crate::reports::refusal;
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
 use crate::request::run_request::{Arguments, RunRequest};
@@ -98,7 +98,7 @@ impl Runner {
         };
         let recovered = match recovered {
             Ok(notes) => notes,
-            Err(error) => return judge::report_failed_start(admitted.report, LayeredError::from(error).into()),
+            Err(error) => return refusal::report_failed_start(admitted.report, LayeredError::from(error).into()),
         };
         let mut report = match self.observe_both(module, admitted, request, run, execute) {
             Ok(mut report) => {
@@ -224,7 +224,7 @@ fn observe(
     let AdmittedRun { form, mut policy, arguments, report } = admitted;
     let outside = match outside::withhold_outside(&mut policy, run.mode.outside()) {
         Ok(outside) => outside,
-        Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
+        Err(error) => return Err(Box::new(refusal::report_failed_start(report, error.into()))),
     };
     let granted = policy.clone();
     let execution = execute(AdmittedRun { form, policy, arguments, report }, request)?;

@@ -27,7 +27,7 @@ use crate::layered::warm_worker::WarmWorker;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::error::layered_error::LayeredError;
-use crate::reports::judge;
+use crate::reports::refusal;
 use crate::reports::report::{Report, Status};
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;
@@ -119,7 +119,7 @@ impl WarmLayers {
         let AdmittedRun { form, mut policy, arguments, report } = admitted;
         let (layers, start, placed) = match self.attach(&policy, request.limits, run) {
             Ok(attached) => attached,
-            Err(error) => return Err(Box::new(judge::report_failed_start(report, error.into()))),
+            Err(error) => return Err(Box::new(refusal::report_failed_start(report, error.into()))),
         };
         let replaced = placed_layers::apply(&mut policy, &placed, self.hub.path());
         let request = RunRequest { policy: &policy, arguments: Cow::Borrowed(&*request.arguments), ..*request };

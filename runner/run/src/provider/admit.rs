@@ -15,8 +15,8 @@ use crate::provider::describe::{stem, without_grants};
 use crate::provider::{environment, noop, options};
 use crate::reports::error::RunError;
 use crate::reports::error::provider_error::ProviderError;
-use crate::reports::judge;
 use crate::reports::parts::provider_run::ProviderRun;
+use crate::reports::refusal;
 use crate::reports::report::Report;
 use crate::request::run_request::{Arguments, RunRequest};
 use crate::runner::Runner;
@@ -35,9 +35,9 @@ impl ProviderRefusal {
     /// Returns the report of the run.
     pub(crate) fn report(self, report: Report) -> Report {
         match self {
-            Self::Invalid(message) => judge::report_invalid(report, &message),
-            Self::Skipped(message) => judge::report_skipped(report, &message),
-            Self::Failed(error) => judge::report_failed_start(report, error),
+            Self::Invalid(message) => refusal::report_invalid(report, &message),
+            Self::Skipped(message) => refusal::report_skipped(report, &message),
+            Self::Failed(error) => refusal::report_failed_start(report, error),
         }
     }
 }

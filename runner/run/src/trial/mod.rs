@@ -20,7 +20,7 @@ use crate::grants::admission::{Admission, AdmittedRun};
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::error::trial_error::TrialError;
-use crate::reports::judge;
+use crate::reports::refusal;
 use crate::reports::report::{ADVICE_PREFIX, Report};
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;
@@ -54,7 +54,7 @@ impl Runner {
                 dir.close();
                 report
             }
-            Err(error) => judge::report_failed_start(admitted.report, error.into()),
+            Err(error) => refusal::report_failed_start(admitted.report, error.into()),
         }
     }
 
@@ -75,7 +75,7 @@ impl Runner {
                 report.result.warn(&format!("{ADVICE_PREFIX}{TRIAL}"));
                 report
             }
-            Err(error) => judge::report_failed_start(report, RunError::from(error)),
+            Err(error) => refusal::report_failed_start(report, RunError::from(error)),
         }
     }
 }
