@@ -52,16 +52,7 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("steps", "playbooks"),
         ],
     ),
-    (
-        "runner/run/src",
-        &[
-            ("execution", "layered"),
-            ("grants", "python_place"),
-            ("modules", "reports"),
-            ("modules", "runner"),
-            ("reports", "grants"),
-        ],
-    ),
+    ("runner/run/src", &[("execution", "layered"), ("grants", "python_place")]),
 ];
 
 #[test]

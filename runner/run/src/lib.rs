@@ -23,6 +23,7 @@ mod request;
 mod runner;
 mod trial;
 
+pub use self::execution::closure_search::ClosureRequest;
 pub use self::execution::warm_guest::{GuestTask, WarmSetup, check_confinement};
 pub use self::grants::admission::{Admission, AdmittedRun};
 pub use self::grants::grant::PathOption;
@@ -35,7 +36,6 @@ pub use self::layered::{
 pub use self::module_digest::{digest, module_digest, wasm_bytes};
 pub use self::modules::ansible_documentation::ansible_documentation;
 pub use self::modules::closure::{CoreFiles, CoreFilesError};
-pub use self::modules::closure_search::ClosureRequest;
 pub use self::modules::description::{DescribedSpec, Description};
 pub use self::modules::locate::ModuleFile;
 pub use self::modules::metadata::{MetadataError, WasmInfo};

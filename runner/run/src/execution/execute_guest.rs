@@ -14,9 +14,9 @@ use modbox_wasm::{
 use modbox_worker::Workers;
 
 use crate::execution::commands::{CommandRunner, CommandsOutside};
+use crate::execution::engines;
 use crate::grants::confine;
 use crate::grants::run_user::as_user;
-use crate::modules::engines;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::request::run_request::RunRequest;

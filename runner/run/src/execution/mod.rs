@@ -1,6 +1,8 @@
 //! What is prepared for one run, its execution in the sandbox of its kind, and the judgement of its outcome.
 
+pub(crate) mod closure_search;
 pub(crate) mod commands;
+pub(crate) mod engines;
 pub(crate) mod execute;
 pub(crate) mod execute_guest;
 pub(crate) mod execute_native;

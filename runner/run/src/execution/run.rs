@@ -6,7 +6,6 @@ use tracing::{info, info_span};
 
 use crate::execution::judge;
 use crate::grants::admission::{Admission, AdmittedRun};
-use crate::grants::real_run;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
 use crate::reports::report::Report;
@@ -17,7 +16,7 @@ impl Runner {
     /// Runs a module once. In check mode, the policy can ask for a preview in place of the module's own check mode.
     #[must_use]
     pub fn run(&self, module: &Module, request: &RunRequest<'_>) -> Report {
-        if real_run::is_check(&request.arguments)
+        if request.arguments.asks_for_check()
             && let Some(run) = LayeredRun::in_place_of_check(request.policy.check_rule(), request.wants_diff())
         {
             return logged(self.run_on_layers(module, request, &run));
@@ -104,7 +103,7 @@ mod tests {
         let unlinked = Module::new(file(r#"(component (import "unheard:of/interface" (instance)))"#), None);
         for (module, compiled) in [(&invalid, 1), (&unlinked, 2)] {
             let errors = [(), ()].map(|()| format!("{:?}", runner.run(module, &request).error.unwrap()));
-            assert!(errors[0].contains("Shared") && errors[0] == errors[1], "{errors:?}");
+            assert!(errors[0].contains("Unloadable") && errors[0] == errors[1], "{errors:?}");
             assert_eq!(count.load(Ordering::Relaxed), compiled);
         }
     }

@@ -11,7 +11,6 @@ use crate::grants::checked_arguments;
 use crate::grants::confine;
 use crate::grants::designation::EffectiveGrants;
 use crate::grants::observed_variables;
-use crate::grants::real_run;
 use crate::modules::module::Module;
 use crate::programs;
 use crate::python_place::decision::Placement;
@@ -131,7 +130,7 @@ impl Runner {
             },
         };
         let EffectiveGrants { policy, arguments, missing, notes, obstacles } = grants;
-        let obstacles = if real_run::is_check(&arguments) { obstacles } else { Vec::new() };
+        let obstacles = if arguments.asks_for_check() { obstacles } else { Vec::new() };
         let mut report = Report {
             notes,
             obstacles,

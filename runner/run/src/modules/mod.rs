@@ -3,11 +3,9 @@
 pub(crate) mod ansible_documentation;
 pub(crate) mod cached_module;
 pub(crate) mod closure;
-pub(crate) mod closure_search;
 pub(crate) mod declared_options;
 pub(crate) mod description;
 pub(crate) mod documentation;
-pub(crate) mod engines;
 pub mod library;
 pub mod locate;
 pub(crate) mod metadata;

@@ -13,7 +13,7 @@ use modbox_kinds::ansiballz::{Payload, ReceivedPayload};
 use modbox_kinds::detect::{self, DetectError, Detection};
 use modbox_providers::Metadata as ProviderMetadata;
 use modbox_vocabulary::{FileFingerprint, WasmFormat};
-use modbox_wasm::CompileCache;
+use modbox_wasm::{CompileCache, WasmError};
 
 use crate::module_digest::digest;
 use crate::modules::cached_module::CachedModule;
@@ -25,7 +25,6 @@ use crate::modules::metadata::WasmInfo;
 use crate::modules::path_uses::{ModuleTable, qualified_name};
 use crate::modules::provider_section;
 use crate::modules::resident_module::ResidentModule;
-use crate::reports::error::RunError;
 
 /// Folder that no file can be in, for the path of a module that has no file: nothing beside it is ever read.
 pub const NOWHERE: &str = "/dev/null";
@@ -55,7 +54,7 @@ pub struct Module {
     /// The imports that a Python module arrived with.
     pub(crate) received: Option<Payload>,
     /// Error that keeps every engine from loading the module.
-    pub(crate) unloadable: OnceLock<Arc<RunError>>,
+    pub(crate) unloadable: OnceLock<Arc<WasmError>>,
 }
 
 impl Module {

@@ -10,7 +10,6 @@ use modbox_vocabulary::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::grants::real_run;
 use crate::reports::error::RunError;
 use crate::reports::error::layered_error::LayeredError;
 use crate::reports::parts::effect_report::EffectReport;
@@ -186,6 +185,12 @@ pub const CENSORED: &str =
 /// Beginning of a warning that modbox adds to a failed result for a denial or a hint.
 pub const ADVICE_PREFIX: &str = "modbox: ";
 
+/// Maximum number of obstacles in warnings; a person reads no more.
+const MAX_OBSTACLES: usize = 8;
+
+/// Beginning of the warning of an obstacle.
+const OBSTACLE: &str = "check mode wrote nothing, and a real run would be refused: ";
+
 /// End of Ansible's message for a script without a `#!` line.
 const MISSING_INTERPRETER: &str = "is missing interpreter line";
 
@@ -236,7 +241,7 @@ impl Report {
     /// change in check mode. Ansible prints warnings, and nothing else of a report.
     pub(crate) fn warn_of_advice(&mut self) {
         let lines = match self.status {
-            Status::Changed => real_run::warnings(&self.obstacles),
+            Status::Changed => obstacle_warnings(&self.obstacles),
             status if status.is_success() => return,
             _ => [self.advice(), self.tips()].concat(),
         };
@@ -299,6 +304,11 @@ fn not_a_module(path: &str) -> String {
         }
         _ => format!("`{path}` is not a module: it is neither WebAssembly nor a script with a `#!` line"),
     }
+}
+
+/// Returns the warnings for a run in check mode that would change something.
+fn obstacle_warnings(obstacles: &[String]) -> Vec<String> {
+    obstacles.iter().take(MAX_OBSTACLES).map(|obstacle| format!("{OBSTACLE}{obstacle}")).collect()
 }
 
 #[cfg(test)]

@@ -33,6 +33,14 @@ impl Arguments {
         args
     }
 
+    /// Returns whether the arguments ask for check mode.
+    pub(crate) fn asks_for_check(&self) -> bool {
+        match self {
+            Self::Task { internal, .. } => internal.check_mode,
+            Self::Complete(args) => args.get("_ansible_check_mode").is_some_and(Value::is_truthy),
+        }
+    }
+
     /// Returns the arguments that the caller gave, to change them.
     pub(crate) fn given_mut(&mut self) -> &mut Dict {
         let (Self::Task { args, .. } | Self::Complete(args)) = self;
@@ -118,5 +126,19 @@ impl<'a> RunRequest<'a> {
                 version.map_or_else(Release::default, Release::of_version)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complete_arguments_say_whether_they_ask_for_check_mode() {
+        for (value, expect) in [(Value::from(true), true), (false.into(), false), (Value::Null, false)] {
+            let args = Dict::from_iter([("_ansible_check_mode".to_owned(), value)]);
+            assert_eq!(Arguments::Complete(args).asks_for_check(), expect);
+        }
+        assert!(!Arguments::Complete(Dict::new()).asks_for_check());
     }
 }

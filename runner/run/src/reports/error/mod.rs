@@ -97,7 +97,10 @@ pub enum RunError {
     /// The engine could not load or start the module.
     #[error("failed to load the module")]
     Wasm(#[from] WasmError),
-    /// An error that several runs share: the module could not be loaded, and would fail again.
+    /// The engine could not load the module, and cannot load it at any other time.
+    #[error("failed to load the module")]
+    Unloadable(#[source] Arc<WasmError>),
+    /// An error that several runs share.
     #[error(transparent)]
     Shared(Arc<RunError>),
     /// The process could not be started.
@@ -174,6 +177,7 @@ impl RunError {
             Self::Shared(error) => error.is_internal(),
             Self::Python(error) => error.is_internal(),
             Self::Wasm(error) => error.is_internal(),
+            Self::Unloadable(error) => error.is_internal(),
         }
     }
 }

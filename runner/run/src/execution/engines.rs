@@ -87,11 +87,11 @@ impl Runner {
 /// Loads a module, unless that failed before for a reason that does not depend on the limits or the moment.
 pub(crate) fn unloadable_once<T>(module: &Module, load: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     if let Some(error) = module.unloadable.get() {
-        return Err(RunError::Shared(Arc::clone(error)));
+        return Err(RunError::Unloadable(Arc::clone(error)));
     }
     load().map_err(|error| match error {
-        RunError::Wasm(WasmError::Compile(_) | WasmError::NewerWasi(_) | WasmError::Link(_)) => {
-            RunError::Shared(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
+        RunError::Wasm(error @ (WasmError::Compile(_) | WasmError::NewerWasi(_) | WasmError::Link(_))) => {
+            RunError::Unloadable(Arc::clone(module.unloadable.get_or_init(|| Arc::new(error))))
         }
         error => error,
     })
