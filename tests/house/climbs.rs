@@ -52,7 +52,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("steps", "playbooks"),
         ],
     ),
-    ("runner/run/src", &[("execution", "layered"), ("grants", "python_place")]),
 ];
 
 #[test]

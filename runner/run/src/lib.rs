@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+mod admission;
 pub mod batch;
 mod execution;
 mod grants;
@@ -20,12 +21,14 @@ mod python;
 mod python_place;
 mod reports;
 mod request;
+mod run;
 mod runner;
+mod single_run;
 mod trial;
+mod warm_guest;
 
+pub use self::admission::{Admission, AdmittedRun};
 pub use self::execution::closure_search::ClosureRequest;
-pub use self::execution::warm_guest::{GuestTask, WarmSetup, check_confinement};
-pub use self::grants::admission::{Admission, AdmittedRun};
 pub use self::grants::grant::PathOption;
 pub use self::grants::requests::{RequestComparison, compare};
 pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
@@ -80,3 +83,4 @@ pub use self::runner::config::RunnerConfig;
 pub use self::runner::python_guest::PythonGuest;
 pub use self::runner::run_form::RunForm;
 pub use self::trial::RealEffects;
+pub use self::warm_guest::{GuestTask, WarmSetup, check_confinement};

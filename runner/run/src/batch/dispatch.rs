@@ -12,6 +12,7 @@ use modbox_contract::Release;
 use modbox_python_json::Value;
 use rustix::event::PollFlags;
 
+use crate::admission::Admission;
 use crate::batch::job::{Job, JobError};
 use crate::batch::lines::{Line, Lines};
 use crate::batch::output::Output;
@@ -19,7 +20,6 @@ use crate::batch::pool::{PoolConfig, PoolEvents, SlotPool};
 use crate::batch::progress::{BatchError, Progress, Summary};
 use crate::batch::setup::Setup;
 use crate::batch::task::{self, Answer, Task};
-use crate::grants::admission::Admission;
 use crate::reports::report::Report;
 
 /// Maximum number of jobs that were read and wait for a worker.

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
+use crate::admission::Admission;
 use crate::batch::dispatch::ResolvedJob;
 use crate::batch::job::Job;
 use crate::batch::pool::{PoolConfig, PoolEvents, SlotPool};
 use crate::batch::progress::BatchError;
 use crate::batch::task::{self, Answer, Task};
-use crate::grants::admission::Admission;
 use crate::reports::report::Report;
 
 /// Runner of jobs, one at a time.

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use crate::admission::Admission;
 use crate::batch::dispatch::ResolvedJob;
 use crate::batch::job::Job;
 use crate::batch::pool::{PoolConfig, PoolEvents, SlotPool};
@@ -14,7 +15,6 @@ use crate::batch::progress::BatchError;
 use crate::batch::sequence::Ended;
 use crate::batch::slots::background::WakeupSender;
 use crate::batch::task::{self, Answer, Task};
-use crate::grants::admission::Admission;
 use crate::reports::report::Report;
 
 /// What a service is told.

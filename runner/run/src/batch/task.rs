@@ -8,11 +8,10 @@ use modbox_python_json::Value;
 use modbox_vocabulary::{Outcome, error_chain};
 use modbox_wasm::GuestOrder;
 
+use crate::admission::AdmittedRun;
 use crate::batch::job::Job;
 use crate::batch::report;
 use crate::batch::setup::Setup;
-use crate::execution::warm_guest::GuestTask;
-use crate::grants::admission::AdmittedRun;
 use crate::layered::{LayeredRun, WarmLayers};
 use crate::reports::audit::{AuditError, AuditedRun, PendingRecord};
 use crate::reports::error::RunError;
@@ -21,6 +20,7 @@ use crate::reports::secrets::TaskSecrets;
 use crate::request::run_request::{Arguments, RunRequest};
 use crate::request::scrutiny::Scrutiny;
 use crate::runner::Runner;
+use crate::warm_guest::GuestTask;
 
 /// A job that waits for a slot or was given to one.
 #[derive(Debug)]

@@ -10,5 +10,3 @@ pub(crate) mod judge;
 pub(crate) mod outside_request;
 pub(crate) mod prepare;
 pub(crate) mod replaced_paths;
-pub(crate) mod run;
-pub(crate) mod warm_guest;

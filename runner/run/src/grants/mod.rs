@@ -1,6 +1,5 @@
 //! What a run may reach: the operator's policy, what arguments designate, and what the run lacks.
 
-pub(crate) mod admission;
 pub(crate) mod checked_arguments;
 pub(crate) mod confine;
 pub(crate) mod designation;

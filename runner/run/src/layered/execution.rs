@@ -13,7 +13,7 @@ use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{GrantSource, LimitHit, LimitKind, Limits};
 
-use crate::grants::admission::{Admission, AdmittedRun};
+use crate::admission::{Admission, AdmittedRun};
 use crate::layered::layered_run::LayeredRun;
 use crate::layered::placed_layers::{self, PlacedLayer};
 use crate::layered::plan;

@@ -35,7 +35,7 @@ pub use self::layered_run::{CommitChoices, LayeredMode, LayeredRun, SavePlace};
 pub use self::play_layers::{PlayChanges, PlayLayers};
 pub use self::saved_run::{AppliedChanges, apply_saved, show_saved};
 pub use self::warm_layers::WarmLayers;
-use crate::grants::admission::{Admission, AdmittedRun};
+use crate::admission::{Admission, AdmittedRun};
 use crate::layered::changes::{outside, verdict};
 use crate::modules::module::Module;
 use crate::reports::error::layered_error::LayeredError;

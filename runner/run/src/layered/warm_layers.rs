@@ -16,8 +16,7 @@ use modbox_scratch::{DirPurpose, Scratch};
 use modbox_vocabulary::{Limits, Outcome};
 use modbox_wasm::WasmError;
 
-use crate::execution::warm_guest::GuestTask;
-use crate::grants::admission::AdmittedRun;
+use crate::admission::AdmittedRun;
 use crate::layered::execution::LayeredExecution;
 use crate::layered::layered_run::LayeredRun;
 use crate::layered::mount_table::MountTable;
@@ -31,6 +30,7 @@ use crate::reports::refusal;
 use crate::reports::report::{Report, Status};
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;
+use crate::warm_guest::GuestTask;
 
 /// Name of the hub in its directory.
 const HUB: &str = "hub";

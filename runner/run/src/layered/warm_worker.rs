@@ -13,11 +13,11 @@ use modbox_wasm::{
 };
 
 use crate::execution::commands::CommandRunner;
-use crate::execution::warm_guest::WarmSetup;
 use crate::grants::confine;
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::runner::Runner;
+use crate::warm_guest::WarmSetup;
 
 /// A confined worker.
 #[derive(Debug)]

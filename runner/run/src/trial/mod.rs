@@ -15,8 +15,8 @@ use modbox_vocabulary::GrantSource;
 
 use self::copies::Copier;
 pub(crate) use self::copies::check_special;
+use crate::admission::{Admission, AdmittedRun};
 use crate::execution::replaced_paths::ReplacedPaths;
-use crate::grants::admission::{Admission, AdmittedRun};
 use crate::modules::module::Module;
 use crate::reports::error::RunError;
 use crate::reports::error::trial_error::TrialError;

@@ -19,10 +19,10 @@ use crate::batch::slots::running_command::RunningCommand;
 use crate::batch::slots::slot_context::SlotContext;
 use crate::batch::slots::slot_worker::SlotWorker;
 use crate::batch::task::{Answer, Task};
-use crate::execution::warm_guest::{WarmSetup, check_confinement};
 use crate::reports::error::RunError;
 use crate::reports::report::Report;
 use crate::runner::Runner;
+use crate::warm_guest::{WarmSetup, check_confinement};
 
 /// Slot for guests.
 #[derive(Debug)]

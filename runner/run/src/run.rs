@@ -1,16 +1,14 @@
-//! Runs a module: admits the run, executes it and judges the outcome.
+//! Runs a module from its request: with the effects that it asks for, or as the preview that a policy puts in place of check mode.
 
-use std::borrow::Cow;
+use tracing::info_span;
 
-use tracing::{info, info_span};
-
-use crate::execution::judge;
-use crate::grants::admission::{Admission, AdmittedRun};
+use crate::admission::Admission;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
 use crate::reports::report::Report;
 use crate::request::run_request::RunRequest;
 use crate::runner::Runner;
+use crate::single_run::logged;
 
 impl Runner {
     /// Runs a module once. In check mode, the policy can ask for a preview in place of the module's own check mode.
@@ -27,22 +25,6 @@ impl Runner {
             Admission::Refused { report, .. } => logged(*report),
         }
     }
-
-    /// Runs a module once, after [`Runner::admit`]. The grants and the arguments are those of `admitted`.
-    #[must_use]
-    pub fn run_admitted(&self, module: &Module, admitted: AdmittedRun, request: &RunRequest<'_>) -> Report {
-        let AdmittedRun { form, policy, arguments, report } = admitted;
-        let request = RunRequest { policy: &policy, arguments: Cow::Owned(arguments), ..*request };
-        let execution = self.execute(&form, module, &request);
-        let report = judge::report_execution(report, execution, &request, &self.environment(&policy));
-        self.remember_need(&report, &form);
-        logged(report)
-    }
-}
-
-fn logged(report: Report) -> Report {
-    info!(status = report.status.as_str(), wall_us = report.usage.wall_us, cpu_us = report.usage.cpu_us, "ended");
-    report
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use modbox_scratch::{DirPurpose, RunDir, Scratch};
 use modbox_vocabulary::{CommandService, Limits, Outcome, Program};
 use modbox_wasm::{CodeFacts, GuestOrder, GuestSetup, RunDirectory, WasmError};
 
+use crate::admission::AdmittedRun;
 use crate::execution::commands::CommandRunner;
 use crate::execution::execute::{self, CompletedRun, Execution};
 use crate::execution::execute_guest;
 use crate::execution::judge;
 use crate::execution::prepare::{self, PreparedContent};
-use crate::grants::admission::AdmittedRun;
 use crate::grants::confine;
 use crate::grants::run_user::as_user;
 use crate::modules::module::Module;
