@@ -28,30 +28,6 @@ const CLIMBS: &[(&str, &[(&str, &str)])] = &[
             ("protocol", "host"),
         ],
     ),
-    (
-        "runner/plays/tasks/src",
-        &[
-            ("model", "load"),
-            ("report", "run"),
-            ("run", "actions"),
-            ("run", "lookups"),
-            ("settings", "lookups"),
-            ("vars", "load"),
-            ("vars", "run"),
-        ],
-    ),
-    (
-        "runner/plays/tasks/src/run",
-        &[
-            ("ends", "playbooks"),
-            ("ends", "steps"),
-            ("host", "steps"),
-            ("order", "ends"),
-            ("order", "playbooks"),
-            ("session", "playbooks"),
-            ("steps", "playbooks"),
-        ],
-    ),
 ];
 
 #[test]

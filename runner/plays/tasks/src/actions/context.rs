@@ -7,15 +7,15 @@ use modbox_python_json::{Dict, Value};
 use modbox_template::{Engine, Origin, Provenance, Scope, TemplateError};
 use modbox_yaml::{Position, Source};
 
+use crate::action_host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
 use crate::actions::error::ActionError;
+use crate::fields::defaults;
 use crate::load::find;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
 use crate::report::message::{Excerpt, Message};
-use crate::run::ends::result;
-use crate::run::host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, PrivateFile};
-use crate::run::steps::defaults;
-use crate::run::steps::fields;
+use crate::report::result;
+use crate::scalars;
 use crate::vars::{layer, magic};
 
 /// Arguments of tasks that no action makes a path of.
@@ -190,7 +190,7 @@ impl ActionContext<'_> {
     /// The value is not a boolean or a word for one.
     pub fn flag(&self, name: &str, default: bool) -> Result<bool, ActionError> {
         let Some(value) = self.args.get(name).filter(|value| **value != Value::Null) else { return Ok(default) };
-        fields::truth(value).ok_or_else(|| {
+        scalars::truth(value).ok_or_else(|| {
             let found = modbox_python_json::repr(value);
             ActionError::failed(format!(
                 "The value {found} is not a valid boolean.  Valid booleans include: 0, 1, '0', '1', 'f', 'false', 'n', \
@@ -204,7 +204,7 @@ impl ActionContext<'_> {
     pub fn flag_of(&self, args: &Dict, name: &str, default: bool) -> bool {
         match args.get(name) {
             None => default,
-            Some(value) => fields::truth(value).unwrap_or(false),
+            Some(value) => scalars::truth(value).unwrap_or(false),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use modbox_template::TemplateError;
 
+use crate::action_host::HostError;
 use crate::files::FileError;
 use crate::report::message::Message;
-use crate::run::host::HostError;
 
 /// A failure of an action. A module that ran and failed is a result instead.
 #[derive(Debug, thiserror::Error)]

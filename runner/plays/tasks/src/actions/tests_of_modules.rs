@@ -11,6 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use modbox_python_json::{Dict, Value, decode, encode, encode_dict};
 use modbox_template::Engine;
 
+use crate::action_host::{
+    ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError, ResourceRun,
+};
 use crate::actions::table;
 use crate::files::{PlayFiles, SharedFiles};
 use crate::load::context::{ActionNames, LoadSettings, Loader};
@@ -18,9 +21,8 @@ use crate::load::playbook;
 use crate::memory_files::MemoryFiles;
 use crate::model::task::short_name;
 use crate::report::events::{Event, Events};
-use crate::run::host::{ActionHost, HostError, HostErrorKind, ModuleCall, ModuleRun, Prompt, PromptError, ResourceRun};
-use crate::run::playbooks::options::RunOptions;
 use crate::run::playbooks::playbook as run;
+use crate::run_options::RunOptions;
 
 const PLAY_FILES: &[(&str, &str)] = &[
     ("/p/files/a.txt", "hello {{ x }}\n"),

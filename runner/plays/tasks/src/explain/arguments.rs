@@ -5,8 +5,9 @@ use modbox_template::{Engine, Origin, Scope, TemplateError};
 use modbox_yaml::Source;
 
 use crate::explain::explanation::UnknownReason;
+use crate::fields::finalize_error::FinalizeError;
 use crate::model::task::Args;
-use crate::run::steps::finalize::{FinalArgs, FinalizeError, Finalizer};
+use crate::run::steps::finalize::{FinalArgs, Finalizer};
 
 /// Arguments of which some are known.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use modbox_template::{Engine, Origin, Slot, Value};
 
+use crate::action_host::ActionHost;
 use crate::explain::explanation::TaskExplanation;
 use crate::explain::task;
 use crate::keywords::Keyword;
@@ -16,16 +17,15 @@ use crate::model::task::Task;
 use crate::report::events::{Event, Events};
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
-use crate::run::host::ActionHost;
-use crate::run::playbooks::connection_free;
 use crate::run::playbooks::hosts;
-use crate::run::playbooks::options::RunOptions;
 use crate::run::playbooks::play;
-use crate::run::playbooks::play_files;
-use crate::run::playbooks::refresh;
 use crate::run::playbooks::refusals;
 use crate::run::session::Session;
+use crate::run::steps::connection_free;
 use crate::run::steps::include::{self, IncludeError};
+use crate::run::variables::play_files;
+use crate::run::variables::refresh;
+use crate::run_options::RunOptions;
 
 /// How deep includes are followed.
 const MAX_DEPTH: usize = 40;

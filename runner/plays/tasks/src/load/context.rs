@@ -2,18 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use modbox_template::{Engine, Layer, Scope};
+use modbox_template::{Engine, Scope};
 use modbox_yaml::Source;
 
 use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::PlayFiles;
 use crate::keywords::{Keyword, Place, Status};
 use crate::load::findings::{BadTemplate, TemplateFindings};
-use crate::model::role::Role;
 use crate::python_plugins::{PluginKind, PluginSearch, PythonPlugin};
 use crate::vars::layer;
+use crate::vars::stack::StaticVars;
 
 /// Tags that tasks should not have, since they mean something as words of `--tags`.
 const RESERVED_TAGS: [&str; 3] = ["tagged", "all", "untagged"];
@@ -51,25 +50,6 @@ pub struct LoadSettings {
     pub roles_path: Vec<String>,
     /// Folders that have `ansible_collections` in them.
     pub collections_path: Vec<String>,
-}
-
-/// Variables that are known while a play is read.
-#[derive(Debug, Clone)]
-pub struct StaticVars {
-    /// The variables of the play.
-    pub play: Vec<Arc<Layer>>,
-    /// Roles with public variables.
-    pub roles: Vec<Arc<Role>>,
-    /// Extra variables of the operator.
-    pub extra: Arc<Layer>,
-    /// Variables of the engine, such as `playbook_dir`.
-    pub magic: Arc<Layer>,
-}
-
-impl Default for StaticVars {
-    fn default() -> Self {
-        Self { play: Vec::new(), roles: Vec::new(), extra: layer::empty(), magic: layer::empty() }
-    }
 }
 
 /// Python plugins that were searched, by kind and name.

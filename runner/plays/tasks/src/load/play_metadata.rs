@@ -2,24 +2,14 @@
 //!
 //! ansible-core 2.20 and newer, `Play._metadata_candidate_paths`. Which of the specs a play uses is known only when it runs.
 
-use modbox_yaml::Source;
-
 use crate::error::LoadError;
 use crate::load::context::Loader;
 use crate::load::document;
+use crate::model::play::PlaybookSpecs;
 use crate::paths;
 
 /// Extensions of files of YAML, in the order in which they are looked for.
 const EXTENSIONS: [&str; 3] = [".yml", ".yaml", ".json"];
-
-/// The specs of a playbook.
-#[derive(Debug, Clone)]
-pub struct PlaybookSpecs {
-    /// The file.
-    pub path: String,
-    /// Its `argument_specs`.
-    pub specs: Option<Source>,
-}
 
 /// Returns the files in which the metadata of a playbook may be, in order.
 #[must_use]

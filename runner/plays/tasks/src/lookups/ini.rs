@@ -5,9 +5,9 @@ use modbox_template::{LookupError, Value};
 
 use super::call::Call;
 use super::encoding::Encoding;
-use super::ini_file::{DEFAULT_SECTION, IniError, IniFile, Section};
 use super::ini_interpolation::interpolated;
 use super::options::{Options, failed};
+use crate::ini_file::{DEFAULT_SECTION, IniError, IniFile, Section};
 
 /// The options that a term may have in its text, in Ansible's order.
 const OPTIONS: [&str; 9] =

@@ -1,6 +1,6 @@
 //! `%(name)s` in values of INI files, as Python's `configparser` replaces it.
 
-use super::ini_file::{IniFile, Section};
+use crate::ini_file::{IniFile, Section};
 
 /// How deep values may refer to each other.
 const MAX_DEPTH: u32 = 10;

@@ -15,7 +15,6 @@ mod fileglob;
 pub mod first_found;
 pub mod host;
 mod ini;
-pub(crate) mod ini_file;
 mod ini_interpolation;
 mod inventory_hostnames;
 #[cfg(test)]

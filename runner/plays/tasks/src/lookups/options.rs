@@ -6,7 +6,7 @@ use modbox_jinja::values;
 use modbox_python_json::{Value as Json, repr, str as python_str};
 use modbox_template::{LookupError, Value};
 
-use crate::run::steps::fields;
+use crate::scalars;
 
 /// The named arguments of a call. An option that is null counts as not given.
 #[derive(Debug, Clone, Default)]
@@ -45,13 +45,13 @@ impl Options {
 
     /// Returns the truth of an option. What is not a word for true is false.
     pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool, LookupError> {
-        Ok(self.json(name)?.map_or(default, |value| fields::truth(&value).unwrap_or(false)))
+        Ok(self.json(name)?.map_or(default, |value| scalars::truth(&value).unwrap_or(false)))
     }
 
     /// Returns a whole number.
     pub(super) fn integer(&self, name: &str, default: i64) -> Result<i64, LookupError> {
         let Some(value) = self.json(name)? else { return Ok(default) };
-        fields::whole(&value).ok_or_else(|| wrong_type(name, "int", &value))
+        scalars::whole(&value).ok_or_else(|| wrong_type(name, "int", &value))
     }
 
     /// Returns a list of texts. A text is split at commas.

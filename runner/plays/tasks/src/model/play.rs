@@ -5,7 +5,6 @@ use std::sync::Arc;
 use modbox_template::Layer;
 use modbox_yaml::{Position, Source};
 
-use crate::load::play_metadata::PlaybookSpecs;
 use crate::model::block::Item;
 use crate::model::frame::Frame;
 use crate::model::role::Role;
@@ -47,4 +46,13 @@ pub struct Play {
     pub position: Position,
     /// Conditions of the statements that imported the playbook, for the gathering of facts.
     pub imported_when: Vec<Source>,
+}
+
+/// The specs of a playbook.
+#[derive(Debug, Clone)]
+pub struct PlaybookSpecs {
+    /// Path of the file with them.
+    pub path: String,
+    /// Its `argument_specs`.
+    pub specs: Option<Source>,
 }

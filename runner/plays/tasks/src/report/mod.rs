@@ -10,3 +10,4 @@ pub mod events;
 pub mod json;
 pub mod message;
 pub mod outcome;
+pub mod result;

@@ -6,8 +6,8 @@ use modbox_python_json::{Dict, Value};
 use modbox_template::Provenance;
 use modbox_yaml::Source;
 
+use crate::action_host::HostErrorKind;
 use crate::report::message::Message;
-use crate::run::host::HostErrorKind;
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]

@@ -1,6 +1,6 @@
 //! The text of `ansible.cfg`, read as Ansible reads it: Python's `configparser` with comments behind `;`.
 
-use crate::lookups::ini_file::{IniError, IniFile};
+use crate::ini_file::{IniError, IniFile};
 
 /// The sections of a file with their keys, in lower case, and values.
 #[derive(Debug, Default)]

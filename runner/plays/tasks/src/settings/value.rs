@@ -3,7 +3,7 @@
 use modbox_python_json::Value;
 
 use super::setting::Kind;
-use crate::run::steps::fields::truth;
+use crate::scalars::truth;
 
 /// Returns the value that a text stands for (ansible-core 2.21, `ensure_type`). Paths stay as they are written.
 ///

@@ -9,12 +9,12 @@ use modbox_template::{Layer, Origin, Scope, Slot};
 use modbox_yaml::Source;
 
 use crate::keywords::Keyword;
+use crate::known_hosts::KnownHosts;
 use crate::model::frame::{Frame, FrameKind};
 use crate::model::role::Role;
 use crate::model::task::Task;
 use crate::paths;
-use crate::run::playbooks::known_hosts::KnownHosts;
-use crate::run::playbooks::options::RunOptions;
+use crate::run_options::RunOptions;
 use crate::vars::layer;
 
 /// Returns the variables of the run, and the folder of the playbook.

@@ -4,8 +4,9 @@
 //! the same whatever the size of facts.
 
 pub mod facts;
-pub mod files;
 pub mod host;
+pub mod interpreters;
+pub mod job_folder;
 pub mod layer;
 pub mod magic;
 pub mod stack;

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use modbox_template::{Layer, Scope};
 
-use crate::load::context::StaticVars;
 use crate::model::frame::{Frame, FrameKind};
 use crate::model::role::Role;
 use crate::model::task::Task;
 use crate::vars::host::HostVars;
-use crate::vars::magic;
+use crate::vars::{layer, magic};
 
 /// What a scope is made of.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +62,25 @@ impl Layers<'_> {
         layers.push(Arc::clone(self.extra));
         layers.extend(self.magic.iter().cloned());
         layers.into_iter().collect()
+    }
+}
+
+/// Variables that are known while a play is read.
+#[derive(Debug, Clone)]
+pub struct StaticVars {
+    /// The variables of the play.
+    pub play: Vec<Arc<Layer>>,
+    /// Roles with public variables.
+    pub roles: Vec<Arc<Role>>,
+    /// Extra variables of the operator.
+    pub extra: Arc<Layer>,
+    /// Variables of the engine, such as `playbook_dir`.
+    pub magic: Arc<Layer>,
+}
+
+impl Default for StaticVars {
+    fn default() -> Self {
+        Self { play: Vec::new(), roles: Vec::new(), extra: layer::empty(), magic: layer::empty() }
     }
 }
 

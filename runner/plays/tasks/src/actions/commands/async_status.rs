@@ -2,10 +2,10 @@
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::{JobQuestion, JobState, JobWish};
 use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
-use crate::run::host::{JobQuestion, JobState, JobWish};
-use crate::run::steps::job_folder;
+use crate::vars::job_folder;
 
 /// The key of a result that is not shown.
 const SECRET: &str = "_ansible_no_log";

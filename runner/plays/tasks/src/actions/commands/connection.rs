@@ -8,7 +8,7 @@ use modbox_python_json::{Dict, Value};
 
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
-use crate::run::steps::fields;
+use crate::scalars;
 
 /// Waits for the delay that the task asks for; this machine answers at once.
 ///
@@ -20,7 +20,7 @@ pub fn wait(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let mut delay = 0;
     for option in OPTIONS {
         let Some(value) = context.args.get(option) else { continue };
-        let number = fields::whole(value).filter(|_| !value.as_str().is_some_and(|text| text.contains('.')));
+        let number = scalars::whole(value).filter(|_| !value.as_str().is_some_and(|text| text.contains('.')));
         let number = number.ok_or_else(|| {
             let found = modbox_python_json::repr(value);
             ActionError::Wrong(format!("invalid literal for int() with base 10: {found}"))

@@ -4,9 +4,9 @@
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::PrivateFile;
 use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
-use crate::run::host::PrivateFile;
 
 /// A command line.
 #[derive(Debug, Default)]

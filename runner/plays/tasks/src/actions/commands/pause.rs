@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::{Prompt, PromptError};
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
-use crate::run::host::{Prompt, PromptError};
-use crate::run::steps::fields;
+use crate::scalars;
 
 /// How long a pause may be: a week.
 const MAX_SECONDS: i64 = 7 * 24 * 3600;
@@ -89,9 +89,9 @@ fn check_names(context: &ActionContext<'_>) -> Result<(), ActionError> {
 /// Returns a number as Python's `int()` does: a fraction is cut off, but not in text.
 fn integer(value: &Value) -> Option<i64> {
     match value {
-        Value::Float(number) => fields::whole(&Value::Float(number.trunc())),
+        Value::Float(number) => scalars::whole(&Value::Float(number.trunc())),
         Value::Str(text) => text.trim().parse().ok(),
-        other => fields::whole(other),
+        other => scalars::whole(other),
     }
 }
 

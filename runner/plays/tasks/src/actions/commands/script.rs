@@ -2,12 +2,12 @@
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::PrivateFile;
 use crate::actions::commands::low_level::{CommandLine, run_command};
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::copies::stat::exists;
 use crate::actions::error::ActionError;
 use crate::paths;
-use crate::run::host::PrivateFile;
 use crate::words::first_word;
 
 const OPTIONS: [&str; 7] = ["_raw_params", "chdir", "cmd", "creates", "decrypt", "executable", "removes"];

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::PrivateFile;
 use crate::actions::context::ActionContext;
 use crate::actions::copies::file_difference::{NewContent, difference};
 use crate::actions::copies::stat::{FileState, state};
 use crate::actions::error::ActionError;
 use crate::paths;
-use crate::run::host::PrivateFile;
 
 /// The arguments that the module `file` takes, too.
 const FILE_ARGS: [&str; 16] = [

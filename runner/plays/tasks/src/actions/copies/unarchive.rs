@@ -21,7 +21,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         if args.contains_key("remote_src") {
             return Err(ActionError::result("parameters are mutually exclusive: ('copy', 'remote_src')"));
         }
-        remote = !crate::run::steps::fields::truth(&copy).unwrap_or(false);
+        remote = !crate::scalars::truth(&copy).unwrap_or(false);
         args.insert("remote_src".to_owned(), Value::Bool(remote));
     }
     let text = |name: &str| args.get(name).filter(|value| **value != Value::Null).map(modbox_python_json::str);

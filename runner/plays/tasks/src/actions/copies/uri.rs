@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::PrivateFile;
 use crate::actions::context::ActionContext;
 use crate::actions::copies::copying::private;
 use crate::actions::error::ActionError;
 use crate::paths;
-use crate::run::host::PrivateFile;
 
 /// Sends a request.
 ///

@@ -6,9 +6,9 @@ use modbox_yaml::Source;
 
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
+use crate::fields::conditions;
 use crate::report::message::Message;
-use crate::run::steps::conditions;
-use crate::run::steps::fields;
+use crate::scalars;
 use crate::vars::layer;
 
 /// Checks conditions.
@@ -73,7 +73,7 @@ fn shows_deprecations(context: &ActionContext<'_>) -> bool {
         Some(Content::Value(value)) => Some(value.clone()),
         _ => None,
     };
-    value.is_none_or(|value| fields::truth(&layer::to_json(&value)).unwrap_or(true))
+    value.is_none_or(|value| scalars::truth(&layer::to_json(&value)).unwrap_or(true))
 }
 
 /// Returns a message: a text or a list of texts.

@@ -8,7 +8,7 @@ use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
 use crate::load::values;
 use crate::report::message::Message;
-use crate::run::steps::fields;
+use crate::scalars;
 use crate::vars::layer;
 
 const UNRESOLVED: &str = "Error while resolving `var` expression.";
@@ -25,7 +25,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         return Err(ActionError::failed("parameters are mutually exclusive: msg|var"));
     }
     let wanted = context.args.get("verbosity").cloned().unwrap_or(Value::Int(0));
-    let Some(verbosity) = fields::whole(&wanted) else {
+    let Some(verbosity) = scalars::whole(&wanted) else {
         let found = modbox_python_json::repr(&wanted);
         return Err(ActionError::failed(format!(
             "argument 'verbosity' is of type {} and we were unable to convert to int: {found} cannot be converted to an int",

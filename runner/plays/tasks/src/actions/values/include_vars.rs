@@ -13,7 +13,7 @@ use crate::actions::error::ActionError;
 use crate::error::HIDDEN_MISTAKE;
 use crate::load::values;
 use crate::paths;
-use crate::run::steps::fields;
+use crate::scalars;
 use crate::vars::layer;
 
 const FOLDER_OPTIONS: [&str; 6] =
@@ -195,7 +195,7 @@ fn read_folder(context: &ActionContext<'_>, found: &mut Found) -> Result<(), Act
     let selection = selection(context)?;
     let depth = match context.args.get("depth") {
         None | Some(Value::Null) => 0,
-        Some(value) => fields::whole(value).ok_or_else(|| ActionError::failed("depth must be a number"))?,
+        Some(value) => scalars::whole(value).ok_or_else(|| ActionError::failed("depth must be a number"))?,
     };
     let depth = if depth <= 0 { MAX_DEPTH } else { depth };
     let folder = root(context, &context.text("dir").unwrap_or_default());

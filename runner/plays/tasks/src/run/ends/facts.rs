@@ -8,9 +8,9 @@ use modbox_template::{Layer, Origin, Provenance, Slot};
 
 use crate::model::task::{Task, is_builtin, is_one_of};
 use crate::report::outcome::Outcome;
-use crate::run::playbooks::play_files;
-use crate::run::playbooks::refresh;
 use crate::run::session::Session;
+use crate::run::variables::play_files;
+use crate::run::variables::refresh;
 
 /// Returns the facts of a result as variables, for the conditions of the same task.
 #[must_use]

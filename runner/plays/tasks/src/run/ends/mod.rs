@@ -1,8 +1,4 @@
-//! What the end of a task means: its result, facts, counters, and the words of failures.
+//! What the end of a task means for variables: facts, and what `register` makes of the result.
 
-pub mod errors;
 pub mod facts;
-pub mod names;
 pub mod projections;
-pub mod result;
-pub mod settle;

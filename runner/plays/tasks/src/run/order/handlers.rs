@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::fields::names;
 use crate::keywords::Keyword;
 use crate::model::task::{Task, TaskKind};
 use crate::report::events::Event;
 use crate::report::message::Message;
-use crate::run::ends::names;
 use crate::run::session::Session;
 
 /// Records notifications of a task. In a handler, the handlers are marked at once.

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::action_host::{ModuleCall, ModuleOptions};
+use crate::fields::names;
 use crate::model::task::Task;
 use crate::report::events::Event;
-use crate::run::ends::names;
-use crate::run::host::{ModuleCall, ModuleOptions};
 use crate::run::session::{LateHandlers, PlayState, Session};
 
 /// Lets a handler wait if it is to run after the commit. Returns whether it waits.

@@ -1,13 +1,13 @@
 //! The hosts of a play: which of those that its patterns mean are this machine.
 
+use crate::fields::Fields;
 use crate::keywords::Keyword;
+use crate::known_hosts::is_local_connection;
 use crate::report::message::Message;
-use crate::run::ends::errors;
-use crate::run::playbooks::inventory_vars;
-use crate::run::playbooks::known_hosts::is_local_connection;
-use crate::run::playbooks::play_files::load_message;
+use crate::run::errors;
 use crate::run::session::Session;
-use crate::run::steps::fields::Fields;
+use crate::run::variables::inventory_vars;
+use crate::run::variables::play_files::load_message;
 
 /// How many hosts a message names.
 const NAMED: usize = 10;

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use modbox_template::{Engine, Layer, Scope};
 
+use crate::fields::FieldError;
+use crate::fields::names;
 use crate::keywords::Keyword;
+use crate::known_hosts::KnownHosts;
 use crate::load::values;
 use crate::model::block::{Item, filtered};
 use crate::model::play::{Play, Playbook};
 use crate::model::task::{Task, TaskKind};
-use crate::run::ends::names;
-use crate::run::playbooks::known_hosts::KnownHosts;
-use crate::run::playbooks::options::RunOptions;
 use crate::run::playbooks::tags::{self, TagChoice};
-use crate::run::steps::fields::FieldError;
+use crate::run_options::RunOptions;
 use crate::vars::stack::Layers;
 
 /// What a list shows.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use modbox_python_json::Value;
 
 use crate::error::LoadErrors;
+use crate::fields::Fields;
+use crate::fields::names;
 use crate::keywords::Keyword;
 use crate::load::{task as load_task, values};
 use crate::model::block::{Block, Item, filtered};
@@ -12,25 +14,24 @@ use crate::model::play::Play;
 use crate::model::task::{ImplicitTask, Task, TaskKind};
 use crate::report::events::{Event, PlayInfo};
 use crate::report::message::Message;
-use crate::run::ends::errors;
-use crate::run::ends::names;
-use crate::run::ends::settle;
+use crate::run::errors;
 use crate::run::order::handlers;
 use crate::run::order::iterator::PlayIterator;
 use crate::run::order::late_handlers;
-use crate::run::playbooks::connection_free;
 use crate::run::playbooks::hosts;
-use crate::run::playbooks::once;
-use crate::run::playbooks::play_files;
 use crate::run::playbooks::play_spec;
 use crate::run::playbooks::prompt;
-use crate::run::playbooks::refresh;
 use crate::run::playbooks::refusals;
 use crate::run::playbooks::tags::{self, TagChoice};
 use crate::run::session::{PlayState, Session};
-use crate::run::steps::fields::{Fields, truth};
+use crate::run::steps::connection_free;
 use crate::run::steps::include::{self, IncludeError};
+use crate::run::steps::once;
+use crate::run::steps::settle;
 use crate::run::steps::task::{self, TaskEnd};
+use crate::run::variables::play_files;
+use crate::run::variables::refresh;
+use crate::scalars::truth;
 
 /// How a play ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -383,7 +384,7 @@ fn stop_for_others(session: &mut Session<'_>, end: &TaskEnd) {
 /// Asks whether to run a task.
 fn ask_step(session: &mut Session<'_>, name: &str) -> bool {
     let text = format!("Perform task: TASK: {name} (N)o/(y)es/(c)ontinue: ");
-    let prompt = crate::run::host::Prompt { text, ..Default::default() };
+    let prompt = crate::action_host::Prompt { text, ..Default::default() };
     match session.host.prompt(&prompt).map(|answer| answer.to_lowercase()).as_deref() {
         Ok("y" | "yes") => true,
         Ok("c" | "continue") => {

@@ -5,15 +5,16 @@
 use modbox_python_json::{Dict, Value};
 use modbox_yaml::{Map, Source};
 
+use crate::fields::Fields;
 use crate::keywords::Keyword;
 use crate::load::play_metadata::candidates;
 use crate::load::task as load_task;
 use crate::model::play::Play;
 use crate::model::task::{Argument, ImplicitTask, Task};
 use crate::report::message::Message;
-use crate::run::ends::errors;
+use crate::run::errors;
 use crate::run::session::Session;
-use crate::run::steps::fields::{Fields, truth};
+use crate::scalars::truth;
 
 /// Returns the task that checks the variables of the play; `None` if the play asks for none.
 ///

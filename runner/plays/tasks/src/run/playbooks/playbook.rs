@@ -2,17 +2,17 @@
 
 use modbox_template::Engine;
 
+use crate::action_host::{ActionHost, HostErrorKind};
 use crate::load::context::LoadSettings;
 use crate::model::play::Playbook;
 use crate::report::counters::Counters;
 use crate::report::events::{Event, Events};
 use crate::report::message::Message;
-use crate::run::host::{ActionHost, HostErrorKind};
-use crate::run::order::after_commit;
-use crate::run::playbooks::options::RunOptions;
+use crate::run::playbooks::after_commit;
 use crate::run::playbooks::play::{self, PlayEnd, RunError};
-use crate::run::playbooks::play_files::load_message;
 use crate::run::session::Session;
+use crate::run::variables::play_files::load_message;
+use crate::run_options::RunOptions;
 
 /// How playbooks ended.
 #[derive(Debug)]
@@ -128,6 +128,7 @@ mod tests {
     use modbox_python_json::{Dict, Value};
 
     use super::*;
+    use crate::action_host::{HostError, ModuleCall, ModuleRun, Prompt, PromptError};
     use crate::actions::table;
     use crate::error::LoadErrors;
     use crate::files::{FileDetails, FileError, FileKind, PlayFiles, SharedFiles};
@@ -135,8 +136,7 @@ mod tests {
     use crate::load::playbook;
     use crate::memory_files::MemoryFiles;
     use crate::report::callback::{Callback, TextOptions};
-    use crate::run::host::{HostError, ModuleCall, ModuleRun, Prompt, PromptError};
-    use crate::run::playbooks::options::UserInfo;
+    use crate::run_options::UserInfo;
 
     /// A host with files in memory, whose modules return what their argument `result` says.
     #[derive(Default)]

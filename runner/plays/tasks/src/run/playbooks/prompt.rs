@@ -7,13 +7,14 @@ use modbox_python_json::{Dict, Value};
 use modbox_template::{Layer, Origin, Scope, Slot, Value as TemplateValue};
 use modbox_yaml::Source;
 
+use crate::action_host::{Prompt, PromptError};
+use crate::fields::Fields;
 use crate::keywords::Keyword;
 use crate::load::values;
 use crate::report::message::Message;
-use crate::run::ends::errors;
-use crate::run::host::{Prompt, PromptError};
+use crate::run::errors;
 use crate::run::session::Session;
-use crate::run::steps::fields::{Fields, truth};
+use crate::scalars::truth;
 
 const KEYS: [&str; 9] = ["name", "prompt", "default", "private", "confirm", "encrypt", "salt_size", "salt", "unsafe"];
 

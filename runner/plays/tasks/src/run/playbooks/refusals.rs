@@ -2,6 +2,7 @@
 
 use modbox_template::Scope;
 
+use crate::fields::Fields;
 use crate::keywords::Keyword;
 use crate::load::values;
 use crate::model::block::Item;
@@ -9,7 +10,6 @@ use crate::model::task::Task;
 use crate::report::message::Message;
 use crate::run::session::Session;
 use crate::run::steps::become_user;
-use crate::run::steps::fields::Fields;
 
 /// How many tasks a message names.
 const NAMED: usize = 10;

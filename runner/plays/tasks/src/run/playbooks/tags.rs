@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use modbox_python_json::Value;
 use modbox_template::{Engine, Scope};
 
+use crate::fields::{FieldError, Fields};
 use crate::keywords::Keyword;
 use crate::model::task::{ImplicitTask, Task, TaskKind};
-use crate::run::steps::fields::{FieldError, Fields};
 
 /// The tags that the operator chose.
 #[derive(Debug, Clone, Default)]

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use modbox_python_json::{Dict, Value};
 use modbox_yaml::Source;
 
+use crate::fields::conditions;
 use crate::keywords::Keyword;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
-use crate::run::ends::errors;
-use crate::run::playbooks::connection_free;
-use crate::run::playbooks::refresh;
+use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::act;
-use crate::run::steps::conditions;
+use crate::run::steps::connection_free;
 use crate::run::steps::prepare;
 use crate::run::steps::task_fields;
 use crate::run::steps::task_run::TaskRun;
+use crate::run::variables::refresh;
 
 /// How a task or an item ended.
 #[derive(Debug, Default)]

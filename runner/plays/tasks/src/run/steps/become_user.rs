@@ -3,10 +3,11 @@
 //! Ansible's `become` says how to get there. modbox asks who the task is to run as: the user that modbox runs as needs
 //! nothing, root can become each user, and others cannot become another one.
 
+use crate::fields::{FieldError, Fields};
 use crate::keywords::Keyword;
 use crate::model::task::Task;
-use crate::run::playbooks::options::RunOptions;
-use crate::run::steps::fields::{FieldError, Fields, truth};
+use crate::run_options::RunOptions;
+use crate::scalars::truth;
 
 /// A user that modbox cannot become.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +94,7 @@ pub fn refused(fields: &Fields<'_>, options: &RunOptions, task: &Task) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::playbooks::options::UserInfo;
+    use crate::run_options::UserInfo;
 
     #[test]
     fn only_root_becomes_another_user() {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use modbox_python_json::{Dict, Value};
-use modbox_template::{Engine, Origin, Provenance, Scope, TemplateError};
+use modbox_template::{Engine, Origin, Provenance, Scope};
 use modbox_yaml::Source;
 
 use crate::actions::table::Action;
+use crate::fields::finalize_error::FinalizeError;
 use crate::load::values;
 use crate::model::task::{Args, Argument};
 use crate::vars::layer;
@@ -23,29 +24,6 @@ pub struct FinalArgs {
     pub provenance: Vec<(String, Provenance)>,
     /// Whether a template gave the mapping of arguments, and thus their names.
     pub is_templated: bool,
-}
-
-/// Why arguments cannot be finalized.
-#[derive(Debug)]
-pub enum FinalizeError {
-    /// The action takes no free form.
-    FreeForm(Source),
-    /// An argument cannot be evaluated.
-    Argument {
-        /// Its name.
-        name: String,
-        /// Its source.
-        source: Source,
-        /// Why.
-        cause: TemplateError,
-    },
-    /// A template for all arguments is not a mapping.
-    NotMapping {
-        /// The template.
-        source: Source,
-        /// The type of its value.
-        found: &'static str,
-    },
 }
 
 /// Evaluates arguments with the variables of a task.

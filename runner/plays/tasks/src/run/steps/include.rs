@@ -8,7 +8,7 @@ use modbox_template::{Layer, Origin, Slot};
 
 use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::FileError;
-use crate::load::context::{Loader, StaticVars};
+use crate::load::context::Loader;
 use crate::load::expand::{self, Additions};
 use crate::load::include::IncludeSearch;
 use crate::load::role::{self, FromFiles, RoleRequest, TaskRequest};
@@ -21,9 +21,10 @@ use crate::paths;
 use crate::report::events::{Event, TaskInfo};
 use crate::report::message::{Excerpt, Message};
 use crate::report::outcome::{INCLUDED_ARGS, INCLUDED_FILE, Outcome};
-use crate::run::playbooks::refresh;
 use crate::run::session::Session;
-use crate::run::steps::fields;
+use crate::run::variables::refresh;
+use crate::scalars;
+use crate::vars::stack::StaticVars;
 
 /// What an include read.
 #[derive(Debug)]
@@ -160,7 +161,7 @@ fn tasks(
 
 fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -> Result<Included, IncludeError> {
     let text = |name: &str| args.get(name).filter(|value| **value != Value::Null).map(modbox_python_json::str);
-    let flag = |name: &str, default| args.get(name).and_then(fields::truth).unwrap_or(default);
+    let flag = |name: &str, default| args.get(name).and_then(scalars::truth).unwrap_or(default);
     let name = text("name").or_else(|| text("role")).unwrap_or_default();
     let is_rescuable = rescuable(args)?;
     let loader = loader(session);
@@ -203,7 +204,7 @@ fn role(session: &mut Session<'_>, task: &Task, args: &Dict, vars: Arc<Layer>) -
 /// `IncludeRole.rescuable`). Else the run ends.
 fn rescuable(args: &Dict) -> Result<bool, IncludeError> {
     let Some(given) = args.get("rescuable").filter(|given| **given != Value::Null) else { return Ok(true) };
-    fields::truth(given).ok_or_else(|| {
+    scalars::truth(given).ok_or_else(|| {
         let shown = modbox_python_json::repr(given);
         let text = format!("The value {shown} could not be converted to 'bool'.");
         failure(format!("Task failed: Error processing keyword 'rescuable': {text}"))

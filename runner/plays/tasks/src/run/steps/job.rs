@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use modbox_python_json::{Dict, Value};
 
+use crate::action_host::{JobQuestion, JobState, JobWish};
 use crate::actions::commands::async_status;
 use crate::actions::context::ActionContext;
 use crate::actions::error::ActionError;
 use crate::report::events::Event;
-use crate::run::host::{JobQuestion, JobState, JobWish};
 
 /// How long a job may take, after its limit, to say that the limit ended it.
 const GRACE: Duration = Duration::from_secs(5);

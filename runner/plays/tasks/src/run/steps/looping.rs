@@ -8,22 +8,23 @@ use modbox_python_json::{Dict, Value as Json};
 use modbox_template::{Layer, Origin, Provenance, Scope, Slot, Value};
 use modbox_yaml::Source;
 
+use crate::action_host::HostErrorKind;
+use crate::fields::Fields;
+use crate::fields::conditions;
 use crate::keywords::Keyword;
 use crate::lookups::first_found::ACTION_VARIABLE;
 use crate::model::task::is_builtin;
 use crate::report::events::Event;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
-use crate::run::ends::errors;
 use crate::run::ends::facts;
 use crate::run::ends::projections::{self, LoopSoFar};
-use crate::run::host::HostErrorKind;
+use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::attempt::{self, AttemptEnd};
-use crate::run::steps::conditions;
-use crate::run::steps::fields::{Fields, float, truth};
 use crate::run::steps::finalize;
 use crate::run::steps::task_run::TaskRun;
+use crate::scalars::{float, truth};
 use crate::vars::layer;
 
 /// The items of a loop, and where they come from.

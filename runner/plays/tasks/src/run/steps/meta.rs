@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use modbox_python_json::{Dict, Value};
 
+use crate::fields::conditions;
 use crate::model::task::{ImplicitTask, Task, TaskKind};
 use crate::report::events::{Event, TaskInfo};
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
-use crate::run::ends::errors;
+use crate::run::errors;
 use crate::run::order::handlers;
 use crate::run::order::iterator::PlayIterator;
-use crate::run::playbooks::refresh_inventory;
 use crate::run::session::Session;
-use crate::run::steps::conditions;
+use crate::run::steps::refresh_inventory;
 
 /// Runs a `meta` task.
 ///

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use modbox_python_json::{Dict, Value};
 use modbox_template::Scope;
 
+use crate::fields::Fields;
+use crate::fields::names;
 use crate::keywords::Keyword;
 use crate::model::task::Task;
 use crate::report::events::TaskInfo;
 use crate::report::message::Message;
 use crate::report::outcome::Outcome;
-use crate::run::ends::errors;
-use crate::run::ends::names;
 use crate::run::ends::projections::{self, Registered};
+use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::attempt::{self, AttemptEnd};
-use crate::run::steps::fields::Fields;
 use crate::run::steps::looping::{self, LoopEnd, LoopError};
 use crate::run::steps::task_run::TaskRun;
 

@@ -4,18 +4,19 @@ use modbox_contract::RunModes;
 use modbox_python_json::{Dict, Value};
 use modbox_yaml::Map;
 
+use crate::action_host::{JobOptions, ModuleOptions};
+use crate::fields::Fields;
 use crate::keywords::Keyword;
 use crate::load::values;
 use crate::model::task::is_builtin;
 use crate::report::message::Message;
-use crate::run::ends::errors;
-use crate::run::host::{JobOptions, ModuleOptions};
+use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::become_user::{self, BecomeError};
-use crate::run::steps::fields::{Fields, truth};
-use crate::run::steps::interpreters::{self, NamedInterpreter};
-use crate::run::steps::job_folder;
 use crate::run::steps::task_run::TaskRun;
+use crate::scalars::truth;
+use crate::vars::interpreters::{self, NamedInterpreter};
+use crate::vars::job_folder;
 
 /// The keywords of a task that are evaluated before it runs.
 #[derive(Debug, Default)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use modbox_template::Scope;
 
+use crate::fields::{FieldError, Fields};
 use crate::model::task::Task;
 use crate::report::events::TaskInfo;
 use crate::report::message::Message;
-use crate::run::ends::errors;
 use crate::run::ends::projections::LoopSoFar;
+use crate::run::errors;
 use crate::run::session::Session;
-use crate::run::steps::fields::{FieldError, Fields};
 
 /// A task that runs, or an item of its loop.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use modbox_yaml::{Map, Source};
 
+use crate::action_host::ActionHost;
 use crate::keywords::Keyword;
 use crate::load::values;
 use crate::model::task::Task;
-use crate::run::host::ActionHost;
 
 /// Returns the defaults that `module_defaults` gives to an action, lowest first.
 #[must_use]

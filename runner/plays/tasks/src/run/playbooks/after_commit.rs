@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::run::order::handlers;
 use crate::run::order::iterator::PlayIterator;
 use crate::run::playbooks::play::{self, RunError};
-use crate::run::playbooks::refresh;
 use crate::run::session::{LateHandlers, Session};
+use crate::run::variables::refresh;
 
 /// Commits the changes of the plays, and runs the handlers that wait for it.
 ///

@@ -7,7 +7,7 @@ use modbox_inventory::Inventory;
 use modbox_inventory::patterns::{self, Groups};
 use modbox_python_json::{Dict, Value};
 
-use crate::run::playbooks::options::RunOptions;
+use crate::run_options::RunOptions;
 
 /// Names that always mean this machine.
 const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

@@ -1,12 +1,12 @@
 //! `run_once` where a play runs for several hosts, one after the other: the first host runs the task, the others get
 //! what it registered and its facts.
 
+use crate::fields::Fields;
 use crate::keywords::Keyword;
 use crate::model::task::Task;
 use crate::run::ends::facts;
-use crate::run::ends::settle;
 use crate::run::session::Session;
-use crate::run::steps::fields::Fields;
+use crate::run::steps::settle;
 use crate::run::steps::task::TaskEnd;
 
 /// Says whether a task runs once for all hosts of its play. With one host, every task does.

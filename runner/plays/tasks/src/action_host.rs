@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{PlayFiles, SharedFiles};
 use crate::load::context::ActionNames;
-use crate::run::steps::interpreters::NamedInterpreter;
+use crate::vars::interpreters::NamedInterpreter;
 
 /// What the caller does for tasks.
 pub trait ActionHost: ActionNames {

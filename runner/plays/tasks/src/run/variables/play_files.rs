@@ -12,10 +12,11 @@ use crate::load::context::Loader;
 use crate::load::{find, values};
 use crate::paths;
 use crate::report::message::Message;
-use crate::run::ends::errors;
-use crate::run::playbooks::inventory_vars;
+use crate::run::errors;
 use crate::run::session::Session;
-use crate::vars::{files, layer};
+use crate::run::variables::inventory_vars;
+use crate::run::variables::variable_files;
+use crate::vars::layer;
 
 /// Reads the files of variables of the play again, if their names can have changed since.
 ///
@@ -86,7 +87,7 @@ fn one(session: &mut Session<'_>, entry: &Source, first: bool) -> Result<Option<
 
 fn read(session: &Session<'_>, path: &str) -> Result<Arc<Layer>, LoadError> {
     let loader = Loader::new(session.host.files(), session.engine, session.host, session.settings);
-    files::read(&loader, path)
+    variable_files::read(&loader, path)
 }
 
 /// Reads the variables of the host that belong to no play.

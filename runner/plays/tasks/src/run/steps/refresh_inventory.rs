@@ -6,8 +6,9 @@
 use crate::inventory::read::read;
 use crate::model::task::Task;
 use crate::report::message::Message;
-use crate::run::playbooks::{once, play_files, refresh};
 use crate::run::session::Session;
+use crate::run::steps::once;
+use crate::run::variables::{play_files, refresh};
 
 /// Reads the inventory again, once for all hosts of a play. Hosts and groups that tasks added stay.
 ///

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use modbox_template::{Layer, Origin, Scope, Slot};
 
-use crate::run::playbooks::inventory_vars;
 use crate::run::session::Session;
+use crate::run::variables::inventory_vars;
 use crate::vars::layer;
 use crate::vars::magic::{self, HostsOfPlay};
 

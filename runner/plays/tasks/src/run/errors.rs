@@ -3,13 +3,13 @@
 use modbox_python_json::{Dict, Value};
 use modbox_template::TemplateError;
 
+use crate::action_host::HostErrorKind;
+use crate::fields::FieldError;
+use crate::fields::finalize_error::FinalizeError;
 use crate::model::task::Task;
 use crate::report::message::{Excerpt, Message};
 use crate::report::outcome::Outcome;
-use crate::run::host::HostErrorKind;
 use crate::run::session::Session;
-use crate::run::steps::fields::FieldError;
-use crate::run::steps::finalize::FinalizeError;
 
 /// Returns the message of a template that failed.
 #[must_use]

@@ -8,7 +8,8 @@ use modbox_template::{Content, Layer, Origin, Scope};
 use crate::error::LoadError;
 use crate::load::context::Loader;
 use crate::run::session::Session;
-use crate::vars::{files, layer};
+use crate::run::variables::variable_files;
+use crate::vars::layer;
 
 /// Returns the variables of a host, lowest first: of all hosts, of its groups, and its own; of each, those of the
 /// inventory, then those of files beside the inventory, then those of files beside the play.
@@ -58,7 +59,7 @@ fn of_files(session: &Session<'_>, kind: &str, names: &[&str]) -> Result<Vec<Arc
             let found = match known {
                 Some(found) => found,
                 None => {
-                    let found = files::of_name(&loader, folder, kind, name)?;
+                    let found = variable_files::of_name(&loader, folder, kind, name)?;
                     session.variable_files.borrow_mut().insert(key, found.clone());
                     found
                 }

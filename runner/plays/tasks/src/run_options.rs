@@ -5,7 +5,6 @@ use std::sync::Arc;
 use modbox_template::Layer;
 
 use crate::inventory::sources::GivenInventory;
-use crate::vars::layer;
 
 /// The operator's options.
 #[derive(Debug, Clone)]
@@ -104,7 +103,7 @@ impl Default for RunOptions {
             poll_interval: 15,
             needs_handlers: true,
             user: UserInfo { name: "root".to_owned(), is_root: true },
-            extra_vars: layer::empty(),
+            extra_vars: Arc::default(),
             limit: None,
             ansible_version: "2.21.5".to_owned(),
             repeats_arguments: false,

@@ -6,6 +6,7 @@ use modbox_python_json::{Dict, Value};
 use modbox_template::{Origin, Provenance};
 use modbox_yaml::Source;
 
+use crate::action_host::HostErrorKind;
 use crate::keywords::Keyword;
 use crate::load::values;
 use crate::model::task::{Task, TaskKind, is_one_of};
@@ -14,7 +15,6 @@ use crate::report::message::Message;
 use crate::report::outcome::{Outcome, Status};
 use crate::run::ends::facts;
 use crate::run::ends::projections;
-use crate::run::host::HostErrorKind;
 use crate::run::order::handlers;
 use crate::run::order::iterator::PlayIterator;
 use crate::run::session::Session;
