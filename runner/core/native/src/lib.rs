@@ -69,6 +69,7 @@
 
 #![deny(missing_docs)]
 
+mod caller;
 mod calls;
 mod copies;
 mod error;
@@ -77,24 +78,26 @@ mod inside;
 mod kernel_file;
 mod link;
 mod outside;
+mod processes;
 mod protocol;
+mod rooms;
 mod step;
 mod system;
 mod watching;
 
-pub use self::inside::base;
+pub use self::rooms::base;
 pub use self::watching::launcher;
-pub use crate::copies::writable::write_obstacle;
 pub use crate::error::NativeError;
 pub use crate::host::context::NativeContext;
 pub use crate::host::guest_copies::GuestCopies;
 pub use crate::host::guest_outside::{GuestAnswer, GuestCommand, GuestOutside};
 pub use crate::host::outside_commands::OutsideRecord;
 pub use crate::host::program::{ProgramCommand, ProgramFailure, ProgramOutcome, run_program};
-pub use crate::host::room::{OutsideRequest, RoomRequest, USUAL_VARIABLES};
-pub use crate::host::runtime::{Trace, trace};
 pub use crate::host::started::{LauncherExit, RunningModule, run, start, start_talking};
 pub use crate::inside::folder::can_make_in;
 pub use crate::outside::{starter, stub};
+pub use crate::processes::group::control_groups;
+pub use crate::rooms::room::{OutsideRequest, RoomRequest, USUAL_VARIABLES};
+pub use crate::rooms::runtime::{Trace, trace};
+pub use crate::rooms::writable::write_obstacle;
 pub use crate::step::Step;
-pub use crate::watching::group::control_groups;

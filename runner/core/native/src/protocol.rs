@@ -12,8 +12,8 @@ use modbox_channel::Framing;
 use modbox_vocabulary::{ConfinementLayer, Denial, LimitKind, LostChange, User};
 use serde::{Deserialize, Serialize};
 
-use crate::host::room::Room;
 use crate::link::Failure;
+use crate::rooms::room::Room;
 use crate::step::Step;
 
 /// Framing of the messages of native runs. Linux accepts at most 6 MB of arguments and environment; encoded as JSON

@@ -21,9 +21,11 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Timespec, T
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
-use crate::calls::call_arguments::{low, named_path, path_of};
-use crate::calls::{memory, modes, owner_grants};
-use crate::host::room::Room;
+use crate::caller::call_arguments::{low, named_path, path_of};
+use crate::caller::memory;
+use crate::calls::owner_grants;
+use crate::rooms::modes;
+use crate::rooms::room::Room;
 
 /// Argument that leaves an owner or a group as it is.
 const UNCHANGED: u32 = u32::MAX;

@@ -1,10 +1,8 @@
 //! Calls of a module that the kernel reports to the launcher: observed, counted, or made in the module's place.
 
 pub(crate) mod attribute_calls;
-pub(crate) mod call_arguments;
 pub(crate) mod charges;
-pub(crate) mod memory;
-pub(crate) mod modes;
+pub(crate) mod denied_uses;
 pub(crate) mod observe;
 pub(crate) mod owner_grants;
 pub(crate) mod owners;

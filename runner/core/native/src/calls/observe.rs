@@ -26,8 +26,8 @@ use modbox_kernel::{CallListener, ReportedCall};
 use modbox_policy::{Access, Shape};
 use modbox_vocabulary::{Capability, Denial, Operation};
 
+use crate::caller::call_arguments::{low, path_of, process_of};
 use crate::calls::attribute_calls::{self, AttributeCall, FileRights};
-use crate::calls::call_arguments::{low, path_of, process_of};
 use crate::calls::owners::{self, Judgement};
 use crate::calls::reported_calls::{CallEffect, ReportScope};
 use crate::calls::set_id::{self, RefusedBits};
@@ -35,9 +35,9 @@ use crate::calls::written_programs::WrittenPrograms;
 use crate::calls::{charges, renames, storage_flags};
 use crate::copies::commit::LostBits;
 use crate::copies::locks;
-use crate::host::denials;
-use crate::host::room::{Room, TMP};
 use crate::outside::asks::Asks;
+use crate::rooms::denials;
+use crate::rooms::room::{Room, TMP};
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;

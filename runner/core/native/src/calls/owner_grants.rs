@@ -6,7 +6,7 @@ use std::path::Path;
 use modbox_policy::{KnownOwners, Owners};
 use modbox_vocabulary::{Capability, Denial, Operation};
 
-use crate::host::room::Room;
+use crate::rooms::room::Room;
 
 /// Returns whether a file in a directory may be given to a user and a group; `None` leaves that one unchanged.
 pub(crate) fn are_allowed(directory: Option<&OwnedFd>, user: Option<u32>, group: Option<u32>, room: &Room) -> bool {

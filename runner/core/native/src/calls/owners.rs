@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::calls::attribute_calls::{self, OwnerCall};
 use crate::calls::owner_grants;
-use crate::host::room::{Room, TMP};
+use crate::rooms::room::{Room, TMP};
 
 /// Judgement of a call that may give a file an owner.
 #[derive(Debug)]

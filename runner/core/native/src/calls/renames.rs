@@ -9,7 +9,7 @@ use std::path::Path;
 use modbox_kernel::ReportedCall;
 use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 
-use crate::calls::call_arguments::{low, named_path};
+use crate::caller::call_arguments::{low, named_path};
 
 /// Sort of overlays, in what the kernel tells of a file system.
 const OVERLAY: u32 = 0x794c_7630;

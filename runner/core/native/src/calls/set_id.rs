@@ -19,12 +19,12 @@ use modbox_vocabulary::{Capability, Denial, Operation};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::caller::call_arguments::path_of;
 use crate::calls::attribute_calls::{self, AttributeCall};
-use crate::calls::call_arguments::path_of;
-use crate::calls::modes::refused;
 use crate::calls::owners;
 use crate::calls::reported_calls::CallEffect;
-use crate::host::room::Room;
+use crate::rooms::modes::refused;
+use crate::rooms::room::Room;
 
 /// Maximum number of files; more are not useful in a report.
 const MAX_FILES: usize = 64;

@@ -13,8 +13,8 @@ use modbox_kernel::ReportedCall;
 use rustix::fs::IFlags;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
-use crate::calls::call_arguments::{low, process_of};
-use crate::calls::memory;
+use crate::caller::call_arguments::{low, process_of};
+use crate::caller::memory;
 use crate::copies::flags;
 
 /// `FS_IOC_SETFLAGS`, of programs with 64 and 32 bits. The kernel reads an `int`.

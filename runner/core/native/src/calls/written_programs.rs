@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use modbox_kernel::ReportedCall;
 use rustix::fs::{FileType, Stat};
 
+use crate::caller::call_arguments::{follows, low, named_path};
 use crate::calls::attribute_calls;
-use crate::calls::call_arguments::{follows, low, named_path};
-use crate::calls::modes::SET_ID;
 use crate::calls::owners;
 use crate::calls::reported_calls::CallEffect;
-use crate::host::room::Room;
+use crate::rooms::modes::SET_ID;
+use crate::rooms::room::Room;
 
 /// Maximum number of files, each of which holds a descriptor; more are not useful in a report.
 const MAX_FILES: usize = 64;

@@ -12,9 +12,9 @@ use modbox_policy::{Owners, set_id_grant};
 use rustix::fs::{Gid, Mode, Stat, Timestamps, Uid};
 use rustix::io::Errno;
 
-use crate::calls::modes::{MODE, SET_ID};
 use crate::copies::clock::{self, Moment};
 use crate::copies::xattrs::{self, ACCESS_LIST, Xattrs};
+use crate::rooms::modes::{MODE, SET_ID};
 
 const ALL_MODE: u32 = MODE | SET_ID;
 

@@ -16,12 +16,12 @@ use modbox_vocabulary::{FileFingerprint, LostChange, User};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::calls::modes::SET_ID;
 use crate::copies::attributes::Attributes;
 use crate::copies::beside::Place;
 use crate::copies::take_back::{self, Circumstances, NotAFile, Plan};
 use crate::copies::{other_names, stage};
 use crate::link::StageNames;
+use crate::rooms::modes::SET_ID;
 
 /// Upper bound of the names in a report.
 const MAX_STRAYS: usize = 64;

@@ -14,8 +14,8 @@ use modbox_kernel::ReportedCall;
 use modbox_policy::{Access, Shape};
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags};
 
-use crate::host::room::Room;
-use crate::inside::base;
+use crate::rooms::base;
+use crate::rooms::room::Room;
 
 /// Returns the path of the file that a module would lock for itself alone although it only reads it. `descriptor` is the
 /// call's first argument.

@@ -16,7 +16,7 @@ use modbox_policy::{Access, PathGrant, Shape, path_option};
 use modbox_vocabulary::{FileFingerprint, LostChange};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
-use crate::inside::base;
+use crate::rooms::base;
 
 /// Maximum number of entries that are looked at for one file: a search of about a second.
 const MAX_ENTRIES: usize = 200_000;

@@ -15,9 +15,9 @@ use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid};
 use rustix::io::Errno;
 
-use crate::calls::modes::{self, MODE};
 use crate::copies::xattrs::Xattrs;
 use crate::copies::{clock, flags, xattrs};
+use crate::rooms::modes::{self, MODE};
 
 /// Size of the buffer for small files.
 const SMALL: usize = 8 << 10;

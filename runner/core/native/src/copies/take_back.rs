@@ -12,13 +12,13 @@ use modbox_policy::{Owners, PathGrant, SingleFiles};
 use modbox_vocabulary::{FileFingerprint, error_text};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
-use crate::calls::modes::MODE;
 use crate::copies::attributes::{self, Attributes, Before, Target};
 use crate::copies::beside::{Beside, OpenFile, Place};
 use crate::copies::clock::Moment;
-use crate::copies::writable::user;
 use crate::copies::{content, flags, xattrs};
-use crate::host::room::Room;
+use crate::rooms::modes::MODE;
+use crate::rooms::room::Room;
+use crate::rooms::writable::user;
 
 /// The module's copy of a file.
 #[derive(Debug)]

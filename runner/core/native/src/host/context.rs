@@ -7,7 +7,7 @@ use modbox_cleanup::Cleanup;
 use modbox_vocabulary::User;
 use modbox_worker::Workers;
 
-use crate::host::room::RoomRequest;
+use crate::rooms::room::RoomRequest;
 
 /// Surroundings of a run of a native module.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use modbox_policy::{Access, PathGrant, Policy, Shape};
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{FileType, Mode, OFlags};
 
-use crate::inside::base::{self, CHANGED_BY_COMMANDS, MAX_COPY};
+use crate::rooms::base::{self, CHANGED_BY_COMMANDS, MAX_COPY};
 
 /// The copies of a guest.
 #[derive(Debug)]

@@ -23,13 +23,13 @@ use rustix::io::Errno;
 use crate::error::NativeError;
 use crate::host::attend::DRAIN_PATIENCE;
 use crate::host::outside_commands::{self, OutsideCommands, OutsideRecord};
-use crate::host::room::OutsideRequest;
 use crate::host::stream::{CHUNK, Stream};
 use crate::outside::answer::Answer;
 use crate::outside::asks;
 use crate::outside::messages::{Answered, Ask, MAX_VARIABLES, MAX_WORDS, OUTSIDE_MESSAGES};
 use crate::outside::operand_files::OperandFiles;
 use crate::outside::stub::{self, LANGUAGE_VARIABLES};
+use crate::rooms::room::OutsideRequest;
 
 /// A command that a guest asks for.
 #[derive(Debug)]

@@ -15,9 +15,9 @@ use modbox_worker::{Role, WorkerProcess};
 
 use crate::error::NativeError;
 use crate::host::context::NativeContext;
-use crate::host::stdin::StdinSource;
+use crate::processes::stdin::StdinSource;
+use crate::processes::tree::{self, Proc};
 use crate::protocol::{MESSAGES, Reply, Spec};
-use crate::watching::tree::{self, Proc};
 
 /// How long the launcher may take to do what was asked. It needs milliseconds; a module that stopped or starved it must
 /// not gain more than this.

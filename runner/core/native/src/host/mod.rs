@@ -2,16 +2,11 @@
 
 pub(crate) mod attend;
 pub(crate) mod context;
-pub(crate) mod denials;
-pub(crate) mod denied_uses;
 pub(crate) mod files;
 pub(crate) mod guest_copies;
 pub(crate) mod guest_outside;
 pub(crate) mod launch;
 pub(crate) mod outside_commands;
 pub(crate) mod program;
-pub(crate) mod room;
-pub(crate) mod runtime;
 pub(crate) mod started;
-pub(crate) mod stdin;
 pub(crate) mod stream;

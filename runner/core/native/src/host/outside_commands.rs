@@ -14,10 +14,10 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::NativeError;
 use crate::host::context::NativeContext;
-use crate::host::room::OutsideRequest;
 use crate::outside::environment;
 use crate::outside::messages::{OUTSIDE_MESSAGES, OutsideEvent, OutsideSpec};
 use crate::outside::operand_files::OperandFiles;
+use crate::rooms::room::OutsideRequest;
 
 /// How long a message may take that has begun to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use crate::error::NativeError;
 use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::started::{RunningModule, spec};
-use crate::host::stdin::StdinSource;
+use crate::processes::stdin::StdinSource;
 use crate::protocol::{Spec, Start};
 use crate::step::Step;
 

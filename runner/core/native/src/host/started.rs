@@ -25,12 +25,12 @@ use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::launch::{self, Launch, Pipes};
 use crate::host::outside_commands::OutsideCommands;
-use crate::host::room::{self, Room};
-use crate::host::stdin::StdinSource;
 use crate::link::Failure;
+use crate::processes::group;
+use crate::processes::stdin::StdinSource;
 use crate::protocol::{End, InForce, Reply, Spec, Start};
+use crate::rooms::room::{self, Room};
 use crate::step::Step;
-use crate::watching::group;
 
 /// Running native module. Dropping it ends the module.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use modbox_kernel::{Absent, Links, PathRule, Rights};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::inside::base;
 use crate::inside::mounts::{self, Attributes};
 use crate::link::Failure;
+use crate::rooms::base;
 use crate::step::Step;
 
 /// Maximum size of a small file in bytes.

@@ -16,10 +16,10 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::copies::{clock, stage};
-use crate::host::room::Room;
-use crate::inside::base;
 use crate::inside::entries::{Entry, Source};
 use crate::inside::mounts::{self, Attributes};
+use crate::rooms::base;
+use crate::rooms::room::Room;
 
 /// Entries of a directory that are mounted one by one, at most. Each costs tens of microseconds.
 const MAX_ENTRIES: usize = 1024;

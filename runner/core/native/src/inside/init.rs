@@ -18,15 +18,16 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::calls::reported_calls::ReportScope;
-use crate::host::room::Room;
-use crate::inside::{base, root};
+use crate::inside::root;
 use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
+use crate::processes::namespaces::Namespaces;
+use crate::processes::tree::Proc;
+use crate::processes::{group, module_process};
 use crate::protocol::{MESSAGES, Spec};
+use crate::rooms::base;
+use crate::rooms::room::Room;
 use crate::step::Step;
 use crate::system;
-use crate::watching::namespaces::Namespaces;
-use crate::watching::tree::Proc;
-use crate::watching::{group, module_process};
 
 /// Minimum of RLIMIT_DATA, because the limit also binds this process while it starts the shell.
 const MIN_MEMORY: u64 = 32 << 20;

@@ -18,18 +18,17 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use crate::copies::clock;
-use crate::copies::names::{self, Names, TEMPORARY};
 use crate::copies::stage;
-use crate::host::room::Room;
-use crate::inside::base;
 use crate::inside::entries::{Entry, Rules, Source, configuration, os_string, tree};
 use crate::inside::mounts::{self, Attributes};
-use crate::inside::own::{
-    listing_of, make_directory, open_below, open_directory, open_file_below, private, proc, terminals,
-};
+use crate::inside::names::{self, Names, TEMPORARY};
+use crate::inside::own::{private, proc, terminals};
 use crate::inside::places::Places;
+use crate::inside::shown;
 use crate::link::Failure;
-use crate::outside::shown;
+use crate::rooms::base;
+use crate::rooms::directories::{listing_of, make_directory, open_below, open_directory, open_file_below};
+use crate::rooms::room::Room;
 use crate::step::Step;
 
 /// The room's `/tmp`.

@@ -15,8 +15,8 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
-use crate::calls::call_arguments::process_of;
-use crate::calls::memory;
+use crate::caller::call_arguments::process_of;
+use crate::caller::memory;
 use crate::outside::answer::{Answer, CALL};
 use crate::outside::messages::{Answered, Ask, MAX_VARIABLES, MAX_WORDS, OUTSIDE_MESSAGES};
 use crate::outside::refresh::Refresher;

@@ -1,7 +1,7 @@
 //! Commands outside: programs that a module starts in its room and that run on the machine instead, if a rule of the policy
 //! covers them.
 //!
-//! 1. The room shows a small script in the place of each program that a rule names; see [`shown`]. The script starts modbox in the
+//! 1. The room shows a small script in the place of each program that a rule names; see `inside/shown`. The script starts modbox in the
 //!    room as a [`stub`], and the real program lies beside it.
 //! 2. The stub makes a system call that no kernel has any more, with the words of the command. The filter of the room reports it,
 //!    and the launcher copies the words and the stub's standard streams; see [`asks`]. Any process of the room may make the call:
@@ -27,9 +27,8 @@ mod inputs;
 mod judge;
 pub(crate) mod messages;
 pub(crate) mod operand_files;
-mod paths;
+pub(crate) mod paths;
 pub(crate) mod refresh;
 mod running;
-pub(crate) mod shown;
 pub mod starter;
 pub mod stub;

@@ -16,8 +16,8 @@ use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::copies::stage;
-use crate::inside::base;
-use crate::inside::own::open_below;
+use crate::rooms::base;
+use crate::rooms::directories::open_below;
 
 /// Name of a copy until it takes the place of the one before.
 const NEW: &str = ".modbox-new";

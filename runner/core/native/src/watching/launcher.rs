@@ -19,7 +19,6 @@ use crate::calls::attribute_calls::FileRights;
 use crate::calls::observe::Observer;
 use crate::calls::reported_calls::ReportScope;
 use crate::copies::commit::{Stage, TakenBack};
-use crate::host::room::Room;
 use crate::inside::first_process::end;
 use crate::inside::init;
 use crate::inside::private_space::PrivateSpace;
@@ -27,14 +26,16 @@ use crate::inside::process_limits::lower_limits;
 use crate::link::{Failure, InitMessage, Ready, at};
 use crate::outside::asks::{self, Asks};
 use crate::outside::refresh::Refresher;
+use crate::processes::group::Group;
+use crate::processes::module_process;
+use crate::processes::namespaces::Namespaces;
+use crate::processes::tree::Proc;
 use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
+use crate::rooms::room::Room;
 use crate::step::Step;
 use crate::system;
-use crate::watching::group::Group;
-use crate::watching::namespaces::Namespaces;
-use crate::watching::tree::Proc;
+use crate::watching::observed;
 use crate::watching::watch::{RoomResources, Tree};
-use crate::watching::{module_process, observed};
 
 /// Level of Landlock and seccomp.
 const RULES: u8 = 2;

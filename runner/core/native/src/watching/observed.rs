@@ -17,16 +17,16 @@ use rustix::process::{Pid, Signal};
 use crate::calls::attribute_calls::FileRights;
 use crate::calls::observe::Observer;
 use crate::calls::reported_calls::ReportScope;
-use crate::host::room::Room;
 use crate::inside::first_process::end;
 use crate::inside::init;
 use crate::inside::process_limits::lower_limits;
 use crate::link::{Failure, InitMessage, Ready, at};
+use crate::processes::module_process;
+use crate::processes::namespaces::Namespaces;
 use crate::protocol::{MESSAGES, Spec};
+use crate::rooms::room::Room;
 use crate::step::Step;
 use crate::system;
-use crate::watching::module_process;
-use crate::watching::namespaces::Namespaces;
 use crate::watching::watch::RoomResources;
 
 /// Starts the module. `room` has what its policy grants.

@@ -2,10 +2,10 @@
 
 use modbox_vocabulary::LimitKind;
 
+use crate::processes::sockets;
+use crate::processes::tree::Process;
 use crate::protocol::Spec;
 use crate::system;
-use crate::watching::sockets;
-use crate::watching::tree::Process;
 use crate::watching::watch::Tree;
 
 impl Tree {

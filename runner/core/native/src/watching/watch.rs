@@ -18,10 +18,10 @@ use crate::copies::take_back::Circumstances;
 use crate::copies::unreached;
 use crate::inside::private_space::PrivateSpace;
 use crate::link::{InitMessage, ModuleEnd};
+use crate::processes::group::Group;
+use crate::processes::tree::{self, Proc};
 use crate::protocol::{DiskUse, End, MESSAGES, Spec};
 use crate::system::{self, TreeUsage};
-use crate::watching::group::Group;
-use crate::watching::tree::{self, Proc};
 
 /// Interval of the checks of the tree: short enough that a fork bomb stays small, long enough that a long run costs a
 /// few thousandths of a processor.

@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::GrantSource;
 
-use crate::inside::base;
-use crate::inside::covering::shows;
+use crate::rooms::base;
+use crate::rooms::covering::shows;
 
 /// Maximum number of links, as in the kernel.
 pub(crate) const MAX_LINKS: usize = 40;

@@ -11,12 +11,12 @@ use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Shape, S
 use modbox_vocabulary::{Limits, native_path};
 use serde::{Deserialize, Serialize};
 
-use crate::copies::writable;
-use crate::host::runtime;
-use crate::inside::base;
-use crate::inside::covering::shows;
-use crate::outside::shown::{self, ShownProgram};
-use crate::watching::group::find::CurrentGroup;
+use crate::rooms::base;
+use crate::rooms::covering::shows;
+use crate::rooms::current_group::CurrentGroup;
+use crate::rooms::runtime;
+use crate::rooms::shown_program::{ShownProgram, programs};
+use crate::rooms::writable;
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
 ///
@@ -79,6 +79,13 @@ pub(crate) struct RefusedName {
     pub(crate) host: PathBuf,
     pub(crate) reason: String,
 }
+
+/// Bytes of the module's own file system in addition to the limit, so that the watch sees that the limit is exceeded before the
+/// file system is full.
+const SLACK: u64 = 1 << 20;
+
+/// Maximum size of a file system that the kernel accepts.
+const MAX_SIZE: u64 = 1 << 60;
 
 /// Directory that a room has of its own.
 pub(crate) const TMP: &str = "/tmp";
@@ -172,9 +179,15 @@ impl Room {
             reports_reads: confine.reports_reads,
             observed: confine.observed,
             shows_homes: policy.outside().iter().any(|grant| grant.rule.kinds().any(|kind| kind == Kind::Home)),
-            outside: confine.outside.as_ref().map(|_| shown::programs(policy)).unwrap_or_default(),
+            outside: confine.outside.as_ref().map(|_| programs(policy)).unwrap_or_default(),
             groups: Vec::new(),
         }
+    }
+
+    /// Returns the size of the module's own file system in bytes.
+    pub(crate) fn private_size(&self) -> u64 {
+        let limits = &self.limits;
+        limits.max_tmp.saturating_add(SLACK).saturating_add(limits.max_disk.min(SLACK * 64)).min(MAX_SIZE)
     }
 
     /// Returns the files on the machine that are granted by their names for writing.

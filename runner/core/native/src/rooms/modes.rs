@@ -5,7 +5,7 @@
 use modbox_policy::Owners;
 use rustix::fs::{FileType, Mode, Stat};
 
-use crate::host::room::Room;
+use crate::rooms::room::Room;
 
 /// Bits that every module may set. Set-id bits need a grant.
 pub(crate) const MODE: u32 = 0o1777;

@@ -14,12 +14,12 @@ use modbox_vocabulary::FileFingerprint;
 use rustix::fs::Stat;
 
 use crate::copies::stage;
-use crate::host::room::Room;
 use crate::inside::entries::{Entry, Rules, Source, tree};
 use crate::inside::folder;
 use crate::inside::mounts::Attributes;
-use crate::inside::own::{make_directory, open_below};
 use crate::link::{Failure, StageNames, StagedName};
+use crate::rooms::directories::{make_directory, open_below};
+use crate::rooms::room::Room;
 use crate::step::Step;
 
 /// Directories for files of the module's own, which the room has in place of the machine's.

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-use crate::host::stdin;
+use crate::processes::stdin;
 use crate::protocol::Start;
 
 /// Starts the module's process with these variables as its whole environment, and a copy of `input` or nothing as its

@@ -17,12 +17,12 @@ use modbox_vocabulary::ConfinementLayer;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use crate::host::room::Room;
-use crate::inside::own;
+use crate::processes::group::find::Parent;
+use crate::processes::group::place::Place;
+use crate::processes::namespaces::Namespaces;
 use crate::protocol::MESSAGES;
-use crate::watching::group::find::{Parent, Version};
-use crate::watching::group::place::Place;
-use crate::watching::namespaces::Namespaces;
+use crate::rooms::current_group::Version;
+use crate::rooms::room::Room;
 
 /// Memory that the kernel itself needs for processes, in addition to the limit, because the module does not control it.
 const KERNEL: u64 = 16 << 20;
@@ -173,7 +173,7 @@ impl HierarchyGroup {
     fn make(parent: Parent, room: &Room, namespaces: bool) -> io::Result<Self> {
         let part = Self { place: Place::make(&parent.directory)?, parent };
         if part.parent.memory {
-            let apart = if namespaces { own::private_size(room) } else { 0 };
+            let apart = if namespaces { room.private_size() } else { 0 };
             part.bound_memory(room.limits.max_memory.max(MIN_MEMORY).saturating_add(apart).saturating_add(KERNEL))?;
         }
         if part.parent.pids {

@@ -9,12 +9,12 @@ use modbox_policy::net::Transport;
 use modbox_policy::{Access, PathGrant, Shape};
 use modbox_vocabulary::{Denial, Operation};
 
-use crate::calls::call_arguments::{Address, address_of, follows, low, path_of, transport_of};
+use crate::caller::call_arguments::{Address, address_of, follows, low, path_of, transport_of};
 use crate::calls::observe::Observer;
 use crate::calls::reported_calls::{CallEffect, WRITES};
-use crate::host::denials;
-use crate::host::room::TMP;
-use crate::inside::base;
+use crate::rooms::base;
+use crate::rooms::denials;
+use crate::rooms::room::TMP;
 
 /// Directory of the kernel's own interface. Programs look there for what the machine can do, and go on without it.
 const KERNEL_INTERFACE: &str = "/sys";

@@ -3,7 +3,6 @@
 //! A script has one line, which starts modbox as a [stub](crate::outside::stub). It is mounted on the very path that names the
 //! program: where that is a link, such as `iptables`, on the link, since other programs may be behind the same file.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -12,66 +11,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use modbox_kernel::{Links, Rights};
-use modbox_policy::Policy;
-use modbox_policy::outside::{Kind, RuleProgram};
-use modbox_vocabulary::native_path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use crate::inside::entries::{Entry, Rules, Source, tree};
 use crate::inside::mounts::Attributes;
 use crate::link::Failure;
 use crate::outside::paths::{MODBOX, STUB_WORD, real_program};
+use crate::rooms::shown_program::ShownProgram;
 use crate::step::Step;
 
 /// Directory of the scripts in the module's own file system.
 const SCRIPTS: &str = "ask";
 
-/// Folder of service scripts.
-const SERVICE_SCRIPTS: &str = "/etc/init.d";
-
 /// Longest first line that the kernel reads of a script (`BINPRM_BUF_SIZE`), with its end.
 const MAX_LINE: usize = 255;
-
-/// Maximum number of service scripts.
-const MAX_SCRIPTS: usize = 1024;
-
-/// A program that rules name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ShownProgram {
-    /// Its path in the rules.
-    #[serde(with = "native_path")]
-    pub(crate) program: PathBuf,
-    /// The path that it has without links in its directories.
-    #[serde(with = "native_path")]
-    pub(crate) place: PathBuf,
-}
-
-/// Returns the programs of a policy's rules that this machine has.
-pub(crate) fn programs(policy: &Policy) -> Vec<ShownProgram> {
-    let mut seen = BTreeSet::new();
-    let mut programs = Vec::new();
-    let mut add = |program: PathBuf| {
-        let (Some(parent), Some(name)) = (program.parent(), program.file_name()) else { return };
-        let Some(place) = parent.canonicalize().ok().map(|parent| parent.join(name)) else { return };
-        if program.metadata().is_ok_and(|found| found.is_file()) && seen.insert(place.clone()) {
-            programs.push(ShownProgram { program, place });
-        }
-    };
-    for grant in policy.outside() {
-        match grant.rule.program() {
-            RuleProgram::Named(_) => grant.programs.first().cloned().into_iter().for_each(&mut add),
-            RuleProgram::Script => {
-                let entries = std::fs::read_dir(SERVICE_SCRIPTS).into_iter().flatten().flatten().take(MAX_SCRIPTS);
-                let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-                let permitted = names.filter(|name| grant.names.permit(Kind::Unit, name));
-                permitted.map(|name| Path::new(SERVICE_SCRIPTS).join(name)).for_each(&mut add);
-            }
-        }
-    }
-    programs
-}
 
 /// Adds the scripts, modbox and the real programs to the entries of a room. `private` is the module's own file system.
 pub(crate) fn show(

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::kernel_file;
-use crate::watching::tree::{Proc, Process};
+use crate::processes::tree::{Proc, Process};
 
 /// Size of a socket's buffer in bytes, where the system does not say. A module cannot change it.
 const BUFFER: u64 = 212_992;

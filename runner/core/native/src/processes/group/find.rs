@@ -10,21 +10,14 @@ use std::path::{Component, Path, PathBuf};
 
 use modbox_vocabulary::ConfinementLayer;
 use rustix::fs::CWD;
-use serde::{Deserialize, Serialize};
 
-use crate::inside::pid_limit;
 use crate::kernel_file;
+use crate::processes::pid_limit;
+use crate::rooms::current_group::{CurrentGroup, Version};
 
 /// Attributes by which systemd marks a delegated group, which it no longer manages itself. Only root can see the first
 /// one.
 const DELEGATED: [&str; 2] = ["trusted.delegate", "user.delegate"];
-
-/// Version of the kernel's control group interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Version {
-    One,
-    Two,
-}
 
 /// Group below which others can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,15 +56,6 @@ const MAX_FILE: u64 = 4 << 20;
 /// Reads a kernel file. An unreadable file counts as empty, and then there is no group.
 fn read(file: &Path) -> String {
     kernel_file::read(CWD, file, MAX_FILE).unwrap_or_default()
-}
-
-/// Group of this process in one hierarchy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CurrentGroup {
-    directory: PathBuf,
-    version: Version,
-    /// Controllers of a hierarchy of version 1.
-    controllers: Vec<String>,
 }
 
 /// Returns the groups of this process, and so of its children.

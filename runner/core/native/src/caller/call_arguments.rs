@@ -13,7 +13,7 @@ use modbox_policy::normalize;
 use rustix::fs::CWD;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags};
 
-use crate::calls::memory;
+use crate::caller::memory;
 use crate::kernel_file;
 
 /// Longest path that the kernel accepts.
