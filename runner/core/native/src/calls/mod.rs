@@ -7,6 +7,7 @@ pub(crate) mod observe;
 pub(crate) mod owner_grants;
 pub(crate) mod owners;
 pub(crate) mod renames;
+pub(crate) mod report_filter;
 pub(crate) mod reported_calls;
 pub(crate) mod set_id;
 pub(crate) mod storage_flags;

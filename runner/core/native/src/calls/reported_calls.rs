@@ -6,6 +6,8 @@
 use modbox_kernel::ReportedCalls;
 use seccompiler::sock_filter;
 
+use crate::calls::report_filter::{self, Asks, Choice, Half, Test, Verdict};
+
 /// Flags of opening a file for changes.
 pub(crate) const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
 
@@ -185,79 +187,109 @@ impl ReportScope {
 
     /// Returns the part of a filter that reports these calls. The part before it refuses other ABIs, with other numbers.
     fn choice(self) -> Vec<sock_filter> {
-        const LOAD: u16 = 0x20;
-        const AND: u16 = 0x54;
-        const JUMP_EQUAL: u16 = 0x15;
-        const JUMP_SET: u16 = 0x45;
-        const RETURN: u16 = 0x06;
-        const REPORT: u32 = libc::SECCOMP_RET_USER_NOTIF;
-        const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
-        // Offset of the lower half of the second argument.
-        const SECOND: u32 = 16 + 8;
-        // Offsets of the fourth argument, and of the lower and the upper half of the fifth.
-        const FOURTH: u32 = 16 + 3 * 8;
-        const FIFTH: [u32; 2] = [16 + 4 * 8, 16 + 4 * 8 + 4];
-        let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-        let mut program = vec![step(LOAD, 0, 0, 0)];
-        for (number, effect) in self.calls() {
-            let is_mmap = *number == libc::SYS_mmap;
-            let is_sendto = *number == libc::SYS_sendto;
-            let is_stat = *number == libc::SYS_newfstatat;
-            let number = u32::try_from(*number).unwrap_or(u32::MAX);
-            if let CallEffect::Open { flags, .. } = effect
-                && !self.reads
-            {
-                let flags = u32::try_from(16 + 8 * flags).unwrap_or(u32::MAX);
-                program.push(step(JUMP_EQUAL, 0, 6, number));
-                program.push(step(LOAD, 0, 0, flags));
-                program.push(step(JUMP_SET, 2, 0, WRITES.cast_unsigned()));
-                // A list, which is refused on the way to a grant, and whose error need not name the directory.
-                program.push(step(JUMP_SET, 1, 0, libc::O_DIRECTORY.cast_unsigned()));
-                program.push(step(JUMP_SET, 1, 0, libc::O_CLOEXEC.cast_unsigned()));
-                program.push(step(RETURN, 0, 0, REPORT));
-                program.push(step(RETURN, 0, 0, ALLOW));
-            } else if let CallEffect::Lock { .. } | CallEffect::Lease { .. } = effect {
-                let is_lease = matches!(effect, CallEffect::Lease { .. });
-                program.push(step(JUMP_EQUAL, 0, 4, number));
-                program.push(step(LOAD, 0, 0, SECOND));
-                program.push(match is_lease {
-                    true => step(JUMP_EQUAL, 0, 1, libc::F_SETLEASE.cast_unsigned()),
-                    false => step(JUMP_SET, 0, 1, libc::LOCK_EX.cast_unsigned()),
-                });
-                program.push(step(RETURN, 0, 0, REPORT));
-                program.push(step(RETURN, 0, 0, ALLOW));
-            } else if is_sendto {
-                // Without an address it sends to the address that the socket is connected to.
-                program.push(step(JUMP_EQUAL, 0, 6, number));
-                program.push(step(LOAD, 0, 0, FIFTH[0]));
-                program.push(step(JUMP_EQUAL, 0, 3, 0));
-                program.push(step(LOAD, 0, 0, FIFTH[1]));
-                program.push(step(JUMP_EQUAL, 0, 1, 0));
-                program.push(step(RETURN, 0, 0, ALLOW));
-                program.push(step(RETURN, 0, 0, REPORT));
-            } else if is_stat {
-                // With this flag the call usually has no path, only a descriptor.
-                program.push(step(JUMP_EQUAL, 0, 4, number));
-                program.push(step(LOAD, 0, 0, FOURTH));
-                program.push(step(JUMP_SET, 0, 1, libc::AT_EMPTY_PATH.cast_unsigned()));
-                program.push(step(RETURN, 0, 0, ALLOW));
-                program.push(step(RETURN, 0, 0, REPORT));
-            } else if is_mmap {
-                // Other memory belongs to the process or to a file. The kernel also takes `MAP_SHARED_VALIDATE`, which
-                // has the bit of `MAP_SHARED`.
-                let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned();
-                program.push(step(JUMP_EQUAL, 0, 5, number));
-                program.push(step(LOAD, 0, 0, FOURTH));
-                program.push(step(AND, 0, 0, shared));
-                program.push(step(JUMP_EQUAL, 0, 1, shared));
-                program.push(step(RETURN, 0, 0, REPORT));
-                program.push(step(RETURN, 0, 0, ALLOW));
-            } else {
-                program.push(step(JUMP_EQUAL, 0, 1, number));
-                program.push(step(RETURN, 0, 0, REPORT));
+        report_filter::filter(self.calls().map(|(number, effect)| {
+            let choice = self.tests(*number, *effect);
+            (u32::try_from(*number).unwrap_or(u32::MAX), choice)
+        }))
+    }
+
+    /// Returns the tests that decide whether a call is reported.
+    fn tests(self, number: i64, effect: CallEffect) -> Choice {
+        let report = |half, asks| Test { half, asks, verdict: Verdict::Report };
+        let allow = |half, asks| Test { half, asks, verdict: Verdict::Allow };
+        let bits = i32::cast_unsigned;
+        let (tests, otherwise) = match (number, effect) {
+            (_, CallEffect::Open { flags, .. }) if !self.reads => {
+                let flags = Half::Lower(flags);
+                let tests = vec![
+                    report(flags, Asks::AnyOf(bits(WRITES))),
+                    // A list, which is refused on the way to a grant, and whose error need not name the directory.
+                    report(flags, Asks::AnyOf(bits(libc::O_DIRECTORY))),
+                    allow(flags, Asks::AnyOf(bits(libc::O_CLOEXEC))),
+                ];
+                (tests, Verdict::Report)
             }
+            (_, CallEffect::Lock { .. }) => {
+                (vec![report(Half::Lower(1), Asks::AnyOf(bits(libc::LOCK_EX)))], Verdict::Allow)
+            }
+            (_, CallEffect::Lease { .. }) => {
+                (vec![report(Half::Lower(1), Asks::Is(bits(libc::F_SETLEASE)))], Verdict::Allow)
+            }
+            // Without an address it sends to the address that the socket is connected to.
+            (libc::SYS_sendto, _) => (
+                [Half::Lower(4), Half::Upper(4)].map(|half| report(half, Asks::AnyOf(u32::MAX))).to_vec(),
+                Verdict::Allow,
+            ),
+            // With this flag the call usually has no path, only a descriptor.
+            (libc::SYS_newfstatat, _) => {
+                (vec![allow(Half::Lower(3), Asks::AnyOf(bits(libc::AT_EMPTY_PATH)))], Verdict::Report)
+            }
+            // Other memory belongs to the process or to a file. The kernel also takes `MAP_SHARED_VALIDATE`, which has the
+            // bit of `MAP_SHARED`.
+            (libc::SYS_mmap, _) => {
+                let shared = bits(libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+                (vec![report(Half::Lower(3), Asks::AllOf(shared))], Verdict::Allow)
+            }
+            _ => (Vec::new(), Verdict::Report),
+        };
+        Choice { tests, otherwise }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::calls::report_filter::verdict;
+
+    use super::*;
+
+    const CONFINED: ReportScope = ReportScope { namespaces: true, memory: false, reads: false };
+
+    #[track_caller]
+    fn check(scope: ReportScope, number: i64, arguments: &[(usize, u64)], expect: Verdict) {
+        let mut all = [0; 6];
+        arguments.iter().for_each(|(index, value)| all[*index] = *value);
+        let number = u32::try_from(number).unwrap();
+        assert_eq!(verdict(&scope.choice(), number, all), expect, "{number} {arguments:x?}");
+    }
+
+    #[test]
+    fn opens_for_changes_are_reported_and_those_of_loaders_are_not() {
+        let open = |flags: i32| [(2, u64::from(flags.cast_unsigned()))];
+        for (flags, expect) in [
+            (libc::O_RDONLY, Verdict::Report),
+            (libc::O_RDONLY | libc::O_CLOEXEC, Verdict::Allow),
+            (libc::O_WRONLY | libc::O_CLOEXEC, Verdict::Report),
+            (libc::O_CREAT | libc::O_CLOEXEC, Verdict::Report),
+            (libc::O_DIRECTORY | libc::O_CLOEXEC, Verdict::Report),
+        ] {
+            check(CONFINED, libc::SYS_openat, &open(flags), expect);
+            check(ReportScope::OBSERVED, libc::SYS_openat, &open(flags), Verdict::Report);
         }
-        program.push(step(RETURN, 0, 0, ALLOW));
-        program
+    }
+
+    #[test]
+    fn calls_are_reported_by_their_arguments() {
+        let shared = u64::from((libc::MAP_SHARED | libc::MAP_ANONYMOUS).cast_unsigned());
+        for (number, index, value, expect) in [
+            (libc::SYS_flock, 1, libc::LOCK_EX as u64, Verdict::Report),
+            (libc::SYS_flock, 1, libc::LOCK_SH as u64, Verdict::Allow),
+            (libc::SYS_fcntl, 1, libc::F_SETLEASE as u64, Verdict::Report),
+            (libc::SYS_fcntl, 1, libc::F_GETFL as u64, Verdict::Allow),
+            (libc::SYS_sendto, 4, 0, Verdict::Allow),
+            (libc::SYS_sendto, 4, 1, Verdict::Report),
+            (libc::SYS_sendto, 4, 1 << 32, Verdict::Report),
+            (libc::SYS_mmap, 3, shared, Verdict::Report),
+            (libc::SYS_mmap, 3, shared | 1, Verdict::Report),
+            (libc::SYS_mmap, 3, libc::MAP_ANONYMOUS as u64, Verdict::Allow),
+            (libc::SYS_mmap, 3, libc::MAP_SHARED as u64, Verdict::Allow),
+            (libc::SYS_connect, 0, 0, Verdict::Report),
+            (libc::SYS_read, 0, 0, Verdict::Allow),
+            (libc::SYS_newfstatat, 3, 0, Verdict::Allow),
+        ] {
+            check(CONFINED, number, &[(index, value)], expect);
+        }
+        check(ReportScope::OBSERVED, libc::SYS_newfstatat, &[(3, 0)], Verdict::Report);
+        check(ReportScope::OBSERVED, libc::SYS_newfstatat, &[(3, libc::AT_EMPTY_PATH as u64)], Verdict::Allow);
+        check(ReportScope::OBSERVED, libc::SYS_mmap, &[(3, shared)], Verdict::Allow);
     }
 }
