@@ -29,7 +29,7 @@ const SLEEPS: [(&str, &str); 11] = [
         "how long undoing takes that others must wait for; a shorter time is right, too",
     ),
     (
-        "runner/core/store/src/store.rs",
+        "runner/core/store/src/store_tests.rs",
         "how long one thread fills a tree that others wait for; a shorter time is right, too",
     ),
     ("runner/core/wasm/src/ticker.rs", "parts of a tick, since ticks are times; all are right"),

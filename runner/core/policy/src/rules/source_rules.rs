@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use modbox_vocabulary::GrantSource;
 
 use crate::access::Access;
-use crate::rules::check_rule::CheckRule;
 use crate::designated::Designated;
 use crate::grants::{EnvGrant, PathGrant};
 use crate::limit::LimitOverrides;
 use crate::net::{ListenGrant, NetGrant};
 use crate::outside::OutsideGrant;
+use crate::rules::accept_policy::AcceptPolicy;
+use crate::rules::check_rule::CheckRule;
 use crate::rules::python_place::PythonPlace;
 use crate::rules::python_rule::PythonRule;
 use crate::run::RunGrant;
 use crate::users::own::OwnerGrant;
-use crate::rules::accept_policy::AcceptPolicy;
 
 /// A link on the way that names a granted path.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Playbooks and plays: their order and hosts, what is listed and what is refused before they start.
 
 pub mod after_commit;
+#[cfg(test)]
+mod fake_host;
 pub mod hosts;
 pub mod listing;
 pub mod play;
