@@ -32,7 +32,6 @@ const MAX_CACHED_BYTES: usize = 256 << 20;
 /// Maximum number of setups in memory. They are kept so that jobs with the same module and grants use the same worker.
 const MAX_SETUPS: usize = 1024;
 
-/// Resolver of jobs.
 pub(crate) struct JobResolver<'a> {
     context: &'a Context,
     runner: Arc<Runner>,

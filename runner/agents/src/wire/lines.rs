@@ -14,7 +14,6 @@ pub(super) const MAX_LINE: usize = 4 << 20;
 /// Lines that were read and not yet handled. A client that sends more waits.
 const QUEUE: usize = 16;
 
-/// A line of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     /// A line, without its end.

@@ -31,7 +31,6 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// Maximum bytes of what a client says of itself.
 const MAX_CLAIM: usize = 256;
 
-/// The server.
 pub(super) struct ToolServer {
     served: Served,
     list: ListToolsResult,

@@ -15,7 +15,6 @@ use tokio::sync::watch;
 
 use crate::wire::lines::{InputLine, LineWriter, MAX_LINE, read_lines};
 
-/// The transport.
 pub(super) struct LineTransport {
     lines: Receiver<InputLine>,
     writer: LineWriter,

@@ -32,7 +32,6 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// Returns its name.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use modbox_vocabulary::time::micros;
 
-/// The clock of a run.
 #[derive(Debug)]
 pub(super) struct RunClock {
     start: Instant,

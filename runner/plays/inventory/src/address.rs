@@ -8,7 +8,6 @@ use crate::range;
 pub(crate) struct Address {
     /// The names.
     pub(crate) hosts: Vec<String>,
-    /// The port.
     pub(crate) port: Option<u16>,
 }
 

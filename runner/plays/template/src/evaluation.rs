@@ -123,7 +123,6 @@ impl Evaluation {
         lock(&self.variables).insert(name.into(), value.clone());
     }
 
-    /// Makes a marker.
     pub(crate) fn marker(&self, cause: Cause, message: impl Into<Arc<str>>, at: &Position, line: u32) -> Arc<Marker> {
         Arc::new(Marker { cause, message: message.into(), at: at.clone(), line, trip: self.trip.clone() })
     }

@@ -20,13 +20,11 @@ const COMPARING_TESTS: [&str; 6] = ["eq", "ge", "gt", "le", "lt", "ne"];
 /// Filters or tests by their names.
 pub(crate) type Plugins = HashMap<String, Plugin>;
 
-/// Returns the filters.
 pub(crate) fn filters(host: &Arc<dyn Host>) -> Plugins {
     let of_secrets = if host.secrets().is_some() { shared::OF_SECRETS } else { &[] };
     plugins(shared::ALL.iter().chain(of_secrets), &settling::FILTERS, host)
 }
 
-/// Returns the tests.
 pub(crate) fn tests(host: &Arc<dyn Host>) -> Plugins {
     plugins(checks::ALL.iter(), &settling::TESTS, host)
 }

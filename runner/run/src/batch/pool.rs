@@ -38,7 +38,6 @@ pub struct PoolConfig {
     pub cleanup: Cleanup,
 }
 
-/// The slots.
 #[derive(Debug)]
 pub(crate) struct SlotPool {
     config: PoolConfig,

@@ -45,7 +45,6 @@ pub(crate) struct AnsibleCall<'a> {
 /// A run that has ended.
 #[derive(Debug)]
 pub(crate) struct AnsweredRun {
-    /// Its report.
     pub(crate) report: Report,
     /// The error if the audit line could not be written.
     pub(crate) audited: Result<(), Failure>,

@@ -120,7 +120,6 @@ impl AuditEntry {
         self.status() == "denied" || self.denials() > 0
     }
 
-    /// Returns a field.
     pub(crate) fn field(&self, key: &str) -> Option<&Value> {
         self.fields.get(key)
     }

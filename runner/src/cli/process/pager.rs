@@ -21,7 +21,6 @@ const LESS: &str = "FRX";
 /// Variables that choose the pager, the first one first.
 const VARIABLES: [&str; 2] = ["MODBOX_PAGER", "PAGER"];
 
-/// Size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TerminalSize {
     pub(crate) columns: usize,

@@ -32,7 +32,6 @@ pub(crate) struct ModuleJudge<'a> {
 pub(crate) struct JudgedModule {
     /// The reference, with the digest of the manifest.
     pub(crate) reference: Reference,
-    /// The content.
     pub(crate) content: Descriptor,
     /// The entry for the lock file.
     pub(crate) locked: LockedModule,

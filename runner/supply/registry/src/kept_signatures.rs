@@ -63,7 +63,6 @@ impl Candidates {
     }
 }
 
-/// A file that is kept.
 pub(crate) struct KeptFile {
     pub(crate) file: SignatureFile,
     /// Whether a signature of it counts.

@@ -5,7 +5,6 @@
 
 use modbox_vocabulary::NamePattern;
 
-/// A list of patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternList {
     included: Vec<NamePattern>,

@@ -101,7 +101,6 @@ struct PendingImport {
     importer: String,
 }
 
-/// A resolved import.
 struct ResolvedImport {
     name: DottedName,
     source: Arc<[u8]>,

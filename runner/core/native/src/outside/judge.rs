@@ -16,11 +16,9 @@ use crate::outside::messages::{Ask, OutsideSpec};
 /// A command that may start.
 #[derive(Debug)]
 pub(crate) struct JudgedCommand {
-    /// The program.
     pub(crate) program: PathBuf,
     /// Its arguments, with the copies of files.
     pub(crate) arguments: Vec<OsString>,
-    /// The copies.
     pub(crate) copies: Vec<PathBuf>,
     /// What reports say of the command. The end is not known yet.
     pub(crate) run: OutsideRun,

@@ -34,7 +34,6 @@ pub(crate) struct OutsideSpec {
     pub(crate) written: Vec<PathGrant>,
     /// User whose commands they are; `None` for the user of the starter.
     pub(crate) user: Option<User>,
-    /// Name of that user.
     pub(crate) user_name: String,
     /// The variables that are the same for all commands.
     pub(crate) environment: Vec<(OsString, OsString)>,
@@ -70,7 +69,6 @@ pub(crate) struct Ask {
 pub(crate) struct Answered {
     /// Number of the report.
     pub(crate) id: u64,
-    /// The answer.
     pub(crate) answer: Answer,
 }
 

@@ -17,7 +17,6 @@ use crate::outside::judge::{self, JudgedCommand};
 /// How long a command that passed its limit may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running command.
 #[derive(Debug)]
 pub(crate) struct RunningCommand {
     /// Number of the report.

@@ -107,7 +107,6 @@ impl Tree {
         id
     }
 
-    /// Returns a node.
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id]
     }

@@ -43,7 +43,6 @@ pub(crate) struct FoundEntry {
     pub(crate) entry: Entry,
     /// Its identity in the file system that it was read from.
     pub(crate) id: FileId,
-    /// Its flags.
     pub(crate) flags: EntryFlags,
 }
 

@@ -64,7 +64,6 @@ impl OldTree for CopyRecord {
     }
 }
 
-/// A copy of a tree.
 #[derive(Debug)]
 pub(crate) struct TreeCopy {
     /// The copy.

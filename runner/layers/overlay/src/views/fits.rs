@@ -62,11 +62,9 @@ impl FileSystem {
 pub(crate) struct TreeFacts {
     /// The path without links.
     pub(crate) path: PathBuf,
-    /// Its file system.
     pub(crate) file_system: FileSystem,
     /// Whether it is mounted read-only.
     pub(crate) is_read_only: bool,
-    /// A mount below it.
     pub(crate) mount_below: Option<PathBuf>,
     /// What its flags say against a layer.
     pub(crate) obstacle: Option<&'static str>,

@@ -84,7 +84,6 @@ impl PrivateSpace {
     }
 }
 
-/// An overlay.
 #[derive(Debug)]
 pub(crate) struct OverlayMount {
     /// The merged view.
@@ -184,7 +183,6 @@ impl RealMount {
         freeze(self.0.as_fd())
     }
 
-    /// Attaches it.
     pub(crate) fn attach(&self, at: &Path) -> io::Result<()> {
         attach(self.0.as_fd(), at)
     }

@@ -66,7 +66,6 @@ impl NameStage {
         &self.copy.view
     }
 
-    /// Returns the name.
     pub(crate) fn name(&self) -> &OsStr {
         &self.name
     }

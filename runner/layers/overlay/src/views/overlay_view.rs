@@ -15,7 +15,6 @@ use crate::tree_root::TreeRoot;
 use crate::views::mount::OverlayMount;
 use crate::views::user_overlay::UserOverlay;
 
-/// An overlay.
 #[derive(Debug)]
 pub(crate) enum OverlayView {
     /// One of this process: root's, or that of a user who may mount in this namespace.

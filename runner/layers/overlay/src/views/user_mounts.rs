@@ -61,7 +61,6 @@ pub(crate) struct UserMounts {
 /// Directories of an overlay that was made.
 #[derive(Debug)]
 pub(crate) struct MadeOverlay {
-    /// Its number.
     pub(crate) number: usize,
     /// The merged view.
     pub(crate) view: TreeRoot,

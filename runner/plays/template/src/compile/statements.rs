@@ -16,7 +16,6 @@ use super::syntax::{Form, Syntax, SyntaxFailure};
 
 /// A text that is being translated.
 pub(crate) struct Translation<'t> {
-    /// The text.
     pub(super) text: &'t str,
     /// Where the text begins in its source, if it is a part of that.
     pub(super) start: Option<usize>,

@@ -20,7 +20,6 @@ use crate::run::{Given, Interpreter};
 /// What computes the results of a lookup.
 pub(crate) type Compute = fn(&mut Interpreter<'_>, &Given) -> Run<Vec<Value>>;
 
-/// A lookup.
 pub(crate) struct Lookup {
     pub(crate) name: &'static str,
     /// What it gives, in a few words.

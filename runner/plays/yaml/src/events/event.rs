@@ -1,6 +1,5 @@
 //! What the parser finds in a text.
 
-/// An event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A document begins.

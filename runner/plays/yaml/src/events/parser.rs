@@ -43,7 +43,6 @@ pub(super) enum Allowed {
     BlockOrIndentless,
 }
 
-/// The parser.
 #[derive(Debug)]
 pub(crate) struct Parser<'a> {
     pub(super) scanner: Scanner<'a>,

@@ -16,7 +16,6 @@ use super::token::{Token, TokenKind};
 /// Characters that cannot begin a plain scalar, or only sometimes.
 const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`";
 
-/// The scanner.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     reader: Reader<'a>,

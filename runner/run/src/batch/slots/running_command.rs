@@ -14,7 +14,6 @@ use crate::batch::slots::slot_context::SlotContext;
 /// Time beyond a command's own limit until its result has to be there.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A running command.
 #[derive(Debug)]
 pub(crate) struct RunningCommand {
     result: Background<Result<CommandOutput, CommandRefusal>>,

@@ -82,7 +82,6 @@ impl FragmentFolders {
     }
 }
 
-/// The file of a fragment.
 struct FragmentFile {
     path: PathBuf,
     /// Its name in the closure of a module.

@@ -37,7 +37,6 @@ pub(super) struct Hosts {
 /// A connection that the worker asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target<'a> {
-    /// The host.
     pub(super) host: &'a str,
     /// The TCP port.
     pub(super) port: u16,

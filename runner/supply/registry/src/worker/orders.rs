@@ -23,7 +23,6 @@ const MAX_REDIRECTS: usize = 5;
 /// Header of a registry that has listed a manifest among the referrers of its subject.
 const SUBJECT: &str = "oci-subject";
 
-/// Error of an order.
 #[derive(Debug)]
 pub(super) enum OrderError {
     /// The registry's.

@@ -52,7 +52,6 @@ impl RestoredView {
         Ok(Self { view, _place: place })
     }
 
-    /// Returns the directory.
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
         self.view.as_fd()
     }

@@ -64,7 +64,6 @@ pub(super) struct OldContent {
     /// The file, relative to the granted directory.
     #[serde(with = "native_path")]
     pub(super) path: PathBuf,
-    /// Digest.
     pub(super) digest: Digest,
 }
 
