@@ -89,7 +89,7 @@ pub enum BuildError {
     Run {
         /// Path of the program.
         program: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The compiler did not answer a question about itself.
@@ -236,7 +236,7 @@ pub enum BuildError {
         verb: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -297,7 +297,7 @@ pub enum NewError {
     Name {
         /// The name.
         name: String,
-        /// Reason.
+        /// What is wrong with it, as the end of the message.
         problem: &'static str,
     },
     /// Something other than an empty directory exists at the path.
@@ -328,7 +328,7 @@ pub enum NewError {
         verb: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -51,7 +51,7 @@ pub struct CollectionModule {
 /// A collection of component modules.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    /// Name.
+    /// Namespace and name of the collection.
     pub name: CollectionName,
     /// Version.
     pub version: Version,

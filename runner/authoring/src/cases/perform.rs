@@ -56,7 +56,7 @@ pub enum CaseError {
         verb: &'static str,
         /// Path of the file or program.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -23,7 +23,7 @@ pub enum InterpreterError {
         verb: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A program could not be started.
@@ -31,7 +31,7 @@ pub enum InterpreterError {
     Run {
         /// Path of the program.
         program: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The build failed.

@@ -44,7 +44,7 @@ pub enum SdkError {
         verb: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

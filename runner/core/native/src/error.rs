@@ -19,7 +19,7 @@ pub enum NativeError {
     OpenDirectory {
         /// Its path.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A module kind named a file outside the temporary directory.
@@ -33,7 +33,7 @@ pub enum NativeError {
     WriteFile {
         /// Its name.
         name: String,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The socket or the pipes cannot be created.
@@ -44,7 +44,7 @@ pub enum NativeError {
     StartLauncher {
         /// Path of the binary.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Sending the instructions to the launcher failed.
@@ -57,7 +57,7 @@ pub enum NativeError {
     GrantChanged {
         /// The path on the machine.
         path: String,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The user whose module it is cannot use the files that the module needs.
@@ -75,7 +75,7 @@ pub enum NativeError {
     User {
         /// Name of the user.
         user: String,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A step of the launcher failed, so the module did not start.
@@ -85,7 +85,7 @@ pub enum NativeError {
         step: Step,
         /// Path or name that the step used.
         subject: String,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Waiting for output or for the launcher failed.

@@ -13,7 +13,7 @@ pub enum ScratchError {
         verb: &'static str,
         /// Path of the operation.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },

@@ -12,9 +12,9 @@ use crate::native_path;
 /// A user of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// Name.
+    /// Login name, as in `/etc/passwd`.
     pub name: String,
-    /// Number.
+    /// Number of the user, as in `/etc/passwd`.
     pub uid: u32,
     /// Number of the primary group.
     pub gid: u32,

@@ -118,7 +118,7 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
-    /// Text.
+    /// Any text.
     Text,
     /// A boolean.
     Bool,

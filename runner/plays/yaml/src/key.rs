@@ -11,7 +11,7 @@ use indexmap::Equivalent;
 /// A key of a mapping. Keys are equal when Python's are: `1`, `1.0` and `true` are the same key.
 #[derive(Debug, Clone)]
 pub enum Key {
-    /// Text.
+    /// A key that is text, without quotes and escapes.
     Text(Arc<str>),
     /// A boolean.
     Bool(bool),

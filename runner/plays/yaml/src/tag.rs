@@ -13,7 +13,7 @@ pub(crate) enum Tag {
     Float,
     /// A date, or a time with a date.
     Timestamp,
-    /// Text.
+    /// Text, `!!str`.
     Str,
     /// Bytes in base64.
     Binary,

@@ -49,7 +49,7 @@ pub enum SavePlace {
 pub struct CommitChoices {
     /// Directory of transactions.
     pub state: PathBuf,
-    /// Strength.
+    /// The worst crash after which the commit is still all or nothing.
     pub strength: Strength,
     /// Whether the commit can be undone.
     pub keeps_undo: bool,

@@ -87,9 +87,9 @@ fn with_algorithm<S: Serializer>(digest: &str, serializer: S) -> Result<S::Ok, S
 /// The user whose run it is, where that is another one than the user who runs modbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunUser {
-    /// Name.
+    /// Login name, as in `/etc/passwd`.
     pub name: String,
-    /// Number.
+    /// Number of the user, as in `/etc/passwd`.
     pub uid: u32,
 }
 

@@ -31,13 +31,13 @@ pub enum EntryType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Type.
+    /// Whether it is a file, a directory, a link or something special.
     pub entry_type: EntryType,
     /// Permission bits, with set-id and sticky bits: `st_mode & 0o7777`.
     pub mode: u32,
-    /// User.
+    /// Number of the user that owns it.
     pub uid: u32,
-    /// Group.
+    /// Number of the group that owns it.
     pub gid: u32,
     /// Length in bytes of a file; 0 for other types.
     pub size: u64,

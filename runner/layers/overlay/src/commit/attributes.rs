@@ -22,9 +22,9 @@ use super::plan::is_kept;
 pub struct Attributes {
     /// Permission bits.
     pub mode: u32,
-    /// User.
+    /// Number of the user that owns it.
     pub uid: u32,
-    /// Group.
+    /// Number of the group that owns it.
     pub gid: u32,
     /// Extended attributes that a commit sets.
     pub xattrs: BTreeMap<String, Vec<u8>>,

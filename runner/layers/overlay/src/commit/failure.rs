@@ -21,7 +21,7 @@ pub enum CommitError {
         verb: &'static str,
         /// Its object.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The directory of transactions is not safe.
@@ -29,7 +29,7 @@ pub enum CommitError {
     StateDir {
         /// The directory.
         path: PathBuf,
-        /// Reason.
+        /// What makes it unsafe, as the end of a sentence.
         reason: &'static str,
     },
     /// A record of a transaction cannot be understood.
@@ -37,7 +37,7 @@ pub enum CommitError {
     Record {
         /// The transaction.
         path: PathBuf,
-        /// Reason.
+        /// What is wrong with it.
         reason: String,
     },
     /// A transaction is not there, or another process works on it.

@@ -54,7 +54,7 @@ pub struct Operation {
     pub name: OsString,
     /// Name of the temporary beside it.
     pub temporary: OsString,
-    /// Kind.
+    /// What is done to the name.
     pub kind: OperationKind,
 }
 

@@ -49,9 +49,9 @@ pub enum Reason {
          it outside the run"
     )]
     SetId {
-        /// User.
+        /// Number of the user.
         uid: u32,
-        /// Group.
+        /// Number of the group.
         gid: u32,
     },
     /// It has file capabilities.
@@ -63,9 +63,9 @@ pub enum Reason {
     /// Its owner may not be given.
     #[error("the run may not give it to user {uid} and group {gid}; allow this owner")]
     Owner {
-        /// User.
+        /// Number of the user.
         uid: u32,
-        /// Group.
+        /// Number of the group.
         gid: u32,
     },
     /// Its name is one of ours or not a name within the root.
@@ -93,7 +93,7 @@ pub enum Reason {
 pub struct Refusal {
     /// Path on the machine.
     pub path: PathBuf,
-    /// Reason.
+    /// Why a commit does not make it.
     pub reason: Reason,
 }
 

@@ -32,7 +32,7 @@ pub struct Granted<'a> {
     pub view: BorrowedFd<'a>,
     /// The granted name, if it is not the whole directory.
     pub only: Option<Only>,
-    /// Changes.
+    /// How the view differs from the directory.
     pub changes: Vec<Change>,
     /// When the view was made.
     pub start: Start,

@@ -55,7 +55,7 @@ pub struct Recovered {
     pub run: String,
     /// Path of its record.
     pub path: PathBuf,
-    /// Result.
+    /// What was done with it, or why it is left as it is.
     pub result: Result<Recovery, CommitError>,
 }
 

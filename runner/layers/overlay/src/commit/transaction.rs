@@ -38,7 +38,7 @@ pub enum Strength {
 pub struct Settings<'a> {
     /// Owners that may be given.
     pub owners: &'a Owners<'a>,
-    /// Strength.
+    /// The worst crash after which the commit is still all or nothing.
     pub strength: Strength,
     /// Whether the commit can be undone.
     pub keep_undo: bool,

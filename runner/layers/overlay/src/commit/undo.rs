@@ -20,7 +20,7 @@ use super::state_dir::{Run, StateDir};
 /// Kept, interrupted or damaged transaction.
 #[derive(Debug)]
 pub struct Transaction {
-    /// Name.
+    /// Name of the transaction, by which `modbox undo` finds it.
     pub run: String,
     /// Path of its record.
     pub path: PathBuf,

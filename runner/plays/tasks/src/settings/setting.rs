@@ -22,7 +22,7 @@ pub enum Kind {
     Paths,
     /// A path.
     Path,
-    /// Text.
+    /// Any text.
     Text,
     /// Any value; text stays text.
     Any,

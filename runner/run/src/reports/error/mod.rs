@@ -75,7 +75,7 @@ pub enum RunError {
     User {
         /// Name of the user.
         user: String,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The user whose run it is cannot reach the temporary directory.
@@ -88,7 +88,7 @@ pub enum RunError {
         user: String,
         /// The directory.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The run is another user's, and the guest would run in this process.

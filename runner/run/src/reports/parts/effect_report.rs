@@ -191,14 +191,14 @@ pub struct LineCounts {
 /// State of an entry as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownEntry {
-    /// Type.
+    /// Whether it is a file, a directory, a link or something special.
     #[serde(rename = "type")]
     pub entry_type: ShownType,
     /// Permission bits, in octal.
     pub mode: String,
-    /// User.
+    /// Number of the user that owns it.
     pub uid: u32,
-    /// Group.
+    /// Number of the group that owns it.
     pub gid: u32,
     /// Length of a file, in bytes.
     pub size: u64,

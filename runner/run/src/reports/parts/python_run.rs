@@ -10,7 +10,7 @@ pub(crate) const GUEST: &str = "wasm";
 pub struct PythonRun {
     /// `wasm` in the sandbox, or `native`.
     pub place: &'static str,
-    /// Reason.
+    /// Why the module runs there, as a sentence for people.
     pub reason: String,
     /// Function that the module called and the sandbox does not have.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ pub enum SavedError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// A new state cannot be read.
@@ -25,7 +25,7 @@ pub enum SavedError {
     State {
         /// The changed entry.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// There is more than a file may hold.
@@ -36,7 +36,7 @@ pub enum SavedError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The file is not what was saved.
@@ -44,7 +44,7 @@ pub enum SavedError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Reason.
+        /// What is wrong with it.
         reason: String,
     },
     /// What the changes are about cannot be compared.
@@ -52,7 +52,7 @@ pub enum SavedError {
     Compare {
         /// The granted directory.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The new state cannot be built.
@@ -60,7 +60,7 @@ pub enum SavedError {
     Build {
         /// The changed entry, relative to its granted directory.
         path: PathBuf,
-        /// Cause.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The commit failed.
