@@ -1,7 +1,7 @@
 //! Runs the commands in README and in the book as a reader would type them.
 //!
-//! Each page is one session: one shell runs its `console` blocks in order, from a fresh state. A line with `$ ` is a
-//! command, and `> ` continues it. The lines below are its expected output: `...` stands for any text in a line, and
+//! Each page is one session: one shell on a terminal runs its `console` blocks in order, from a fresh state, so that a page shows
+//! what a reader sees, without colours. A line with `$ ` is a command, and `> ` continues it. The lines below are its expected output: `...` stands for any text in a line, and
 //! alone for any number of lines. A command without expected output must succeed. A block with `title="NAME"` is a file
 //! of the session. A block after `<!-- not run: REASON -->` is skipped. A session starts in a folder with `library/`,
 //! which holds a few modules. With `<!-- session: clone -->` it starts in a clone of the repository instead, and `<!--
@@ -13,18 +13,25 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 use std::{fs, thread};
 
 use regex::Regex;
 
 use crate::markdown::{Document, pages};
-use crate::{Modbox, TestDir, copy_executable, module, oracle, repository, temporary, tracked};
+use crate::{Modbox, TestDir, copy_executable, fixture, module, oracle, repository, temporary, tracked};
 
 /// Modules in the `library/` of a session.
 const LIBRARY: [&str; 6] = ["command", "copy", "lineinfile", "ping", "setup", "stat"];
 
 /// Number of sessions that run at the same time.
 const WORKERS: usize = 3;
+
+/// Time in which a session ends, with what it builds.
+const SESSION: Duration = Duration::from_secs(900);
+
+/// The byte that the shell prints after the output of a command, and after its exit status.
+const END: char = '\u{1e}';
 
 /// Initial state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,18 +164,24 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
             (dir.join("demo"), None)
         }
     };
-    let mut script = format!("cd {}\n", place.display());
+    // Lines as they were written, and a terminal that is high enough for every page.
+    let mut script = format!("stty -opost -echo cols 80 rows 10000 < /dev/tty\ncd {}\n", place.display());
     for (index, step) in steps.iter().enumerate() {
         for (name, text) in &step.files {
             let kept = dir.write(&format!("files/{index}/{name}"), text);
             writeln!(script, "mkdir -p \"$(dirname {name})\" && cp {} {name}", kept.display()).unwrap();
         }
-        let out = dir.join(&format!("out-{index}"));
-        let (command, out) = (&step.command, out.display());
-        writeln!(script, "{{\n{command}\n}} > {out} 2>&1 < /dev/null\nstatus=$?; echo $status > {out}.status").unwrap();
+        let command = &step.command;
+        writeln!(script, "{{\n{command}\n}} < /dev/null\nstatus=$?; printf '\\036%s\\036' $status").unwrap();
         writeln!(script, "(exit $status)").unwrap();
     }
-    let mut shell = Modbox::of(Path::new("/bin/sh"), &dir).with_toolchain();
+    let seconds = SESSION.as_secs().to_string();
+    let mut shell = Modbox::of(Path::new("python3"), &dir).with_toolchain();
+    shell =
+        shell.arg(fixture("plays/terminal.py")).args([&seconds, "[]", "/bin/sh", "-c", &script]).patience(SESSION * 2);
+    for (name, value) in [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat")] {
+        shell = shell.env(name, value);
+    }
     let mut path = vec![shims(&dir)];
     if surroundings == Surroundings::Ansible {
         path.push(oracle::python().parent().expect("it lies in a folder").to_owned());
@@ -181,13 +194,12 @@ fn run_session(surroundings: Surroundings, steps: &[Step]) -> Vec<(String, Strin
         // Quiet, since a first build prints more than a second one.
         shell = shell.env("CARGO_TERM_QUIET", "true");
     }
-    shell.args(["-c", &script]).run();
-    let read = |name: String| fs::read(dir.join(&name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let of_step = |index: usize| {
-        let status = read(format!("out-{index}.status")).unwrap_or_else(|_| "not run".to_owned());
-        (read(format!("out-{index}")).unwrap_or_default(), status.trim().to_owned())
-    };
-    (0..steps.len()).map(of_step).collect()
+    // Each step's output, and its exit status, end with this byte.
+    let shown = shell.run().stdout_text();
+    let mut parts = shown.split(END);
+    let mut next = || parts.next().map(str::to_owned);
+    let mut of_step = || (next().unwrap_or_default(), next().unwrap_or_else(|| "not run".to_owned()));
+    steps.iter().map(|_| of_step()).collect()
 }
 
 /// Creates a folder with `modbox`, and a `cargo` that runs the existing modbox binary for `cargo run --release --`. The binary's own
