@@ -50,6 +50,40 @@ fn failures_have_an_order() {
 }
 
 #[test]
+fn an_answer_without_a_look_is_none() {
+    // As providers of services and packages do it: what the program says is lost, and its silence is the answer.
+    let state = "state=$(no-such-program \"$name\") && echo 'ensure: running' || echo 'ensure: stopped'";
+    let blind = "the provider could not look, so its answer says nothing: ";
+    check(&format!("echo name: n; {state}"), "find", "failed", blind);
+    check(&format!("echo name: n; {state}"), "find", "failed", "no-such-program");
+    check(&format!("echo name: n; {state}"), "list", "failed", blind);
+    check(
+        "echo 'Failed to connect to bus: No such file or directory' >&2; echo name: n",
+        "find",
+        "failed",
+        "connect to bus",
+    );
+    check(
+        "echo 'System has not been booted with systemd as init system' >&2; echo ral_unknown: true",
+        "find",
+        "failed",
+        blind,
+    );
+    // The database of packages is hidden, and `dpkg` finds none of them.
+    if std::path::Path::new("/var/lib/dpkg/status").exists() {
+        let ask =
+            "echo name: n; dpkg -l bash 2>/dev/null | grep -q ^ii && echo 'ensure: there' || echo 'ensure: absent'";
+        check(ask, "find", "failed", "; grant it the profile `packages`, or allow it with --allow-read /");
+        let grants = ["--allow-read", "/var/lib/dpkg", "--allow-read", "/etc/dpkg"];
+        let found = report(ask, &["ral_action=find", "name=n"], &grants);
+        assert_eq!(found["result"]["resource"]["ensure"], "there", "{found:#}");
+    }
+    // A warning of another sort is one.
+    let warned = report("echo 'no unit of this name' >&2; echo name: n", &["ral_action=find", "name=n"], &[]);
+    assert_eq!(warned["status"], "ok", "{warned:#}");
+}
+
+#[test]
 fn a_program_that_cannot_start_says_so() {
     let dir = TestDir::new();
     provider(&dir, "p", "", "");

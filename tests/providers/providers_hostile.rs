@@ -224,8 +224,11 @@ fn providers_of_packages_and_services_work_within_their_grants() {
     let run = |words: &[&str], grants: &[&str]| resource(&dir, words).args(grants).run();
     let listed = run(&["package"], &read).exits_with(0).stdout_text();
     assert!(listed.contains("package::apt { 'bash':\n  ensure   => '5.2',\n  platform => 'amd64',\n}"), "{listed}");
-    // Without the grant the answer would be wrong, which is said.
-    run(&["package", "bash"], &[]).says("was refused").says("so its answer may be wrong; allow it with --allow-read");
+    // Without the grant the answer would be wrong, so there is none.
+    let refused = run(&["package", "bash"], &[]).exits_with(1);
+    refused
+        .says("the provider could not look, so its answer says nothing: its policy hides")
+        .says("allow it with --allow-read");
     let installed = run(&["package", "jq", "ensure=latest"], &write).exits_with(0).stdout_text();
     assert!(installed.ends_with("ensure(absent->1.0)\n\n"), "{installed}");
     // With the right to read alone, the update fails, and the database is as it was.

@@ -283,7 +283,8 @@ fn providers_are_chosen_by_name_or_type() {
     run(&["ty::y"]).exits_with(0);
     run(&["ty"]).exits_with(3).says("several have this type; choose one of ty::hidden, ty::y");
     run(&["tz"]).exits_with(3).says("there is none; expected one of tx::one, ty::hidden, ty::y");
-    run(&["tz::z"]).exits_with(0).says("does not work here: the command `no-such-program` is missing");
+    let unsuitable = "failed to use `tz::z` on this machine: the command `no-such-program` is missing";
+    run(&["tz::z"]).exits_with(3).says(unsuitable);
     let explained = run(&["--explain", "ty::y"]).exits_with(0).stdout_text();
     assert!(explained.starts_with("Provider ty::y\n") && explained.contains(". kind = r\n"), "{explained}");
     // Those that are named on the command line come first.

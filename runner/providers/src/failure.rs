@@ -1,7 +1,7 @@
 //! The failures of an action, and which one counts if there are several.
 //!
 //! The order is fixed: the program cannot start; a limit, a trap or a signal ended it; its output is not valid; it
-//! reported an error; its exit status is not 0; it does not know the resource.
+//! reported an error; its exit status is not 0; it does not know the resource; it answered without having looked.
 
 use std::fmt;
 
@@ -55,6 +55,9 @@ pub enum ProviderFailure {
     /// The program ended with an exit status other than 0.
     #[error("failed to finish the action: the provider exited with status {0} and reported no error")]
     Status(i32),
+    /// The provider answered without having looked. The text says what kept it from that.
+    #[error("the provider could not look, so its answer says nothing: {0}")]
+    Blind(String),
     /// The resource does not exist.
     #[error("failed to update `{0}`: it does not exist, and the provider cannot create it")]
     Unknown(Text),

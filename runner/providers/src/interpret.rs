@@ -3,10 +3,12 @@
 use modbox_contract::{Dict, Value};
 
 use crate::action::Action;
+use crate::blind;
 use crate::failure::{ActionOutput, OutputError, ProviderFailure};
 use crate::finding::{FindResult, ListResult, UpdateReport};
 use crate::formats::raw_call::RawCall;
 use crate::formats::{json, simple};
+use crate::log::LogLine;
 use crate::metadata::Metadata;
 use crate::resource::{Change, Resource};
 use crate::text::Text;
@@ -24,19 +26,20 @@ pub enum ActionResult {
     Updated(UpdateReport),
 }
 
-/// Reads the output of an action. `metadata` is that of the provider.
+/// Reads the output of an action. `metadata` is that of the provider, and `log` what it wrote to standard error.
 ///
 /// # Errors
 ///
-/// The action failed, or its output is not valid.
+/// The action failed, its output is not valid, or the provider could not look.
 pub fn interpret(
     call: &RawCall,
     metadata: &Metadata,
     output: &ActionOutput<'_>,
+    log: &[LogLine],
 ) -> Result<ActionResult, ProviderFailure> {
     let unnamed = Text::default();
     let name = call.name.as_ref().unwrap_or(&unnamed);
-    match call.action {
+    let result = match call.action {
         Action::Describe => describe(output, &metadata.name),
         Action::List => simple::list(output, metadata).map(ActionResult::Listed),
         Action::Find => simple::find(output, metadata, name).map(ActionResult::Found),
@@ -44,7 +47,9 @@ pub fn interpret(
         Action::Get if call.name.is_none() => json::list(output, metadata).map(ActionResult::Listed),
         Action::Get => json::find(output, metadata, name).map(ActionResult::Found),
         Action::Set => json::update(output, metadata, name).map(ActionResult::Updated),
-    }
+    };
+    let blind = || blind::telling(log).map(|line| ProviderFailure::Blind(line.to_owned()));
+    result.and_then(|found| blind().map_or(Ok(found), Err))
 }
 
 /// Reads the output of `describe`. `stem` is as for [`Metadata::from_yaml`].
@@ -118,7 +123,7 @@ mod tests {
         let call = RawCall::from_arguments(&arguments).unwrap();
         let metadata = Metadata::from_yaml(METADATA.as_bytes(), "p").unwrap();
         let output = ActionOutput { end: &ActionEnd::Exited(0), stdout: stdout.as_bytes() };
-        let got = match interpret(&call, &metadata, &output) {
+        let got = match interpret(&call, &metadata, &output, &[]) {
             Ok(result) => encode(&result.to_dict().into()),
             Err(failure) => failure.to_string(),
         };

@@ -36,6 +36,7 @@
 mod action;
 mod argument;
 mod attribute;
+mod blind;
 mod desired;
 mod failure;
 mod finding;

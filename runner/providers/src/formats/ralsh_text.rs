@@ -73,7 +73,7 @@ pub fn failure(failure: &ProviderFailure, qualified_name: &str, path: &str, acti
         }
         ProviderFailure::Reported { message } => message.to_string(),
         ProviderFailure::Output { problem, .. } => output_error(problem, qualified_name),
-        ProviderFailure::Unknown(_) => failure.to_string(),
+        ProviderFailure::Unknown(_) | ProviderFailure::Blind(_) => failure.to_string(),
     }
 }
 

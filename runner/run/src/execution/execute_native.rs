@@ -40,6 +40,10 @@ impl Runner {
             let may_exist = || outward_links::may_exist(policy);
             confine.reports_reads = as_user(policy.user(), may_exist).unwrap_or_default();
         }
+        if let Some(confine) = context.confine.as_mut().filter(|_| kind.is_provider()) {
+            // A provider that did not see what it asked must not pass for one that found nothing.
+            confine.reports_reads = true;
+        }
         if kind.is_provider() {
             provider_environment::restrict(&mut context, policy, &self.config.environment);
         }

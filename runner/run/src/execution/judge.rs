@@ -2,6 +2,7 @@
 //! happened.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
 use modbox_contract::{Dict, ModuleResult, RawOutput, ResultLines, Value};
@@ -14,6 +15,7 @@ use crate::programs;
 use crate::python;
 use crate::python::SandboxLine;
 use crate::reports::advice;
+use crate::reports::hidden;
 use crate::reports::own_tmp;
 use crate::reports::parts::provider_run::ProviderRun;
 use crate::reports::parts::python_run::GUEST;
@@ -86,8 +88,18 @@ fn report_outcome(
     let makes_names = !is_native || outcome.confinement.level >= modbox_policy::HIGHEST_LEVEL;
     advice::improve(&mut denials, request, makes_names);
     let mut result = result;
-    if report.provider.is_some() && status.is_success() {
-        refused_warning(&denials).iter().for_each(|warning| result.warn(warning));
+    let mut status = status;
+    if let Some(run) = report.provider.as_mut().filter(|_| status.is_success()) {
+        let of_process = environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+        let home = request.policy.user().map_or(of_process, |user| Some(&user.home));
+        match hidden::reason(run.call.action, &denials, home) {
+            Some(reason) => {
+                let failure = ProviderFailure::Blind(reason);
+                (status, result) = failed_action(&failure, &outcome, &raw);
+                run.outcome = Some(Err(failure));
+            }
+            None => refused_warning(&denials).iter().for_each(|warning| result.warn(warning)),
+        }
     }
     for denial in &denials {
         tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
@@ -170,7 +182,7 @@ fn judge_provider(
 fn failed_action(failure: &ProviderFailure, outcome: &Outcome, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
     let message = failure.to_string();
     match failure {
-        ProviderFailure::Reported { .. } | ProviderFailure::Unknown(_) => {
+        ProviderFailure::Reported { .. } | ProviderFailure::Unknown(_) | ProviderFailure::Blind(_) => {
             let entries = [("failed", true.into()), ("msg", message.into()), ("changed", false.into())];
             let entries = entries.map(|(key, value): (&str, Value)| (key.to_owned(), value));
             (Status::Failed, ModuleResult::accepted(Dict::from_iter(entries)))

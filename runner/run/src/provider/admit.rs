@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use modbox_kinds::Kind;
-use modbox_providers::{Action, Metadata, RawCall};
+use modbox_providers::{Action, Metadata, RawCall, Suitability};
 
 use crate::grants::designation::{self, Caller, EffectiveGrants};
 use crate::grants::native;
@@ -89,6 +89,10 @@ impl Runner {
             return Err(RunError::from(ProviderError::Convention { provider, action, convention }).into());
         }
         let mut arguments = Arguments::clone(&request.arguments);
+        if let Suitability::Unsuitable(reason) = metadata.suitable.evaluate(|command| self.has_command(command)) {
+            let provider = metadata.qualified_name();
+            return Err(RunError::from(ProviderError::Unsuitable { provider, reason }).into());
+        }
         let observes = noop::is_requested(&arguments);
         let allows_everything = request.policy.allows_everything();
         if observes && action.changes() {

@@ -133,7 +133,7 @@ impl Runner {
     }
 
     /// Returns whether a program is in the caller's `PATH`.
-    fn has_command(&self, command: &str) -> bool {
+    pub(crate) fn has_command(&self, command: &str) -> bool {
         let is_program =
             |path: &Path| path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
         if command.contains('/') {

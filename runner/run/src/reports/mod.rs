@@ -4,6 +4,7 @@ pub(crate) mod advice;
 pub mod audit;
 pub(crate) mod error;
 pub(crate) mod file_errors;
+pub(crate) mod hidden;
 pub(crate) mod live_secrets;
 pub(crate) mod masked_report;
 pub(crate) mod missing_grant;

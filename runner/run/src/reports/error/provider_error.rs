@@ -43,6 +43,14 @@ pub enum ProviderError {
     /// The file cannot be executed.
     #[error("failed to use `{}`: it looks like a provider and is not executable; run `chmod +x` on it", .0.display())]
     NotExecutable(PathBuf),
+    /// The provider says that it does not work on this machine.
+    #[error("failed to use `{provider}` on this machine: {reason}")]
+    Unsuitable {
+        /// Qualified name of the provider.
+        provider: String,
+        /// The condition that does not hold.
+        reason: String,
+    },
     /// The action belongs to the other convention.
     #[error("failed to call `{provider}` for `{action}`: it follows the convention `{convention}`")]
     Convention {

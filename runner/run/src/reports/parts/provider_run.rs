@@ -31,7 +31,7 @@ impl ProviderRun {
         self.log = log;
         let output = ActionOutput { end: &end, stdout };
         self.outcome = Some(match &self.metadata {
-            Some(metadata) => interpret(&self.call, metadata, &output),
+            Some(metadata) => interpret(&self.call, metadata, &output, &self.log),
             None => describe(&output, &self.stem),
         });
         more == 0

@@ -45,10 +45,6 @@ pub(crate) fn run(context: &Context, args: &ResourceArgs) -> Result<ExitStatus, 
     if args.explain {
         return printer.explanation(provider);
     }
-    if let Some(reason) = provider.suitability.reason() {
-        let name = provider.qualified_name();
-        output::print_note(&format!("the provider `{name}` does not work here: {reason}"));
-    }
     let ended = match &args.name {
         None => session.list(provider, &printer),
         Some(name) if args.attributes.is_empty() => session.find(provider, name.as_bytes(), &printer),

@@ -83,16 +83,13 @@ impl<'a> TaskResources<'a> {
             let args: Dict = action.arguments.given().clone();
             modules.run_provider(&module, RequestedRun { args, ..run.clone() }, &found.data_dirs)
         };
-        let mut managed = provider.manage(&request, run.args.clone(), &mut act).map_err(|error| match error {
+        let managed = provider.manage(&request, run.args.clone(), &mut act).map_err(|error| match error {
             Unmanaged::Name(found) => {
                 ResourceError::Invalid(format!("failed to read `name`: it must be a string, not {found}"))
             }
             Unmanaged::Given(error) => ResourceError::Invalid(attribute_message(&error, &name)),
             Unmanaged::Run(error) => ResourceError::NotRun(error),
         })?;
-        if let (Some(reason), Some(report)) = (provider.suitability.reason(), managed.reports.first_mut()) {
-            report.notes.push(format!("the provider `{name}` does not work here: {reason}"));
-        }
         Ok(managed)
     }
 
