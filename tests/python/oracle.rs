@@ -1,6 +1,7 @@
 //! New-style Python modules, natively and in the sandbox. What of it is compared with the real ansible-core.
 
 pub(crate) mod oracle_advice;
+pub(crate) mod oracle_facts;
 pub(crate) mod oracle_names;
 pub(crate) mod oracle_path_uses;
 pub(crate) mod oracle_python_files;

@@ -11,12 +11,14 @@ use crate::support::{TestDir, oracle, prefixed};
 
 /// Tasks that go on without homes, and remove all: what the sandbox sees is granted when a task starts.
 const REST: &str = r#"    - {name: another group, user: {name: outsider, groups: [mail], append: true, create_home: false}, register: g}
+    - {name: a password, user: {name: outsider, password: $6$abc$IB2mjUgCHjWNlkpsLHOXcnMqKwLdZVlq, create_home: false}, register: l}
+    - {name: the same password, user: {name: outsider, password: $6$abc$IB2mjUgCHjWNlkpsLHOXcnMqKwLdZVlq, create_home: false}, register: m}
     - {name: no user, user: {name: outsider, state: absent}, register: h}
     - {name: no group, group: {name: outsiders, state: absent}, register: i}
     - {name: still none, group: {name: outsiders, state: absent}, register: j}
     - {name: left, group: {name: lefts, gid: 23459}, register: k}
     - name: results
-      copy: {dest: "{{ results }}", content: "{{ [a, b, c, d, e, f, g, h, i, j, k] | to_json }}"}
+      copy: {dest: "{{ results }}", content: "{{ [a, b, c, d, e, f, g, h, i, j, k, l, m] | to_json }}"}
 "#;
 
 #[test]

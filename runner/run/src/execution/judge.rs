@@ -15,6 +15,7 @@ use crate::programs;
 use crate::python;
 use crate::python::SandboxLine;
 use crate::reports::advice;
+use crate::reports::facts;
 use crate::reports::hidden;
 use crate::reports::own_tmp;
 use crate::reports::parts::provider_run::ProviderRun;
@@ -139,6 +140,7 @@ fn report_outcome(
     if !request.is_free() {
         // Every look of a guest is known, at no cost.
         own_tmp::warn(&mut report, request.policy);
+        facts::withhold(&mut report, request.policy, !is_native);
         unseen::warn(&mut report, !is_native || request.scrutiny == Scrutiny::Watched);
     }
     report

@@ -57,7 +57,8 @@ impl Runner {
         let Some((request, copies)) = self.outside_request(granted, limits, !shown.is_empty())? else {
             return Ok((policy, None));
         };
-        let shown = copies.as_ref().map(|copies| GuestCopies::make(&shown, copies.path()));
+        let make = |copies: &RunDir| GuestCopies::make(&shown, copies.path())?.with_passwords(granted, copies.path());
+        let shown = copies.as_ref().map(make);
         let shown = shown.transpose().map_err(RunError::CopyForGuest)?;
         if let Some(shown) = &shown {
             shown.show(policy.to_mut());

@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 pub mod audit;
 pub(crate) mod error;
+pub(crate) mod facts;
 pub(crate) mod file_errors;
 pub(crate) mod hidden;
 pub(crate) mod live_secrets;

@@ -115,6 +115,12 @@ fn profile_source(profile: Profile, named_by: &GrantSource) -> GrantSource {
     GrantSource::Profile { name: profile.to_string(), named_by: Box::new(named_by.clone()) }
 }
 
+/// Returns whether a path of a profile exists and is one of the machine. `/etc/mtab` often leads to the list of mounts of the process that
+/// asks, which each room has for itself.
+fn is_of_machine(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| !real.starts_with("/proc"))
+}
+
 /// Resolves the grants of a policy file, and collects those that cannot be resolved.
 pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &GrantSource) -> Resolved {
     let mut resolved = Rules {
@@ -147,7 +153,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
         let read = profile.paths().iter().map(|path| (*path, Access::Read));
         let written = profile.written_paths().iter().map(|path| (*path, Access::Write));
         let paths: Vec<(&str, Access)> =
-            written.chain(read).filter(|(path, _)| Path::new(path).exists() && !is_covered(path)).collect();
+            written.chain(read).filter(|(path, _)| is_of_machine(Path::new(path)) && !is_covered(path)).collect();
         for (path, access) in paths {
             match grants::path_of_file(environment, path, access, &source) {
                 Ok(named) => {

@@ -10,15 +10,28 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use modbox_policy::outside::BoundNames;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
-use modbox_vocabulary::FileFingerprint;
+use modbox_vocabulary::{FileFingerprint, GrantSource};
 use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::rooms::base::{self, CHANGED_BY_COMMANDS, MAX_COPY};
+use crate::rooms::passwords;
 
 /// The copies of a guest.
 #[derive(Debug)]
-pub struct GuestCopies(Vec<Copy>);
+pub struct GuestCopies {
+    copies: Vec<Copy>,
+    passwords: Option<Passwords>,
+}
+
+/// The file with the passwords of named users, for a guest that manages them.
+#[derive(Debug)]
+struct Passwords {
+    names: Vec<BoundNames>,
+    at: PathBuf,
+    file: File,
+}
 
 #[derive(Debug)]
 struct Copy {
@@ -55,19 +68,53 @@ impl GuestCopies {
             copy.refresh()?;
             copies.push(copy);
         }
-        Ok(Self(copies))
+        Ok(Self { copies, passwords: None })
+    }
+
+    /// Adds a file with the passwords of the users that a policy names, if it binds rules for users to names.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn with_passwords(mut self, policy: &Policy, directory: &Path) -> io::Result<Self> {
+        let names = passwords::shown_to(policy);
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let at = directory.join("shadow");
+        let file = File::options().write(true).create_new(true).mode(0o600).open(&at)?;
+        if let Some(user) = policy.user() {
+            rustix::fs::fchown(&file, Some(rustix::fs::Uid::from_raw(user.uid)), None)?;
+        }
+        self.passwords = Some(Passwords { names, at, file });
+        self.refresh();
+        Ok(self)
     }
 
     /// Makes the grants of a policy lead to the copies.
     pub fn show(&self, policy: &mut Policy) {
-        let copy_of = |grant: &PathGrant| self.0.iter().find(|copy| is_of(grant, copy.path));
+        let copy_of = |grant: &PathGrant| self.copies.iter().find(|copy| is_of(grant, copy.path));
         let shown = policy.replace_hosts(|grant| Ok::<_, Infallible>(copy_of(grant).map(|copy| copy.at.clone())));
         let Ok(()) = shown;
+        let shadow = self.passwords.as_ref().map(|passwords| PathGrant {
+            host: passwords.at.clone(),
+            shape: Shape::Name,
+            guest: passwords::SHADOW.to_owned(),
+            access: Access::Read,
+            source: GrantSource::Need("the profile `manage-users`".to_owned()),
+        });
+        // Where a policy grants the path itself, there are no passwords.
+        if let Some(Err(error)) = shadow.map(|shadow| policy.allow_path(shadow)) {
+            tracing::debug!(%error, "failed to show the passwords of named users");
+        }
     }
 
     /// Copies the files that have changed. One that cannot be copied stays as it was.
     pub fn refresh(&mut self) {
-        for copy in &mut self.0 {
+        if let Some(Err(error)) = self.passwords.as_mut().map(Passwords::refresh) {
+            tracing::debug!(%error, "failed to show the passwords of named users");
+        }
+        for copy in &mut self.copies {
             if let Err(error) = copy.refresh() {
                 tracing::debug!(path = copy.path, %error, "failed to copy a file for a guest again");
             }
@@ -79,6 +126,15 @@ impl GuestCopies {
 fn is_of(grant: &PathGrant, path: &str) -> bool {
     let is_read = grant.shape == Shape::Name && grant.access == Access::Read;
     is_read && grant.guest == path && Path::new(path).canonicalize().is_ok_and(|real| real == grant.host)
+}
+
+impl Passwords {
+    fn refresh(&mut self) -> io::Result<()> {
+        let lines = passwords::lines_of(&self.names)?;
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(&lines)
+    }
 }
 
 impl Copy {
@@ -121,7 +177,7 @@ mod tests {
         assert_eq!((text(&at), at.metadata().unwrap().permissions().mode() & 0o777), (machine.clone(), 0o644));
         let held = File::open(&at).unwrap();
         // As if the machine's file had changed since.
-        copies.0.iter_mut().for_each(|copy| copy.known = None);
+        copies.copies.iter_mut().for_each(|copy| copy.known = None);
         fs::write(&at, "old\n".repeat(machine.len())).unwrap();
         copies.refresh();
         assert_eq!(io::read_to_string(held).unwrap(), machine, "a guest that has it open sees the change");
@@ -131,7 +187,7 @@ mod tests {
         fs::write(&other, "other").unwrap();
         fs::remove_file(&at).unwrap();
         symlink(&other, &at).unwrap();
-        copies.0.iter_mut().for_each(|copy| copy.known = None);
+        copies.copies.iter_mut().for_each(|copy| copy.known = None);
         copies.refresh();
         assert_eq!(text(&other), "other");
     }

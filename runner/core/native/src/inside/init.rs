@@ -4,7 +4,9 @@
 //! there. It is a fork of the launcher, which stays outside and watches. It takes the third list of steps in the
 //! documentation of [`native`](crate).
 
-use std::io;
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -45,8 +47,22 @@ const TMP: &str = "/tmp";
 /// Home in a room whose `/tmp` is shared: the room's own directory in memory, which needs no further mount.
 const HOME_BESIDE_SHARED: &str = "/dev/shm";
 
+/// The most bytes of a process's name and the line end after it (Linux, `TASK_COMM_LEN`).
+const MAX_PROCESS_NAME: usize = 16;
+
 /// Exit status of this process when the module has not started.
 pub(crate) const NOT_STARTED: i32 = 127;
+
+/// Takes the name of the machine's first process, which is the one that facts are about: Ansible tells the service manager by it
+/// (ansible-core 2.19, `ServiceMgrFactCollector`). The room's own first process would be no manager at all.
+fn take_name_of_first() {
+    // The machine's own list of processes is still mounted here.
+    let mut name = [0; MAX_PROCESS_NAME];
+    let read = File::open("/proc/1/comm").and_then(|mut file| file.read(&mut name)).unwrap_or(0);
+    if let Ok(name) = CString::new(name.get(..read).unwrap_or_default().trim_ascii_end()) {
+        let _ = rustix::thread::set_name(&name);
+    }
+}
 
 /// Runs the first process; never returns.
 pub(crate) fn main(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream, input: Option<&OwnedFd>) -> ! {
@@ -77,6 +93,9 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     let mut rules = if namespaces.any {
         // 3. A session of its own also has its own share of the processor.
         rustix::process::setsid().map_err(|errno| at(Step::Session)(errno.into()))?;
+        if room.tells_facts {
+            take_name_of_first();
+        }
         // 4. Make the file system. Without a umask, files get the modes that the code gives.
         let umask = rustix::process::umask(Mode::empty());
         let root = root::enter(room)?;

@@ -143,6 +143,10 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
     entries.extend(room.links.iter().map(|link| Entry { at: link.at.clone(), source: Source::Link(link.to.clone()) }));
     // Directories on the way to what is shown have only that in them. A list of it would pass for one of the machine's directory.
     rules.add(Path::new("/"), Rights::Way);
+    if room.lists_runlevels {
+        // `/etc/rc?.d` is how modules ask whether a service starts. Of other names of `/etc` the list has those that are shown.
+        rules.add(Path::new("/etc"), Rights::RunDirectory);
+    }
     rules.add(Path::new(TMP), Rights::OwnDirectory);
     rules.add(Path::new("/dev/shm"), Rights::OwnDirectory);
     for device in base::DEVICES {

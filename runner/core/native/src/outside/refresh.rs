@@ -2,22 +2,25 @@
 //! looks it up.
 //!
 //! Where rules make homes, the homes of all users are directories of the room, if the machine has them. There is nothing in them:
-//! `user` of Ansible asks only whether a home exists (ansible-core 2.21, `main`), and makes one itself if not.
+//! `user` of Ansible asks only whether a home exists (ansible-core 2.21, `main`), and makes one itself if not. The passwords of the users
+//! that rules name are in a file of the room; see [`passwords`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use modbox_policy::outside::BoundNames;
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::copies::stage;
 use crate::rooms::base;
 use crate::rooms::directories::open_below;
+use crate::rooms::passwords;
 
 /// Name of a copy until it takes the place of the one before.
 const NEW: &str = ".modbox-new";
@@ -39,15 +42,18 @@ pub(crate) struct Refresher {
     /// What each file was when it was copied last.
     known: Vec<(&'static str, Option<FileFingerprint>)>,
     shows_homes: bool,
+    /// Names of the users whose passwords the room shows.
+    passwords_of: Vec<BoundNames>,
 }
 
 impl Refresher {
-    pub(crate) fn new(private: OwnedFd, shows_homes: bool) -> Self {
+    pub(crate) fn new(private: OwnedFd, shows_homes: bool, passwords_of: Vec<BoundNames>) -> Self {
         let known = base::CHANGED_BY_COMMANDS.into_iter().map(|path| (path, None)).collect();
-        let mut refresher = Self { private, known, shows_homes };
+        let mut refresher = Self { private, known, shows_homes, passwords_of };
         if shows_homes {
             refresher.show_homes();
         }
+        refresher.show_passwords();
         refresher
     }
 
@@ -64,10 +70,22 @@ impl Refresher {
             self.show_homes();
         }
         rustix::process::umask(umask);
+        self.show_passwords();
     }
 }
 
 impl Refresher {
+    /// Writes the passwords of named users into the room.
+    fn show_passwords(&self) {
+        if self.passwords_of.is_empty() {
+            return;
+        }
+        let written = passwords::lines_of(&self.passwords_of).and_then(|lines| write_passwords(&self.private, &lines));
+        if let Err(error) = written {
+            tracing::debug!(%error, "failed to show the passwords of named users");
+        }
+    }
+
     /// Makes a directory in the room for each home that the machine has.
     fn show_homes(&mut self) {
         let mut passwd = Vec::new();
@@ -82,6 +100,18 @@ impl Refresher {
             }
         }
     }
+}
+
+/// Writes a file of passwords below the root of a room, in the place of the one before.
+fn write_passwords(private: &OwnedFd, lines: &[u8]) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    let directory = rustix::fs::openat2(private, Path::new(ROOT).join("etc"), flags, Mode::empty(), within)?;
+    let _ = rustix::fs::unlinkat(&directory, NEW, AtFlags::empty());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(&directory, NEW, flags, Mode::RUSR | Mode::WUSR)?);
+    file.write_all(lines)?;
+    Ok(rustix::fs::renameat(&directory, NEW, &directory, "shadow")?)
 }
 
 /// Returns the homes of a list of users (passwd(5)), each once.
@@ -139,6 +169,22 @@ mod tests {
             relative:x:4:4::home:\nshort:x:5\nlast:x:6:6:a,b:/home/\xff:/bin/sh";
         let expect = [Path::new("/home").join(OsStr::from_bytes(b"\xff")), "/root".into(), "/srv/app".into()];
         assert_eq!(homes(passwd).into_iter().collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn passwords_are_written_for_the_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let private = || OwnedFd::from(fs::File::open(dir.path()).unwrap());
+        assert!(write_passwords(&private(), b"x").is_err(), "nothing is made around it");
+        fs::create_dir_all(dir.path().join("root/etc")).unwrap();
+        for lines in ["app:one\n", "app:other\n"] {
+            write_passwords(&private(), lines.as_bytes()).unwrap();
+            let file = dir.path().join("root/etc/shadow");
+            let written = fs::File::open(&file).unwrap();
+            assert_eq!(io::read_to_string(written.take(64)).unwrap(), lines);
+            assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+        }
+        assert_eq!(fs::read_dir(dir.path().join("root/etc")).unwrap().count(), 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) mod current_group;
 pub(crate) mod denials;
 pub(crate) mod directories;
 pub(crate) mod modes;
+pub(crate) mod passwords;
 pub(crate) mod room;
 pub(crate) mod runtime;
 pub(crate) mod shown_program;

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use modbox_kernel::NetPlan;
-use modbox_policy::outside::Kind;
-use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Shape, SingleFiles, normalize};
-use modbox_vocabulary::{Limits, native_path};
+use modbox_policy::outside::{BoundNames, Kind};
+use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Profile, Shape, SingleFiles, normalize};
+use modbox_vocabulary::{GrantSource, Limits, native_path};
 use serde::{Deserialize, Serialize};
 
 use crate::rooms::base;
 use crate::rooms::covering::shows;
 use crate::rooms::current_group::CurrentGroup;
+use crate::rooms::passwords;
 use crate::rooms::runtime;
 use crate::rooms::shown_program::{ShownProgram, programs};
 use crate::rooms::writable;
@@ -131,8 +132,20 @@ pub(crate) struct Room {
     pub(crate) outside: Vec<ShownProgram>,
     /// Whether commands outside make homes, so that the room shows which there are.
     pub(crate) shows_homes: bool,
+    /// Whether the room's first process has the name of the machine's.
+    pub(crate) tells_facts: bool,
+    /// Whether the module may list `/etc`, to find the runlevels of services.
+    pub(crate) lists_runlevels: bool,
+    /// Names of the users whose passwords the room shows.
+    pub(crate) passwords_of: Vec<BoundNames>,
     /// Control groups of the launcher, as the host has found them. The run's own group is made below them.
     pub(crate) groups: Vec<CurrentGroup>,
+}
+
+/// Returns whether a policy grants paths of one of these profiles.
+fn is_granted(policy: &Policy, profiles: &[Profile]) -> bool {
+    let is_one = |source: &GrantSource| matches!(source, GrantSource::Profile { name, .. } if profiles.iter().any(|profile| name == profile.as_str()));
+    policy.paths().iter().any(|grant| is_one(&grant.source))
 }
 
 impl Room {
@@ -179,6 +192,9 @@ impl Room {
             reports_reads: confine.reports_reads,
             observed: confine.observed,
             shows_homes: policy.outside().iter().any(|grant| grant.rule.kinds().any(|kind| kind == Kind::Home)),
+            tells_facts: is_granted(policy, &[Profile::Facts]),
+            lists_runlevels: is_granted(policy, &[Profile::Services, Profile::ManageServices]),
+            passwords_of: passwords::shown_to(policy),
             outside: confine.outside.as_ref().map(|_| programs(policy)).unwrap_or_default(),
             groups: Vec::new(),
         }

@@ -284,10 +284,7 @@ fn begin(
         let mut descriptors = descriptors.into_iter();
         let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
         let private_of_asks = private.as_ref().filter(|_| !room.outside.is_empty());
-        let asks = private_of_asks
-            .map(|private| asks(control, private, room.shows_homes))
-            .transpose()
-            .map_err(at(Step::Stubs))?;
+        let asks = private_of_asks.map(|private| asks(control, private, room)).transpose().map_err(at(Step::Stubs))?;
         let mut stages = Vec::new();
         for names in ready.stages {
             let subject = names.directory.clone();
@@ -350,8 +347,9 @@ fn no_outside(room: &Room, namespaces: Namespaces, ready: &Ready, in_force: &InF
 }
 
 /// Receives the channel to the starter of commands outside.
-fn asks(control: &File, private: &OwnedFd, shows_homes: bool) -> io::Result<Asks> {
+fn asks(control: &File, private: &OwnedFd, room: &Room) -> io::Result<Asks> {
     let starter = UnixStream::from(descriptor::receive(control)?);
     asks::bound(&starter)?;
-    Ok(Asks::new(starter, Refresher::new(private.try_clone()?, shows_homes)))
+    let refresher = Refresher::new(private.try_clone()?, room.shows_homes, room.passwords_of.clone());
+    Ok(Asks::new(starter, refresher))
 }

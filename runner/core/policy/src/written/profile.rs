@@ -47,6 +47,8 @@ pub enum Profile {
 }
 
 const FACTS: &[&str] = &[
+    "/.dockerenv",
+    "/.dockerinit",
     "/etc/SuSE-release",
     "/etc/alpine-release",
     "/etc/ansible/facts.d",
@@ -72,6 +74,7 @@ const FACTS: &[&str] = &[
     "/etc/ssh/ssh_host_rsa_key.pub",
     "/etc/system-release",
     "/etc/timezone",
+    "/run/systemd/container",
     "/run/systemd/system",
     "/sys",
     "/var/lib/dbus/machine-id",
