@@ -78,4 +78,5 @@ def main():
     print(f"compared {compared}", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -30,6 +30,8 @@ mod warm_guest;
 pub use self::admission::{Admission, AdmittedRun};
 pub use self::execution::closure_search::ClosureRequest;
 pub use self::grants::grant::PathOption;
+pub use self::grants::managed::{ManagedNeed, ManagedNeeds};
+pub use self::grants::outside_programs::{granted_programs, outside_of_profile, programs_outside};
 pub use self::grants::requests::{RequestComparison, compare};
 pub use self::grants::way::{End as WayEnd, Way, resolve as resolve_way};
 pub use self::layered::{

@@ -1,6 +1,7 @@
 //! What operators and arguments grant, and whose rights a run has.
 
 pub(crate) mod become_user;
+pub(crate) mod designated_manage;
 pub(crate) mod granted_paths;
 pub(crate) mod hostile_surroundings;
 pub(crate) mod native_designation;

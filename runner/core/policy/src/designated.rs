@@ -1,4 +1,4 @@
-//! The access that naming a path in an argument grants.
+//! What naming something in an argument grants: the access to a path, and the commands that manage what has the name.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 
-/// The access that arguments grant by naming a path. The strictest value is the least.
+/// What arguments grant by naming something. The strictest value is the least.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Designated {
     /// Nothing: every path has to be granted by an operator.
@@ -16,11 +16,14 @@ pub enum Designated {
     Read,
     /// Paths that the module reads and paths that it changes.
     Write,
+    /// As [`Designated::Write`], and the commands outside by which Ansible's own modules manage what an argument names: a service,
+    /// a package, a user. Never what is reserved.
+    Manage,
 }
 
 impl Designated {
     /// Every value, the strictest first.
-    pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Write];
+    pub const ALL: [Self; 4] = [Self::None, Self::Read, Self::Write, Self::Manage];
 
     /// Returns whether naming a path for this access grants it.
     #[must_use]
@@ -31,6 +34,12 @@ impl Designated {
         }
     }
 
+    /// Returns whether naming what a module manages grants the commands for it.
+    #[must_use]
+    pub fn allows_managing(self) -> bool {
+        self >= Self::Manage
+    }
+
     /// Returns the word that files and switches use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -38,6 +47,7 @@ impl Designated {
             Self::None => "none",
             Self::Read => "read",
             Self::Write => "write",
+            Self::Manage => "manage",
         }
     }
 }
@@ -53,6 +63,6 @@ impl std::str::FromStr for Designated {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        found.ok_or_else(|| format!("unknown access `{text}`; expected one of `none`, `read`, `write`"))
+        found.ok_or_else(|| format!("unknown access `{text}`; expected one of `none`, `read`, `write`, `manage`"))
     }
 }

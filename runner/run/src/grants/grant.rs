@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use modbox_argument_spec::Metadata;
 use modbox_policy::Policy;
+use modbox_python_json::Dict;
 
 use crate::grants::designation::{self, Caller, EffectiveGrants};
+use crate::grants::managed::{ManagedNeeds, designate};
 use crate::grants::run_user::{as_user, unreached};
 use crate::grants::{native, real_run, requests};
 use crate::modules::documentation;
@@ -48,6 +50,21 @@ impl Runner {
             Some(PathOption { option: declared.name.to_owned(), path_use: declared.access?.name().to_owned(), source })
         }));
         options
+    }
+
+    /// Returns what a run of a module with these arguments lacks besides paths, by modbox's table of Ansible's modules; `None` if the table
+    /// does not have the module. `policy` has the run's grants, and `user` is the name of the user that runs modbox.
+    #[must_use]
+    pub fn managed(
+        &self,
+        module: &Module,
+        args: &Dict,
+        interpreters: &BTreeMap<String, String>,
+        (policy, user): (&Policy, &str),
+    ) -> Option<ManagedNeeds> {
+        let table = module.managed_table(&self.config.directory)?;
+        let user = policy.user().map_or(user, |user| user.name.as_str());
+        Some(table.lacking(self.known_options(module, interpreters), args, user, policy))
     }
 
     /// Returns a module's spec or documentation. If the bytes cannot be read, the engine reports that later.
@@ -109,6 +126,10 @@ impl Runner {
             if allows_everything {
                 // A relative path is still the caller's: a guest would look for it in a directory of its own.
                 return EffectiveGrants { arguments: effective.arguments, ..as_requested() };
+            }
+            if let Some(managed) = module.managed_table(directory) {
+                let notes = designate(managed, known, arguments, request.origins, &mut effective.policy);
+                effective.notes.extend(notes);
             }
             if let Some(table) = table {
                 let besides = table.besides(known, effective.arguments.given());

@@ -8,6 +8,7 @@ pub(crate) mod description;
 pub(crate) mod documentation;
 pub mod library;
 pub mod locate;
+pub(crate) mod managed;
 pub(crate) mod metadata;
 pub(crate) mod module;
 pub(crate) mod path_uses;

@@ -21,6 +21,7 @@ use crate::modules::closure::known::KnownClosures;
 use crate::modules::declared_options::DeclaredOptions;
 use crate::modules::documentation::{self, FragmentFolders};
 use crate::modules::locate::{self, LocateError, ModuleFile};
+use crate::modules::managed::managed_table::ManagedTable;
 use crate::modules::metadata::WasmInfo;
 use crate::modules::path_uses::{ModuleTable, qualified_name};
 use crate::modules::provider_section;
@@ -43,6 +44,7 @@ pub struct Module {
     metadata: OnceLock<Option<Metadata>>,
     documentation: OnceLock<(Option<Metadata>, Vec<Part>)>,
     path_table: OnceLock<Option<ModuleTable>>,
+    managed_table: OnceLock<Option<ManagedTable>>,
     /// The metadata file beside a provider, with its path, if there is one.
     pub(crate) sidecar: OnceLock<Option<(PathBuf, Vec<u8>)>>,
     /// What was found of its parts.
@@ -84,6 +86,7 @@ impl Module {
             metadata: OnceLock::new(),
             documentation: OnceLock::new(),
             path_table: OnceLock::new(),
+            managed_table: OnceLock::new(),
             sidecar: OnceLock::new(),
             closures: KnownClosures::default(),
             declared: OnceLock::new(),
@@ -156,6 +159,7 @@ impl Module {
             metadata: metadata.into(),
             documentation: OnceLock::new(),
             path_table: OnceLock::new(),
+            managed_table: OnceLock::new(),
             sidecar: OnceLock::new(),
             closures: KnownClosures::default(),
             declared,
@@ -284,6 +288,15 @@ impl Module {
         }
         let read = || ModuleTable::of(&qualified_name(&directory.join(&self.path))?);
         self.path_table.get_or_init(read).as_ref()
+    }
+
+    /// Returns what modbox knows of what a native module manages besides paths. A relative path of the module is one in `directory`.
+    pub(crate) fn managed_table(&self, directory: &Path) -> Option<&ManagedTable> {
+        if self.format().is_some() {
+            return None;
+        }
+        let read = || ManagedTable::of(&qualified_name(&directory.join(&self.path))?);
+        self.managed_table.get_or_init(read).as_ref()
     }
 
     /// Returns what the module says of its options before it runs.

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use modbox_files::{open_at_once, read_stream};
 use modbox_policy::{Access, FileRules, GrantedProfile, Located, Place, PolicyFile, Profile, Rules};
+use modbox_run::outside_of_profile;
 use modbox_vocabulary::GrantSource;
 
 use crate::cli::printing::output;
@@ -167,7 +168,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
     for Located { value: GrantedProfile { profile, names }, place } in &rules.profiles {
         let source = profile_source(*profile, source);
         for rule in profile.commands().map(|commands| commands.rules(!names.is_empty())).unwrap_or_default() {
-            resolved.outside.push(grants::outside_of_profile(rule, names, &source));
+            resolved.outside.push(outside_of_profile(rule, names, &source));
             outside_places.push(*place);
         }
     }

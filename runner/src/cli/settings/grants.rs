@@ -4,19 +4,18 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use modbox_policy::accounts::Accounts;
 use modbox_policy::net::{ListenGrant, NetGrant};
-use modbox_policy::outside::{BoundNames, OutsideGrant, OutsideRule, RuleProgram, shipped::ShippedRule};
-use modbox_policy::run::{self, RunGrant, RunRule, STANDARD_DIRECTORIES};
+use modbox_policy::outside::{BoundNames, OutsideGrant, OutsideRule};
+use modbox_policy::run::{RunGrant, RunRule, STANDARD_DIRECTORIES};
 use modbox_policy::{
     Access, EnvGrant, NamedLink, OwnerGrant, PathGrant, PolicyError, Rules, Shape, granted_host, is_own, normalize,
     split_grant,
 };
-use modbox_run::{WayEnd, resolve_way};
+use modbox_run::{WayEnd, granted_programs, programs_outside, resolve_way};
 use modbox_vocabulary::GrantSource;
 use rustix::io::Errno;
 
@@ -168,7 +167,7 @@ pub(super) fn listen(rule: &str, source: &GrantSource) -> anyhow::Result<ListenG
 /// the same name later is not granted.
 pub(super) fn run(rule: &str, source: &GrantSource) -> anyhow::Result<RunGrant> {
     let rule: RunRule = rule.parse()?;
-    let programs = programs(rule.program());
+    let programs = granted_programs(rule.program());
     if programs.is_empty() {
         let program = rule.program();
         bail!(
@@ -185,31 +184,4 @@ pub(super) fn outside(rule: &str, source: &GrantSource) -> anyhow::Result<Outsid
     let rule: OutsideRule = rule.parse()?;
     let (names, source) = (BoundNames::default(), source.clone());
     Ok(OutsideGrant { programs: programs_outside(&rule), rule, names, is_query: false, is_shipped: false, source })
-}
-
-/// Returns the grant of a rule of a profile.
-pub(super) fn outside_of_profile(shipped: ShippedRule, names: &BoundNames, source: &GrantSource) -> OutsideGrant {
-    let ShippedRule { rule, is_query } = shipped;
-    let (names, source) = (names.clone(), source.clone());
-    OutsideGrant { programs: programs_outside(&rule), rule, names, is_query, is_shipped: true, source }
-}
-
-fn programs_outside(rule: &OutsideRule) -> Vec<PathBuf> {
-    match rule.program() {
-        RuleProgram::Named(program) => programs(program),
-        RuleProgram::Script => Vec::new(),
-    }
-}
-
-/// Returns the paths of a program: an absolute path as it is, and a name where it is now.
-fn programs(program: &str) -> Vec<PathBuf> {
-    let real = |path: &Path| path.canonicalize().ok();
-    match Path::new(program) {
-        path if path.is_absolute() => run::known_as(path, real),
-        _ => run::look_up(program, is_program, real),
-    }
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }

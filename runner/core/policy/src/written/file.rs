@@ -411,7 +411,10 @@ mod tests {
             ("limits: {processes: 0}\n", "`0` is not a whole number of at least 1 at line 1, column 21"),
             ("limits: {timeout: }\n", "expected a value, not nothing at line 1, column 17"),
             ("min-confinement: 4\n", "`4` is not a level of confinement from 0 to 3 at line 1, column 18"),
-            ("designated: all\n", "unknown access `all`; expected one of `none`, `read`, `write` at line 1, column 13"),
+            (
+                "designated: all\n",
+                "unknown access `all`; expected one of `none`, `read`, `write`, `manage` at line 1, column 13",
+            ),
             (
                 "modules: {a/b: {}}",
                 "`a/b` is not the name of a module; expected a name such as `copy`, or a digest at line 1, column 11",
@@ -423,7 +426,7 @@ mod tests {
             ),
             (
                 "designated-by-results: no\n",
-                "unknown access `no`; expected one of `none`, `read`, `write` at line 1, column 24",
+                "unknown access `no`; expected one of `none`, `read`, `write`, `manage` at line 1, column 24",
             ),
             (
                 "tasks: {'role:': {}, 'a*': {audit: /x}}",

@@ -8,7 +8,7 @@
 //!    the later value holds.)
 //! 2. **The strictest restriction wins.** The highest required level of confinement holds. Every audit file gets its
 //!    line. The strictest `designated` holds, or `write` when no source sets it: a source can lower it and none can
-//!    raise it again. The same holds for `designated-by-results`, `check`, `python`, `python-modules` and
+//!    raise it again. `manage`, which is above the default, holds where no source sets less. The same holds for `designated-by-results`, `check`, `python`, `python-modules` and
 //!    `accept-policy`.
 //! 3. **The later limit wins** over earlier ones and over the defaults. A limit protects the caller's resources, so the
 //!    caller may raise a limit of the system's file; the kernel guards the caller's own rights. A source that only
@@ -143,7 +143,11 @@ fn greatest<R: Copy + Ord + Default>(
 
 /// Returns the strictest value of a setting, and its source. `switch` is the one of the command line.
 fn strictest(sources: &[Rules], switch: &str, value: impl Fn(&Rules) -> Option<Designated>) -> (Designated, String) {
-    let setting = |rules: &Rules| Some((value(rules)?, shown_source(rules, switch)));
+    // `manage` is more than the default, which a source that only narrows does not raise.
+    let is_in_force = |rules: &Rules, designated: &Designated| !(rules.narrows && designated.allows_managing());
+    let setting = |rules: &Rules| {
+        Some((value(rules).filter(|designated| is_in_force(rules, designated))?, shown_source(rules, switch)))
+    };
     // The first of equal values, because it is the source that restricted it.
     let strictest = sources.iter().filter_map(setting).min_by_key(|(designated, _)| *designated);
     strictest.unwrap_or_else(|| (Designated::Write, DEFAULT_SOURCE.to_owned()))
@@ -200,6 +204,22 @@ mod tests {
             [LimitName::Memory, LimitName::Files, LimitName::Disk, LimitName::Tmp].map(by),
             ["system", "user", "--max-disk", "default"]
         );
+    }
+
+    #[test]
+    fn to_manage_takes_a_source_that_says_it_and_none_that_says_less() {
+        let rules = |designated: Option<Designated>, narrows: bool| Rules { designated, narrows, ..Rules::default() };
+        let manage = || rules(Some(Designated::Manage), false);
+        for (sources, expect) in [
+            (vec![rules(None, false)], Designated::Write),
+            (vec![manage()], Designated::Manage),
+            (vec![manage(), rules(None, true)], Designated::Manage),
+            (vec![manage(), rules(Some(Designated::Write), false)], Designated::Write),
+            (vec![rules(Some(Designated::None), true), manage()], Designated::None),
+            (vec![rules(Some(Designated::Manage), true)], Designated::Write),
+        ] {
+            assert_eq!(merge(&sources).unwrap().policy.designated(), expect, "{sources:?}");
+        }
     }
 
     #[test]

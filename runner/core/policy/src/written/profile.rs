@@ -206,6 +206,13 @@ impl Profile {
         }
     }
 
+    /// Returns why the profile is as powerful as root with any names, if it is.
+    #[must_use]
+    pub fn as_powerful_as_root(self) -> Option<&'static str> {
+        (self == Self::UpdatePackages)
+            .then_some("package managers believe their lists and their cache, which it may write")
+    }
+
     /// Returns the words of all profiles, for messages.
     fn list() -> String {
         Self::ALL.map(|profile| format!("`{profile}`")).join(", ")

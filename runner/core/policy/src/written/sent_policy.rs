@@ -1,5 +1,6 @@
 //! The policy that a controller sends with a task. It is a policy file, without the keys that are the host's alone.
 
+use crate::designated::Designated;
 use crate::rules::accept_policy::AcceptPolicy;
 use crate::written::allow::Allow;
 use crate::written::file::{FileRules, PolicyFile};
@@ -56,6 +57,7 @@ fn key_of_host(rules: &FileRules) -> Option<&'static str> {
         ("accept-policy", rules.accept_policy.is_some()),
         ("audit", rules.audit.is_some()),
         ("audit-in-results", rules.audit_in_results.is_some()),
+        ("designated: manage", rules.designated.is_some_and(Designated::allows_managing)),
         ("designated-by-results", rules.designated_by_results.is_some()),
         ("python", rules.python.is_some()),
         ("python-modules", rules.python_modules.is_some()),
@@ -102,6 +104,8 @@ mod tests {
             ("python-modules: observe", "python-modules"),
             ("modules: {x: {python-modules: observe}}", "python-modules"),
             ("designated-by-results: write", "designated-by-results"),
+            ("designated: manage", "designated: manage"),
+            ("modules: {service: {designated: manage}}", "designated: manage"),
             (&format!("modules: {{'sha256:{}': {{unconfined: true}}}}", "0a".repeat(32)), "unconfined"),
         ] {
             assert_eq!(PolicyFile::parse_sent(text, AcceptPolicy::Grants), Err(SentPolicyError::Key(key)));

@@ -23,8 +23,8 @@ pub(crate) struct GrantArgs {
     /// Allow reading an environment variable. Repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) allow_env: Vec<OsString>,
-    /// Highest access that a path in an argument grants [default: write].
-    #[arg(long, value_name = "none|read|write", value_parser = str::parse::<Designated>)]
+    /// The most that arguments grant by naming a path, or with `manage` a service, a package or a user [default: write].
+    #[arg(long, value_name = "none|read|write|manage", value_parser = str::parse::<Designated>)]
     pub(crate) designated: Option<Designated>,
     /// Treat the value of the option OPTION as a path, and grant it. Repeatable.
     #[arg(long, value_name = "OPTION:read|write", value_parser = parse_designate)]

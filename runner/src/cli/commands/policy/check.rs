@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use modbox_policy::run::RunRule;
 use modbox_policy::{
-    AcceptPolicy, Allow, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, PythonRule, Rules,
-    merge,
+    AcceptPolicy, Allow, Designated, FileRules, ModuleKey, PathGrant, Place, PolicyFile, PolicyFileProblem, PythonRule,
+    Rules, merge,
 };
 use modbox_vocabulary::GrantSource;
 
@@ -73,6 +73,15 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         place: None,
         gravity: Gravity::Warning,
         text: "with `python-modules: observe`, modules that `modbox-python` runs are not confined".to_owned(),
+    }));
+    let of_tasks = file.tasks.iter().map(|(_, rules)| rules);
+    let mut all = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules)).chain(of_tasks);
+    let manages = all.any(|rules| rules.designated.is_some_and(Designated::allows_managing));
+    findings.extend(manages.then(|| Finding {
+        place: None,
+        gravity: Gravity::Warning,
+        text: "`designated: manage`: who writes the arguments decides which services, packages and users a module changes, but reserved ones"
+            .to_owned(),
     }));
     findings.extend((file.rules.accept_policy == Some(AcceptPolicy::Grants)).then(|| Finding {
         place: None,
