@@ -4,3 +4,5 @@
 pub(crate) mod contract;
 #[path = "native/oracle_outside.rs"]
 pub(crate) mod oracle_outside;
+#[path = "native/oracle_system_modules.rs"]
+mod oracle_system_modules;

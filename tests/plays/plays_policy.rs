@@ -240,7 +240,7 @@ fn what_a_play_needs_is_explained_and_is_a_policy() {
         "#   tags: a, b",
         "#   needs --allow-env NEEDY",
         "#   needs --allow-run echo",
-        "#   src: from the result `r",
+        "#   src: known at run time: {{ r.path }}, from the result `r",
         "# TASK [inner] ",
         "# HANDLER [handle] ",
     ] {

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use modbox_contract::Dict;
 use modbox_overlay::commit::Origin;
 use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
 use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use modbox_run::library::FoundModule;
 use modbox_run::{
-    Admission, ArgumentOrigin, Arguments, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants, locate,
+    Admission, ArgumentOrigin, Arguments, ManagedNeeds, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants,
+    locate,
 };
 use modbox_vocabulary::{FileFingerprint, Limits};
 
@@ -178,6 +180,13 @@ impl<'a> JobResolver<'a> {
         let identity = self.identity(job, &found.name, &module, &self.interpreters)?;
         let module = ModuleIdentity::of(&found.name, &module, &identity);
         self.settings.reaches_out(module, names).map_err(|error| error_words(&error))
+    }
+
+    /// Returns what a resolved run lacks besides paths; `None` if modbox's table of Ansible's modules does not have the module. `user`
+    /// is the name of the run's user.
+    pub(crate) fn managed(&self, resolved: &ResolvedJob, args: &Dict, user: &str) -> Option<ManagedNeeds> {
+        let Setup { module, interpreters, .. } = &*resolved.setup;
+        self.runner.managed(module, args, interpreters, (resolved.admission.policy(), user))
     }
 
     /// Returns the policy of a module without specific rules.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use modbox_argument_spec::Secrets;
 use modbox_policy::Policy;
+use modbox_run::ManagedNeeds;
 use modbox_vocabulary::{Denial, Grant};
 
 /// A run of a module that was not started.
@@ -15,8 +16,16 @@ pub(crate) struct ExplainedCall {
     pub(crate) module: Option<(String, String, PathBuf)>,
     /// Grants of its arguments.
     pub(crate) designated: Vec<Grant>,
+    /// Profiles that its arguments grant, each with its names.
+    pub(crate) designated_profiles: Vec<String>,
     /// Grants that it lacks.
     pub(crate) needs: Vec<Denial>,
+    /// What it lacks besides paths, by modbox's table of Ansible's modules.
+    pub(crate) managed: ManagedNeeds,
+    /// The digest of the module and of all its parts.
+    pub(crate) digest: Option<String>,
+    /// Which of the grants of its arguments are as powerful as root.
+    pub(crate) powers: Vec<String>,
     /// The user that it runs as, if the machine does not have it before the run.
     pub(crate) absent_user: Option<String>,
     /// What else is known of the run.
@@ -47,6 +56,9 @@ impl ExplainedCall {
         for need in &mut self.needs {
             [&mut need.subject, &mut need.allow].into_iter().for_each(one);
         }
-        self.notes.iter_mut().for_each(one);
+        let managed = &mut self.managed;
+        managed.profiles.iter_mut().flat_map(|need| &mut need.names).for_each(one);
+        managed.uncovered.iter_mut().for_each(one);
+        [&mut self.designated_profiles, &mut self.powers, &mut self.notes].into_iter().flatten().for_each(one);
     }
 }

@@ -24,6 +24,7 @@ use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::lookup_host::host_name;
+use crate::cli::play::managers;
 use crate::cli::play::play_secrets::{self, PlaySecrets};
 use crate::cli::play::task_modules::argument_trust::ArgumentTrust;
 use crate::cli::play::task_modules::interpreters;
@@ -159,7 +160,11 @@ impl ActionHost for PlayHost<'_> {
         };
         if let Some(explained) = &self.explained {
             explained.borrow_mut().push(self.modules.explain(self.names, run));
-            return Ok(ModuleRun { result: fake_result(&call.name), report: Value::from(call.name.as_str()) });
+            let mut result = fake_result(&call.name);
+            if let Some(Value::Dict(facts)) = result.get_mut("ansible_facts") {
+                facts.extend(managers::facts());
+            }
+            return Ok(ModuleRun { result, report: Value::from(call.name.as_str()) });
         }
         let Some(job) = &options.job else {
             let ran = self.modules.run(self.names, run);

@@ -1,6 +1,7 @@
 //! Arguments of a task as far as they are known before anything runs.
 
 use indexmap::IndexMap;
+use modbox_python_json::Value;
 use modbox_template::{Engine, Origin, Scope, TemplateError};
 use modbox_yaml::Source;
 
@@ -16,6 +17,8 @@ pub(super) struct KnownArguments {
     pub(super) found: FinalArgs,
     /// Those that are not, with the reason of each.
     pub(super) unknown: IndexMap<String, UnknownReason>,
+    /// The templates in those that are not, by argument.
+    pub(super) templates: IndexMap<String, String>,
 }
 
 /// Evaluates arguments one by one, with `defaults` below them.
@@ -33,8 +36,30 @@ pub(super) fn known(finalizer: &Finalizer<'_>, args: &Args, defaults: &[Source])
     for (name, argument) in &args.named {
         let named = std::iter::once((name.clone(), argument.clone())).collect();
         add(finalizer, name, &Args { named, ..Args::default() }, &mut known);
+        if known.unknown.contains_key(&**name) {
+            known.templates.insert(name.to_string(), templates(&argument.value));
+        }
     }
+    known.templates.retain(|_, templates| !templates.is_empty());
     known
+}
+
+/// Returns the templates in a value, without the text around them.
+fn templates(source: &Source) -> String {
+    let text = source.to_data().map_or_else(
+        |_| String::new(),
+        |data| match data {
+            Value::Str(text) => text,
+            data => modbox_python_json::encode(&data),
+        },
+    );
+    let (mut found, mut rest) = (Vec::new(), text.as_str());
+    while let Some(at) = rest.find("{{") {
+        let Some(end) = rest[at..].find("}}") else { break };
+        found.push(&rest[at..at + end + 2]);
+        rest = &rest[at + end + 2..];
+    }
+    found.join(" ")
 }
 
 fn add(finalizer: &Finalizer<'_>, name: &str, part: &Args, known: &mut KnownArguments) {

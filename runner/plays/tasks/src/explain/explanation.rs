@@ -56,6 +56,8 @@ pub struct TaskExplanation {
     pub repeats: Option<String>,
     /// Arguments that are not known yet, with the reason of each.
     pub unknown: Vec<(String, UnknownReason)>,
+    /// The templates in such arguments, as they are written: `{{ name }}`.
+    pub templates: Vec<(String, String)>,
     /// Why it would not run.
     pub refused: Vec<String>,
     /// What else could not be explained, and why.

@@ -171,6 +171,12 @@ impl Explained<'_, '_> {
                 self.explanation.unknown.push(entry);
             }
         }
+        for (name, templates) in &known.templates {
+            let entry = (name.clone(), templates.clone());
+            if !self.explanation.templates.contains(&entry) {
+                self.explanation.templates.push(entry);
+            }
+        }
         if task.is_include() {
             return self.include(&known);
         }

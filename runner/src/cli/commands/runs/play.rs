@@ -35,7 +35,7 @@ use crate::cli::play::files::inventory;
 use crate::cli::play::run_options::{run_options, user, verbosity};
 use crate::cli::play::{
     self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayPlugins, PlayTree,
-    PluginRules, Sink, TaskModules, TaskResources, VaultStore, vault_secrets,
+    PluginRules, Sink, TaskModules, TaskResources, VaultStore, vault_secrets, with_root_powers,
 };
 use crate::cli::printing::output;
 use crate::cli::process::deep_stack;
@@ -196,7 +196,9 @@ fn explain(
         explained.map_err(|message| anyhow::anyhow!("{}", message.brief())).or_usage()?;
     }
     explainer.plugins(&plugins.listings(), &mut print);
-    let is_refused = explainer.finish(|policy| usable(&context.environment, policy), &mut print).or_internal()?;
+    let environment = &context.environment;
+    let checked = |policy: &str| usable(environment, policy).map(|policy| with_root_powers(environment, &policy));
+    let is_refused = explainer.finish(checked, &mut print).or_internal()?;
     output::print_bytes(play::without_secrets(&text).as_bytes()).or_internal()?;
     Ok(if is_refused { ExitStatus::Usage } else { ExitStatus::Success })
 }

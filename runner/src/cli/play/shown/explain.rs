@@ -13,12 +13,17 @@ use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::host::PlayHost;
 use crate::cli::play::python_plugins::PluginListing;
 use crate::cli::play::shown::explanation::{ExplainedTask, policy_line};
+use crate::cli::play::shown::lacking::LackingRules;
+
+/// What the policy says where the paths of a play need nothing.
+const NOTHING: &str = "# As far as it is known before the run, a policy file has to grant nothing.";
 
 /// Prints explanations of playbooks, and collects what they need.
 #[derive(Default)]
 pub(crate) struct Explainer {
     is_jsonl: bool,
     suggestion: PlaySuggestion,
+    lacking: LackingRules,
     is_refused: bool,
 }
 
@@ -45,6 +50,7 @@ impl Explainer {
             let task =
                 ExplainedTask { task, calls: std::mem::take(&mut *calls.borrow_mut()), needs: tree.needs().take() };
             task.suggest(&mut self.suggestion);
+            task.add_lacking(&mut self.lacking);
             self.is_refused |= task.is_refused();
             match self.is_jsonl {
                 true => print(&(encode(&task.to_value()) + "\n")),
@@ -77,7 +83,12 @@ impl Explainer {
         usable: impl FnOnce(&str) -> anyhow::Result<String>,
         print: &mut dyn FnMut(&str),
     ) -> anyhow::Result<bool> {
-        let policy = usable(&render_play(self.suggestion, "modbox play --explain"))?;
+        let mut policy = render_play(self.suggestion, "modbox play --explain");
+        if !self.lacking.is_empty() {
+            policy = policy.lines().filter(|line| *line != NOTHING).map(|line| format!("{line}\n")).collect();
+        }
+        policy.push_str(&self.lacking.text());
+        let policy = usable(&policy)?;
         match self.is_jsonl {
             true => print(&(policy_line(&policy) + "\n")),
             false => print(&policy),

@@ -5,6 +5,7 @@ pub(crate) mod action_groups;
 pub(crate) mod action_plugins;
 pub(crate) mod argument_trust;
 pub(crate) mod choice;
+pub(crate) mod explained_run;
 pub(crate) mod implied_needs;
 pub(crate) mod interpreters;
 pub(crate) mod modules;

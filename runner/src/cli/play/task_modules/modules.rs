@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use modbox_argument_spec::Secrets;
 use modbox_contract::{Value, encode};
-use modbox_kinds::Kind;
 use modbox_policy::Policy;
 use modbox_run::batch::{Ended, Job, ResolvedJob, Sequence};
 use modbox_run::library::FoundModule;
@@ -21,9 +20,7 @@ use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::named::standard;
-use crate::cli::play::explained_call::{ExplainedCall, unconfined};
 use crate::cli::play::files::tree::PlayTree;
-use crate::cli::play::task_modules::absent_user;
 use crate::cli::play::task_modules::choice::{Choice, ChoiceNotes};
 use crate::cli::play::task_modules::implied_needs;
 use crate::cli::play::task_modules::names::{Candidates, ModuleNames, OwnModule};
@@ -44,11 +41,11 @@ struct ReadyRun {
 /// Runner of the modules of tasks.
 pub(crate) struct TaskModules<'a> {
     context: &'a Context,
-    resolver: JobResolver<'a>,
+    pub(super) resolver: JobResolver<'a>,
     sequence: Sequence,
     tree: Arc<PlayTree>,
     /// Whether components are built that are needed and not there.
-    builds: bool,
+    pub(super) builds: bool,
     preference: Preference,
     surroundings: Surroundings,
     /// modbox's own modules that were looked for, and the reason if there is no component.
@@ -252,52 +249,13 @@ impl<'a> TaskModules<'a> {
         Ok(report)
     }
 
-    /// Returns what a run of a module would be. Nothing is started or built.
-    pub(crate) fn explain(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> ExplainedCall {
-        self.builds = false;
-        let name = run.name.to_owned();
-        self.explained(names, run).unwrap_or_else(|error| {
-            let (NotRun::Unknown(error) | NotRun::Refused(error) | NotRun::Internal(error)) = error;
-            ExplainedCall { name, error: Some(error), ..ExplainedCall::default() }
-        })
-    }
-
-    fn explained(&mut self, names: &ModuleNames<'_>, mut run: RequestedRun<'_>) -> Result<ExplainedCall, NotRun> {
-        let absent_user = absent_user::take(&mut run)?;
-        let candidates = names.find(run.name, run.collections);
-        let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
-        let job = run.job();
-        self.resolver.begin_round();
-        let chosen = self.choose(candidates, &job, (run.name, !run.own_files.is_empty()))?;
-        let Choice { found, notes: ChoiceNotes { fallback, warning, .. } } = chosen;
-        let (rules, name, has_files) = (run.rules(), run.name.to_owned(), !run.own_files.is_empty());
-        let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
-        let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
-        let policy = resolved.admission.policy();
-        let (mut needs, objections) = match &resolved.admission {
-            Admission::Admitted(_) => (Vec::new(), Vec::new()),
-            Admission::Refused { report, .. } if !report.objections.is_empty() => {
-                (Vec::new(), report.objections.clone())
-            }
-            Admission::Refused { report, .. } => (report.denials.clone(), Vec::new()),
-        };
-        let kind = resolved.setup.module.detection().map_or("unknown kind", |found| found.kind.as_str());
-        let is_component = kind == Kind::Component.as_str();
-        let implied = implied_needs::of(&found.name, &job.args, has_files, policy);
-        needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
-        let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
-        let designated = policy.grants().into_iter().filter(|grant| grant.source.option().is_some());
-        let notes = found.deprecations.iter().cloned().chain(unconfined(policy));
-        let notes = notes.chain(fallback).chain(warning).chain(objections).collect();
-        let module = Some((found.name.clone(), kind, found.path.clone()));
-        let mut call =
-            ExplainedCall { name, module, designated: designated.collect(), needs, notes, absent_user, error: None };
-        call.mask(&resolved.admission.secrets().declared().with_escapes());
-        Ok(call)
-    }
-
     /// Returns the module that runs. `has_files` tells that files of the run are in its arguments.
-    fn choose(&mut self, candidates: Candidates, job: &Job, (name, has_files): (&str, bool)) -> Result<Choice, NotRun> {
+    pub(super) fn choose(
+        &mut self,
+        candidates: Candidates,
+        job: &Job,
+        (name, has_files): (&str, bool),
+    ) -> Result<Choice, NotRun> {
         let Candidates { own, classic } = candidates;
         let Some(own) = own else {
             let missing = || NotRun::Unknown(format!("no module is named `{name}`"));
