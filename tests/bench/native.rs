@@ -163,6 +163,7 @@ fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Un
         outside: None,
     };
     let context = NativeContext {
+        leaves_processes: false,
         workers: program.map_or_else(forked, Workers::new),
         directory: "/tmp".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],

@@ -77,8 +77,9 @@ fn what_a_provider_leaves_behind_ends_with_it() {
     let body = "setsid bash -c 'while :; do date > canary/alive; sleep 0.1; done' > /dev/null 2>&1 < /dev/null & \
         while [ ! -e canary/alive ]; do sleep 0.05; done; echo name: n";
     let module = provider(&dir, "p", "", &body.replace("canary", &canary.display().to_string()));
-    let run = Modbox::run_module(&dir, module).args(["ral_action=list", "--allow-write", "canary"]).run().exits_with(0);
-    assert_eq!(run.json()["resources"], json!([{"name": "n"}]));
+    let run = Modbox::run_module(&dir, module).args(["ral_action=list", "--allow-write", "canary"]).run().exits_with(1);
+    let said = run.json()["msg"].to_string();
+    assert!(said.contains("left processes running, which ended with its sandbox: bash"), "{run}");
     // Its command line names the directory.
     dir.assert_nothing_left();
     // A fork bomb ends at the limit of processes or of time, and says so.

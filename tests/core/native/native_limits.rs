@@ -126,7 +126,11 @@ fn a_daemon_ends_with_the_module_and_at_the_time() {
     for place in Place::all() {
         let daemon = place.daemon();
         let (report, _) = place.run(&format!("{daemon}; echo '{{\"changed\": true}}'"), &["--timeout", "20s"]);
-        assert_eq!(report["status"], "changed", "{report:#}");
+        assert_eq!(
+            (&report["status"], &report["survivors"]),
+            (&json!("failed"), &json!(["bash", "sleep"])),
+            "{report:#}"
+        );
         assert!(fs::remove_file(format!("{}/there", place.data())).is_ok(), "it was never there");
         // Long enough for the daemon to start on a busy machine.
         let limit = Duration::from_secs(5);

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Modbox, RunOutput, TestDir, native_c};
+use crate::support::{Modbox, RunOutput, TestDir, native_c, wait_for};
 
 /// A script that reads a JSON file.
 fn want_json(body: &str) -> String {
@@ -263,9 +264,16 @@ fn the_whole_tree_is_gone_at_a_limit() {
 
 #[test]
 fn a_daemon_that_holds_the_output_delays_no_result() {
-    let script = r#"setsid sleep 3600 & echo '{"changed": true}'"#;
-    let ran = run(&want_json(script), &[]).exits_with(0).within(Duration::from_secs(5));
-    assert_eq!(ran.json()["status"], "changed");
+    let script = r#"setsid sleep 3600 & echo "{\"changed\": true, \"pid\": $!}""#;
+    let dir = TestDir::new();
+    let ran = prepare(&dir, &want_json(script)).run().exits_with(0).within(Duration::from_secs(5));
+    let report = ran.json();
+    // Nothing confines it, so it stays.
+    let pid = Pid::from_raw(i32::try_from(report["result"]["pid"].as_i64().unwrap()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    assert_eq!(report["status"], "changed");
+    assert!(wait_for(Duration::from_secs(10), || rustix::process::test_kill_process(pid).is_err()));
+    dir.assert_nothing_left();
 }
 
 #[test]

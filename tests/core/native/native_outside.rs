@@ -212,8 +212,9 @@ fn a_command_is_asked_to_end_when_the_process_that_started_it_is_gone() {
             "if [ \"$1\" = x ]; then while [ ! -e $d/data/runs ]; do sleep 0.01; done; echo; fi\n\
             trap 'echo asked >> $d/data/done; exit 5' TERM; : > $d/data/runs; while :; do sleep 0.1; done",
         );
-        let report = place.python(&code, &["--allow-outside", &format!("{ready} {{x}}")]).changed();
-        assert_eq!(report["result"]["killed"], -15, "{report:#}");
+        let report = place.python(&code, &["--allow-outside", &format!("{ready} {{x}}")]).report;
+        assert!(report["result"]["module_stdout"].as_str().unwrap().contains("\"killed\": -15"), "{report:#}");
+        assert_eq!((&report["status"], &report["survivors"]), (&json!("failed"), &json!(["tool"])), "{report:#}");
         assert_eq!(place.read("data/done"), "asked\nasked\n", "{report:#}");
         assert_eq!(
             [0, 1].map(|index| report["outside"][index]["end"].clone()),

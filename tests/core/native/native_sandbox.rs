@@ -37,6 +37,7 @@ impl Room {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tmp = tempfile::tempdir().unwrap();
         let cx = NativeContext {
+            leaves_processes: false,
             workers: Workers::new(env!("CARGO_BIN_EXE_modbox").into()),
             directory: tmp.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],

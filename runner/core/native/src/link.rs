@@ -21,6 +21,19 @@ pub(super) enum InitMessage {
     Signalled(i32),
     /// It is about to end and is the last process in its room, so the host need not wait for its exit.
     Over(ModuleEnd),
+    /// It is about to end, and with it processes that the module left running.
+    Left(LeftBehind),
+}
+
+impl InitMessage {
+    /// Returns the signal that ended the program.
+    pub(super) fn signal(&self) -> Option<i32> {
+        match self {
+            Self::Signalled(signal) => Some(*signal),
+            Self::Over(ModuleEnd { signal, .. }) | Self::Left(LeftBehind { signal, .. }) => *signal,
+            Self::Ready(_) | Self::Failed(_) => None,
+        }
+    }
 }
 
 /// End of a module, and the resources that it and the first process of its room used.
@@ -32,6 +45,15 @@ pub(super) struct ModuleEnd {
     pub(super) usage: TreeUsage,
     /// Bytes written to disks.
     pub(super) written: u64,
+}
+
+/// Processes that a module left running in a room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LeftBehind {
+    /// The signal that ended the program.
+    pub(super) signal: Option<i32>,
+    /// Names of the processes.
+    pub(super) names: Vec<String>,
 }
 
 /// Failed step.

@@ -40,6 +40,8 @@ pub(super) struct Spec {
     pub(super) max_memory: u64,
     /// Limit of processes and threads of the whole tree.
     pub(super) max_processes: u64,
+    /// Processes that a module without a room leaves running when it ends by itself stay, without limits that are only usual.
+    pub(super) leaves_processes: bool,
     /// A descriptor follows that becomes the command's standard input. Otherwise the standard input is empty.
     pub(super) has_stdin: bool,
     /// Confinement; `None` for a module that is trusted with everything.
@@ -69,6 +71,7 @@ impl Spec {
             cpu_time_us: 1,
             max_memory: 2,
             max_processes: 3,
+            leaves_processes: true,
             has_stdin: false,
             room: None,
             user: None,
@@ -120,6 +123,8 @@ pub(super) enum Reply {
         in_force: InForce,
         /// Changes that were not taken back from the module.
         lost: Vec<LostChange>,
+        /// Names of processes that the module left running in its room.
+        left: Vec<String>,
         /// Denials that were observed.
         refused: Vec<Denial>,
         /// Whether there may be more denials.

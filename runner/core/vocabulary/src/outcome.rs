@@ -27,6 +27,8 @@ pub struct Outcome {
     pub denials: DenialLog,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
+    /// Names of processes that the module left running, and that ended with its room.
+    pub survivors: Vec<String>,
     /// The commands that ran outside of the module's sandbox, in the order of their ends. A worker of guests does not send them:
     /// it starts none.
     #[serde(skip)]

@@ -152,6 +152,7 @@ impl LoadedModule {
             timing,
             denials,
             lost,
+            survivors: Vec::new(),
             outside: Vec::new(),
             refused_renames,
             confinement,

@@ -96,6 +96,7 @@ impl Runner {
             room_variables: None,
             user: policy.user().cloned(),
             cleanup: self.config.cleanup.clone(),
+            leaves_processes: true,
             confine,
         }
     }

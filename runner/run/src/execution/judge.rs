@@ -82,6 +82,7 @@ fn report_outcome(
         None => judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw),
     };
     let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
+    let (status, result) = fail_for_survivors(&outcome.survivors, status, result, &raw);
     let mut denials = std::mem::take(&mut report.denials);
     denials.extend_from_slice(outcome.denials.listed());
     let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
@@ -126,6 +127,7 @@ fn report_outcome(
         hints,
         confinement: outcome.confinement,
         lost: outcome.lost,
+        survivors: outcome.survivors,
         outside: outcome.outside,
         refused_renames: outcome.refused_renames,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
@@ -262,6 +264,29 @@ fn fail_for_lost(
         tracing::error!(path, reason, "a change is lost");
     }
     let message = LostChange::message(lost);
+    if result.failed() {
+        result.warn(&message);
+        return (status, result);
+    }
+    let status = if status == Status::Limit { status } else { Status::Failed };
+    (status, ModuleResult::runner_failure(&message, Some(raw)))
+}
+
+/// Fails a run that left processes, which ended with it. The failure of the module itself stays, with a warning.
+fn fail_for_survivors(
+    survivors: &[String],
+    status: Status,
+    mut result: ModuleResult,
+    raw: &RawOutput<'_>,
+) -> (Status, ModuleResult) {
+    if survivors.is_empty() {
+        return (status, result);
+    }
+    let names = survivors.join(", ");
+    let message = format!(
+        "the module left processes running, which ended with its sandbox: {names}; to start what stays, let the service manager of \
+         the machine do it, or take this module out of its sandbox by a rule with `allow: all`, or with `--allow-all`"
+    );
     if result.failed() {
         result.warn(&message);
         return (status, result);

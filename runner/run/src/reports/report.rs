@@ -123,6 +123,9 @@ pub struct Report {
     /// Changes of granted paths that did not reach the machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostChange>,
+    /// Names of processes that the module left running, and that ended with its room.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<String>,
     /// Commands that ran outside of the module's room.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideRun>,

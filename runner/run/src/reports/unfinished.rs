@@ -38,6 +38,7 @@ impl Report {
             denials: Vec::new(),
             denials_omitted: 0,
             lost: Vec::new(),
+            survivors: Vec::new(),
             outside: Vec::new(),
             hints: Vec::new(),
             become_user: None,

@@ -22,6 +22,9 @@ use crate::protocol::Reply;
 /// surviving process holds them open.
 pub(crate) const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
 
+/// The same where processes of the module may stay and hold the pipes open.
+const STAYING_PATIENCE: Duration = Duration::from_millis(20);
+
 /// How long the launcher may take to kill everything on request. After that the host kills, so that a run ends within a
 /// second of its limit on a busy machine, too.
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
@@ -47,11 +50,13 @@ enum Phase {
     Draining,
 }
 
-/// Attends a run to its end. The timeout stands still while a command outside runs.
+/// Attends a run to its end. The timeout stands still while a command outside runs. `stays` says whether processes of the module may
+/// stay, which may hold its output open.
 pub(crate) fn attend(
     launch: &Launch,
     pipes: Pipes,
     limits: &Limits,
+    stays: bool,
     mut outside: Option<&mut OutsideCommands>,
 ) -> Result<RunRecord, NativeError> {
     let mut stdout = Stream::new(pipes.stdout, limits.max_output);
@@ -86,7 +91,13 @@ pub(crate) fn attend(
                     phase = Phase::Draining;
                     DRAIN_PATIENCE
                 }
-                Phase::Draining => break,
+                Phase::Draining => {
+                    // A process that was left may hold them open; what it has written until now counts.
+                    for stream in [&mut stdout, &mut stderr] {
+                        stream.read_rest(&mut chunk).map_err(NativeError::ReadOutput)?;
+                    }
+                    break;
+                }
             };
             deadline = Instant::now().checked_add(patience);
         }
@@ -109,7 +120,8 @@ pub(crate) fn attend(
                 launch.kill_session();
             }
             phase = Phase::Draining;
-            deadline = Instant::now().checked_add(DRAIN_PATIENCE);
+            let patience = if stays { STAYING_PATIENCE } else { DRAIN_PATIENCE };
+            deadline = Instant::now().checked_add(patience);
         }
     }
     Ok(RunRecord { reply, timed_out, stdout: stdout.captured, stderr: stderr.captured })

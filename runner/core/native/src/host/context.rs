@@ -23,6 +23,8 @@ pub struct NativeContext {
     pub room_variables: Option<&'static [&'static str]>,
     /// Confinement of the module. Without it, the module can do everything that this user can.
     pub confine: Option<RoomRequest>,
+    /// Whether processes that a module without confinement leaves running stay when it has ended by itself.
+    pub leaves_processes: bool,
     /// User whose module it is; `None` for the user of this process.
     pub user: Option<User>,
     /// Registry of resources to remove when modbox ends early.

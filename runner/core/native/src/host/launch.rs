@@ -15,9 +15,11 @@ use modbox_worker::{Role, WorkerProcess};
 
 use crate::error::NativeError;
 use crate::host::context::NativeContext;
+use crate::link::Failure;
 use crate::processes::stdin::StdinSource;
 use crate::processes::tree::{self, Proc};
 use crate::protocol::{MESSAGES, Reply, Spec};
+use crate::step::Step;
 
 /// How long the launcher may take to do what was asked. It needs milliseconds; a module that stopped or starved it must
 /// not gain more than this.
@@ -93,6 +95,17 @@ impl Launch {
         });
     }
 
+    /// Returns the processor time of all processes below the launcher, in microseconds, with that of ended ones for which a
+    /// process of them has waited.
+    ///
+    /// # Errors
+    ///
+    /// `/proc` cannot be listed.
+    pub(crate) fn used_cpu_us(&self) -> io::Result<u64> {
+        let processes = Proc::open()?.descendants(self.worker.pid())?;
+        Ok(processes.iter().map(|process| process.cpu_us).sum())
+    }
+
     /// Kills the rest of a tree whose launcher died: its session, and all descendants. A daemon that started its own
     /// session is no longer found.
     pub(crate) fn kill_session(&self) {
@@ -123,4 +136,15 @@ impl Launch {
 /// Returns the exit status that a shell would report.
 pub(crate) fn shell_code(status: ExitStatus) -> Option<i32> {
     status.code().or_else(|| Some(128 + status.signal()?))
+}
+
+/// Returns the error of a step of the launcher.
+pub(crate) fn error_of(Failure { step, errno, subject }: Failure) -> NativeError {
+    let source = io::Error::from_raw_os_error(errno);
+    let is_changed =
+        matches!(errno, libc::ELOOP | libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EXDEV | libc::ESTALE);
+    match step {
+        Step::Grant if is_changed => NativeError::GrantChanged { path: subject, source },
+        step => NativeError::Launch { step, subject, source },
+    }
 }

@@ -7,6 +7,7 @@ pub(crate) mod guest_copies;
 pub(crate) mod guest_outside;
 pub(crate) mod launch;
 pub(crate) mod outside_commands;
+pub(crate) mod processor_time;
 pub(crate) mod program;
 pub(crate) mod started;
 pub(crate) mod stream;

@@ -35,7 +35,9 @@ use crate::step::Step;
 /// Running native module. Dropping it ends the module.
 #[derive(Debug)]
 pub struct RunningModule {
-    launch: Arc<Launch>,
+    pub(super) launch: Arc<Launch>,
+    /// Whether processes of the module may stay.
+    stays: bool,
     pipes: Pipes,
     /// Starter of commands outside, if the policy grants some.
     outside: Option<OutsideCommands>,
@@ -140,7 +142,8 @@ fn start_with(
     // 1. Write the module's files.
     let dir = files::open(tmpdir)?;
     as_user(cx, || files::lay_out(&dir, &invocation.files))??;
-    let spec = Spec { has_stdin: !stdin.is_empty(), ..spec(cx, start, tmpdir, limits)? };
+    let leaves_processes = cx.leaves_processes && cx.confine.is_none();
+    let spec = Spec { has_stdin: !stdin.is_empty(), leaves_processes, ..spec(cx, start, tmpdir, limits)? };
     RunningModule::new(cx, dir, spec, stdin)
 }
 
@@ -177,7 +180,8 @@ impl RunningModule {
         }
         let least = cx.confine.as_ref().filter(|confine| !confine.observed).map(|confine| confine.least);
         let names = spec.room.iter().flat_map(Room::written_names).collect();
-        Ok(Self { launch, pipes, outside, undo, since, tmpdir, least, names, user: spec.user })
+        let stays = spec.leaves_processes;
+        Ok(Self { launch, stays, pipes, outside, undo, since, tmpdir, least, names, user: spec.user })
     }
 
     /// Attends the module to its end. If a limit ended the run, the outcome reports it. A limit on output ends no run,
@@ -192,9 +196,9 @@ impl RunningModule {
 
     /// Does the same as [`Self::finish`], and also returns the signal that ended the program, if it was one.
     pub(crate) fn finish_program(self, limits: &Limits) -> Result<(Outcome, Option<i32>, LauncherExit), NativeError> {
-        let Self { launch, pipes, mut outside, undo, since, tmpdir, least, names, user } = self;
+        let Self { launch, stays, pipes, mut outside, undo, since, tmpdir, least, names, user } = self;
         // 5. Attend the run.
-        let record = attend::attend(&launch, pipes, limits, outside.as_mut())?;
+        let record = attend::attend(&launch, pipes, limits, stays, outside.as_mut())?;
         let outside = outside.map(OutsideCommands::finish).unwrap_or_default();
         let run_us = micros(since.elapsed());
         let mut leaving = LauncherExit { launch, undo: Some(undo) };
@@ -257,6 +261,7 @@ pub(crate) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
         cpu_time_us: micros(limits.cpu_time),
         max_memory: limits.max_memory,
         max_processes: limits.max_processes,
+        leaves_processes: false,
         has_stdin: false,
         room,
         user: cx.user.clone(),
@@ -306,16 +311,6 @@ fn untold(name: &Path) -> LostChange {
     LostChange { path: name.display().to_string(), reason, allow: String::new() }
 }
 
-fn launch_error(Failure { step, errno, subject }: Failure) -> NativeError {
-    let source = io::Error::from_raw_os_error(errno);
-    let is_changed =
-        matches!(errno, libc::ELOOP | libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EXDEV | libc::ESTALE);
-    match step {
-        Step::Grant if is_changed => NativeError::GrantChanged { path: subject, source },
-        step => NativeError::Launch { step, subject, source },
-    }
-}
-
 fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
     let RunRecord { reply, timed_out, stdout, stderr } = record;
     let wall = limits.hit(LimitKind::Wall);
@@ -328,13 +323,14 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         timing: Timing::default(),
         denials: DenialLog::default(),
         lost: Vec::new(),
+        survivors: Vec::new(),
         outside: Vec::new(),
         refused_renames: true,
         confinement: Confinement::default(),
         notes: Vec::new(),
     };
     match reply {
-        Some(Reply::Failed(failure)) => return Err(launch_error(failure)),
+        Some(Reply::Failed(failure)) => return Err(launch::error_of(failure)),
         Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
         Some(Reply::NoOutside(reason)) => return Err(NativeError::NoOutside(reason)),
         Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
@@ -345,6 +341,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             disk,
             in_force,
             lost,
+            left,
             refused,
             refused_more,
             refused_renames,
@@ -357,7 +354,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
                 End::Limit(limit) => outcome.limit = Some(limits.hit(limit)),
                 End::Requested if !timed_out => return Err(NativeError::Undone),
                 End::Requested => outcome.limit = Some(wall),
-                End::ProgramFailure(failure) => return Err(launch_error(failure)),
+                End::ProgramFailure(failure) => return Err(launch::error_of(failure)),
             }
             // On a busy machine the kernel's own limit, which is in whole seconds, may act before the watch. It then
             // ended one process, and the others ended in other ways.
@@ -375,7 +372,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             outcome.confinement.missing.clone_from(&in_force.missing);
             outcome.notes.clone_from(&in_force.notes);
             outcome.notes.extend(KernelConfinement::from(in_force).notes());
-            outcome.lost = lost;
+            (outcome.lost, outcome.survivors) = (lost, left);
             outcome.refused_renames = refused_renames;
             outcome.denials = DenialLog::of_observer(refused, refused_more);
         }

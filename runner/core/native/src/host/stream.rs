@@ -7,6 +7,9 @@ use modbox_vocabulary::CapturedOutput;
 /// Default capacity of a pipe, so that one read usually empties it.
 pub(crate) const CHUNK: usize = 64 << 10;
 
+/// What is read at most at the end: a process that stays may go on writing.
+const MAX_REST: u64 = 1 << 20;
+
 /// Output stream, and its captured beginning.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -24,6 +27,17 @@ impl Stream {
 
     pub(crate) fn is_open(&self) -> bool {
         self.pipe.is_some()
+    }
+
+    /// Reads what is there, without waiting, up to what a pipe can hold.
+    pub(crate) fn read_rest(&mut self, chunk: &mut [u8]) -> io::Result<()> {
+        let before = self.captured.total;
+        let mut last = None;
+        while self.is_open() && last != Some(self.captured.total) && self.captured.total - before < MAX_REST {
+            last = Some(self.captured.total);
+            self.read(chunk)?;
+        }
+        Ok(())
     }
 
     /// Reads once, without waiting.

@@ -21,10 +21,10 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::calls::reported_calls::ReportScope;
 use crate::inside::root;
-use crate::link::{Failure, InitMessage, ModuleEnd, Ready};
+use crate::link::{Failure, InitMessage, LeftBehind, ModuleEnd, Ready};
 use crate::processes::namespaces::Namespaces;
 use crate::processes::tree::Proc;
-use crate::processes::{group, module_process};
+use crate::processes::{group, left, module_process};
 use crate::protocol::{MESSAGES, Spec};
 use crate::rooms::base;
 use crate::rooms::room::Room;
@@ -214,12 +214,28 @@ fn run(
             let usage = system::children_usage().and(system::own_usage());
             Some(InitMessage::Over(ModuleEnd { code, signal, usage, written: Proc::written_by_self() }))
         }
+        // All processes of the room descend from this one.
+        signal if namespaces.any => match left_behind() {
+            names if names.is_empty() => signal.map(InitMessage::Signalled),
+            names => Some(InitMessage::Left(LeftBehind { signal, names })),
+        },
         signal => signal.map(InitMessage::Signalled),
     };
     if let Some(message) = message {
         let _ = MESSAGES.send(link, &message);
     }
     Ok(code)
+}
+
+/// Returns the names of processes that the module left running.
+fn left_behind() -> Vec<String> {
+    let Ok(proc) = Proc::open() else { return Vec::new() };
+    let own = rustix::process::getpid();
+    let others = || {
+        is_alone();
+        Ok(proc.processes()?.into_iter().filter(|process| process.pid != own).collect())
+    };
+    left::named(&proc, &left::after_a_moment(others))
 }
 
 /// Waits for a child's end, and reaps every orphan that ends meanwhile.

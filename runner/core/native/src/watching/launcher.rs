@@ -109,10 +109,13 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let mut tree = Tree::new(own, first, proc, ended, resources);
     // 8. Watch until the module ends, a limit is exceeded, the host asks for the end, or the host is gone.
     let end = tree.watch(control, spec);
-    // 9. Kill the tree, unless only the room's first process is left, which is about to end.
-    let survivors = if tree.is_over() { 0 } else { tree.kill() };
+    let ended_by_itself = matches!(end, End::Exited(_) | End::Signalled(_));
+    let left = if ended_by_itself { tree.left(spec) } else { Vec::new() };
+    // 9. Kill the tree, unless only the room's first process is left, which is about to end, or what the module left may stay.
+    let stays = ended_by_itself && spec.leaves_processes;
+    let survivors = if stays || tree.is_over() { 0 } else { tree.kill() };
     // 10. If the module ended by itself, take the files of single-name grants to their places.
-    let whole = survivors == 0 && matches!(end, End::Exited(_) | End::Signalled(_));
+    let whole = survivors == 0 && ended_by_itself;
     let taken = if whole { tree.commit(spec) } else { TakenBack::default() };
     let usage = tree.usage();
     let mut in_force = in_force;
@@ -127,6 +130,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         survivors,
         in_force,
         lost: taken.lost,
+        left,
         refused_renames,
         refused,
         refused_more,
@@ -226,7 +230,7 @@ fn enter(spec: &Spec, room: &Room, namespaces: Namespaces, input: Option<&OwnedF
         told.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) }).map_err(at(Step::Parent))?;
         match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
             InitMessage::Failed(failure) => Err(failure),
-            InitMessage::Signalled(_) | InitMessage::Over(_) => {
+            InitMessage::Signalled(_) | InitMessage::Over(_) | InitMessage::Left(_) => {
                 Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData)))
             }
             InitMessage::Ready(ready) => {

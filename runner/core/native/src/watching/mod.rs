@@ -3,4 +3,5 @@
 pub mod launcher;
 pub(crate) mod observed;
 pub(crate) mod passed_limits;
+pub(crate) mod survivors;
 pub(crate) mod watch;

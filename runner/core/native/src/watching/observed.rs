@@ -41,7 +41,7 @@ pub(crate) fn start(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result
         match MESSAGES.receive_required(&link).map_err(at(Step::Parent))? {
             InitMessage::Ready(_) => {}
             InitMessage::Failed(failure) => return Err(failure),
-            InitMessage::Signalled(_) | InitMessage::Over(_) => {
+            InitMessage::Signalled(_) | InitMessage::Over(_) | InitMessage::Left(_) => {
                 return Err(at(Step::Parent)(io::Error::from(io::ErrorKind::InvalidData)));
             }
         }

@@ -161,7 +161,7 @@ pub(crate) struct Tree {
     /// Whether a process is left that the observer could report on.
     observed: bool,
     /// Message of the room's first process, once it has sent one.
-    message: Option<InitMessage>,
+    pub(super) message: Option<InitMessage>,
     /// Whether the first process will send nothing more.
     link_done: bool,
     pub(crate) resources: RoomResources,
@@ -306,11 +306,8 @@ impl Tree {
         }
         match &self.message {
             Some(InitMessage::Failed(failure)) => End::ProgramFailure(failure.clone()),
-            Some(InitMessage::Signalled(signal) | InitMessage::Over(ModuleEnd { signal: Some(signal), .. })) => {
-                End::Signalled(*signal)
-            }
             // Any other message, or none.
-            _ => End::Exited(code),
+            message => message.as_ref().and_then(InitMessage::signal).map_or(End::Exited(code), End::Signalled),
         }
     }
 
@@ -359,7 +356,7 @@ impl Tree {
     }
 
     /// Reaps every child that has ended. Returns whether other children are left.
-    fn reap(&mut self) -> bool {
+    pub(super) fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.first => {

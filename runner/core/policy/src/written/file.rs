@@ -165,6 +165,7 @@ impl PolicyFile {
     #[must_use]
     pub fn confined(mut self) -> Self {
         self.modules.iter_mut().for_each(|(_, rules)| rules.unconfined = None);
+        self.tasks.iter_mut().for_each(|(_, rules)| rules.unconfined = None);
         self
     }
 }
@@ -227,7 +228,7 @@ impl FileReader {
         file.rules = self.rules(rest, FILE_RULES);
         for (key, rules) in &file.modules {
             if let (ModuleKey::Name(_), Some(flag)) = (&key.value, &rules.unconfined) {
-                let message = "`unconfined` is for one module with all its parts; write it below `sha256:DIGEST`, as `modbox inspect` shows it";
+                let message = "`unconfined` is for one module with all its parts, and so is `allow: all`; write it below `sha256:DIGEST`, as `modbox inspect` shows it";
                 self.note(flag.place, message);
             }
         }
@@ -241,6 +242,9 @@ impl FileReader {
             match key.value.as_str() {
                 "designated" => rules.designated = self.scalar(node, str::parse),
                 "designated-by-results" => rules.designated_by_results = self.scalar(node, str::parse),
+                "allow" if is_single && node.is_word("all") => {
+                    rules.unconfined = Some(Located { value: true, place: node.place });
+                }
                 "allow" => rules.allow = self.allow(node, "allow", !is_single),
                 // An empty section is one: it lets nothing be asked.
                 "ask" if [FILE_RULES, MODULE_RULES].contains(&known) => {
@@ -320,6 +324,9 @@ mod tests {
         assert_eq!(file.without_grants().modules[0].1.unconfined, None);
         for (text, expect) in [
             ("modules: {mount: {unconfined: true}}", "below `sha256:DIGEST`"),
+            ("modules: {mount: {allow: all}}", "below `sha256:DIGEST`"),
+            ("allow: all", "`allow` is a mapping of keys to values, not a scalar"),
+            ("tasks: {mount: {allow: everything}}", "`allow` is a mapping of keys to values, not a scalar"),
             ("modules: {mount: {unconfined: false}}", "below `sha256:DIGEST`"),
             ("modules: {'oci://host/mount': {unconfined: true}}", "below `sha256:DIGEST`"),
             ("tasks: {mount: {unconfined: true}}", "unknown key `unconfined`"),
@@ -329,6 +336,13 @@ mod tests {
             assert!(error.contains(expect), "{text}: {error}");
         }
         assert!(PolicyFile::parse(&format!("modules: {{'{digest}': {{unconfined: maybe}}}}")).is_err());
+        let both = PolicyFile::parse(&format!(
+            "modules: {{'{digest}': {{allow: all}}}}\ntasks: {{'Start *': {{allow: all}}}}"
+        ));
+        let both = both.unwrap();
+        let is_free = |rules: &FileRules| rules.unconfined.as_ref().is_some_and(|flag| flag.value);
+        assert!(is_free(&both.modules[0].1) && is_free(&both.tasks[0].1));
+        assert!(!is_free(&both.clone().confined().tasks[0].1) && !is_free(&both.without_grants().tasks[0].1));
         assert!(
             serde_json::from_str::<FileRules>(r#"{"unconfined": true}"#).is_err(),
             "a job of a batch has no digests"

@@ -67,6 +67,11 @@ impl Content {
 }
 
 impl Node {
+    /// Returns whether this is one word.
+    pub(crate) fn is_word(&self, word: &str) -> bool {
+        matches!(&self.content, Content::Scalar(text) if text == word)
+    }
+
     /// Parses one YAML document.
     pub(crate) fn parse(text: &str) -> Result<Self, serde_saphyr::Error> {
         let raw: LocatedValue = serde_saphyr::from_str(text)?;

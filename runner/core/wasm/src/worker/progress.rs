@@ -129,6 +129,7 @@ impl RunProgress {
             timing: Timing { run_us, ..Timing::default() },
             denials: self.denials,
             lost: Vec::new(),
+            survivors: Vec::new(),
             outside: Vec::new(),
             // What the worker saw is not known.
             refused_renames: true,

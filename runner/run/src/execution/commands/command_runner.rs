@@ -201,6 +201,7 @@ impl CommandRunner {
             outside: None,
         });
         Ok(NativeContext {
+            leaves_processes: false,
             workers: self.workers.clone().ok_or_else(missing)?,
             directory: self.directory.clone(),
             environment,
@@ -295,6 +296,10 @@ fn output(ended: ProgramOutcome) -> CommandOutput {
         (_, Exit::Trap { .. } | Exit::Killed, None) => CommandEnd::TimedOut,
     };
     let usage = outcome.usage;
+    let mut notes = outcome.notes;
+    if !outcome.survivors.is_empty() {
+        notes.push(format!("a command left processes running, which ended with it: {}", outcome.survivors.join(", ")));
+    }
     CommandOutput {
         end,
         stdout: outcome.stdout,
@@ -305,7 +310,7 @@ fn output(ended: ProgramOutcome) -> CommandOutput {
         files: usage.files,
         denials: outcome.denials,
         lost: outcome.lost,
-        notes: outcome.notes,
+        notes,
         paused: Duration::ZERO,
     }
 }

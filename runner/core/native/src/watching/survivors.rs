@@ -1,0 +1,24 @@
+//! What the launcher tells of processes that a module leaves running in its room.
+
+use crate::link::InitMessage;
+use crate::processes::left::{after_a_moment, named};
+use crate::protocol::Spec;
+use crate::watching::watch::Tree;
+
+impl Tree {
+    /// Returns the names of processes that a module left running in its room. Call it after the module ended by itself.
+    pub(crate) fn left(&mut self, spec: &Spec) -> Vec<String> {
+        match &self.message {
+            Some(InitMessage::Left(left)) => left.names.clone(),
+            Some(InitMessage::Over(_)) => Vec::new(),
+            _ if spec.room.is_none() => Vec::new(),
+            _ => {
+                let left = after_a_moment(|| {
+                    self.reap();
+                    self.proc.descendants(self.own)
+                });
+                named(&self.proc, &left)
+            }
+        }
+    }
+}
