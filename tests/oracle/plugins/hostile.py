@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import time
 
 import __main__
 from jinja2 import pass_context
@@ -12,6 +13,17 @@ from jinja2 import pass_context
 def loop(value):
     while True:
         pass
+
+
+def wait(value):
+    time.sleep(3600)
+
+
+def spin(value):
+    for _ in range(6):
+        if os.fork() == 0:
+            break
+    loop(value)
 
 
 def memory(value):
@@ -110,7 +122,7 @@ def unreadable(value):
 class FilterModule(object):
     def filters(self):
         return {
-            "loop": loop, "memory": memory, "read": read, "write": write, "fork": fork, "connect": connect,
+            "loop": loop, "wait": wait, "spin": spin, "memory": memory, "read": read, "write": write, "fork": fork, "connect": connect,
             "connect_to_path": connect_to_path, "half": half, "stale": stale, "other": other, "unknown": unknown,
             "deep": deep, "large": lambda value: "x" * (40 << 20), "leave": lambda value: os._exit(3),
             "crash": lambda value: os.kill(os.getpid(), signal.SIGSEGV), "run": lambda value: os.popen("id -u").read(),

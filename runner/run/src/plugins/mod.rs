@@ -5,6 +5,7 @@
 //! nothing else: no network, no other files, nothing to write but memory. A rule of the operator may grant a plugin more; that
 //! one has a process of its own.
 
+mod call_time;
 mod place;
 mod process;
 mod rights;

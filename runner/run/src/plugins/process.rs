@@ -13,6 +13,7 @@ use modbox_policy::Policy;
 use modbox_scratch::{DirPurpose, RunDir, ScratchError};
 use modbox_vocabulary::{DirectProgram, Exit, Invocation, LimitKind, Limits, Outcome, Program};
 
+use crate::plugins::call_time::CallTime;
 use crate::plugins::place::PluginPlace;
 use crate::plugins::rights::PluginRights;
 use crate::plugins::stream::DeadlineStream;
@@ -38,8 +39,9 @@ const FRAMES: Framing = Framing::new(32 << 20);
 /// How long the worker may import ansible-core. It takes less than a second on an idle machine.
 const START: Duration = Duration::from_secs(60);
 
-/// How long one call may take.
+/// How long one call may take, and how much processor time of all its threads.
 const CALL: Duration = Duration::from_secs(30);
+const CALL_CPU: Duration = Duration::from_secs(20);
 
 /// Lowest level of a native process without namespaces: below it, nothing would keep it from the files of its user.
 const LEAST_WITHOUT_NAMESPACES: u8 = 2;
@@ -105,6 +107,8 @@ pub struct PluginProcess {
     socket: UnixStream,
     /// `None` when the process was found to have ended.
     running: Option<RunningModule>,
+    /// What the call that runs has used.
+    call_time: CallTime,
     limits: Limits,
     /// The launcher's folder, removed with the process.
     _folder: RunDir,
@@ -148,7 +152,8 @@ impl Runner {
         let running = modbox_native::start_talking(&context, &invocation, theirs.as_fd(), folder.path(), &limits);
         drop(theirs);
         let running = running.map_err(|error| room(error.into()))?;
-        let mut process = PluginProcess { socket, running: Some(running), limits, _folder: folder };
+        let call_time = CallTime::new(CALL_CPU);
+        let mut process = PluginProcess { socket, running: Some(running), call_time, limits, _folder: folder };
         process.wait_until_ready(place, |error| match error {
             NativeError::Unconfined(reached) => {
                 PluginError::Unconfined { least, remedy: remedy(&reached, policy), reached: Box::new(reached) }
@@ -198,8 +203,7 @@ impl PluginProcess {
     /// [`PluginError::TooLarge`] for a message that was not sent. [`PluginError::Ended`] if the worker ended or did not read
     /// until the deadline; it cannot be used again.
     pub fn send(&mut self, message: &[u8], deadline: Instant) -> Result<(), PluginError> {
-        self.check_runs()?;
-        match FRAMES.write(&mut DeadlineStream::until(&self.socket, deadline), message) {
+        match self.exchange(deadline, |stream| FRAMES.write(stream, message))? {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(PluginError::TooLarge),
             Err(error) => Err(PluginError::Ended(self.why_ended(&error))),
@@ -212,16 +216,21 @@ impl PluginProcess {
     ///
     /// [`PluginError::Ended`] if none came until the deadline, or the worker ended; it cannot be used again.
     pub fn receive(&mut self, deadline: Instant) -> Result<Vec<u8>, PluginError> {
-        self.check_runs()?;
-        let answer = FRAMES.read_required(&mut DeadlineStream::until(&self.socket, deadline));
+        let answer = self.exchange(deadline, |stream| FRAMES.read_required(stream))?;
         answer.map_err(|error| PluginError::Ended(self.why_ended(&error)))
     }
 
-    fn check_runs(&self) -> Result<(), PluginError> {
-        match self.running {
-            Some(_) => Ok(()),
-            None => Err(PluginError::Ended("the process of the plugins has ended".to_owned())),
-        }
+    /// Uses the socket within the limits of the call that has to end at `deadline`.
+    fn exchange<T>(
+        &mut self,
+        deadline: Instant,
+        use_it: impl FnOnce(&mut DeadlineStream<'_>) -> io::Result<T>,
+    ) -> Result<io::Result<T>, PluginError> {
+        let Some(running) = &self.running else {
+            return Err(PluginError::Ended("the process of the plugins has ended".to_owned()));
+        };
+        let mut check = || self.call_time.check(deadline, || running.processor_time());
+        Ok(use_it(&mut DeadlineStream::until(&self.socket, deadline).checked_by(&mut check)))
     }
 
     /// Ends the process after a failed exchange, and says why it failed.
@@ -230,6 +239,10 @@ impl PluginProcess {
             ErrorKind::TimedOut => {
                 self.running = None;
                 format!("it did not answer within {} seconds, and was ended", CALL.as_secs())
+            }
+            ErrorKind::QuotaExceeded => {
+                self.running = None;
+                format!("it used more than {} seconds of processor time, and was ended", CALL_CPU.as_secs())
             }
             ErrorKind::InvalidData => {
                 self.running = None;

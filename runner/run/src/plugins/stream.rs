@@ -1,14 +1,21 @@
-//! A socket that is read and written until a moment, whatever the other end does.
+//! A socket that is read and written until a moment, whatever the other end does, and as long as a check of its caller allows.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+/// How often the check is asked.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Says whether the exchange may go on.
+type Check<'a> = &'a mut dyn FnMut() -> io::Result<()>;
+
 /// A socket with a deadline.
-#[derive(Debug)]
 pub(super) struct DeadlineStream<'a> {
     socket: &'a UnixStream,
     deadline: Instant,
+    /// The check, and when it is asked the next time.
+    check: Option<(Check<'a>, Instant)>,
 }
 
 impl<'a> DeadlineStream<'a> {
@@ -19,34 +26,56 @@ impl<'a> DeadlineStream<'a> {
 
     /// Gives a socket time until a moment.
     pub(super) fn until(socket: &'a UnixStream, deadline: Instant) -> Self {
-        Self { socket, deadline }
+        Self { socket, deadline, check: None }
     }
 
-    /// Returns the time that is left.
-    fn left(&self) -> io::Result<Duration> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    /// Asks `check` several times a second while an exchange lasts. Its error ends the exchange.
+    pub(super) fn checked_by(mut self, check: Check<'a>) -> Self {
+        self.check = Some((check, Instant::now() + INTERVAL));
+        self
     }
-}
 
-/// Returns an error of a socket whose time is over as such: the kernel says that the call would block.
-fn timed(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+    /// Returns how long the next call may wait: until the deadline, or the next check.
+    fn patience(&mut self) -> io::Result<Duration> {
+        let now = Instant::now();
+        let left = self.deadline.saturating_duration_since(now);
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let Some((check, next)) = &mut self.check else { return Ok(left) };
+        if now >= *next {
+            check()?;
+            *next = now + INTERVAL;
+        }
+        // The kernel takes nothing for no limit.
+        Ok(left.min(next.saturating_duration_since(now)).max(Duration::from_millis(1)))
+    }
+
+    /// Repeats a call of the socket that only waited until the next check.
+    fn patiently(
+        &mut self,
+        set: fn(&UnixStream, Option<Duration>) -> io::Result<()>,
+        mut call: impl FnMut(&UnixStream) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            set(self.socket, Some(self.patience()?))?;
+            match call(self.socket) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+        }
+    }
 }
 
 impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.set_read_timeout(Some(self.left()?))?;
-        let mut socket = self.socket;
-        socket.read(buffer).map_err(timed)
+        self.patiently(UnixStream::set_read_timeout, |mut socket| socket.read(buffer))
     }
 }
 
 impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.set_write_timeout(Some(self.left()?))?;
-        let mut socket = self.socket;
-        socket.write(bytes).map_err(timed)
+        self.patiently(UnixStream::set_write_timeout, |mut socket| socket.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -66,5 +95,19 @@ mod tests {
         assert_eq!(read.kind(), io::ErrorKind::TimedOut);
         let written = DeadlineStream::new(&here, patience).write_all(&vec![0; 16 << 20]).unwrap_err();
         assert_eq!(written.kind(), io::ErrorKind::TimedOut);
+    }
+    #[test]
+    fn a_check_ends_an_exchange_also_with_a_peer_that_goes_on_sending() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        there.write_all(b"a").unwrap();
+        let mut asked = 0;
+        let mut check = || {
+            asked += 1;
+            there.write_all(b"b").unwrap();
+            if asked < 3 { Ok(()) } else { Err(io::ErrorKind::QuotaExceeded.into()) }
+        };
+        let mut stream = DeadlineStream::new(&here, Duration::from_secs(600)).checked_by(&mut check);
+        let read = stream.read_exact(&mut [0; 8]).unwrap_err();
+        assert_eq!((read.kind(), asked), (io::ErrorKind::QuotaExceeded, 3));
     }
 }
