@@ -12,6 +12,7 @@ pub(crate) mod oracle_python_lookups;
 pub(crate) mod oracle_runme;
 pub(crate) mod oracle_settings;
 pub(crate) mod oracle_targets;
+pub(crate) mod oracle_template_plugins;
 pub(crate) mod oracle_templates;
 pub(crate) mod oracle_vault;
 pub(crate) mod oracle_yaml;

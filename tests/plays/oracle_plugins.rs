@@ -10,7 +10,7 @@ use crate::support::sample::{Random, cases};
 use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle};
 
 /// Time limit for a play. One plugin runs until its limit of 30 seconds.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Expressions of the plugins in `oracle/plugins`.
 const EXPRESSIONS: &[&str] = &[

@@ -9,7 +9,7 @@ use modbox_contract::Release;
 use crate::cli::args::ansible_switches::AnsibleSwitches;
 use crate::cli::args::shared::help::{PLAY_HELP, TEMPLATE_HELP};
 use crate::cli::args::shared::layers::LayerArgs;
-use crate::cli::args::shared::lookup::LookupArgs;
+use crate::cli::args::shared::lookup::{LookupArgs, parse_interpreter};
 use crate::cli::args::shared::providers::ProviderArgs;
 use crate::cli::args::shared::python::PythonArgs;
 use crate::cli::args::shared::rules::{GrantArgs, LimitArgs};
@@ -173,6 +173,12 @@ pub(crate) struct TemplateArgs {
     /// Do as this release of ansible-core, where releases differ [default: the installed one, else 2.21].
     #[arg(long, value_name = "RELEASE", value_parser = str::parse::<Release>)]
     pub(crate) contract: Option<Release>,
+    /// Search collections with filters, tests and lookups first in this folder, which contains `ansible_collections`. Repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) collections_path: Vec<PathBuf>,
+    /// Run filters, tests and lookups in Python with this interpreter, which has ansible-core.
+    #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_interpreter)]
+    pub(crate) interpreter: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
     #[command(flatten)]

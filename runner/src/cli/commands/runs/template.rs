@@ -1,5 +1,6 @@
 //! `modbox template`: renders one template, evaluates one expression, or answers questions line by line.
 
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,6 +9,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_jinja::values;
+use modbox_policy::MergedPolicy;
+use modbox_run::PluginPlace;
 use modbox_template::{Engine, Layer, Origin, Scope, Slot, TemplateError, TemplateOptions};
 use modbox_yaml::{Source, load_extra_vars, template_file};
 
@@ -16,7 +19,7 @@ use crate::cli::args::{LookupArgs, TemplateArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::named::find::Lookup;
-use crate::cli::play::{self, PlayTree, VaultStore, described, extra_vars};
+use crate::cli::play::{self, AnsibleSettings, PlayPlugins, PlayTree, PluginRules, VaultStore, described, extra_vars};
 use crate::cli::printing::output;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
@@ -40,15 +43,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let merged = settings.for_every_module().or_usage()?;
     let policy = &merged.policy;
-    let tree = Arc::new(PlayTree::open(
-        std::slice::from_ref(&context.environment.cwd),
-        context.environment.home().as_deref(),
-        policy,
-    ));
-    let lookup = Lookup::new(context, &LookupArgs::default())?;
-    let release = args.contract.unwrap_or_else(|| installed(&context.environment, &lookup));
-    let runner = Arc::new(runner(context, None, lookup.python));
-    let engine = play::engine(context, &tree, &merged, runner, (release, false), Default::default());
+    let engine = engine(context, args, settings, &merged)?;
     let extra = Arc::new(extra_vars(&args.extra_vars, &VaultStore::default()).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();
@@ -57,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let given = args.template.as_deref().unwrap_or_default();
     let rendered = match given.as_bytes().strip_prefix(b"@") {
         Some(path) => {
-            let path = Path::new(std::ffi::OsStr::from_bytes(path));
+            let path = Path::new(OsStr::from_bytes(path));
             let text = read(path).or_usage()?;
             let source = template_file(&text, &path.display().to_string());
             let files = play::template_files(context, policy, path);
@@ -76,6 +71,62 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
         }
         Err(error) => Err(Failure { status: ExitStatus::Failed, error: explained(&error) }),
     }
+}
+
+/// Returns the engine, with the Python plugins of a play in the current folder and beside the template file.
+fn engine(
+    context: &Context,
+    args: &TemplateArgs,
+    settings: Settings,
+    merged: &MergedPolicy,
+) -> Result<Engine, Failure> {
+    let (environment, policy) = (&context.environment, &merged.policy);
+    let home = environment.home();
+    let mut ansible = AnsibleSettings::load(environment, &[]).or_usage()?;
+    // Those that were judged are about plays.
+    ansible.notes.clear();
+    let lookup = lookup(context, args, &mut ansible)?;
+    let plugin_folders = play::plugin_folders(&mut ansible, home.as_deref());
+    ansible.notes.iter().for_each(|note| output::print_note(note));
+    let ansible = Arc::new(ansible);
+    let mut folders = vec![environment.cwd.clone()];
+    if let Some(path) = args.template.as_deref().and_then(|given| given.as_bytes().strip_prefix(b"@")) {
+        let file = environment.absolute(Path::new(OsStr::from_bytes(path)));
+        folders.extend(file.parent().map(Path::to_owned).filter(|folder| *folder != environment.cwd));
+    }
+    let mut tree = PlayTree::open(&folders, home.as_deref(), policy);
+    if let Some(folder) = ansible.folder_of_play() {
+        tree.set_config_folder(folder, home.as_deref());
+    }
+    let roots = lookup.collection_roots(context);
+    tree.add_sources(roots.iter().map(|root| root.join("ansible_collections")));
+    tree.add_sources(plugin_folders.iter().map(|(_, folder)| folder.clone()));
+    let tree = Arc::new(tree);
+    let searched: Vec<String> = roots.iter().map(|root| environment.absolute(root).display().to_string()).collect();
+    let collections = play::collection_folders(&tree, &folders, &searched, &ansible);
+    let place = PluginPlace::find(&lookup.python, lookup.interpreter(), &environment.cwd, collections);
+    let release = args.contract.unwrap_or_else(|| installed(environment, &lookup));
+    let runner = Arc::new(runner(context, None, lookup.python));
+    let rules = PluginRules { settings: Arc::new(settings), is_applied: true };
+    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), (policy, rules), place));
+    folders.iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
+    plugin_folders.iter().for_each(|(kind, folder)| plugins.configured_folder(*kind, &folder.to_string_lossy()));
+    let known = (ansible, Arc::default(), Some(plugins));
+    Ok(play::engine(context, &tree, merged, runner, (release, false), known))
+}
+
+/// Returns where collections and the Python with ansible-core are.
+fn lookup(context: &Context, args: &TemplateArgs, ansible: &mut AnsibleSettings) -> Result<Lookup, Failure> {
+    let given = LookupArgs {
+        collections_path: args.collections_path.clone(),
+        interpreter: args.interpreter.clone(),
+        ..LookupArgs::default()
+    };
+    let mut lookup = Lookup::new(context, &given)?;
+    if lookup.python.collections.variable.is_none() {
+        lookup.python.collections.variable = ansible.paths("COLLECTIONS_PATHS", "--collections-path");
+    }
+    Ok(lookup)
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
