@@ -63,19 +63,33 @@ fn a_play_runs_for_the_hosts_that_are_this_machine() {
     let dir = TestDir::new();
     dir.write("hosts", HOSTS);
     let ran = play(&dir, &connecting("site", "inventory_hostname ~ '/' ~ groups.site | join('+')"), &["-i", "hosts"]);
-    let ran = ran.exits_with(0);
+    let ran = ran.exits_with(4);
     let shown = ran.stdout_text();
     assert!(
         shown.contains("\"msg\": \"one/one+two+far\"") && shown.contains("\"msg\": \"two/one+two+far\""),
         "{shown}"
     );
     assert!(!shown.contains("[far]"), "{shown}");
+    let recap =
+        |shown: &str, host: &str| shown.lines().find(|line| line.starts_with(&format!("{host} "))).map(str::to_owned);
+    assert!(
+        recap(&shown, "far").is_some_and(|line| line.contains("ok=0 ") && line.contains("unreachable=1 ")),
+        "{shown}"
+    );
     let told = shown + &ran.stderr_text();
-    assert!(told.contains("far: hosts elsewhere are skipped"), "{told}");
+    assert!(told.contains("far: hosts elsewhere are unreachable"), "{told}");
+    // Who says which host this is means no others.
+    let named = ["-i", "hosts", "--as", "one", "-l", "one,far"];
+    let named = play(&dir, &connecting("site", "inventory_hostname"), &named).exits_with(0);
+    let (shown, told) = (named.stdout_text(), named.stdout_text() + &named.stderr_text());
+    assert!(recap(&shown, "far").is_none() && told.contains("far: hosts elsewhere are skipped"), "{named}");
     let free = play(&dir, &debug("site", "inventory_hostname"), &["-i", "hosts"]).exits_with(0);
     assert!(free.stdout_text().contains("ok: [far]"), "{}", free.stdout_text());
-    let none = play(&dir, &connecting("there", "1"), &["-i", "hosts"]).exits_with(0);
-    assert!(none.stdout_text().contains("skipping: no hosts matched"), "{}", none.stdout_text());
+    let next = connecting("there", "1") + &debug("one", "'next play'");
+    let none = play(&dir, &next, &["-i", "hosts"]).exits_with(4);
+    let shown = none.stdout_text();
+    assert!(shown.contains("NO MORE HOSTS LEFT") && shown.contains("unreachable=1 "), "{none}");
+    assert!(!shown.contains("next play"), "{none}");
     let named = play(&dir, &debug("there", "inventory_hostname"), &["-i", "hosts", "--as", "far"]).exits_with(0);
     assert!(named.stdout_text().contains("\"msg\": \"far\""), "{}", named.stdout_text());
     let connected = play(&dir, &debug("there", "inventory_hostname"), &["-i", "hosts", "-c", "local"]).exits_with(0);

@@ -38,6 +38,7 @@ const REASONS: &[(&str, &str)] = &[
     ("facts of programs are not gathered", "`fact_path` is not supported"),
     ("modbox changes the user by itself", "methods of `become` are Python plugins"),
     ("`meta: end_role` ends a role", "tasks of a role, read without it"),
+    ("failed to find the file `", "files of a role, read without it"),
 ];
 
 /// Files that Ansible refuses, too, or in which a task is meant to fail.

@@ -81,7 +81,8 @@ fn what_grows_without_bound_ends_at_a_limit_that_is_named() {
         (variables("bomb.yml"), "aliases make the tree larger than"),
         (variables("big.yml"), "the file is larger than"),
     ] {
-        let ran = play(&dir, &rest).exits_with(1);
+        // Files are read before the first task.
+        let ran = play(&dir, &rest).exits_with(if rest.contains("vars_files") { 2 } else { 1 });
         let shown = ran.stdout_text() + &ran.stderr_text();
         assert!(shown.contains(expect), "{rest}: {ran}");
     }

@@ -129,7 +129,7 @@ fn what_templates_lack_is_refused_by_name_before_anything_runs() {
     check("  - debug: {msg: a}\n    when: a is not_there\n", &[], 2, "No test named 'not_there'.", false);
     // A run that may be spared it begins, says so, and fails only if it comes there.
     check(&format!("{bad}    when: false\n"), &[], 0, &named, true);
-    check(&format!("{bad}    when: false\n"), &["--syntax-check"], 2, &named, false);
+    check(&format!("{bad}    when: false\n"), &["--syntax-check"], 0, &named, false);
     check(&format!("{bad}    ignore_errors: true\n"), &[], 0, &named, true);
     check(&format!("{bad}    tags: later\n"), &["--skip-tags", "later"], 0, &named, true);
     check(&format!("{bad}    when: true\n"), &[], 1, &named, true);
@@ -143,7 +143,7 @@ fn what_templates_lack_is_refused_by_name_before_anything_runs() {
     check(&format!("{template}}}\n"), &["--syntax-check"], 2, says, false);
     check(&format!("{template}}}\n    when: false\n"), &[], 0, says, true);
     check(&format!("{template}, variable_start_string: '[['}}\n"), &["--syntax-check"], 0, "", false);
-    check("  - template: {src: none.j2, dest: made}\n", &["--syntax-check"], 0, "", false);
+    check("  - template: {src: none.j2, dest: made}\n", &["--syntax-check"], 2, "the file `none.j2`", false);
     check("  - template: {src: \"{{ 'bad' }}.j2\", dest: made}\n", &["--syntax-check"], 0, "", false);
     // Known names in all their forms are accepted.
     check("  - debug: {msg: \"{{ 'a' | ansible.builtin.upper }}\"}\n", &["--syntax-check"], 0, "", false);

@@ -138,6 +138,11 @@ fn settings_of_the_environment_and_of_the_file_are_honoured() {
     check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "merge", &[], "combine the variables in the play");
     check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "replace", &["-t", "x"], "PLAY RECAP");
     check("ANSIBLE_STRATEGY", defaults("strategy"), "free", &["-t", "x"], "PLAY RECAP");
+    let groups = ("ANSIBLE_TRANSFORM_INVALID_GROUP_CHARS", defaults("force_valid_group_names"));
+    check(groups.0, groups.1, "ignore", &["-t", "x"], "PLAY RECAP");
+    check(groups.0, groups.1, "always", &[], "groups keep their names");
+    let mismatch = ("ANSIBLE_HOST_PATTERN_MISMATCH", ("inventory", "host_pattern_mismatch"));
+    check(mismatch.0, mismatch.1, "never", &[], "use `warning`, `error` or `ignore`");
     check("ANSIBLE_STRATEGY", defaults("strategy"), "debug", &[], "set `strategy` in the play");
     check("ANSIBLE_TIMEOUT", defaults("timeout"), "7", &["-v", "-t", "x"], "makes no difference here");
     check(
@@ -295,4 +300,72 @@ fn tags_that_select_tasks_are_warned_about() {
         assert!(said.contains(expect), "`{expect}` is missing: {said}");
     }
     assert_eq!(said.matches("reserved tagnames").count(), 2, "{said}");
+}
+
+#[test]
+fn settings_about_facts_roles_and_files_are_honoured() {
+    let check = |setting: (&str, &str), key: (&str, &str), text: &str, expect: &str, not: &str| {
+        for ran in set(setting, key, text, &[]) {
+            let all = format!("{}{}", ran.stdout_text(), ran.stderr_text());
+            assert!(all.contains(expect) && (not.is_empty() || !all.contains(not)), "{setting:?}: {ran}");
+        }
+    };
+    let defaults = |key: &'static str| ("defaults", key);
+    // `set_fact` with `cacheable` makes a fact, without a module.
+    let facts = format!(
+        "{PLAY}  - set_fact: {{own: 1, cacheable: true}}\n  - debug: {{msg: \"{{{{ hostvars.localhost.ansible_facts.own }}}} \
+         {{{{ ansible_local | default('none') }}}}\"}}\n"
+    );
+    check(("ANSIBLE_INJECT_FACT_VARS", "false"), defaults("inject_facts_as_vars"), &facts, "\"msg\": \"1 {}\"", "");
+    check(("ANSIBLE_INJECT_FACT_VARS", "true"), defaults("inject_facts_as_vars"), &facts, "\"msg\": \"1 none\"", "");
+    let other = "- hosts: nowhere\n  gather_facts: false\n  tasks: []\n";
+    let mismatch = |value: &'static str, expect: &str, not: &str| {
+        let key = ("inventory", "host_pattern_mismatch");
+        check(("ANSIBLE_HOST_PATTERN_MISMATCH", value), key, other, expect, not);
+    };
+    mismatch("ignore", "PLAY RECAP", "no host fits");
+    mismatch("warning", "[WARNING]: no host fits `nowhere`", "[ERROR]");
+    mismatch("error", "[ERROR]: no host fits `nowhere`", "[WARNING]");
+    let twice = format!("{PLAY}  - debug: {{msg: 1, msg: 2}}\n");
+    let key = defaults("duplicate_dict_key");
+    check(("ANSIBLE_DUPLICATE_YAML_DICT_KEY", "error"), key, &twice, "Found duplicate mapping key", "\"msg\": 2");
+    check(("ANSIBLE_DUPLICATE_YAML_DICT_KEY", "ignore"), key, &twice, "\"msg\": 2", "duplicate");
+    check(("ANSIBLE_DUPLICATE_YAML_DICT_KEY", "warn"), key, &twice, "\"msg\": 2", "[ERROR]");
+    let skipped = format!("{PLAY}  - name: never\n    debug:\n    when: false\n  - name: then\n    debug:\n");
+    let key = defaults("display_skipped_hosts");
+    check(("ANSIBLE_DISPLAY_SKIPPED_HOSTS", "no"), key, &skipped, "TASK [then]", "never");
+    check(("ANSIBLE_DISPLAY_SKIPPED_HOSTS", "yes"), key, &skipped, "TASK [never]", "");
+}
+
+#[test]
+fn variables_of_roles_are_private_where_a_setting_says_so() {
+    let dir = TestDir::new();
+    let home = dir.mkdir("home");
+    dir.write("roles/r/defaults/main.yml", "own: of the role\n");
+    dir.write("roles/r/tasks/main.yml", "- debug: {msg: \"{{ own }}\"}\n");
+    let task = "- debug: {msg: \"after {{ own | default('nothing') }}\"}";
+    dir.write("play.yml", format!("- hosts: all\n  gather_facts: false\n  roles: [r]\n  tasks:\n  {task}\n"));
+    let run = || Modbox::new(&dir).env("HOME", &home).args(["play", "play.yml"]);
+    let usual = run().run().exits_with(0).stdout_text();
+    assert!(usual.contains("after of the role"), "{usual}");
+    let by_variable = run().env("ANSIBLE_PRIVATE_ROLE_VARS", "true").run();
+    dir.write("ansible.cfg", "[defaults]\nprivate_role_vars = true\n");
+    for ran in [by_variable, run().run()] {
+        let said = ran.exits_with(0).stdout_text();
+        assert!(said.contains("\"msg\": \"of the role\"") && said.contains("after nothing"), "{said}");
+    }
+}
+
+#[test]
+fn a_setting_says_what_templates_are_managed_by() {
+    let dir = TestDir::new();
+    let home = dir.mkdir("home");
+    dir.write("ansible.cfg", "[defaults]\nansible_managed = made of {file} in %Y by hand\n");
+    let file = dir.write("templates/t.j2", "{{ ansible_managed }}");
+    let year = std::process::Command::new("date").args(["+%Y", "-r"]).arg(&file).output().unwrap().stdout;
+    let show = "- debug: {msg: \"{{ lookup('template', 't.j2') }}\"}";
+    dir.write("play.yml", format!("{PLAY}  {show}\n  {show}\n    vars: {{ansible_managed: a variable}}\n"));
+    let ran = Modbox::new(&dir).env("HOME", &home).args(["play", "play.yml"]).run().exits_with(0).stdout_text();
+    let expect = format!("made of t.j2 in {} by hand", String::from_utf8_lossy(&year).trim());
+    assert!(ran.contains(&expect) && ran.contains("\"a variable\""), "{expect}: {ran}");
 }

@@ -37,7 +37,7 @@ pub enum Problem {
     #[error("the task names no module; write a module's name as a key, such as `command: uptime`")]
     NoAction,
     #[error("failed to find the action or module `{name}`{}", reason.as_ref().map_or_else(|| CHECK_NAME.to_owned(), |reason| format!(": {reason}")))]
-    UnknownAction { name: String, reason: Option<String> },
+    UnknownAction { name: String, collections: Vec<String>, reason: Option<String> },
     #[error(
         "`{name}` is done by a plugin in Python (`{file}`), which Ansible runs unconfined in its controller; modbox runs \
          modules, so write it as a module in `library`"

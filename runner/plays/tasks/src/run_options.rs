@@ -11,6 +11,8 @@ use crate::inventory::sources::GivenInventory;
 pub struct RunOptions {
     /// The host's name: what `hosts` patterns are compared with, and what output shows.
     pub host: String,
+    /// Whether the operator has said which host this machine is, so that plays leave others out.
+    pub is_named: bool,
     /// Groups of the host, besides `all` and `ungrouped`.
     pub groups: Vec<String>,
     /// The operator's inventory; `None` for this host alone.
@@ -64,6 +66,26 @@ pub struct RunOptions {
     pub repeats_arguments: bool,
     /// The interpreter of Python that variables show.
     pub python: String,
+    /// Whether facts are variables of their own names, too.
+    pub injects_facts: bool,
+    /// What a pattern of hosts does that fits none.
+    pub on_mismatch: OnMismatch,
+    /// The template of `ansible_managed` in template files; `None` for Ansible's text.
+    pub managed: Option<String>,
+    /// Whether skipped tasks are shown.
+    pub shows_skipped: bool,
+}
+
+/// What a pattern of hosts does that fits none (ansible-core, `HOST_PATTERN_MISMATCH`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnMismatch {
+    /// A warning.
+    #[default]
+    Warn,
+    /// The run ends.
+    Fail,
+    /// Nothing.
+    Ignore,
 }
 
 /// The user that modbox runs as.
@@ -82,6 +104,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             host: "localhost".to_owned(),
+            is_named: false,
             groups: Vec::new(),
             inventory: None,
             connection: None,
@@ -108,6 +131,10 @@ impl Default for RunOptions {
             ansible_version: "2.21.5".to_owned(),
             repeats_arguments: false,
             python: "/usr/bin/python3".to_owned(),
+            injects_facts: true,
+            on_mismatch: OnMismatch::Warn,
+            managed: None,
+            shows_skipped: true,
         }
     }
 }

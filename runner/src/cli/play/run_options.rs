@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use modbox_policy::accounts::Accounts;
 use modbox_tasks::inventory::sources::GivenInventory;
-use modbox_tasks::run::options::{RunOptions, UserInfo};
+use modbox_tasks::run::options::{OnMismatch, RunOptions, UserInfo};
 use modbox_template::Layer;
 
 use crate::cli::args::PlayArgs;
@@ -33,6 +33,7 @@ pub(crate) fn run_options(
     given.iter().flat_map(|given| &given.warnings).for_each(|warning| output::print_note(warning));
     groups.retain(|group| !group.is_empty());
     Ok(RunOptions {
+        is_named: host != usual.host,
         host,
         groups,
         inventory: given.map(Arc::new),
@@ -58,9 +59,38 @@ pub(crate) fn run_options(
         user: user(),
         extra_vars: Arc::new(extra_vars),
         limit: args.limit.clone(),
+        injects_facts: ansible.flag("INJECT_FACTS_AS_VARS").unwrap_or(usual.injects_facts),
+        on_mismatch: match ansible.text("HOST_PATTERN_MISMATCH") {
+            Some("error") => OnMismatch::Fail,
+            Some("ignore") => OnMismatch::Ignore,
+            _ => OnMismatch::Warn,
+        },
+        managed: ansible.text("DEFAULT_MANAGED_STR").map(managed_template),
+        shows_skipped: ansible.flag("DISPLAY_SKIPPED_HOSTS").unwrap_or(usual.shows_skipped),
         python: python.map_or_else(|| RunOptions::default().python, str::to_owned),
         ..RunOptions::default()
     })
+}
+
+/// Returns the template that a setting of `ansible_managed` stands for: `{file}`, `{host}` and `{uid}` are variables of the template
+/// file, doubled braces are braces, and the rest is written by `strftime` with the time of the file (ansible-core 2.21,
+/// `_generate_ansible_managed`).
+fn managed_template(setting: &str) -> String {
+    let named = [("{file}", "template_path"), ("{host}", "template_host"), ("{uid}", "template_uid")];
+    let (mut template, mut rest) = (String::new(), setting);
+    let text = |text: &str| {
+        let text = text.replace("{{", "{").replace("}}", "}");
+        let quoted = text.replace('\\', r"\\").replace('\'', r"\'");
+        if text.contains('%') { format!("{{{{ template_mtime.strftime('{quoted}') }}}}") } else { text }
+    };
+    loop {
+        let next = named.iter().filter_map(|(word, name)| Some((rest.find(word)?, word, name))).min();
+        let Some((place, word, name)) = next else { break };
+        template.push_str(&text(rest.get(..place).unwrap_or_default()));
+        template.push_str(&format!("{{{{ {name} }}}}"));
+        rest = rest.get(place + word.len()..).unwrap_or_default();
+    }
+    template + &text(rest)
 }
 
 /// Returns the number of `-v`, to which the setting adds.
@@ -74,4 +104,17 @@ pub(crate) fn user() -> UserInfo {
     let uid = rustix::process::geteuid();
     let name = Accounts::host().users().name(uid.as_raw()).map_or_else(|| uid.as_raw().to_string(), str::to_owned);
     UserInfo { name, is_root: uid.is_root() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_of_ansible_managed_is_a_template() {
+        assert_eq!(managed_template("by hand"), "by hand");
+        assert_eq!(managed_template("it's {{x}} {file}"), "it's {x} {{ template_path }}");
+        let expect = "{{ template_mtime.strftime('it\\'s %Y: ') }}{{ template_path }} on {{ template_host }}";
+        assert_eq!(managed_template("it's %Y: {file} on {host}"), expect);
+    }
 }

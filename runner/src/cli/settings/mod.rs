@@ -80,6 +80,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Says whether a rule for some modules or tasks may grant more than every module has.
+    pub(crate) fn has_rules_for_some(&self) -> bool {
+        !self.modules.is_empty() || !self.tasks.is_empty()
+    }
+
     /// Reads the policy files, and resolves the grants to every module in them and in the switches.
     ///
     /// # Errors

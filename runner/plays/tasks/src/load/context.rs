@@ -50,6 +50,24 @@ pub struct LoadSettings {
     pub roles_path: Vec<String>,
     /// Folders that have `ansible_collections` in them.
     pub collections_path: Vec<String>,
+    /// Whether modules may write more than their arguments name.
+    pub writes_freely: bool,
+    /// Whether variables of roles that a play names or imports are their own, where nothing says otherwise.
+    pub private_roles: bool,
+    /// What a key does that a mapping of YAML has twice.
+    pub on_duplicate: OnDuplicate,
+}
+
+/// What a key does that a mapping of YAML has twice (ansible-core, `DUPLICATE_YAML_DICT_KEY`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// A warning; the last one counts.
+    #[default]
+    Warn,
+    /// The file cannot be read.
+    Fail,
+    /// The last one counts.
+    Ignore,
 }
 
 /// Python plugins that were searched, by kind and name.
@@ -120,11 +138,31 @@ impl<'a> Loader<'a> {
         result.map_err(|error| self.report(error)).ok()
     }
 
+    /// Reads what an include names before it runs. Errors are findings, and variables stay as they were.
+    pub fn tentatively(&self, is_certain: bool, read: impl FnOnce() -> Result<(), LoadError>) {
+        let errors = std::mem::take(&mut *self.errors.borrow_mut());
+        let vars = self.vars.borrow().clone();
+        let made = self.templates.within_include(is_certain, read);
+        self.vars.replace(vars);
+        let found = self.errors.replace(errors);
+        let found = found.into_iter().chain(made.err());
+        found.for_each(|error| self.templates.add(BadTemplate { error, is_certain }));
+    }
+
     /// Records a warning, once.
     pub fn warn(&self, warning: String) {
         let mut warnings = self.warnings.borrow_mut();
         if !warnings.contains(&warning) {
             warnings.push(warning);
+        }
+    }
+
+    /// Says whether an error is about a module that a role has brought meanwhile. Tasks of a list are read before the roles that it
+    /// imports.
+    fn is_settled(&self, error: &LoadError) -> bool {
+        match &error.problem {
+            Problem::UnknownAction { name, collections, .. } => self.names.is_known(name, collections),
+            _ => false,
         }
     }
 
@@ -134,7 +172,8 @@ impl<'a> Loader<'a> {
     ///
     /// There is at least one.
     pub fn finish(&self) -> Result<(), LoadErrors> {
-        let errors = std::mem::take(&mut *self.errors.borrow_mut());
+        let mut errors = std::mem::take(&mut *self.errors.borrow_mut());
+        errors.retain(|error| !self.is_settled(error));
         if errors.is_empty() { Ok(()) } else { Err(LoadErrors(errors)) }
     }
 
@@ -235,7 +274,7 @@ impl<'a> Loader<'a> {
             Problem::Text { finding, .. } => {
                 finding.plugin().is_some_and(|(kind, name)| self.engine.has_plugin(kind, name))
             }
-            _ => false,
+            _ => self.is_settled(&bad.error),
         };
         self.templates.take().into_iter().filter(|bad| !is_known(bad)).collect()
     }

@@ -1,10 +1,10 @@
 //! Reading a file of YAML of a play's tree.
 
-use modbox_yaml::{Node, Source, load_play_file};
+use modbox_yaml::{Node, Source, Warning, load_play_file};
 
 use crate::error::{HIDDEN_MISTAKE, LoadError, Problem, beginning};
 use crate::files::FileError;
-use crate::load::context::Loader;
+use crate::load::context::{Loader, OnDuplicate};
 use crate::load::findings::BadTemplate;
 
 /// The beginning of a file that is encrypted.
@@ -32,7 +32,14 @@ fn parsed(loader: &Loader<'_>, path: &str, text: Result<String, FileError>) -> R
         }
     })?;
     for warning in document.warnings {
-        loader.warn(warning.to_string());
+        let is_duplicate = matches!(warning, Warning::DuplicateKey { .. });
+        match loader.settings.on_duplicate {
+            OnDuplicate::Fail if is_duplicate => {
+                return Err(LoadError::new(warning.position(), Problem::Other(warning.to_string())));
+            }
+            OnDuplicate::Ignore if is_duplicate => {}
+            _ => loader.warn(warning.to_string()),
+        }
     }
     check_vaults(loader, &document.root);
     Ok(Some(document.root).filter(|root| !root.is_null()))

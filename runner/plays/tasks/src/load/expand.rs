@@ -151,9 +151,9 @@ fn import_role(loader: &Loader<'_>, task: &Task, depth: usize, added: &mut Addit
         None => Ok(default),
         Some(source) if modbox_template::is_template(source) => {
             let text = loader.text(source, &scope)?;
-            role::boolean_of(&text).ok_or_else(|| values::wrong_type(source, name, "a boolean"))
+            values::boolean_of(&text).ok_or_else(|| values::wrong_type(source, name, "a boolean"))
         }
-        Some(source) => role::boolean(source).ok_or_else(|| values::wrong_type(source, name, "a boolean")),
+        Some(source) => values::boolean(source).ok_or_else(|| values::wrong_type(source, name, "a boolean")),
     };
     let request = RoleRequest {
         name: loader.text(name, &scope)?,
@@ -170,7 +170,7 @@ fn import_role(loader: &Loader<'_>, task: &Task, depth: usize, added: &mut Addit
         beside: task.frame.role().map(|role| paths::parent(&role.path).to_owned()),
         collections: collections_of(&task.frame),
         task: Some(TaskRequest {
-            public: flag("public", true)?,
+            public: flag("public", !loader.settings.private_roles)?,
             allow_duplicates: flag("allow_duplicates", true)?,
             validate: flag("rolespec_validate", true)?,
         }),

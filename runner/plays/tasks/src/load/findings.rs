@@ -1,9 +1,11 @@
 //! What checks of templates found while plays are read, and what decides whether a run certainly reaches it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Problem};
+use crate::files::FileError;
+use crate::model::makers::Makers;
 
 /// A text that fails when it is evaluated.
 #[derive(Debug)]
@@ -14,6 +16,14 @@ pub struct BadTemplate {
     pub is_certain: bool,
 }
 
+impl BadTemplate {
+    /// Says whether only a grant is lacking.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(self.error.problem, Problem::File(FileError::Denied { .. }))
+    }
+}
+
 /// The texts that fail, and the state of reading that decides whether they are reached.
 #[derive(Debug, Default)]
 pub struct TemplateFindings {
@@ -22,6 +32,10 @@ pub struct TemplateFindings {
     rescues: Cell<usize>,
     /// Whether a task of the play can end it, or the play is not for this host.
     may_end: Cell<bool>,
+    /// Files and roles that were followed.
+    followed: RefCell<HashSet<String>>,
+    /// What tasks may write.
+    pub makers: Makers,
 }
 
 impl TemplateFindings {
@@ -30,12 +44,45 @@ impl TemplateFindings {
         self.bad.borrow_mut().push(bad);
     }
 
-    /// Takes what was found, in the order of reading. A file that is imported twice counts once.
+    /// Takes what was found, in the order of reading. A file that is read twice counts once. What a task may bring before another
+    /// one looks for it is not certain.
     #[must_use]
     pub fn take(&self) -> Vec<BadTemplate> {
-        let mut seen = HashSet::new();
         let found = std::mem::take(&mut *self.bad.borrow_mut());
-        found.into_iter().filter(|bad| seen.insert(bad.error.to_string())).collect()
+        let mut merged: Vec<BadTemplate> = Vec::with_capacity(found.len());
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for bad in found {
+            match places.get(&bad.error.to_string()).and_then(|place| merged.get_mut(*place)) {
+                Some(known) => known.is_certain |= bad.is_certain,
+                None => {
+                    places.insert(bad.error.to_string(), merged.len());
+                    merged.push(bad);
+                }
+            }
+        }
+        for bad in &mut merged {
+            bad.is_certain &= match &bad.error.problem {
+                Problem::NotFound { searched, .. } => !self.makers.may_make(searched),
+                Problem::UnknownAction { .. } => !self.makers.may_make_all(),
+                _ => true,
+            };
+        }
+        merged
+    }
+
+    /// Reads what an include names. If no run certainly comes to it, nothing of it is certain.
+    pub fn within_include<T>(&self, is_certain: bool, read: impl FnOnce() -> T) -> T {
+        let before = self.bad.borrow().len();
+        let made = read();
+        if !is_certain {
+            self.bad.borrow_mut().iter_mut().skip(before).for_each(|bad| bad.is_certain = false);
+        }
+        made
+    }
+
+    /// Says whether something is followed for the first time.
+    pub fn is_first(&self, followed: &str) -> bool {
+        self.followed.borrow_mut().insert(followed.to_owned())
     }
 
     /// Reads the tasks of a block with `rescue`, which takes their errors.

@@ -16,6 +16,7 @@ pub mod list;
 pub mod play;
 pub mod play_metadata;
 pub mod playbook;
+pub mod preflight;
 pub mod register;
 pub mod role;
 pub mod role_files;

@@ -9,6 +9,7 @@ use crate::error::{LoadError, Problem};
 use crate::keywords::{Keyword, Place};
 use crate::load::context::Loader;
 use crate::load::expand::{self, Additions};
+use crate::load::preflight::{followed, named_files};
 use crate::load::{list, play_metadata, role, task, templates, values};
 use crate::model::block::Item;
 use crate::model::frame::{Frame, FrameKind};
@@ -52,6 +53,7 @@ pub fn read(loader: &Loader<'_>, source: &Source, import: &PlayImport) -> Result
         }
         templates::check_keywords(loader, &keywords, |_| false);
         templates::check_vars(loader, map.get("vars"));
+        keywords.get(Keyword::VarsFiles).into_iter().for_each(|files| named_files::check_play(loader, files));
         build(loader, source, keywords, vars, import)
     }))
 }
@@ -113,6 +115,8 @@ fn build(
     handlers.extend(added.handlers);
     let mut roles = of_roles.roles;
     roles.extend(added.roles);
+    [&pre_tasks, &role_tasks, &tasks, &post_tasks].into_iter().for_each(|items| followed::items(loader, items));
+    followed::handlers(loader, &handlers);
     let is_validated = frame.keywords.get(Keyword::ValidateArgspec).is_some_and(|value| !value.is_null());
     let specs = is_validated.then(|| loader.check(play_metadata::read(loader, &source.position().file))).flatten();
     Play {

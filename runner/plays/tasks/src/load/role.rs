@@ -185,7 +185,7 @@ pub fn load(loader: &Loader<'_>, request: RoleRequest, depth: usize) -> Result<R
         collection,
         path,
         allow_duplicates: request.task.map_or(metadata.allow_duplicates, |task| task.allow_duplicates),
-        public: request.task.is_none_or(|task| task.public),
+        public: request.task.map_or(!loader.settings.private_roles, |task| task.public),
         from_task: request.task.is_some(),
         defaults,
         vars,
@@ -262,7 +262,7 @@ fn metadata(loader: &Loader<'_>, role: &str, position: &Position) -> Result<Meta
     for (key, entry) in map.iter() {
         match values::key_text(key).as_str() {
             "allow_duplicates" => {
-                metadata.allow_duplicates = boolean(&entry.value)
+                metadata.allow_duplicates = values::boolean(&entry.value)
                     .ok_or_else(|| values::wrong_type(&entry.value, "allow_duplicates", "a boolean"))?;
             }
             "dependencies" => {
@@ -330,20 +330,4 @@ fn identity(request: &RoleRequest, name: &str, path: &str) -> String {
 /// Returns the text of a source's data.
 fn data_text(source: &Source) -> String {
     source.to_data().map_or_else(|_| source.position().to_string(), |data| modbox_python_json::encode(&data))
-}
-
-/// Returns the truth of a scalar that is a boolean, or a word for one.
-#[must_use]
-pub fn boolean(source: &Source) -> Option<bool> {
-    boolean_of(&values::scalar_text(source)?)
-}
-
-/// Returns the truth of a word.
-#[must_use]
-pub fn boolean_of(text: &str) -> Option<bool> {
-    match text.to_lowercase().trim() {
-        "y" | "yes" | "on" | "1" | "true" | "t" | "1.0" => Some(true),
-        "n" | "no" | "off" | "0" | "false" | "f" | "0.0" => Some(false),
-        _ => None,
-    }
 }

@@ -177,7 +177,10 @@ fn check_known(loader: &Loader<'_>, call: &ActionCall, collections: &[String]) {
         let name = name.to_string();
         let problem = match loader.names.python_plugin(&name) {
             Some(file) => Problem::PythonAction { name, file },
-            None => Problem::UnknownAction { reason: loader.names.why_unknown(&name), name },
+            None => {
+                let (reason, collections) = (loader.names.why_unknown(&name), collections.to_vec());
+                Problem::UnknownAction { name, collections, reason }
+            }
         };
         loader.report(LoadError::new(call.action.position(), problem));
     }
@@ -207,7 +210,7 @@ fn listen(task: &Task) -> Vec<String> {
     topics
 }
 
-/// Decides whether a task is an import, and checks the options of imports, includes and `meta`.
+/// Decides whether a task is an import, and checks the options of imports, includes and `meta`. A task that always fails ends its play.
 fn classify(loader: &Loader<'_>, mut task: Task) -> Result<Draft, LoadError> {
     let action = task.action_text().to_owned();
     match short_name(&action) {
@@ -233,6 +236,10 @@ fn classify(loader: &Loader<'_>, mut task: Task) -> Result<Draft, LoadError> {
         }
         "meta" => {
             check_meta(loader, &task);
+            Ok(Draft::Task(task))
+        }
+        "fail" => {
+            check_fail(loader, &task);
             Ok(Draft::Task(task))
         }
         _ => Ok(Draft::Task(task)),
@@ -313,6 +320,13 @@ fn check_options(task: &Task, action: &str, allowed: &[&str]) -> Result<(), Load
             let problem = Problem::UnknownOption { action, option, expected: allowed.join(", ") };
             Err(LoadError::new(argument.key.position(), problem))
         }
+    }
+}
+
+/// Records that a play ends at a task that always fails.
+fn check_fail(loader: &Loader<'_>, task: &Task) {
+    if task.collected(Keyword::When).is_empty() {
+        loader.templates.play_may_end();
     }
 }
 

@@ -56,7 +56,8 @@ fn is_import(action: &str) -> bool {
 }
 
 /// Says whether a task is reached by every run that selects it: nothing spares it, and nothing takes its errors.
-fn is_reached(loader: &Loader<'_>, task: &Task) -> bool {
+#[must_use]
+pub fn is_reached(loader: &Loader<'_>, task: &Task) -> bool {
     task.collected(Keyword::When).is_empty() && reached_but_for_conditions(loader, task)
 }
 

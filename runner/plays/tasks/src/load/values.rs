@@ -20,6 +20,22 @@ pub fn scalar_text(source: &Source) -> Option<String> {
     }
 }
 
+/// Returns the truth of a scalar that is a boolean, or a word for one.
+#[must_use]
+pub fn boolean(source: &Source) -> Option<bool> {
+    boolean_of(&scalar_text(source)?)
+}
+
+/// Returns the truth of a word.
+#[must_use]
+pub fn boolean_of(text: &str) -> Option<bool> {
+    match text.to_lowercase().trim() {
+        "y" | "yes" | "on" | "1" | "true" | "t" | "1.0" => Some(true),
+        "n" | "no" | "off" | "0" | "false" | "f" | "0.0" => Some(false),
+        _ => None,
+    }
+}
+
 /// Returns the text of a key.
 #[must_use]
 pub fn key_text(key: &Key) -> String {

@@ -6,6 +6,7 @@
 pub mod block;
 pub mod frame;
 pub mod keywords;
+pub mod makers;
 pub mod play;
 pub mod role;
 pub mod task;

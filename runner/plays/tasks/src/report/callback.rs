@@ -40,11 +40,13 @@ pub struct TextOptions {
     pub verbosity: u8,
     /// The columns of a banner.
     pub columns: usize,
+    /// Whether skipped tasks and items are shown.
+    pub shows_skipped: bool,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { verbosity: 0, columns: COLUMNS }
+        Self { verbosity: 0, columns: COLUMNS, shows_skipped: true }
     }
 }
 
@@ -166,6 +168,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
         if task.diff && matches!(status, Status::Ok | Status::Changed) {
             self.diff(task, outcome);
         }
+        if status == Status::Skipped && !self.options.shows_skipped {
+            return;
+        }
         self.task_banner(task);
         self.messages(outcome);
         let label = label(outcome);
@@ -199,6 +204,7 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
                 let text = self.dump(task, outcome);
                 self.line(&format!("fatal: [{}]: UNREACHABLE! => {text}", task.host_label));
             }
+            Status::Skipped if !self.options.shows_skipped => {}
             Status::Skipped => {
                 self.task_banner(task);
                 self.messages(outcome);
@@ -285,7 +291,8 @@ impl<W: FnMut(Stream, &str)> Events for Callback<W> {
             Event::PlayStart(play) => self.heading(&format!("PLAY [{}]", play.name.trim())),
             Event::NoHostsMatched => self.line("skipping: no hosts matched"),
             Event::NoHostsRemaining => self.heading("NO MORE HOSTS LEFT"),
-            Event::TaskStart(task) => self.task_banner(task),
+            // Where skipped tasks are not shown, the first result begins a task.
+            Event::TaskStart(task) if self.options.shows_skipped => self.task_banner(task),
             Event::Item { task, outcome } => self.item(task, outcome),
             Event::Retry { task, outcome } => self.retry(task, outcome),
             Event::Result { task, outcome, ignored } => self.result(task, outcome, ignored),

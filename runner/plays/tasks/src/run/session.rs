@@ -72,6 +72,8 @@ pub struct Session<'a> {
     pub late: Vec<LateHandlers>,
     /// Whether a play failed on the host.
     pub failed: bool,
+    /// Hosts of plays that are not this machine, and that no further play runs for.
+    pub unreachable: HashSet<String>,
     /// What stopped the run first.
     pub first_failure: Cell<Option<HostErrorKind>>,
     next_id: u64,
@@ -162,17 +164,19 @@ impl<'a> Session<'a> {
         settings: &'a LoadSettings,
         first: &Play,
     ) -> Self {
+        let mut vars = HostVars::default();
+        vars.set_fact_injection(options.injects_facts);
         Self {
             engine,
             host,
             events,
             options,
             settings,
-            vars: HostVars::default(),
+            vars,
             counters: Counters::default(),
             custom: CustomStats::default(),
             reached: magic::of_host(&options.python),
-            connection: magic::of_connection(&options.host, &KnownHosts::new(options)),
+            connection: magic::of_connection(&options.host, &KnownHosts::new(options), options.managed.as_deref()),
             play: PlayState::of(first),
             hosts: KnownHosts::new(options),
             host_name: options.host.clone(),
@@ -185,6 +189,7 @@ impl<'a> Session<'a> {
             done_once: HashSet::new(),
             late: Vec::new(),
             failed: false,
+            unreachable: HashSet::new(),
             first_failure: Cell::default(),
             next_id: 0,
         }
@@ -205,14 +210,28 @@ impl<'a> Session<'a> {
         let vars = std::mem::replace(&mut self.vars, state.vars);
         let counters = std::mem::replace(&mut self.counters, state.counters);
         let failed = std::mem::replace(&mut self.failed, state.failed);
-        self.connection = magic::of_connection(name, &self.hosts);
+        self.vars.set_fact_injection(self.options.injects_facts);
+        self.connection = magic::of_connection(name, &self.hosts, self.options.managed.as_deref());
         let left = std::mem::replace(&mut self.host_name, name.to_owned());
         self.parked.insert(left, HostState { vars, counters, failed });
     }
 
-    /// Says whether a play failed on a host.
+    /// Counts hosts as unreachable.
+    pub fn lose(&mut self, hosts: &[String]) {
+        for host in hosts {
+            let counters = &mut self.parked.entry(host.clone()).or_default().counters;
+            counters.unreachable += 1;
+            counters.touched = true;
+            self.unreachable.insert(host.clone());
+        }
+    }
+
+    /// Says whether a play failed on a host, or cannot reach it.
     #[must_use]
     pub fn has_failed(&self, host: &str) -> bool {
+        if self.unreachable.contains(host) {
+            return true;
+        }
         if host == self.host_name { self.failed } else { self.parked.get(host).is_some_and(|state| state.failed) }
     }
 

@@ -73,11 +73,17 @@ impl Facts {
         self.data.get(name)
     }
 
-    /// Returns the variables that the facts are.
+    /// Returns the variables that the facts are. Without `injects`, they are in `ansible_facts` alone, but for `ansible_local`
+    /// (ansible-core 2.21, `INJECT_FACTS_AS_VARS`).
     #[must_use]
-    pub fn layer(&self) -> Layer {
+    pub fn layer(&self, injects: bool) -> Layer {
         let mut layer = Layer::default();
-        for (name, value) in self.data.iter().filter(|(name, _)| !is_restricted(name)) {
+        let is_injected = |name: &str| if injects { !is_restricted(name) } else { name == "ansible_local" };
+        if !injects {
+            let none = Json::Dict(Dict::new());
+            layer.insert("ansible_local", Slot::value(values::from_json(&none), Origin::Facts));
+        }
+        for (name, value) in self.data.iter().filter(|(name, _)| is_injected(name)) {
             layer.insert(name.as_str(), Slot::value(values::from_json(value), Origin::Facts));
         }
         layer.insert("ansible_facts", Slot::value(values::from_json(&Json::Dict(self.namespaced())), Origin::Facts));
@@ -128,7 +134,9 @@ mod tests {
     fn facts_are_variables_and_in_their_own_dict() {
         let mut facts = Facts::default();
         facts.extend(&Dict::from_iter([("ansible_os_family".to_owned(), Json::from("Debian"))]));
-        let layer = facts.layer();
+        let layer = facts.layer(false);
+        assert!(layer.get("ansible_os_family").is_none() && layer.get("ansible_local").is_some());
+        let layer = facts.layer(true);
         assert!(layer.get("ansible_os_family").is_some());
         assert!(layer.get("ansible_facts").is_some());
         assert!(layer.get("os_family").is_none());

@@ -16,6 +16,8 @@ pub struct HostVars {
     /// Variables of groups and of the host, from files, lowest first.
     pub inventory: Vec<Arc<Layer>>,
     facts: Facts,
+    /// Whether facts are variables of their own names, too.
+    injects_facts: bool,
     fact_layer: Arc<Layer>,
     included: Arc<Layer>,
     set: Arc<Layer>,
@@ -28,8 +30,9 @@ impl Default for HostVars {
         let facts = Facts::default();
         Self {
             inventory: Vec::new(),
-            fact_layer: Arc::new(facts.layer()),
+            fact_layer: Arc::new(facts.layer(true)),
             facts,
+            injects_facts: true,
             included: layer::empty(),
             set: layer::empty(),
             generation: 0,
@@ -38,17 +41,29 @@ impl Default for HostVars {
 }
 
 impl HostVars {
+    /// Sets whether facts are variables of their own names, too.
+    pub fn set_fact_injection(&mut self, injects: bool) {
+        self.injects_facts = injects;
+        self.fact_layer = Arc::new(self.fact_layer(&self.facts));
+    }
+
+    /// Returns the variables that facts are.
+    #[must_use]
+    pub fn fact_layer(&self, facts: &Facts) -> Layer {
+        facts.layer(self.injects_facts)
+    }
+
     /// Adds facts of the host.
     pub fn add_facts(&mut self, facts: &Dict) {
         self.facts.extend(facts);
-        self.fact_layer = Arc::new(self.facts.layer());
+        self.fact_layer = Arc::new(self.fact_layer(&self.facts));
         self.generation += 1;
     }
 
     /// Removes all facts.
     pub fn clear_facts(&mut self) {
         self.facts = Facts::default();
-        self.fact_layer = Arc::new(self.facts.layer());
+        self.fact_layer = Arc::new(self.fact_layer(&self.facts));
         self.generation += 1;
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use modbox_jinja::values;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Layer, Origin, Scope, Slot};
-use modbox_yaml::Source;
+use modbox_yaml::{Source, template_file};
 
 use crate::keywords::Keyword;
 use crate::known_hosts::KnownHosts;
@@ -84,9 +84,10 @@ pub fn of_host(python: &str) -> Arc<Layer> {
     ])
 }
 
-/// Returns what a task sees of the connection, unless a variable says otherwise. `hostvars` does not show it.
+/// Returns what a task sees of the connection, unless a variable says otherwise, and what a setting has for `ansible_managed`: a
+/// template of the variables that each template file has. `hostvars` does not show it.
 #[must_use]
-pub fn of_connection(host: &str, hosts: &KnownHosts) -> Arc<Layer> {
+pub fn of_connection(host: &str, hosts: &KnownHosts, managed: Option<&str>) -> Arc<Layer> {
     let is_implicit = hosts.inventory.host(host).is_none();
     let address = Value::from(if is_implicit { "127.0.0.1" } else { host });
     let set = [
@@ -100,7 +101,11 @@ pub fn of_connection(host: &str, hosts: &KnownHosts) -> Arc<Layer> {
         ("ansible_ssh_pipelining", Value::Bool(false)),
     ];
     let set: Dict = set.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Arc::new(layer::of_data(&set, &Origin::Magic))
+    let mut known = layer::of_data(&set, &Origin::Magic);
+    if let Some(managed) = managed {
+        known.insert("ansible_managed", Slot::source(template_file(managed, "ansible_managed")));
+    }
+    Arc::new(known)
 }
 
 /// The hosts of a play.

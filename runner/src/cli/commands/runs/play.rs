@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use modbox_contract::Release;
-use modbox_policy::normalize;
+use modbox_policy::{Access, PathGrant, normalize};
 use modbox_run::batch::{PoolConfig, Sequence};
 use modbox_run::{PluginPlace, usual_python};
 use modbox_tasks::error::{LoadError, LoadErrors};
-use modbox_tasks::load::context::{LoadSettings, Loader};
+use modbox_tasks::load::context::{LoadSettings, Loader, OnDuplicate};
 use modbox_tasks::load::findings::BadTemplate;
 use modbox_tasks::load::play_metadata::candidates;
 use modbox_tasks::load::playbook;
@@ -86,7 +86,10 @@ fn run_plays<'a>(
     let vault = Arc::new(VaultStore::new(vault));
     let lookup = lookup(context, args, &mut ansible, &vault)?;
     args.ansible.check(&user().name).or_usage()?;
-    let load = load_settings(context, args, &lookup, &mut ansible);
+    let mut load = load_settings(context, args, &lookup, &mut ansible);
+    let is_written = |grant: &PathGrant| grant.access == Access::Write;
+    load.writes_freely =
+        policy.allows_everything() || settings.has_rules_for_some() || policy.paths().iter().any(is_written);
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let plugin_folders = play::plugin_folders(&mut ansible, environment.home().as_deref());
     let sources = inventory::sources(environment, &args.inventory, &mut ansible);
@@ -159,7 +162,7 @@ fn run_plays<'a>(
     if args.explain {
         return explain(context, (&playbooks, &plugins), (&engine, &tree, &mut host), (&options, &load), args.output);
     }
-    let mut sink = Sink::new(args.output, options.verbosity);
+    let mut sink = Sink::new(args.output, options.verbosity, options.shows_skipped);
     sink.plugins(&plugins.listings());
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
@@ -240,6 +243,13 @@ fn load_settings(context: &Context, args: &PlayArgs, lookup: &Lookup, ansible: &
     LoadSettings {
         roles_path: named.chain(home).chain(usual).map(shown).collect(),
         collections_path: lookup.collection_roots(context).into_iter().map(shown).collect(),
+        writes_freely: false,
+        private_roles: ansible.flag("DEFAULT_PRIVATE_ROLE_VARS").unwrap_or(false),
+        on_duplicate: match ansible.text("DUPLICATE_YAML_DICT_KEY") {
+            Some("error") => OnDuplicate::Fail,
+            Some("ignore") => OnDuplicate::Ignore,
+            _ => OnDuplicate::Warn,
+        },
     }
 }
 
@@ -289,13 +299,13 @@ fn read_all(
         return Err(with_lines(&errors, loader)).or_usage();
     }
     if !spared.is_empty() {
-        output::print_note(&spared_text(&spared));
+        output::print_note(&spared_text(&spared, if args.syntax_check { usize::MAX } else { MAX_SPARED }));
     }
     Ok(playbooks)
 }
 
-/// Divides texts that fail when they are evaluated into those for which the play is refused, and those that a run may
-/// never reach. A check of syntax refuses all, and lists of tasks none.
+/// Divides what was found into what every run comes to, for which the play is refused, and what a run may never reach. Lists of
+/// tasks refuse nothing.
 fn judged(bad: Vec<BadTemplate>, options: &RunOptions, args: &PlayArgs) -> (Vec<LoadError>, Vec<LoadError>) {
     if args.list_tasks || args.list_tags {
         return (Vec::new(), Vec::new());
@@ -306,17 +316,17 @@ fn judged(bad: Vec<BadTemplate>, options: &RunOptions, args: &PlayArgs) -> (Vec<
         || options.limit.is_some()
         || options.step;
     let (refused, spared): (Vec<_>, Vec<_>) =
-        bad.into_iter().partition(|bad| args.syntax_check || (bad.is_certain && !selects));
+        bad.into_iter().partition(|bad| bad.is_certain && if args.syntax_check { !bad.is_denied() } else { !selects });
     let errors = |bad: Vec<BadTemplate>| bad.into_iter().map(|bad| bad.error).collect();
     (errors(refused), errors(spared))
 }
 
-fn spared_text(spared: &[LoadError]) -> String {
-    let mut text = "a task that reaches one of these texts fails:".to_owned();
-    for error in spared.iter().take(MAX_SPARED) {
+fn spared_text(spared: &[LoadError], most: usize) -> String {
+    let mut text = "a task that reaches one of these fails, if none before it mends it:".to_owned();
+    for error in spared.iter().take(most) {
         text.push_str(&format!("\n{error}"));
     }
-    if let Some(more @ 1..) = spared.len().checked_sub(MAX_SPARED) {
+    if let Some(more @ 1..) = spared.len().checked_sub(most) {
         text.push_str(&format!("\nand {more} more; `--syntax-check` lists them all"));
     }
     text
@@ -361,6 +371,7 @@ fn exit_status(ended: &RunEnd) -> ExitStatus {
         (_, Some(HostErrorKind::Internal)) => ExitStatus::Internal,
         (Some(_), None) => ExitStatus::Failed,
         (None, None) if ended.failed => ExitStatus::Failed,
+        (None, None) if ended.unreachable => ExitStatus::Denied,
         (None, None) => ExitStatus::Success,
     }
 }

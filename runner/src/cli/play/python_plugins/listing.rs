@@ -20,6 +20,9 @@ pub(crate) struct PluginListing {
     pub(super) failure: Option<String>,
 }
 
+/// Where plugins run: in a process of the Python that runs `ansible`.
+const PLACE: &str = "native";
+
 /// How many names of a file are listed, and how many characters of each. The file says them.
 const MAX_NAMES: usize = 100;
 const MAX_NAME: usize = 200;
@@ -52,7 +55,7 @@ impl PluginListing {
             ("names".to_owned(), Value::List(names)),
             ("file".to_owned(), text(&self.file)),
             ("digest".to_owned(), self.digest.as_ref().map_or(Value::Null, |digest| format!("sha256:{digest}").into())),
-            ("place".to_owned(), Value::from("native")),
+            ("place".to_owned(), Value::from(PLACE)),
             ("granted".to_owned(), Value::Bool(self.is_granted)),
             ("reason".to_owned(), text(&self.failure)),
         ]))
@@ -67,7 +70,7 @@ impl PluginListing {
         let names = if names.is_empty() { names } else { format!(" {names}") };
         let failure = self.failure.as_ref().map(|failure| format!(", cannot be used: {failure}")).unwrap_or_default();
         let granted = if self.is_granted { ", granted more by a rule" } else { "" };
-        let line = format!("# Python {kind}{names} ({source}{digest}){granted}{failure}");
+        let line = format!("# Python {kind}{names} ({source}{digest}, {PLACE}){granted}{failure}");
         line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>() + "\n"
     }
 }
@@ -86,7 +89,7 @@ mod tests {
             is_granted: true,
             failure: Some("it is\nbroken".to_owned()),
         };
-        let expect = "# Python filter a, b (/p/filter_plugins/own.py, sha256:00), granted more by a rule, cannot be used: it is broken\n";
+        let expect = "# Python filter a, b (/p/filter_plugins/own.py, sha256:00, native), granted more by a rule, cannot be used: it is broken\n";
         assert_eq!(listing.comment(), expect);
         let json = "{\"kind\": \"filter\", \"names\": [\"a\", \"b\"], \"file\": \"/p/filter_plugins/own.py\", \"digest\": \
                     \"sha256:00\", \"place\": \"native\", \"granted\": true, \"reason\": \"it is\\nbroken\"}";

@@ -44,9 +44,9 @@ pub(crate) struct Human {
 }
 
 impl Human {
-    /// Creates a writer. `verbosity` is the number of `-v`.
-    pub(crate) fn new(verbosity: u8) -> Self {
-        let options = TextOptions { verbosity, columns: columns() };
+    /// Creates a writer. `verbosity` is the number of `-v`; `shows_skipped` says whether skipped tasks are shown.
+    pub(crate) fn new(verbosity: u8, shows_skipped: bool) -> Self {
+        let options = TextOptions { verbosity, columns: columns(), shows_skipped };
         Self { callback: Callback::new(options, print), verbosity, lacked: Vec::new(), has_failed: false }
     }
 

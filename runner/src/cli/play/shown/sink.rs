@@ -24,9 +24,9 @@ pub(crate) enum Sink {
 
 impl Sink {
     /// Creates the receiver of a format.
-    pub(crate) fn new(format: PlayFormat, verbosity: u8) -> Self {
+    pub(crate) fn new(format: PlayFormat, verbosity: u8, shows_skipped: bool) -> Self {
         match format {
-            PlayFormat::Human => Self::Human(Box::new(Human::new(verbosity))),
+            PlayFormat::Human => Self::Human(Box::new(Human::new(verbosity, shows_skipped))),
             PlayFormat::Jsonl => Self::Jsonl(JsonLines::new(io::stdout())),
             PlayFormat::Html => Self::Html(Box::new(PlayPage::new())),
         }

@@ -35,7 +35,7 @@ pub fn of_items(session: &Session<'_>, task: &Task, outcome: &Outcome, facts: &D
     }
     let mut found = session.vars.facts().clone();
     found.extend(facts);
-    Some(found.layer())
+    Some(session.vars.fact_layer(&found))
 }
 
 /// Applies what the result of a task or of an item changes. Failed and skipped results change nothing.

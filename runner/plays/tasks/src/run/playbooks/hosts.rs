@@ -8,6 +8,7 @@ use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::variables::inventory_vars;
 use crate::run::variables::play_files::load_message;
+use crate::run_options::OnMismatch;
 
 /// How many hosts a message names.
 const NAMED: usize = 10;
@@ -24,24 +25,50 @@ pub struct PlayHosts {
 }
 
 impl PlayHosts {
-    /// Returns what to say about hosts that a play does not run on.
-    #[must_use]
-    pub fn warning(&self) -> Option<String> {
+    /// Returns what to say about hosts that a play does not run on, where the operator has or has not `named` this machine.
+    fn warning(&self, named: bool) -> Option<String> {
         let first = self.elsewhere.first()?;
         let mut names = self.elsewhere.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
         if self.elsewhere.len() > NAMED {
             names.push_str(&format!(" and {} more", self.elsewhere.len() - NAMED));
         }
+        let what = if named { "skipped" } else { "unreachable" };
         Some(format!(
-            "{names}: hosts elsewhere are skipped, since modbox runs on this machine only; if `{first}` is this machine, say \
+            "{names}: hosts elsewhere are {what}, since modbox runs on this machine only; if `{first}` is this machine, say \
              so with `--as {first}`, or with `ansible_connection=local` in the inventory"
         ))
     }
 }
 
+/// Tells of hosts of a play that are not this machine, and returns whether they are unreachable. They are left out where the operator
+/// has said which host this machine is.
+pub fn tell_elsewhere(session: &mut Session<'_>, found: &PlayHosts) -> bool {
+    let named = session.options.is_named;
+    let Some(warning) = found.warning(named) else { return false };
+    session.warn(warning);
+    if !named {
+        session.lose(&found.elsewhere);
+    }
+    !named
+}
+
+/// Tells of a play that no host fits.
+///
+/// # Errors
+///
+/// A setting makes that an error.
+pub fn tell_unmatched(session: &mut Session<'_>, patterns: &[String]) -> Result<(), Message> {
+    let Some(warning) = unmatched(session, patterns) else { return Ok(()) };
+    match session.options.on_mismatch {
+        OnMismatch::Warn => session.warn(warning),
+        OnMismatch::Fail => return Err(Message::new(warning)),
+        OnMismatch::Ignore => {}
+    }
+    Ok(())
+}
+
 /// Returns what to say of a play that no host of the inventory fits, with or without an inventory.
-#[must_use]
-pub fn unmatched(session: &Session<'_>, patterns: &[String]) -> Option<String> {
+fn unmatched(session: &Session<'_>, patterns: &[String]) -> Option<String> {
     let asked = patterns.join(",");
     let named = session.hosts.matching(patterns);
     if named.is_empty() {

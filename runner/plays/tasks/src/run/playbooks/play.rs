@@ -71,13 +71,15 @@ pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> 
     };
     let found = hosts::of_play(session, &patterns)?;
     let everywhere = !found.elsewhere.is_empty() && connection_free::is_play(session, &tasks_of(session, play)?);
-    if let Some(warning) = found.warning().filter(|_| !everywhere) {
-        session.warn(warning);
-    }
+    let is_unreachable = !everywhere && hosts::tell_elsewhere(session, &found);
     let chosen = if everywhere { found.all } else { found.here };
     if chosen.is_empty() {
         session.event(Event::PlayStart(&info));
-        hosts::unmatched(session, &patterns).into_iter().for_each(|warning| session.warn(warning));
+        if is_unreachable {
+            session.event(Event::NoHostsRemaining);
+            return Ok(PlayEnd::Failed);
+        }
+        hosts::tell_unmatched(session, &patterns)?;
         session.event(Event::NoHostsMatched);
         return Ok(PlayEnd::Done);
     }

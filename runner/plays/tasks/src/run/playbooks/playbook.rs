@@ -21,6 +21,8 @@ pub struct RunEnd {
     pub counters: Vec<(String, Counters)>,
     /// Whether a task failed that was neither ignored nor rescued.
     pub failed: bool,
+    /// Whether hosts of the plays are not this machine.
+    pub unreachable: bool,
     /// What stopped the run first, if it was not an ordinary failure of a task.
     pub first_failure: Option<HostErrorKind>,
     /// Why the run ended at once.
@@ -39,7 +41,7 @@ pub fn run(
 ) -> RunEnd {
     let Some(first) = playbooks.iter().find_map(|playbook| playbook.plays.first()) else {
         playbooks.iter().for_each(|playbook| announce(events, playbook));
-        return RunEnd { counters: Vec::new(), failed: false, first_failure: None, error: None };
+        return RunEnd { counters: Vec::new(), failed: false, unreachable: false, first_failure: None, error: None };
     };
     let mut session = Session::new(engine, host, events, options, settings, first);
     for (index, playbook) in playbooks.iter().enumerate() {
@@ -51,7 +53,7 @@ pub fn run(
             }
             return end(session, true, Some(error));
         }
-        if session.any_failed() {
+        if session.any_failed() || !session.unreachable.is_empty() {
             break;
         }
     }
@@ -115,7 +117,13 @@ fn tell(session: &mut Session<'_>, error: &RunError) {
 
 fn end(session: Session<'_>, failed: bool, error: Option<RunError>) -> RunEnd {
     let first_failure = session.first_failure.get().filter(|_| failed);
-    RunEnd { counters: session.all_counters(), failed, first_failure, error }
+    RunEnd {
+        counters: session.all_counters(),
+        failed,
+        unreachable: !session.unreachable.is_empty(),
+        first_failure,
+        error,
+    }
 }
 
 #[cfg(test)]

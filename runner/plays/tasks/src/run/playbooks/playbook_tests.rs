@@ -73,11 +73,11 @@ fn hosts_of_an_inventory_run_one_after_the_other() {
     );
     let run = run_with(&text, &[], &options);
     let hosts: Vec<&str> = run.end.counters.iter().map(|(host, _)| host.as_str()).collect();
-    assert!(hosts == ["a", "b"] && run.end.failed, "{}", run.text);
+    assert!(hosts == ["a", "b", "far"] && run.end.failed && run.end.unreachable, "{}", run.text);
     let seen: Vec<Option<&str>> = run.calls.iter().map(|call| call.args.get("x").and_then(Value::as_str)).collect();
     assert_eq!(seen, [Some("a"), Some("a"), Some("last")], "{}", run.text);
     assert!(run.calls.iter().take(2).all(|call| call.args.get("y") == Some(&Value::Int(1))), "{}", run.text);
-    assert!(run.text.contains("far: hosts elsewhere are skipped"), "{}", run.text);
+    assert!(run.text.contains("far: hosts elsewhere are unreachable"), "{}", run.text);
 }
 
 /// Returns options with an inventory.
@@ -108,8 +108,11 @@ fn nothing_of_a_play_for_hosts_elsewhere_runs_here() {
         let tasks = format!("  - debug:\n{task}");
         let others = [("more.yml", "- fake:\n")];
         let run = run_with(&play(&tasks).replace("localhost", "all"), &others, &with_inventory("far\n"));
-        assert!(run.calls.is_empty() && run.end.counters.is_empty(), "{}", run.text);
-        assert!(run.text.contains("far: hosts elsewhere are skipped"), "{}", run.text);
+        assert!(run.calls.is_empty() && !run.end.failed && run.end.unreachable, "{}", run.text);
+        let counted: Vec<_> =
+            run.end.counters.iter().map(|(host, counters)| (host.as_str(), counters.unreachable)).collect();
+        assert_eq!(counted, [("far", 1)], "{}", run.text);
+        assert!(run.text.contains("far: hosts elsewhere are unreachable"), "{}", run.text);
     };
     check("  - fake:\n");
     check("  - fake:\n    delegate_to: '{{ inventory_hostname }}'\n");

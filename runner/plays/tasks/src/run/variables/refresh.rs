@@ -58,7 +58,7 @@ pub fn delegated(session: &mut Session<'_>, name: &str) -> Layer {
         let of_host = session.play.magic.get(..2).unwrap_or_default();
         session.vars.hostvars(&session.options.extra_vars, of_host)
     } else {
-        let low = vec![Arc::clone(&session.reached), magic::of_connection(name, &session.hosts)];
+        let low = vec![Arc::clone(&session.reached), magic::of_connection(name, &session.hosts, None)];
         other_host(session, name, low)
     };
     // As in Ansible, the name stays that of the host that the task is for.
