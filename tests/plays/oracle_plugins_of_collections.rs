@@ -268,3 +268,27 @@ fn a_collection_that_a_task_installs_is_found_by_what_later_tasks_include() {
         assert!(before.starts_with("fatal: ") && after.contains("\"msg\": 4"), "{shown}");
     }
 }
+
+/// Authors link their collection, or the folders of its plugins, into a folder of collections.
+#[test]
+fn collections_that_are_linked_into_a_named_folder_are_used() {
+    let dir = TestDir::new();
+    let filter = |name: &str| {
+        format!(
+            "class FilterModule(object):\n    def filters(self):\n        return {{'{name}': lambda value: '{name}'}}\n"
+        )
+    };
+    dir.write("src/whole/plugins/filter/f.py", filter("whole"));
+    dir.write("src/plugins/filter/f.py", filter("parts"));
+    dir.write("src/roles/r/tasks/main.yml", "- debug: {msg: \"{{ 1 | a.whole.whole }} {{ 1 | a.parts.parts }}\"}\n");
+    dir.mkdir("named/ansible_collections/a/parts");
+    for (target, link) in [("whole", "whole"), ("plugins", "parts/plugins"), ("roles", "parts/roles")] {
+        let link = dir.join("named/ansible_collections/a").join(link);
+        symlink(dir.join("src").join(target), link).unwrap();
+    }
+    let roles = dir.join("named/ansible_collections/a/parts/roles").display().to_string();
+    dir.write("play/play.yml", "- hosts: localhost\n  gather_facts: false\n  roles: [r, a.parts.r]\n");
+    let play = modbox(&dir, &dir.join("play/play.yml")).env("ANSIBLE_COLLECTIONS_PATH", dir.join("named"));
+    let shown = play.args(["--roles-path", &roles]).run().exits_with(0).stdout_text();
+    assert_eq!(shown.matches("\"msg\": \"whole parts\"").count(), 2, "{shown}");
+}

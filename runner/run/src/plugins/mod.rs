@@ -6,6 +6,7 @@
 //! one has a process of its own.
 
 mod call_time;
+mod linked_collections;
 mod place;
 mod process;
 mod rights;

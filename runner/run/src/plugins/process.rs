@@ -14,6 +14,7 @@ use modbox_scratch::{DirPurpose, RunDir, ScratchError};
 use modbox_vocabulary::{DirectProgram, Exit, Invocation, LimitKind, Limits, Outcome, Program};
 
 use crate::plugins::call_time::CallTime;
+use crate::plugins::linked_collections::behind_links;
 use crate::plugins::place::PluginPlace;
 use crate::plugins::rights::PluginRights;
 use crate::plugins::stream::DeadlineStream;
@@ -284,7 +285,9 @@ fn readable(place: &PluginPlace, rights: &PluginRights) -> Vec<PathBuf> {
     let needs = ProgramNeeds::of(&place.python, rights.policy()).for_module(rights.policy(), &mut Vec::new());
     let mut readable: Vec<PathBuf> = needs.into_iter().map(|needed| needed.path).collect();
     readable.extend(place.core.parent().map(Path::to_owned));
-    readable.extend(place.installed().into_iter().filter(|folder| folder.is_dir()));
+    let installed: Vec<PathBuf> = place.installed().into_iter().filter(|folder| folder.is_dir()).collect();
+    readable.extend(installed.iter().flat_map(|folder| behind_links(folder)));
+    readable.extend(installed);
     readable
 }
 
