@@ -71,6 +71,60 @@ struct Limits {
     files: u32,
 }
 
+mod fallback {
+    pub(crate) const PLACE: &str = "/srv/\"a\"";
+    pub(crate) const PORT: u16 = 8080;
+    pub(crate) const LEAST: i64 = i64::MIN;
+}
+
+const LOUD: bool = true;
+
+/// Its defaults are names.
+#[derive(Args)]
+#[expect(dead_code, reason = "only its spec is looked at")]
+struct Named {
+    #[arg(default = State::AsItIs)]
+    state: State,
+    #[arg(default = [State::Present, State::Absent])]
+    states: Vec<State>,
+    #[arg(default = fallback::PLACE)]
+    place: PathBuf,
+    #[arg(default = fallback::PORT)]
+    port: u16,
+    #[arg(default = [fallback::LEAST, -1])]
+    numbers: Vec<i64>,
+    #[arg(default = LOUD)]
+    loud: bool,
+    #[arg(default = [])]
+    none: Vec<String>,
+    #[arg(default = Self::TEXT)]
+    text: String,
+}
+
+impl Named {
+    const TEXT: &str = "own";
+}
+
+#[test]
+fn a_name_is_a_default_by_its_value() {
+    const PIECES: &[Piece] = &[Piece::Text("{"), Piece::Of(Named::OPTIONS), Piece::Text("}")];
+    const TEXT: [u8; length(PIECES, Extent::Spec)] = join(PIECES, Extent::Spec);
+    let spec: Dict = decode(str::from_utf8(&TEXT).unwrap()).unwrap().as_dict().unwrap().clone();
+    let default = |name: &str| encode(&spec[name].as_dict().unwrap()["default"]);
+    for (name, expect) in [
+        ("state", "\"as-is\""),
+        ("states", "[\"present\", \"absent\"]"),
+        ("place", "\"/srv/\\\"a\\\"\""),
+        ("port", "8080"),
+        ("numbers", "[-9223372036854775808, -1]"),
+        ("loud", "true"),
+        ("none", "[]"),
+        ("text", "\"own\""),
+    ] {
+        assert_eq!(default(name), expect, "{name}");
+    }
+}
+
 const SPEC: &str = r#"{
     "state": {"type": "str", "choices": ["present", "absent", "as-is"], "default": "present", "description": ["Whether they are \"there\"."]},
     "home": {"type": "path", "access": "write", "aliases": ["folder", "dir"],

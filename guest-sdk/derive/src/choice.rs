@@ -46,6 +46,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 }
             }
 
+            impl ::modbox_sdk::typed::Choice for #name {}
+
             impl #name {
                 /// Returns the choice as written in arguments.
                 #[allow(dead_code, reason = "not every module says which choice it was given")]

@@ -4,6 +4,7 @@ use syn::meta::ParseNestedMeta;
 use syn::{Error, Field, Ident, LitStr, Path, PathArguments, Result, Token, Type, parenthesized};
 
 use crate::attributes::{each_key, text, texts, value};
+use crate::default::Default;
 use crate::docs;
 use crate::json::{Json, quoted, quoted_list};
 
@@ -16,7 +17,7 @@ pub(crate) struct Option {
     pub(crate) of: Type,
     pub(crate) type_name: std::option::Option<LitStr>,
     pub(crate) elements: std::option::Option<LitStr>,
-    pub(crate) default: std::option::Option<Json>,
+    pub(crate) default: std::option::Option<Default>,
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) access: std::option::Option<LitStr>,
     pub(crate) apply_defaults: bool,
@@ -74,7 +75,7 @@ impl Option {
             "name" => self.name = text(meta)?,
             "type" => self.type_name = Some(known_type(value(meta)?)?),
             "elements" => self.elements = Some(known_type(value(meta)?)?),
-            "default" => self.default = Some(Json::parse(meta.value()?)?),
+            "default" => self.default = Some(Default::parse(meta.value()?)?),
             "alias" => self.aliases.push(value(meta)?),
             "aliases" => self.aliases.extend(texts(meta)?),
             "access" => self.access = Some(one_of(value(meta)?, &["read", "write", "entry"])?),

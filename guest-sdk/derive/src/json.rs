@@ -56,7 +56,8 @@ impl Json {
             return Ok(Self { text: format!("[{}]", items.join(", ")), kind: Kind::List, string: None });
         }
         let minus = input.parse::<Option<Token![-]>>()?.map_or("", |_| "-");
-        let literal: Lit = input.parse()?;
+        let expected = "expected a text, a number, `true`, `false` or a list of those";
+        let literal: Lit = input.parse().map_err(|error| syn::Error::new(error.span(), expected))?;
         let number = |digits: &str| Self { text: format!("{minus}{digits}"), kind: Kind::Number, string: None };
         match &literal {
             Lit::Int(int) => Ok(number(int.base10_digits())),
@@ -65,7 +66,7 @@ impl Json {
             Lit::Bool(truth) if minus.is_empty() => {
                 Ok(Self { text: truth.value.to_string(), kind: Kind::Bool, string: None })
             }
-            _ => Err(syn::Error::new(literal.span(), "expected a text, a number, `true`, `false` or a list of those")),
+            _ => Err(syn::Error::new(literal.span(), expected)),
         }
     }
 

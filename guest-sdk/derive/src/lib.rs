@@ -9,6 +9,7 @@
 
 mod attributes;
 mod choice;
+mod default;
 mod docs;
 mod field;
 mod json;

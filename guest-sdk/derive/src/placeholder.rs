@@ -40,6 +40,8 @@ pub(crate) fn with_error(input: &DeriveInput, error: &Error, derived: Derived) -
                     ""
                 }
             }
+
+            impl #parameters ::modbox_sdk::typed::Choice for #name #arguments #conditions {}
         }
     });
     quote! {

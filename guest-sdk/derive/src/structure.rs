@@ -29,8 +29,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     };
     let rules = rules::read(&input.attrs, &format!("struct `{name}`"), &knows)?;
     let description = quoted_list(docs::paragraphs(&input.attrs));
-    let pieces = options.iter().enumerate().map(|(index, option)| pieces(option, index == 0));
-    let checks = options.iter().map(checks);
+    let pieces =
+        options.iter().enumerate().map(|(index, option)| pieces(option, index == 0)).collect::<Result<Vec<_>>>()?;
+    let checks = options.iter().map(checks).collect::<Result<Vec<_>>>()?;
     let idents = options.iter().map(|option| &option.ident);
     let names = options.iter().map(|option| &option.name);
     Ok(quote! {
@@ -94,7 +95,7 @@ fn check_names(options: &[field::Option]) -> Result<()> {
 }
 
 /// Returns the pieces of an option's text. The field's type declares some of them.
-fn pieces(option: &field::Option, first: bool) -> TokenStream {
+fn pieces(option: &field::Option, first: bool) -> Result<TokenStream> {
     let of = &option.of;
     let comma = if first { "" } else { ", " };
     let start = format!("{comma}{}: {{\"type\": \"", quoted(&option.name));
@@ -117,8 +118,8 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
         }
         (None, true) => quote!(::modbox_sdk::typed::Piece::Text(", \"apply_defaults\": true"),),
         (Some(default), _) => {
-            let text = format!(", \"default\": {}", default.text);
-            quote!(::modbox_sdk::typed::Piece::Text(#text),)
+            let default = default.piece(of).map_err(|error| of_field(option, error))?;
+            quote!(::modbox_sdk::typed::Piece::Text(", \"default\": "), #default,)
         }
     };
     let mut rest = String::new();
@@ -130,7 +131,7 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
     }
     rest.push_str(&option.others);
     let docs = &option.docs;
-    quote! {
+    Ok(quote! {
         ::modbox_sdk::typed::Piece::Text(#start),
         ::modbox_sdk::typed::Piece::Text(#type_name),
         #more
@@ -138,11 +139,16 @@ fn pieces(option: &field::Option, first: bool) -> TokenStream {
         ::modbox_sdk::typed::Piece::Text(#rest),
         ::modbox_sdk::typed::Piece::Doc(&[::modbox_sdk::typed::Piece::Text(#docs)]),
         ::modbox_sdk::typed::Piece::Text("}"),
-    }
+    })
+}
+
+/// Returns an error that begins with the field.
+fn of_field(option: &field::Option, error: Error) -> Error {
+    Error::new(error.span(), format!("field `{}`: {error}", option.name))
 }
 
 /// Returns the checks that need types, so that only the compiler can make them.
-fn checks(option: &field::Option) -> TokenStream {
+fn checks(option: &field::Option) -> Result<TokenStream> {
     let of = &option.of;
     let name = &option.name;
     let type_name = match &option.type_name {
@@ -164,7 +170,7 @@ fn checks(option: &field::Option) -> TokenStream {
         });
     }
     if let Some(default) = &option.default {
-        let kinds: &[&str] = match default.kind {
+        let kinds: &[&str] = match default.kind(of).map_err(|error| of_field(option, error))? {
             Kind::Text => &["str", "int", "float", "path", "raw", "json", "jsonarg", "bytes", "bits", "list"],
             Kind::Number => &["int", "float", "bytes", "bits", "raw"],
             Kind::Bool => &["bool", "raw"],
@@ -174,7 +180,7 @@ fn checks(option: &field::Option) -> TokenStream {
         checks.extend(quote_spanned! { of.span() =>
             const _: () = ::core::assert!(::modbox_sdk::typed::is_one_of(#type_name, &[#(#kinds),*]), #message);
         });
-        if let Some(text) = &default.string {
+        if let Some(text) = default.literal_text() {
             // `assert!` treats braces as placeholders.
             let shown = text.replace('{', "{{").replace('}', "}}");
             let message = format!("field `{name}`: the default `{shown}` is not one of the choices");
@@ -183,7 +189,7 @@ fn checks(option: &field::Option) -> TokenStream {
             });
         }
     }
-    checks
+    Ok(checks)
 }
 
 /// Returns code that the compiler warns of: stable macros have no warnings of their own, but the use of a deprecated
@@ -204,6 +210,9 @@ fn undocumented(option: &field::Option) -> TokenStream {
 mod tests {
     use super::*;
 
+    const ACCEPTED: &str = "field `a`: a default must be a text, a number, `true`, `false`, the name of a constant or of a choice \
+                            such as `State::Present`, or a list of those in `[…]`";
+
     #[track_caller]
     fn check(source: &str, expect: &str) {
         let input: DeriveInput = syn::parse_str(source).unwrap();
@@ -220,11 +229,21 @@ mod tests {
             ("no_log, no_log", "field `a`: `no_log` is given twice"),
             ("alias = \"b\"", "field `b`: `b` is also a name of option `a`"),
             ("name = \"_ansible_x\"", "field `a`: the option name is reserved: `_ansible_x`"),
-            ("default = x", "field `a`: expected literal"),
-            ("default = 'x'", "field `a`: expected a text, a number, `true`, `false` or a list of those"),
+            ("default = 'x'", ACCEPTED),
+            ("default = \"a\".len()", ACCEPTED),
+            ("default = State::default()", ACCEPTED),
+            ("default = concat!(\"a\")", ACCEPTED),
+            ("default = -PORT", ACCEPTED),
+            ("default = [1, ['x']]", ACCEPTED),
+            ("choices(a)", "field `a`: expected a text, a number, `true`, `false` or a list of those"),
             ("deprecated(since = \"1\")", "field `a`: unknown key `since` in `deprecated(…)`"),
         ] {
             check(&format!("struct A {{ #[arg({attribute})] a: String, b: bool }}"), expect);
+        }
+        for of in ["f64", "Value", "Vec<State>", "std::collections::BTreeMap<String, String>"] {
+            let text = "field `a`: a default can be a name where the field is text, a path, a `bool`, an integer or an enum that \
+                        derives `Choice`; write the value itself here";
+            check(&format!("struct A {{ #[arg(default = NAME)] a: {of} }}"), text);
         }
         let text = "field `a`: the type must not be `Option`, since an option with a default is never absent";
         check("struct A { #[arg(default = 1)] a: Option<u8> }", text);

@@ -9,7 +9,7 @@ mod values;
 
 use modbox_python_json::{ConvertError, Dict};
 
-pub use self::option_value::{OptionValue, dict, no_choice, take};
+pub use self::option_value::{Choice, OptionValue, choice, dict, no_choice, take};
 pub use self::pieces::{Extent, Piece, first, join, length};
 
 /// A struct whose fields are options. Derive this trait.
@@ -26,9 +26,13 @@ pub use self::pieces::{Extent, Piece, first, join, length};
 ///     #[arg(access = "write", alias = "dest")]
 ///     path: std::path::PathBuf,
 ///     content: Option<String>,
-///     #[arg(default = "present")]
+///     #[arg(default = State::Present)]
 ///     state: State,
+///     #[arg(default = PORT)]
+///     port: u16,
 /// }
+///
+/// const PORT: u16 = 8080;
 ///
 /// #[derive(Choice)]
 /// enum State {
@@ -36,6 +40,8 @@ pub use self::pieces::{Extent, Piece, first, join, length};
 ///     Absent,
 /// }
 /// ```
+///
+/// A default is a literal, the name of a constant or of a choice, or a list of those.
 ///
 /// Mistakes do not compile, and the error names the field. Examples are an unknown key,
 ///

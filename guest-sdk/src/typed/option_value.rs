@@ -34,6 +34,20 @@ pub trait OptionValue: Sized {
     fn from_value(value: Value) -> Result<Self, ConvertError>;
 }
 
+/// An enum whose variants are choices. Derive this trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no choices, so that a name cannot be its default",
+    label = "write the value itself, or derive `Choice` for `{Self}`",
+    note = "names can be defaults of options that are text, paths, `bool`, integers or enums that derive `Choice`"
+)]
+pub trait Choice: OptionValue {}
+
+/// Returns the text of a choice that is the default of an option. For derived [`Args`](super::Args).
+#[must_use]
+pub const fn choice<T: Choice>(text: &'static str) -> &'static str {
+    text
+}
+
 /// Takes one option out of arguments. For derived [`Args`](super::Args).
 ///
 /// # Errors

@@ -7,6 +7,8 @@ pub enum Piece {
     Text(&'static str),
     /// Text that becomes a JSON string.
     Quoted(&'static str),
+    /// A whole number.
+    Number(i128),
     /// Other pieces.
     Of(&'static [Piece]),
     /// Other pieces with commas between them.
@@ -32,6 +34,7 @@ pub const fn length(pieces: &[Piece], extent: Extent) -> usize {
         sum += match pieces[at] {
             Piece::Text(text) => text.len(),
             Piece::Quoted(text) => quoted_length(text),
+            Piece::Number(number) => digits(number) + (number < 0) as usize,
             Piece::Of(pieces) => length(pieces, extent),
             Piece::List(pieces) => length(pieces, extent) + 2 * pieces.len().saturating_sub(1),
             Piece::Doc(pieces) if matches!(extent, Extent::Everything) => length(pieces, extent),
@@ -64,6 +67,7 @@ const fn put<const N: usize>(mut bytes: [u8; N], mut end: usize, pieces: &[Piece
                 }
             }
             Piece::Quoted(text) => (bytes, end) = put_quoted(bytes, end, text),
+            Piece::Number(number) => (bytes, end) = put_number(bytes, end, number),
             Piece::Of(pieces) => (bytes, end) = put(bytes, end, pieces, extent),
             Piece::Doc(pieces) if matches!(extent, Extent::Everything) => {
                 (bytes, end) = put(bytes, end, pieces, extent);
@@ -113,6 +117,31 @@ const fn put_quoted<const N: usize>(mut bytes: [u8; N], mut end: usize, text: &s
     }
     bytes[end] = b'"';
     (bytes, end + 1)
+}
+
+const fn put_number<const N: usize>(mut bytes: [u8; N], mut end: usize, number: i128) -> ([u8; N], usize) {
+    if number < 0 {
+        bytes[end] = b'-';
+        end += 1;
+    }
+    let (mut left, mut digit) = (number.unsigned_abs(), digits(number));
+    let after = end + digit;
+    while digit > 0 {
+        digit -= 1;
+        bytes[end + digit] = b"0123456789"[(left % 10) as usize];
+        left /= 10;
+    }
+    (bytes, after)
+}
+
+/// Returns the number of decimal digits.
+const fn digits(number: i128) -> usize {
+    let (mut left, mut count) = (number.unsigned_abs() / 10, 1);
+    while left > 0 {
+        left /= 10;
+        count += 1;
+    }
+    count
 }
 
 const fn quoted_length(text: &str) -> usize {
@@ -166,6 +195,11 @@ mod tests {
         assert_eq!(str::from_utf8(&BYTES), Ok(r#"["a\"\\\u000a\u007fé", "", 1, "b"]"#));
         const SPEC: [u8; length(PIECES, Extent::Spec)] = join(PIECES, Extent::Spec);
         assert_eq!(str::from_utf8(&SPEC), Ok(r#"["a\"\\\u000a\u007fé", "", 1]"#));
+        const NUMBERS: &[Piece] =
+            &[Piece::Number(0), Piece::Number(-10), Piece::Number(u64::MAX as i128), Piece::Number(i64::MIN as i128)];
+        const LISTED: &[Piece] = &[Piece::List(NUMBERS)];
+        const DIGITS: [u8; length(LISTED, Extent::Spec)] = join(LISTED, Extent::Spec);
+        assert_eq!(str::from_utf8(&DIGITS), Ok("0, -10, 18446744073709551615, -9223372036854775808"));
         assert!(same("ab", "ab") && !same("ab", "a") && !same("a", "ab") && !same("aa", "ab"));
     }
 }
