@@ -16,6 +16,7 @@ use crate::module::Module;
 pub use crate::output_file::OutputFile;
 use crate::platform;
 use crate::replacement::{privately, replace};
+pub use crate::whole_read::{read, read_json, read_text};
 
 /// How many names are tried for a temporary file.
 const NAME_ATTEMPTS: u32 = 16;
@@ -45,22 +46,6 @@ pub fn exists(path: impl AsRef<Path>) -> bool {
 pub fn is_dir(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     !path.as_os_str().is_empty() && path.is_dir()
-}
-
-/// Reads a whole file of at most `limit` bytes.
-///
-/// # Errors
-///
-/// The file system refused, or the file is longer ([`io::ErrorKind::FileTooLarge`]); the error names the path.
-pub fn read(path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
-    let path = path.as_ref();
-    let about = |error: io::Error| {
-        io::Error::new(error.kind(), format!("failed to read `{}`: {}", path.display(), words(&error)))
-    };
-    if path.as_os_str().is_empty() {
-        return Err(about(io::Error::new(io::ErrorKind::NotFound, "No such file or directory")));
-    }
-    read_file(path, limit).map_err(about)
 }
 
 /// Writes a file if its contents differ, and returns whether they differed. In check mode, nothing is written. Links

@@ -34,10 +34,13 @@ struct Credentials {
 /// A request to a server.
 ///
 /// ```no_run
-/// # use modbox_sdk::http::{HttpError, Redirects, Request};
-/// # fn main() -> Result<(), HttpError> {
+/// # use modbox_sdk::Failure;
+/// # use modbox_sdk::http::{Body, Redirects, Request};
+/// # fn main() -> Result<(), Failure> {
 /// let mut response = Request::new("GET", "https://example.org/list").redirects(Redirects::All).send()?;
-/// let list = response.bytes(1 << 20)?;
+/// let mut names: Vec<String> = response.json(1 << 20)?;
+/// names.push("new".to_owned());
+/// Request::new("PUT", "https://example.org/list").body(Body::json(&names)?).send()?;
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
@@ -99,9 +102,9 @@ impl Request {
         self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
     }
 
-    /// Sets the body.
-    pub fn body(mut self, body: Body) -> Self {
-        self.body = body;
+    /// Sets the body: bytes, text, JSON ([`Body::json`]) or a file.
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
         self
     }
 
@@ -204,8 +207,8 @@ impl Request {
         if let Some(length) = self.body_length()? {
             add("content-length", length.to_string());
         }
-        if self.body != Body::None {
-            add("content-type", "application/x-www-form-urlencoded".to_owned());
+        if let Some(content_type) = self.body.content_type() {
+            add("content-type", content_type.to_owned());
         }
         let outgoing = wire::Outgoing {
             method: &self.method,
@@ -261,6 +264,7 @@ impl Request {
         match &self.body {
             Body::None => Ok(matches!(self.method.as_str(), "POST" | "PUT" | "PATCH").then_some(0)),
             Body::Bytes(bytes) => Ok(u64::try_from(bytes.len()).ok()),
+            Body::Json(text) => Ok(u64::try_from(text.len()).ok()),
             Body::File(path) => {
                 let about = |error: std::io::Error| {
                     format!("failed to read `{}`: {}", path.display(), crate::fs::words(&error))

@@ -2,6 +2,9 @@
 
 use std::io::{self, Read, Write};
 
+use modbox_python_json::{decode, from_value};
+use serde::de::DeserializeOwned;
+
 use super::error::{ErrorKind, HttpError};
 use super::headers::Headers;
 use super::url::Url;
@@ -100,6 +103,33 @@ impl Response {
             ));
         }
         Ok(bytes)
+    }
+
+    /// Returns the whole body as text, up to `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`bytes`](Self::bytes), and when the body is not UTF-8.
+    pub fn text(&mut self, limit: u64) -> Result<String, HttpError> {
+        String::from_utf8(self.bytes(limit)?).map_err(|error| self.unexpected("UTF-8", &error.utf8_error()))
+    }
+
+    /// Returns the whole body, up to `limit` bytes, as JSON: as a struct that derives serde's `Deserialize`, as
+    /// [`Value`](crate::Value) or as [`Dict`](crate::Dict). The status is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// As [`text`](Self::text), when the body is not JSON, and when it does not fit `T`. The error names the host, the status,
+    /// and the place or entry.
+    pub fn json<T: DeserializeOwned>(&mut self, limit: u64) -> Result<T, HttpError> {
+        let value = decode(&self.text(limit)?).map_err(|error| self.unexpected("JSON", &error))?;
+        from_value(value).map_err(|error| self.unexpected("the JSON that was expected", &error))
+    }
+
+    fn unexpected(&self, wanted: &str, error: &dyn std::error::Error) -> HttpError {
+        let host = self.url.host_and_port();
+        let detail = format!("the response of `{host}`, with status {}, is not {wanted}: {error}", self.status);
+        HttpError::new(ErrorKind::Body, host, detail)
     }
 
     /// Writes the whole body to a writer, part by part.

@@ -143,6 +143,7 @@ fn is_short(body: &Body) -> bool {
     match body {
         Body::None => true,
         Body::Bytes(bytes) => bytes.len() <= SHORT,
+        Body::Json(text) => text.len() <= SHORT,
         Body::File(_) => false,
     }
 }
@@ -159,6 +160,7 @@ fn send_body(
     match outgoing.body {
         Body::None => Ok(true),
         Body::Bytes(bytes) => writer.write_all(bytes),
+        Body::Json(text) => writer.write_all(text.as_bytes()),
         Body::File(path) => {
             let unreadable = |error: io::Error| {
                 HttpError::new(
