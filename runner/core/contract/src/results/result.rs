@@ -235,10 +235,24 @@ impl ModuleResult {
 
     /// Adds a warning of the runner.
     pub fn warn(&mut self, warning: &str) {
+        if let Some(warnings) = self.warnings() {
+            warnings.push(warning.into());
+        }
+    }
+
+    /// Adds a warning of the runner before those that are there, since it says what to do first.
+    pub fn warn_first(&mut self, warning: &str) {
+        if let Some(warnings) = self.warnings() {
+            warnings.insert(0, warning.into());
+        }
+    }
+
+    fn warnings(&mut self) -> Option<&mut Vec<Value>> {
         let warnings = self.dict.entry(WARNINGS.to_owned()).or_insert_with(|| Value::List(Vec::new()));
         // `warnings` is a list: other types were converted when the result was accepted.
-        if let Value::List(warnings) = warnings {
-            warnings.push(warning.into());
+        match warnings {
+            Value::List(warnings) => Some(warnings),
+            _ => None,
         }
     }
 

@@ -48,7 +48,7 @@ impl ChoiceNotes {
         // The component needs fewer grants than a native module, for which a new file is granted by its folder.
         let is_denied = report.status == Status::Denied || !report.denials.is_empty();
         if let Some(name) = self.unbuilt.filter(|_| is_denied && !report.status.is_success()) {
-            report.result.warn(&format!(
+            report.result.warn_first(&format!(
                 "Ansible's own module was denied, which ran since modbox's component `{name}` is not built; run `modbox build \
                  {name}` before you grant more"
             ));
