@@ -225,7 +225,7 @@ fn a_new_project_builds_and_its_tests_pass() {
     // The crates of this workspace, so that nothing is downloaded.
     bench.env.insert("CARGO_NET_OFFLINE".into(), "true".into());
     bench.cache = Some(bench.path("cache"));
-    let options = NewOptions { sdk: None };
+    let options = NewOptions::default();
     let project = bench.with(|cx| new_project(cx, Path::new(""), "motd", &options)).unwrap();
     // As after a clone of the project on another machine.
     fs::remove_file(project.join(".modbox-sdk")).unwrap();

@@ -75,6 +75,28 @@ fn a_file_is_written_as_the_argument_that_names_it_grants() {
 }
 
 #[test]
+fn a_new_project_builds_and_passes_its_case() {
+    for (name, kind) in LANGUAGES {
+        // The tools are installed, and those of JavaScript beside the example.
+        let Some(example) = example(name).filter(|_| language(name).is_some()) else { continue };
+        let dir = TestDir::new();
+        let modbox = || Modbox::new(&dir).env("PATH", tools_path()).patience(BUILD);
+        let made = modbox().args(["new", "--language", name, "my_module"]).run().exits_with(0);
+        assert!(made.stdout_text().contains("modbox run . name=world"), "{made}");
+        let tools = example.join("node_modules");
+        if tools.exists() {
+            std::os::unix::fs::symlink(tools, dir.join("my_module/node_modules")).unwrap();
+        }
+        let told = modbox().args(["run", "--compile-time", "10m", "./my_module", "name=world"]).run().exits_with(0);
+        assert_eq!(told.json()["greeting"], "hello world", "{name}: {told}");
+        let tested = modbox().args(["test", "my_module"]).run().exits_with(0);
+        assert_eq!(tested.stdout_text(), "ok     writes\n1 passed, 0 failed\n", "{name}");
+        let told = modbox().args(["inspect", "./my_module"]).run().exits_with(0).stdout_text();
+        assert!(told.contains(kind) && told.contains("my_module"), "{name}: {told}");
+    }
+}
+
+#[test]
 fn failures_are_told_alike() {
     for (name, _) in LANGUAGES {
         let Some(module) = language(name) else { continue };

@@ -2,5 +2,6 @@
 
 pub(crate) mod author_commands;
 pub(crate) mod builds;
+pub(crate) mod example_modules;
 pub(crate) mod local_paths;
 pub(crate) mod projects;

@@ -114,6 +114,27 @@ fn a_program_by_itself_makes_projects_that_name_no_folder_of_its_build() {
 }
 
 #[test]
+fn a_new_project_in_another_language_has_its_helper_and_needs_no_sdk() {
+    let dir = TestDir::new();
+    let new = |words: &[&str]| Modbox::new(&dir).own_cache(&dir).arg("new").args(words).run();
+    for (language, helper) in
+        [("c", "modbox.h"), ("go", "modbox.go"), ("python", "modbox.py"), ("javascript", "modbox.js")]
+    {
+        let name = format!("my-{language}");
+        new(&["--language", language, &name]).exits_with(0);
+        let carried = fs::read(dir.join(&name).join(helper)).unwrap();
+        let example = crate::support::repository().join("guest-sdk/examples").join(language).join(helper);
+        assert_eq!(carried, fs::read(example).unwrap(), "{language}");
+        let manual = fs::read_to_string(dir.join(&name).join("module.json")).unwrap();
+        assert!(manual.contains(&format!("\"name\": \"{name}\"")), "{manual}");
+    }
+    assert!(!dir.join("home/.cache/modbox/sdk").exists());
+    new(&["--language", "perl", "other"]).exits_with(2).says("[possible values: rust, c, go, python, javascript]");
+    new(&["--language", "go", "--sdk", ".", "other"]).exits_with(2).says("`--sdk` is for projects in Rust");
+    assert!(!dir.join("other").exists());
+}
+
+#[test]
 fn a_project_for_another_version_of_the_sdk_is_refused() {
     let dir = TestDir::new();
     let build = || Modbox::new(&dir).own_cache(&dir).with_toolchain();

@@ -48,6 +48,12 @@ pub fn example_provider() -> PathBuf {
     DIR.as_ref().unwrap_or_else(|error| panic!("{error}")).join("line.wasm")
 }
 
+/// Returns the component of an example module in Rust, from `guest-sdk/examples/rust`.
+pub fn example_module(name: &str) -> PathBuf {
+    let dir = build_guests("examples", &[format!("modbox-example-{name}")]);
+    dir.unwrap_or_else(|error| panic!("{error}")).join(format!("{name}.wasm"))
+}
+
 /// Returns the modules that use the same features of the SDK as this one. Only those are built together, since cargo
 /// would unify the features of all modules in one build.
 fn alike(name: &str) -> Vec<String> {

@@ -40,8 +40,8 @@ pub use command::{Modbox, RunOutput, Running, copy_executable, copy_program, pre
 pub use files::tracked;
 pub use follow::follow;
 pub use guests::{
-    c_core, component, core_module, example_program, example_provider, guest, module, native_c, native_guest,
-    native_library, native_modules, printing_module, small_module,
+    c_core, component, core_module, example_module, example_program, example_provider, guest, module, native_c,
+    native_guest, native_library, native_modules, printing_module, small_module,
 };
 pub use host_network::HostNetwork;
 pub use install::tool as run_tool;

@@ -315,6 +315,9 @@ pub enum NewError {
         /// Path that was searched.
         path: PathBuf,
     },
+    /// An SDK was chosen for a language that has none.
+    #[error("`--sdk` is for projects in Rust; those in other languages have a helper of one file")]
+    SdkOfOther,
     /// A path cannot be written into a manifest.
     #[error("failed to write `{}` into `Cargo.toml`: it is not UTF-8", path.display())]
     NotUtf8 {

@@ -51,7 +51,7 @@ pub use interpreter::{
 };
 pub use languages::PROJECT_FILES;
 pub use module::{BuildOptions, BuiltModule};
-pub use project::{NewOptions, new_project};
+pub use project::{NewOptions, ProjectLanguage, new_project};
 pub use sdk::SdkError;
 pub use standard::{
     build_standard, build_standard_if_stale, find_standard, is_standard, standard_description, standard_names,

@@ -1,11 +1,15 @@
 //! Does one run with the switches of `modbox run`, and returns its report.
 
 use std::borrow::Cow;
+use std::path::Path;
 
+use anyhow::Context as _;
 use indicatif::ProgressBar;
 use modbox_contract::{CallerChoices, Dict, InternalArgs};
+use modbox_files::read_file;
 use modbox_run::library::FoundModule;
 use modbox_run::{Arguments, Module, Report, RunRequest, Runner, Scrutiny};
+use modbox_vocabulary::HttpStub;
 
 use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::RunArgs;
@@ -18,6 +22,9 @@ use crate::cli::named::find::Lookup;
 use crate::cli::process::become_user;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings::{ModuleIdentity, Settings};
+
+/// Most bytes of a file with answers to HTTP requests.
+const MAX_STUB: u64 = 64 << 20;
 
 /// Runs a module. Returns the report, and the error if the audit line could not be written.
 pub(crate) fn perform(
@@ -68,6 +75,7 @@ pub(crate) fn perform_by(
         // `--async` and `--timeout` limit the same time; the smaller value applies.
         effective.limits.timeout = args.limits.timeout.map_or(limit, |timeout| timeout.min(limit));
     }
+    let stub = args.stub.http_stub.as_deref().map(read_stub).transpose().or_usage()?;
     let request = RunRequest {
         name: &name,
         arguments: Cow::Owned(Arguments::Task {
@@ -84,6 +92,7 @@ pub(crate) fn perform_by(
         stdin_args: args.stdin_args,
         keep_files: args.keep_files,
         pipelining: !args.no_pipelining,
+        http: stub.as_ref(),
         scrutiny: Scrutiny::default(),
     };
     let pending = audit.start(context, &module, &request)?;
@@ -96,6 +105,11 @@ pub(crate) fn perform_by(
     }
     let audited = pending.finish(&report);
     Ok((report, audited))
+}
+
+fn read_stub(path: &Path) -> anyhow::Result<HttpStub> {
+    let text = read_file(path, MAX_STUB).with_context(|| format!("failed to read `{}`", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("failed to read `{}`", path.display()))
 }
 
 fn internal_args(args: &RunArgs, internal: &CallerChoices, name: &str) -> InternalArgs {

@@ -6,6 +6,8 @@ use std::path::{Component, Path};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::requests::ExpectedRequest;
+
 /// One test of a module.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +27,8 @@ pub(super) struct Case {
     /// Grants, as in a policy file.
     #[serde(default)]
     pub(super) allow: Map<String, Value>,
+    /// Expected HTTP requests, with their answers. With it, no request reaches the network.
+    pub(super) http: Option<Vec<ExpectedRequest>>,
     pub(super) expect: Expected,
 }
 
@@ -45,7 +49,7 @@ pub(super) struct Expected {
 impl Case {
     /// Reads a case from YAML or JSON text, or returns the reason why it is invalid.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let case: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        let mut case: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
         let names = case.files.keys().chain(case.expect.files.keys());
         for name in names {
             let is_plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
@@ -53,6 +57,7 @@ impl Case {
                 return Err(format!("the file `{name}` is not a relative path below the case's folder"));
             }
         }
+        case.http.iter_mut().flatten().try_for_each(ExpectedRequest::check)?;
         if case.expect.status.is_none() && case.expect.result.is_empty() && case.expect.files.is_empty() {
             return Err("`expect` has neither `status`, `result` nor `files`".to_owned());
         }
@@ -83,6 +88,7 @@ mod tests {
             ("expects: {status: ok}", "expects"),
             ("files: {/etc/passwd: x}\nexpect: {status: ok}", "is not a relative path"),
             ("expect: {files: {../x: null}}", "is not a relative path"),
+            ("http: [{url: h}]\nexpect: {status: ok}", "`h` in `http` is not a URL"),
         ] {
             let reason = Case::parse(text).unwrap_err();
             assert!(reason.contains(expect), "{text}: {reason}");

@@ -5,14 +5,16 @@ use std::path::Path;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::case::Expected;
+use super::case::Case;
+use super::requests;
 use crate::bounded_file::read_all;
 
 /// Maximum size of a file that is compared.
 const MAX_FILE: u64 = 16 << 20;
 
 /// Returns the differences, each of one or several lines.
-pub(super) fn differences(expected: &Expected, report: &Value, work: &Path) -> Vec<String> {
+pub(super) fn differences(case: &Case, report: &Value, work: &Path) -> Vec<String> {
+    let expected = &case.expect;
     let mut found = Vec::new();
     let status = report["status"].as_str().unwrap_or_default();
     if let Some(wanted) = expected.status.as_deref().filter(|wanted| *wanted != status) {
@@ -27,6 +29,9 @@ pub(super) fn differences(expected: &Expected, report: &Value, work: &Path) -> V
     }
     for (name, wanted) in &expected.files {
         found.extend(file_difference(name, wanted.as_deref(), &work.join(name)));
+    }
+    if let Some(wanted) = &case.http {
+        found.extend(requests::differences(wanted, report));
     }
     // The module's own words say more than what differs.
     if let Some(message) = report["result"]["msg"].as_str().filter(|_| !found.is_empty()) {
@@ -63,11 +68,11 @@ mod tests {
     fn each_difference_is_named() {
         let work = tempfile::tempdir().unwrap();
         std::fs::write(work.path().join("motd"), "one\ntwo\n").unwrap();
-        let expected: Expected = serde_json::from_value(json!({
+        let case = |expect: Value| serde_json::from_value::<Case>(json!({"expect": expect, "http": []})).unwrap();
+        let expected = case(json!({
             "status": "ok", "result": {"changed": false, "path": "motd", "rc": 0},
             "files": {"motd": "one\n", "gone": "x", "kept": null}
-        }))
-        .unwrap();
+        }));
         let report = json!({"status": "changed", "result": {"changed": true, "path": "motd", "msg": "wrote it"}});
         let found = differences(&expected, &report, work.path());
         let expect = [
@@ -79,7 +84,7 @@ mod tests {
             "the module said: wrote it",
         ];
         assert_eq!(found, expect);
-        let fits: Expected = serde_json::from_value(json!({"result": {"changed": true}})).unwrap();
+        let fits = case(json!({"result": {"changed": true}}));
         assert!(differences(&fits, &report, work.path()).is_empty());
     }
 }

@@ -10,14 +10,12 @@ use thiserror::Error;
 
 use super::case::Case;
 use super::compare;
+use super::requests::ExpectedRequest;
 use crate::bounded_file::read_all;
 use crate::context::AuthoringContext;
 use crate::environment;
 use crate::process::{self, Stderr, Tool};
 use crate::temporary_folder::TemporaryFolder;
-
-/// Folder of the cases in a project.
-const FOLDER: &str = "cases";
 
 /// Maximum size of a case's file.
 const MAX_CASE: u64 = 4 << 20;
@@ -35,7 +33,7 @@ pub struct CaseOutcome {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaseError {
-    /// The project has no cases.
+    /// The folder has no cases.
     #[error("failed to find a case in `{}`: write one as `NAME.yaml`, with `args` and `expect`", folder.display())]
     NoCases {
         /// Folder that was searched.
@@ -61,20 +59,20 @@ pub enum CaseError {
     },
 }
 
-/// Runs each case in the folder `cases` of a project with `modbox`, the path of this program, and passes the outcomes to
-/// `on_outcome` as they come.
+/// Runs each case in the folder `cases` against a component, with `modbox`, the path of this program, and passes the
+/// outcomes to `on_outcome` as they come.
 ///
 /// # Errors
 ///
-/// Fails when the project has no cases, a case is invalid, or a process or file is not available.
+/// Fails when the folder has no cases, a case is invalid, or a process or file is not available.
 pub fn run_cases(
     cx: &AuthoringContext<'_>,
     modbox: &Path,
-    dir: &Path,
+    cases: &Path,
     component: &Path,
     on_outcome: &mut dyn FnMut(CaseOutcome),
 ) -> Result<(), CaseError> {
-    let folder = cx.resolve(dir).join(FOLDER);
+    let folder = cx.resolve(cases);
     let files = list(&folder);
     if files.is_empty() {
         return Err(CaseError::NoCases { folder });
@@ -123,8 +121,9 @@ fn perform(cx: &AuthoringContext<'_>, modbox: &Path, component: &Path, case: &Ca
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
         fs::write(&path, text).map_err(failed("write", &path))?;
     }
-    let (arguments, policy) = (control.join("args.json"), control.join("policy.json"));
-    for (path, value) in [(&arguments, json!(case.args)), (&policy, json!({"allow": case.allow}))] {
+    let [arguments, policy, answers] = ["args.json", "policy.json", "http.json"].map(|name| control.join(name));
+    let stub: Value = case.http.iter().flatten().map(ExpectedRequest::stub).collect();
+    for (path, value) in [(&arguments, json!(case.args)), (&policy, json!({"allow": case.allow})), (&answers, stub)] {
         fs::write(path, value.to_string()).map_err(failed("write", path))?;
     }
     let mut from_file = OsString::from("@");
@@ -134,6 +133,9 @@ fn perform(cx: &AuthoringContext<'_>, modbox: &Path, component: &Path, case: &Ca
     args.extend(
         [(case.check, "--check"), (case.diff, "--diff")].iter().filter(|(on, _)| *on).map(|(_, word)| word.into()),
     );
+    if case.http.is_some() {
+        args.extend(["--http-stub".into(), answers.into()]);
+    }
     let mut env = environment::for_children(&cx.env);
     env.insert("XDG_CONFIG_HOME".into(), control.into());
     let tool = Tool { program: modbox, args: &args, dir: &work, env: &env, stderr: Stderr::Captured };
@@ -141,7 +143,7 @@ fn perform(cx: &AuthoringContext<'_>, modbox: &Path, component: &Path, case: &Ca
     // Paths below the folder are compared as the case names them.
     let text = text.replace(&format!("{}/", work.display()), "");
     let found = match serde_json::from_str::<Value>(&text) {
-        Ok(report) => compare::differences(&case.expect, &report, &work),
+        Ok(report) => compare::differences(case, &report, &work),
         Err(_) => vec![format!("modbox ended without a report: {}", ended.stderr)],
     };
     Ok(found)

@@ -14,6 +14,7 @@ mod denial;
 mod error_chain;
 mod fingerprint;
 mod grant_source;
+mod http_stub;
 mod invocation;
 mod limits;
 mod lost;
@@ -33,6 +34,7 @@ pub use denial::{Denial, DenialLog, Hint, HintSource};
 pub use error_chain::{error_chain, error_text, in_words};
 pub use fingerprint::FileFingerprint;
 pub use grant_source::GrantSource;
+pub use http_stub::{HttpStub, StubAnswer, StubbedRequest};
 pub use invocation::{
     DirectProgram, InputFile, Invocation, NativeProgram, Program, RuntimePath, WasmFormat, WasmProgram,
 };

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::confinement_layer::ConfinementLayer;
 use crate::denial::DenialLog;
+use crate::http_stub::StubbedRequest;
 use crate::limits::LimitHit;
 use crate::lost::LostChange;
 use crate::outside::OutsideRun;
@@ -33,6 +34,8 @@ pub struct Outcome {
     /// it starts none.
     #[serde(skip)]
     pub outside: Vec<OutsideRun>,
+    /// The HTTP requests of a guest with a stub for them, in their order.
+    pub requests: Vec<StubbedRequest>,
     /// Whether the file system may have refused to rename a directory, with `EXDEV`. Overlays of ordinary users do.
     pub refused_renames: bool,
     /// The confinement of the run. A worker does not send it: the monitor knows it since the worker was confined.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use modbox_policy::Policy;
 use modbox_scratch::RunDir;
 use modbox_vocabulary::{
-    CommandService, Confinement, ConfinementLayer, Exit, InputFile, LimitKind, Limits, Outcome, Timing, WasmProgram,
+    CommandService, Confinement, ConfinementLayer, Exit, HttpStub, InputFile, LimitKind, Limits, Outcome, Timing,
+    WasmProgram,
 };
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
@@ -36,6 +37,8 @@ pub struct RunContext<'a> {
     pub commands: Option<Arc<dyn CommandService>>,
     /// The system's log; without it, messages for it are dropped.
     pub log: Option<Arc<SystemLog>>,
+    /// Answers for HTTP requests in place of the network's.
+    pub http: Option<HttpStub>,
     /// Called with what the guest prints on standard output, as far as the limit keeps it, in addition to capturing it.
     pub on_stdout: Option<OnOutput>,
     /// The same for standard error.
@@ -46,7 +49,7 @@ impl<'a> RunContext<'a> {
     /// Returns the context of a run without commands, whose output is only captured.
     #[must_use]
     pub fn new(run_dir: &'a Arc<RunDir>) -> Self {
-        Self { run_dir, commands: None, log: None, on_stdout: None, on_stderr: None }
+        Self { run_dir, commands: None, log: None, http: None, on_stdout: None, on_stderr: None }
     }
 }
 
@@ -99,10 +102,10 @@ impl LoadedModule {
         context: RunContext<'_>,
     ) -> Result<Outcome, WasmError> {
         let GuestInput { program, files, stdin } = input;
-        let RunContext { run_dir, commands, log, on_stdout, on_stderr } = context;
+        let RunContext { run_dir, commands, log, http, on_stdout, on_stderr } = context;
         let stdout = HeadStream::new(limits.max_output, on_stdout);
         let stderr = HeadStream::new(limits.max_output, on_stderr);
-        let network = Network::new(policy, limits);
+        let network = Network::new(policy, limits, http);
         let wasi = wasi::context(program, stdin, policy, &network, stdout.clone(), stderr.clone());
         let files = FileGuard::new(policy, files, limits, Arc::clone(run_dir))?;
         let (ledger, temporaries) = (files.ledger(), files.temporaries());
@@ -154,6 +157,7 @@ impl LoadedModule {
             lost,
             survivors: Vec::new(),
             outside: Vec::new(),
+            requests: network.stubbed_requests(),
             refused_renames,
             confinement,
             notes,

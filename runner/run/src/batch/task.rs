@@ -218,6 +218,7 @@ fn request<'a>(job: &'a Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a,
         stdin_args: job.options.stdin_args,
         keep_files: false,
         pipelining: !job.options.no_pipelining,
+        http: None,
         scrutiny: Scrutiny::default(),
     }
 }

@@ -124,7 +124,8 @@ impl Runner {
             let input = GuestInput { program, files: &invocation.files, stdin: invocation.stdin.clone() };
             let (policy, limits) = (request.policy, request.limits);
             let commands = commands.map(|commands| Arc::clone(commands) as Arc<dyn CommandService>);
-            let context = RunContext { commands, log: SystemLog::open(policy), ..RunContext::new(run_dir) };
+            let (log, http) = (SystemLog::open(policy), request.http.cloned());
+            let context = RunContext { commands, log, http, ..RunContext::new(run_dir) };
             loaded.run(input, policy, limits, context)
         };
         let mut outcome = match execute(&resident.module) {
@@ -142,7 +143,7 @@ impl GuestRun<'_> {
     fn setup(&self) -> GuestSetup {
         let (policy, limits) = (self.request.policy.clone(), *self.request.limits);
         let confinement = confinement(&policy, self.run_dir.path().to_owned(), true);
-        GuestSetup { policy, limits, confinement }
+        GuestSetup { policy, limits, http: self.request.http.cloned(), confinement }
     }
 
     fn order(&self) -> GuestOrder {

@@ -129,6 +129,7 @@ fn report_outcome(
         lost: outcome.lost,
         survivors: outcome.survivors,
         outside: outcome.outside,
+        requests: outcome.requests,
         refused_renames: outcome.refused_renames,
         usage: Usage { stdout_bytes: outcome.stdout.total, stderr_bytes: outcome.stderr.total, ..outcome.usage },
         timing: outcome.timing,

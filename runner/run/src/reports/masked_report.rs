@@ -1,9 +1,10 @@
 //! Removes secrets from reports: every text of a report that a module, an argument or a path can be in.
 //!
 //! A report is masked where it is made, so that nothing that is printed, saved, sent or audited of it needs to be. Words,
-//! numbers, digests and the path of the module stay. A result is masked as Ansible would show it: before 2.22 by the rules of
-//! its modules, which keep the keys, and that of a module of 2.22 by the rules of its callbacks. The result with its secrets
-//! stays beside what is shown, for a controller of 2.22 and for variables of plays.
+//! numbers, digests and the path of the module stay, and so do requests to a stub, which a test compares with its own
+//! secrets. A result is masked as Ansible would show it: before 2.22 by the rules of its modules, which keep the keys, and
+//! that of a module of 2.22 by the rules of its callbacks. The result with its secrets stays beside what is shown, for a
+//! controller of 2.22 and for variables of plays.
 
 use modbox_argument_spec::Secrets;
 use modbox_contract::{ModuleResult, Redactor};

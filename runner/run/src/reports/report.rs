@@ -6,7 +6,8 @@ use modbox_kinds::Kind;
 use modbox_policy::ModuleSignature;
 use modbox_python_json::{Value, to_value};
 use modbox_vocabulary::{
-    Confinement, Denial, Grant, Hint, LimitHit, LostChange, OutsideRun, Timing, Usage, User, error_chain,
+    Confinement, Denial, Grant, Hint, LimitHit, LostChange, OutsideRun, StubbedRequest, Timing, Usage, User,
+    error_chain,
 };
 use serde::{Serialize, Serializer};
 
@@ -129,6 +130,9 @@ pub struct Report {
     /// Commands that ran outside of the module's room.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideRun>,
+    /// HTTP requests that a stub answered in place of the network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<StubbedRequest>,
     /// Grants that may be missing, guessed from the arguments and the output of a failed module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<Hint>,

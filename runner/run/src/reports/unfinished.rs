@@ -40,6 +40,7 @@ impl Report {
             lost: Vec::new(),
             survivors: Vec::new(),
             outside: Vec::new(),
+            requests: Vec::new(),
             hints: Vec::new(),
             become_user: None,
             confinement: Confinement::default(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use modbox_contract::{Dict, GivenSecrets, InternalArgs, Release, Value};
 use modbox_policy::Policy;
-use modbox_vocabulary::Limits;
+use modbox_vocabulary::{HttpStub, Limits};
 
 use crate::request::argument_origin::ArgumentOrigin;
 use crate::request::scrutiny::Scrutiny;
@@ -75,6 +75,8 @@ pub struct RunRequest<'a> {
     pub keep_files: bool,
     /// Pipes a native module to its interpreter on standard input where its kind allows that, unless files are kept.
     pub pipelining: bool,
+    /// Answers for a guest's HTTP requests, in place of the network's.
+    pub http: Option<&'a HttpStub>,
     /// How the uses of paths and addresses by a native module are treated.
     pub scrutiny: Scrutiny,
 }
@@ -99,6 +101,7 @@ impl<'a> RunRequest<'a> {
             stdin_args: false,
             keep_files: false,
             pipelining: true,
+            http: None,
             scrutiny: Scrutiny::default(),
         }
     }

@@ -3,6 +3,7 @@
 
 mod ansible_switches;
 mod audit;
+mod authors;
 mod collection;
 mod doctor;
 mod interpreters;
@@ -29,6 +30,7 @@ use modbox_policy::{parse_count, parse_duration, parse_size};
 
 pub(crate) use self::ansible_switches::AnsibleSwitches;
 pub(crate) use self::audit::AuditArgs;
+pub(crate) use self::authors::{BuildArgs, NewArgs, ProjectLanguage, TestArgs};
 pub(crate) use self::collection::{CollectionArgs, CollectionBuildArgs, CollectionCommand};
 pub(crate) use self::doctor::DoctorArgs;
 pub(crate) use self::interpreters::{InterpreterCommand, InterpreterInstallArgs, InterpretersArgs};
@@ -40,8 +42,7 @@ pub(crate) use self::policy::{PolicyArgs, PolicyCommand, ShowArgs, SuggestionKey
 pub(crate) use self::registry::{InstallArgs, LoadArgs, PullArgs, PushArgs, RegistryArgs, SaveArgs, UpdateArgs};
 pub(crate) use self::resource::{Compatibility, ResourceArgs, ResourceOutput};
 use self::shared::help::{
-    AFTER_HELP, BATCH_HELP, BUILD_HELP, CACHE_HELP, COMPLETIONS_HELP, DOC_HELP, INSPECT_HELP, MAN_HELP, NEW_HELP,
-    PRUNE_HELP, RUN_HELP, TEST_HELP,
+    AFTER_HELP, BATCH_HELP, CACHE_HELP, COMPLETIONS_HELP, DOC_HELP, INSPECT_HELP, MAN_HELP, PRUNE_HELP, RUN_HELP,
 };
 use self::shared::internal::InternalKeyArgs;
 use self::shared::late::Late;
@@ -50,6 +51,7 @@ pub(crate) use self::shared::lookup::{LOCK_FILE, LookupArgs, parse_interpreter};
 pub(crate) use self::shared::providers::ProviderArgs;
 pub(crate) use self::shared::python::{AnsiballzForm, AssembleArgs, PythonArgs};
 pub(crate) use self::shared::rules::{AnsweredGrant, GrantArgs, LimitArgs};
+use self::shared::stub::StubArgs;
 pub(crate) use self::signing::{SignArgs, VerifyArgs};
 pub(crate) use self::task::TaskArgs;
 pub(crate) use self::transactions::{
@@ -275,6 +277,8 @@ pub(crate) struct RunArgs {
     pub(crate) learn_effects: bool,
     #[command(flatten)]
     pub(crate) jobs: JobFolderArgs,
+    #[command(flatten)]
+    pub(crate) stub: StubArgs,
 }
 
 #[derive(Debug, Args)]
@@ -324,48 +328,6 @@ pub(crate) struct DocArgs {
     pub(crate) no_pager: bool,
     #[command(flatten)]
     pub(crate) lookup: LookupArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = BUILD_HELP)]
-pub(crate) struct BuildArgs {
-    /// Directories of projects (a Rust crate, or C, Go, Python or JavaScript), or names of modbox's own modules.
-    #[arg(value_name = "DIR|NAME", default_value = ".")]
-    pub(crate) modules: Vec<PathBuf>,
-    /// Build all of modbox's own modules.
-    #[arg(long, conflicts_with_all = ["modules", "bin"])]
-    pub(crate) all: bool,
-    /// Binary to build, if the crate has several.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) bin: Option<String>,
-    /// Also write the form that Ansible runs into this folder: `NAME.wasm` with a `#!` line, and `NAME.yml` for
-    /// ansible-doc.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) ansible: Option<PathBuf>,
-    /// Path of modbox on the target, for the `#!` line [default: this program].
-    #[arg(long, value_name = "PATH", requires = "ansible")]
-    pub(crate) interpreter: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = TEST_HELP)]
-pub(crate) struct TestArgs {
-    /// The project's directory.
-    #[arg(default_value = ".")]
-    pub(crate) dir: PathBuf,
-    /// Binary to build, if the crate has several.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) bin: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = NEW_HELP)]
-pub(crate) struct NewArgs {
-    /// The name of the module and of its directory, which must be new or empty: lower-case letters, digits, `_` and `-`.
-    pub(crate) name: String,
-    /// Use the SDK from this directory.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) sdk: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -325,6 +325,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         lost: Vec::new(),
         survivors: Vec::new(),
         outside: Vec::new(),
+        requests: Vec::new(),
         refused_renames: true,
         confinement: Confinement::default(),
         notes: Vec::new(),

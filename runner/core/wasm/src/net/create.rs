@@ -21,6 +21,10 @@ impl NetView<'_> {
             self.network.deny(Capability::Net, subject.to_owned(), operation, format!("--allow-net {prefix}HOST:PORT"));
             return Err(ErrorCode::AccessDenied.into());
         }
+        if self.network.stub.is_some() {
+            // A test without a network.
+            return Err(ErrorCode::AccessDenied.into());
+        }
         if self.has_room() { Ok(()) } else { Err(ErrorCode::NewSocketLimit.into()) }
     }
 }

@@ -181,7 +181,7 @@ mod tests {
         for rule in listen {
             policy.allow_listen(ListenGrant { rule: rule.parse().unwrap(), source: source.clone() });
         }
-        Network::new(&policy, &Limits::default())
+        Network::new(&policy, &Limits::default(), None)
     }
 
     fn at(address: &str) -> SocketAddr {
@@ -288,7 +288,7 @@ mod tests {
     fn allow_everything_allows_every_address_and_name() {
         let mut policy = Policy::default();
         policy.allow_everything(&GrantSource::named("test"));
-        let network = Network::new(&policy, &Limits::default());
+        let network = Network::new(&policy, &Limits::default(), None);
         assert!(network.check(at("169.254.169.254:80"), TcpConnect) && network.names(&name("localhost")));
         assert_eq!(
             network.admit(&name("localhost"), ips(&["127.0.0.1"]), Operation::ResolveAddresses),

@@ -15,6 +15,7 @@ pub(super) mod http;
 mod lookup;
 mod network;
 mod resolver;
+mod stub;
 mod tcp;
 pub(super) mod tls;
 mod view;

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use modbox_policy::Policy;
 use modbox_policy::net::{ListenRule, Name, NetRule, Transport};
-use modbox_vocabulary::{DenialLog, LimitKind, Limits};
+use modbox_vocabulary::{DenialLog, HttpStub, LimitKind, Limits, StubbedRequest};
 use tokio::sync::Semaphore;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::net::resolver::Resolver;
+use crate::net::stub::Stub;
 
 /// Most connections that `wasi:http` may have open at a time.
 const MAX_CONNECTIONS: usize = 32;
@@ -32,6 +33,8 @@ pub(crate) struct Network {
     pub(super) connections: Arc<Semaphore>,
     pub(super) state: Mutex<NetworkState>,
     pub(super) hit: OnceLock<LimitKind>,
+    /// What answers HTTP requests in place of the network.
+    pub(super) stub: Option<Stub>,
 }
 
 /// The state collected during a run. All parts are bounded.
@@ -49,7 +52,7 @@ pub(super) struct NetworkState {
 
 impl Network {
     /// Creates the network of a run from the rules of its policy.
-    pub(crate) fn new(policy: &Policy, limits: &Limits) -> Arc<Self> {
+    pub(crate) fn new(policy: &Policy, limits: &Limits, http: Option<HttpStub>) -> Arc<Self> {
         Arc::new(Self {
             everything: policy.allows_everything(),
             rules: policy.net().iter().map(|grant| grant.rule.clone()).collect(),
@@ -62,6 +65,7 @@ impl Network {
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             state: Mutex::default(),
             hit: OnceLock::new(),
+            stub: http.map(Stub::new),
         })
     }
 
@@ -84,6 +88,11 @@ impl Network {
             let allowed = network.check(address, reason);
             Box::pin(async move { allowed })
         });
+    }
+
+    /// Returns the requests that a stub has answered or refused.
+    pub(crate) fn stubbed_requests(&self) -> Vec<StubbedRequest> {
+        self.stub.as_ref().map(Stub::requests).unwrap_or_default()
     }
 
     /// Returns the denials so far.

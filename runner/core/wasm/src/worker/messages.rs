@@ -7,7 +7,7 @@ use modbox_kernel::KernelConfinement;
 use modbox_policy::Policy;
 use modbox_scratch::DirPurpose;
 use modbox_vocabulary::{
-    CommandOutput, CommandRefusal, CommandRequest, InputFile, Limits, Outcome, Timing, WasmProgram,
+    CommandOutput, CommandRefusal, CommandRequest, HttpStub, InputFile, Limits, Outcome, Timing, WasmProgram,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,8 @@ pub struct GuestSetup {
     pub policy: Policy,
     /// The limits of each run.
     pub limits: Limits,
+    /// Answers for HTTP requests in place of the network's.
+    pub http: Option<HttpStub>,
     /// The confinement of the worker; `None` for guests that are trusted with everything.
     pub confinement: Option<ConfinementOrder>,
 }

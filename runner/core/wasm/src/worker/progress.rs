@@ -131,6 +131,7 @@ impl RunProgress {
             lost: Vec::new(),
             survivors: Vec::new(),
             outside: Vec::new(),
+            requests: Vec::new(),
             // What the worker saw is not known.
             refused_renames: true,
             confinement: confinement(reached),

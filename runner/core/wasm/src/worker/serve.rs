@@ -123,6 +123,7 @@ impl GuestProcess {
                 .allows_commands()
                 .then(|| Arc::clone(&self.connection) as Arc<dyn CommandService>),
             log: self.log.clone(),
+            http: self.setup.http.clone(),
             on_stdout: Some(Arc::new(move |bytes| out.print(OutputStream::Stdout, bytes))),
             on_stderr: Some(Arc::new(move |bytes| err.print(OutputStream::Stderr, bytes))),
         };

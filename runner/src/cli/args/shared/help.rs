@@ -66,10 +66,14 @@ Exit status: 0 done · 1 the template failed · 2 usage.";
 pub(crate) const TEST_HELP: &str = "\
 Examples:
   modbox test modules/ping
+  modbox test target/modbox/my_module.wasm --cases cases
 
 A case is a file cases/NAME.yaml with \"args\", \"check\", \"diff\", \"files\" (before the run), \"allow\" (grants, as in a \
 policy file) and \"expect\": \"status\", keys of the \"result\", and \"files\" after the run, where null is a file that must \
 not exist. Each case runs in an empty folder, without the policy file of the user.
+
+With \"http\", no request reaches a network. It lists the expected requests: \"method\", \"url\", \"headers\", and \"json\" or \
+\"body\"; each has an \"answer\": \"status\", \"headers\", and \"json\" or \"body\".
 
 Exit status: 0 every case passed · 1 some failed · 2 usage · 3 module not built, or no cases.";
 
@@ -124,7 +128,8 @@ Examples:
 /// Of `modbox new`.
 pub(crate) const NEW_HELP: &str = "\
 Examples:
-  modbox new my_module";
+  modbox new my_module
+  modbox new --language python my_module";
 
 /// Of `modbox policy`.
 pub(crate) const POLICY_HELP: &str = "\

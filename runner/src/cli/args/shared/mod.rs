@@ -8,3 +8,4 @@ pub(crate) mod lookup;
 pub(crate) mod providers;
 pub(crate) mod python;
 pub(crate) mod rules;
+pub(crate) mod stub;

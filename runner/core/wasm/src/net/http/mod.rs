@@ -8,6 +8,7 @@
 mod messages;
 mod response;
 mod send;
+mod stubbed;
 mod tls;
 mod view;
 

@@ -39,7 +39,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// The destination of a request.
-struct Target {
+pub(super) struct Target {
     host: Host,
     port: u16,
     tls: bool,
@@ -51,7 +51,8 @@ enum Host {
 }
 
 impl Target {
-    fn of(uri: &Uri) -> Result<Self, Error> {
+    /// Returns the destination that a URL names.
+    pub(super) fn of(uri: &Uri) -> Result<Self, Error> {
         let authority = uri.authority().ok_or(Error::HttpRequestUriInvalid)?;
         let tls = uri.scheme() == Some(&Scheme::HTTPS);
         let port = match port(authority)? {
@@ -131,25 +132,36 @@ fn server_name(target: &Target) -> Result<tls::ServerName, Error> {
     }
 }
 
-/// Returns the addresses that a request may be sent to.
-async fn addresses(network: &Network, target: &Target) -> Result<Vec<SocketAddr>, Error> {
+/// Refuses a request to a host that no rule covers. What the host's name stands for is not looked up.
+pub(super) fn check(network: &Network, target: &Target) -> Result<(), Error> {
     let port = target.port;
     match &target.host {
         Host::Address(address) => {
             let address = SocketAddr::new(*address, port);
             if network.allows(Transport::Tcp, address) {
-                return Ok(vec![address]);
+                return Ok(());
             }
             network.deny_address(Transport::Tcp, address, OPERATION);
-            Err(Error::HttpRequestDenied)
         }
         Host::Name(name) => {
-            if !network.covers(name, port) {
-                let subject = format!("{name}:{port}");
-                let allow = format!("--allow-net {subject}");
-                network.deny(Capability::Net, subject, OPERATION, allow);
-                return Err(Error::HttpRequestDenied);
+            if network.covers(name, port) {
+                return Ok(());
             }
+            let subject = format!("{name}:{port}");
+            let allow = format!("--allow-net {subject}");
+            network.deny(Capability::Net, subject, OPERATION, allow);
+        }
+    }
+    Err(Error::HttpRequestDenied)
+}
+
+/// Returns the addresses that a request may be sent to.
+async fn addresses(network: &Network, target: &Target) -> Result<Vec<SocketAddr>, Error> {
+    check(network, target)?;
+    let port = target.port;
+    match &target.host {
+        Host::Address(address) => Ok(vec![SocketAddr::new(*address, port)]),
+        Host::Name(name) => {
             let found = network.resolve(name, OPERATION).await.map_err(resolve_error)?;
             let to = |ip| SocketAddr::new(ip, port);
             let (allowed, refused): (Vec<_>, Vec<_>) =

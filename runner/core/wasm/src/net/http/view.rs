@@ -11,7 +11,7 @@ use wasmtime_wasi_http::{
     WasiHttpHooks,
 };
 
-use crate::net::http::{send, tls};
+use crate::net::http::{send, stubbed, tls};
 use crate::net::network::Network;
 
 /// Most bytes of the fields of one message.
@@ -78,6 +78,11 @@ impl WasiHttpHooks for Hooks {
     ) -> Box<dyn Future<Output = Result<Exchange, Error>> + Send> {
         let network = Arc::clone(&self.network);
         Box::new(async move {
+            if let Some(stub) = &network.stub {
+                let response = stubbed::answer(&network, stub, request).await?;
+                let work: Box<dyn Future<Output = Result<(), Error>> + Send> = Box::new(async { Ok(()) });
+                return Ok((response, work));
+            }
             let (response, work) = send::send(&network, request, options.unwrap_or_default()).await?;
             let work: Box<dyn Future<Output = Result<(), Error>> + Send> = Box::new(work);
             Ok((response.map(BodyExt::boxed_unsync), work))

@@ -1,30 +1,26 @@
-//! Makes a module project: a crate that builds, runs and has tests from the start.
+//! Makes a module project that builds, runs and has tests from the start.
 //!
-//! The files are those of `template/`, with the name filled in. A project appears completely or not at all: it is
+//! The files are those of a template, with the name filled in. A project appears completely or not at all: it is
 //! written beside its place and then moved there, so that an error or a signal leaves nothing half-written.
+
+mod language;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use self::language::ProjectLanguage;
 use crate::context::AuthoringContext;
 use crate::error::NewError;
 use crate::temporary_folder::TemporaryFolder;
 use crate::{name, sdk};
 
-/// Files of a project: path and content.
-const FILES: &[(&str, &str)] = &[
-    ("Cargo.toml", include_str!("../template/Cargo.toml.in")),
-    ("src/main.rs", include_str!("../template/src/main.rs")),
-    ("cases/writes.yaml", include_str!("../template/cases/writes.yaml")),
-    ("README.md", include_str!("../template/README.md")),
-    (".gitignore", include_str!("../template/gitignore")),
-];
-
 /// Options of a new project.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewOptions {
-    /// Directory of the SDK that the project uses. `None` is the SDK that modbox carries.
+    /// Language of the module.
+    pub language: ProjectLanguage,
+    /// Directory of the SDK that a project in Rust uses. `None` is the SDK that modbox carries.
     pub sdk: Option<PathBuf>,
 }
 
@@ -33,7 +29,7 @@ pub struct NewOptions {
 /// # Errors
 ///
 /// Fails when the name is invalid, when something other than an empty directory exists at the path, when the SDK is not
-/// at the given path, and when a file cannot be written.
+/// at the given path or the language has none, and when a file cannot be written.
 pub fn new_project(
     cx: &mut AuthoringContext<'_>,
     parent: &Path,
@@ -41,14 +37,18 @@ pub fn new_project(
     options: &NewOptions,
 ) -> Result<PathBuf, NewError> {
     name::check(name)?;
+    let is_rust = options.language == ProjectLanguage::Rust;
+    if !is_rust && options.sdk.is_some() {
+        return Err(NewError::SdkOfOther);
+    }
     let sdk = sdk_dependency(cx, options.sdk.as_deref())?;
     let parent = cx.resolve(parent).canonicalize().map_err(failed("find", parent))?;
     let target = parent.join(name);
     // The mode that `mkdir` would give.
     let draft = TemporaryFolder::create(&cx.cleanup, &parent, ".modbox-new-", 0o777)
         .map_err(failed("create a directory in", &parent))?;
-    write_files(draft.path(), name, &sdk)?;
-    if options.sdk.is_none() {
+    write_files(draft.path(), &options.language.files(name, &sdk))?;
+    if is_rust && options.sdk.is_none() {
         let lock = draft.path().join("Cargo.lock");
         fs::write(&lock, sdk::lock_file()).map_err(failed("write", &lock))?;
         sdk::provide(cx, draft.path())?;
@@ -57,12 +57,12 @@ pub fn new_project(
     Ok(target)
 }
 
-fn write_files(draft: &Path, name: &str, sdk: &str) -> Result<(), NewError> {
-    for (file, text) in FILES {
+fn write_files(draft: &Path, files: &[(&str, String)]) -> Result<(), NewError> {
+    for (file, text) in files {
         let path = draft.join(file);
         let folder = path.parent().unwrap_or(draft);
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
-        fs::write(&path, text.replace("{{name}}", name).replace("{{sdk}}", sdk)).map_err(failed("write", &path))?;
+        fs::write(&path, text).map_err(failed("write", &path))?;
     }
     Ok(())
 }
@@ -118,15 +118,23 @@ mod tests {
 
     use super::*;
 
-    fn new_in(parent: &Path, name: &str, sdk: Option<&str>) -> Result<PathBuf, NewError> {
-        let mut cx = AuthoringContext {
+    fn context(parent: &Path) -> AuthoringContext<'static> {
+        AuthoringContext {
             cwd: parent.to_owned(),
             env: BTreeMap::new(),
             cache_dir: Some(parent.join(".cache")),
             cleanup: Cleanup::default(),
-            progress: &mut |_| (),
-        };
-        new_project(&mut cx, Path::new("."), name, &NewOptions { sdk: sdk.map(PathBuf::from) })
+            progress: Box::leak(Box::new(|_: &str| ())),
+        }
+    }
+
+    fn new_in(parent: &Path, name: &str, sdk: Option<&str>) -> Result<PathBuf, NewError> {
+        new_project(
+            &mut context(parent),
+            Path::new("."),
+            name,
+            &NewOptions { sdk: sdk.map(PathBuf::from), ..NewOptions::default() },
+        )
     }
 
     fn entries(dir: &Path) -> Vec<String> {
@@ -146,10 +154,21 @@ mod tests {
             entries(&project),
             [".gitignore", ".modbox-sdk", "Cargo.lock", "Cargo.toml", "README.md", "cases", "src"]
         );
-        for (file, _) in FILES {
-            let text = io::read_to_string(fs::File::open(project.join(file)).unwrap()).unwrap();
-            assert!(!text.contains("{{name}}") && !text.contains("{{sdk}}"), "{file}");
-        }
+        let manifest = io::read_to_string(fs::File::open(project.join("Cargo.toml")).unwrap()).unwrap();
+        assert!(manifest.contains("name = \"motd\"") && !manifest.contains("{{"), "{manifest}");
+    }
+
+    #[test]
+    fn a_project_in_another_language_has_its_helper_and_no_sdk() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut cx = context(parent.path());
+        let mut options = NewOptions { language: ProjectLanguage::Python, sdk: None };
+        let project = new_project(&mut cx, Path::new("."), "motd", &options).unwrap();
+        assert_eq!(entries(&project), [".gitignore", "README.md", "cases", "main.py", "modbox.py", "module.json"]);
+        options.sdk = Some("sdk".into());
+        let refused = new_project(&mut cx, Path::new("."), "other", &options);
+        assert!(matches!(refused, Err(NewError::SdkOfOther)));
+        assert_eq!(entries(parent.path()), ["motd"]);
     }
 
     #[test]
