@@ -2,7 +2,7 @@
 //! metadata tests write.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -144,6 +144,20 @@ impl Client {
             }
             self.kept.push_back(line);
         }
+    }
+
+    /// Returns the messages that were read and not asked for.
+    pub(crate) fn kept_text(&self) -> String {
+        self.kept.iter().map(Value::to_string).collect()
+    }
+
+    /// Does the same as [`Client::end`], and returns what the server wrote to standard error.
+    pub(crate) fn end_with_errors(mut self) -> (Vec<Value>, ExitStatus, String) {
+        let mut stderr = self.child.stderr.take().unwrap();
+        let (rest, status) = self.end();
+        let mut text = String::new();
+        stderr.read_to_string(&mut text).unwrap();
+        (rest, status, text)
     }
 
     /// Closes the input, and returns the messages that come until the server ends, and how it ended.

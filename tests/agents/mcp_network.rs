@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::agents::client::Client;
+use crate::agents::mcp_ask::{place, policy};
 use crate::agents::mcp_gate::{asked, modbox, modern_call_of, yes};
 use crate::support::server::{Server, response};
 use crate::support::{TestDir, module};
@@ -140,4 +141,69 @@ fn what_fails_changes_no_file_and_what_needs_no_question_runs() {
     let shown = modbox(&dir).args(["mcp", "--policy", "agent.yaml", "--module-path", "modules", "--show"]).run();
     let shown = shown.exits_with(0).stdout_text();
     assert!(shown.contains("cannot be shown to decide by hand"), "{shown}");
+}
+
+#[test]
+fn a_run_that_fails_after_its_yes_changes_no_file() {
+    for confirm in ["none", "person"] {
+        let dir = place(confirm);
+        let server = Server::http(|_, _| response("200 OK", "", "page"));
+        let address = server.address.to_string();
+        // The kernel keeps a native module to ports alone.
+        let (host, port) = address.rsplit_once(':').unwrap();
+        policy(&dir, confirm, "", &format!("modules: {{spy: {{allow: {{net: ['*:{port}+any']}}}}}}\n"));
+        let code = format!(
+            "open('{}', 'a').write('half\\n'); import socket; socket.create_connection(('{host}', {port})).close(); raise OSError('broken')",
+            dir.join("site/motd").display()
+        );
+        let mut client = asked(&dir);
+        client.request(1, "tools/call", &json!({"name": "spy", "arguments": {"do": code}}));
+        if confirm == "person" {
+            let question = client.answer(|message| message["method"] == "elicitation/create");
+            assert_eq!(server.connections(), 0);
+            let yes = json!({"action": "accept", "content": {"decision": "apply"}});
+            client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": yes}));
+        }
+        let answer = client.answer(|message| message["id"] == 1)["result"].take();
+        let failed = &answer["structuredContent"];
+        assert_eq!((&failed["status"], &answer["isError"]), (&json!("failed"), &json!(true)), "{answer}");
+        assert!(failed["result"]["msg"].as_str().unwrap().contains("broken"), "{answer}");
+        assert_eq!((&failed["changes"], &failed["run"]), (&json!([]), &Value::Null), "{answer}");
+        assert_eq!(server.connections(), 1);
+        assert_eq!(fs::read_to_string(dir.join("site/motd")).unwrap(), "hello\n");
+        // Nothing is kept that could be taken back.
+        let kept = modbox(&dir).args(["transactions", "--json", "--origin", "mcp"]).run().exits_with(0).stdout_text();
+        assert_eq!(kept.trim(), "");
+    }
+}
+
+#[test]
+fn addresses_that_are_asked_for_are_asked_before_the_run() {
+    let (dir, server, arguments) = served("person");
+    let text = fs::read_to_string(dir.join("agent.yaml")).unwrap();
+    let net = format!(", net: ['{}']", server.address);
+    dir.write("agent.yaml", format!("{}ask: {{net: ['{}']}}\n", text.replacen(&net, "", 1), server.address));
+    let mut client = asked(&dir);
+    for (decision, status, connections) in [("discard", "discarded", 0), ("apply", "changed", 1)] {
+        client.request(decision, "tools/call", &json!({"name": "get_url", "arguments": arguments}));
+        let question = client.answer(|message| message["method"] == "elicitation/create" || message["id"] == decision);
+        let text = question["params"]["message"].as_str().unwrap_or_else(|| panic!("{question}"));
+        assert!(text.starts_with("modbox asks: may get_url run?"), "{text}");
+        assert!(text.contains(&format!("asks to connect to {}: the module was refused it", server.address)), "{text}");
+        assert_eq!((server.connections(), page(&dir)), (0, None));
+        let content = json!({"action": "accept", "content": {"decision": decision}});
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
+        let answer = client.answer(|message| message["id"] == decision)["result"]["structuredContent"].take();
+        assert_eq!((&answer["status"], server.connections()), (&json!(status), connections), "{answer}");
+    }
+    assert_eq!(page(&dir).as_deref(), Some("page"));
+    // A person who decides by hand could be shown nothing of it, also where changes need no question.
+    for confirm in ["none", "hand"] {
+        let text = fs::read_to_string(dir.join("agent.yaml")).unwrap();
+        let (_, rest) = text.split_once("confirm: ").unwrap();
+        let rest = &rest[rest.find('}').unwrap()..];
+        dir.write("agent.yaml", format!("tools: {{modules: [get_url], confirm: {confirm}{rest}"));
+        let refused = Client::legacy(&dir, &[]).structure(1, "get_url", &arguments);
+        assert_eq!((&refused["status"], server.connections()), (&json!("refused"), 1), "{confirm}: {refused}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Modules as tools of agents: `modbox mcp`.
 
 pub(crate) mod client;
+pub(crate) mod mcp_ask;
 pub(crate) mod mcp_attacks;
 pub(crate) mod mcp_decisions;
 pub(crate) mod mcp_find;

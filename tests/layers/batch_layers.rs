@@ -183,8 +183,12 @@ fn a_worker_that_keeps_files_of_a_layer_ends_with_its_job() {
         let grant = PathGrant { host, shape: Shape::Directory, guest, access: Access::Write, source };
         attack.policy.allow_path(grant).unwrap();
         let preview = LayeredMode::Preview { outside: RealEffects::Refused, compares_check: false, save: None };
-        let reports =
-            attack.batch(Some(LayeredRun { mode: preview, shows_all_lines: true, accepts_incomplete: false }));
+        let reports = attack.batch(Some(LayeredRun {
+            mode: preview,
+            shows_all_lines: true,
+            accepts_incomplete: false,
+            keeps_result: false,
+        }));
         for report in &reports {
             assert_eq!(report["status"], status, "{mode}: {report}");
         }

@@ -25,12 +25,19 @@ pub struct ProposedChange {
 }
 
 /// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// Whether changes that were seen are made.
     Changes,
     /// Whether a module runs that reaches other machines.
     Run,
+    /// Whether a module gets what it lacked, and what it did with that is told and made.
+    Grants {
+        /// What it lacked, a line each.
+        wanted: Vec<String>,
+        /// Whether it would change more than is named.
+        hides: bool,
+    },
 }
 
 /// What a call would do.
@@ -58,10 +65,22 @@ impl Question {
         let fence = "`".repeat(longest_run(&quoted).max(2) + 1);
         let cut_note = if is_cut { "Not all of it is shown here. " } else { "" };
         let module = escaped(&self.module);
-        let heading = match self.asked {
+        let heading = match &self.asked {
             Asked::Changes => format!("{module} would change {what}"),
             Asked::Run => {
                 format!("may {module} run? What it does on other machines is not seen before, and is not undone")
+            }
+            Asked::Grants { wanted, hides } => {
+                let grants = if wanted.len() == 1 { "1 grant".to_owned() } else { format!("{} grants", wanted.len()) };
+                let changes = match (count, hides) {
+                    (0, false) => "would change nothing".to_owned(),
+                    (0, true) => "would change paths that are not named here".to_owned(),
+                    (_, false) => format!("would change {what}"),
+                    (_, true) => format!("would change {what} and others that are not named here"),
+                };
+                format!(
+                    "{module} wants {grants}, and {changes}. Yes also tells the client what it has read and done with that"
+                )
             }
         };
         let all = self.command.as_ref().map(|command| format!("All of it: {}", escaped(command))).unwrap_or_default();
@@ -73,6 +92,11 @@ impl Question {
         let mut text = String::new();
         let mut is_cut = self.more > 0 || self.changes.len() > MAX_CHANGES;
         let mut left = MAX_DIFF;
+        if let Asked::Grants { wanted, .. } = &self.asked {
+            wanted.iter().for_each(|line| text += &quoted_line(line, &mut is_cut));
+            // Of what it changes, no content is shown.
+            is_cut |= !self.changes.is_empty();
+        }
         for ProposedChange { line, diff, hides_content } in self.changes.iter().take(MAX_CHANGES) {
             text += &quoted_line(line, &mut is_cut);
             if *hides_content {
@@ -139,6 +163,20 @@ mod tests {
             "modbox asks: may lineinfile run? What it does on other machines is not seen before, and is not undone\n\n```\nmay connect \
              to `h:443`\nurl: \"x\"\n```"
         );
+    }
+
+    #[test]
+    fn grants_are_asked_for_with_the_changes() {
+        let wanted = vec!["x asks to read /a\u{202e}```".to_owned(), "x asks to write /b".to_owned()];
+        let asked = |hides| Asked::Grants { wanted: wanted.clone(), hides };
+        let text = Question { asked: asked(false), ..question(&["modified /b"], &[]) }.text();
+        let head = "modbox asks: lineinfile wants 2 grants, and would change 1 path. Yes also tells the client what it has read and done with \
+                    that\n\n````\nx asks to read /a\\u{202e}```\nx asks to write /b\nmodified /b\n````\n\nNot all of it is shown here. All of it: ";
+        assert!(text.starts_with(head), "{text}");
+        let text = Question { asked: asked(true), ..question(&[], &[]) }.text();
+        assert!(text.contains("would change paths that are not named here"), "{text}");
+        let text = Question { asked: asked(false), ..question(&[], &[]) }.text();
+        assert!(text.contains("would change nothing") && !text.contains("Not all of it"), "{text}");
     }
 
     #[test]

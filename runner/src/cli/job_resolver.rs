@@ -18,6 +18,8 @@ use modbox_run::{
 };
 use modbox_vocabulary::{FileFingerprint, Limits};
 
+use crate::cli::args::AnsweredGrant;
+use crate::cli::asking::facts::RunFacts;
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit, error_words};
@@ -44,6 +46,8 @@ pub(crate) struct JobResolver<'a> {
     /// Programs to start instead of an interpreter.
     interpreters: Arc<BTreeMap<String, String>>,
     settings: Arc<Settings>,
+    /// What a person has granted in this process.
+    answered: Vec<AnsweredGrant>,
     /// The policy of a module without specific rules.
     policy: Policy,
     limits: Limits,
@@ -106,6 +110,7 @@ impl<'a> JobResolver<'a> {
             interpreters: Arc::new(lookup.interpreters.clone()),
             lookup,
             settings,
+            answered: Vec::new(),
             policy,
             limits,
             modules: HashMap::new(),
@@ -154,7 +159,10 @@ impl<'a> JobResolver<'a> {
             let identity = self.identity(job, name, &module, interpreters)?;
             let granted = {
                 let TaskRules { rules, names, timeout, .. } = task;
-                self.settings.for_task(ModuleIdentity::of(&found.name, &module, &identity), names, rules, *timeout)
+                let known = ModuleIdentity::of(&found.name, &module, &identity);
+                let answered = self.answered.iter().filter(|grant| known.digest() == Some(grant.digest.as_str()));
+                let rules: Vec<&Rules> = std::iter::once(rules).chain(answered.map(|grant| &grant.rules)).collect();
+                self.settings.for_task(known, names, &rules, *timeout)
             };
             let MergedPolicy { mut policy, mut limits, limits_by, .. } =
                 granted.map_err(|error| error_words(&error))?;
@@ -168,6 +176,24 @@ impl<'a> JobResolver<'a> {
             self.admit(job, found.clone(), module, (policy, limits), interpreters, &task.origins)
         });
         resolved.map_err(|message| self.audit.job_not_run(&job.module, message))
+    }
+
+    /// Sets what a person has granted in this process. A grant is for the bytes of one module.
+    pub(crate) fn set_answered(&mut self, answered: Vec<AnsweredGrant>) {
+        self.answered = answered;
+    }
+
+    /// Returns what decides about questions for a run with a policy.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or a section `ask` for the module names something that does not exist.
+    pub(crate) fn facts(&mut self, job: &Job, found: &FoundModule, policy: &Policy) -> Result<RunFacts, String> {
+        let module = self.loaded(job, found)?;
+        let identity = self.identity(job, &found.name, &module, &self.interpreters)?;
+        let known = ModuleIdentity::of(&found.name, &module, &identity);
+        let facts = RunFacts::of_module(self.context, &self.settings, known, (&module, policy));
+        facts.map_err(|error| error_words(&error))
     }
 
     /// Returns whether a task's module is granted an effect that no layer holds.

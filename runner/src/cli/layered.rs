@@ -27,7 +27,12 @@ pub(crate) fn of_job(
     if job.save.is_some() && job.effect != JobEffect::Preview {
         anyhow::bail!("`save` needs the effect `preview`");
     }
+    let is_asked = job.is_asked && job.effect == JobEffect::Direct && !job.check && is_confined(policy);
     let mode = match job.effect {
+        JobEffect::Direct if is_asked => {
+            let choices = choices(context, job.durable, false)?;
+            LayeredMode::Transaction(CommitChoices { origin: origin.clone(), ..choices })
+        }
         JobEffect::Direct if job.check => {
             return Ok(LayeredRun::in_place_of_check(policy.check_rule(), job.diff));
         }
@@ -44,7 +49,17 @@ pub(crate) fn of_job(
             LayeredMode::Transaction(CommitChoices { origin: origin.clone(), ..choices })
         }
     };
-    Ok(Some(LayeredRun { mode, shows_all_lines: job.diff, accepts_incomplete: job.incomplete_ok }))
+    Ok(Some(LayeredRun {
+        mode,
+        shows_all_lines: job.diff,
+        accepts_incomplete: job.incomplete_ok,
+        keeps_result: is_asked,
+    }))
+}
+
+/// Returns whether something confines a module: what is not confined lacks nothing, and has no layers.
+fn is_confined(policy: &Policy) -> bool {
+    !policy.allows_everything() && policy.unconfined_by().is_none()
 }
 
 pub(crate) fn outside(accepted: bool) -> RealEffects {
@@ -111,6 +126,7 @@ pub(crate) fn way<'a>(context: &'a Context, args: &'a RunArgs) -> Result<Way<'a>
         (false, true) => LayeredMode::Transaction(choices(context, layers.durable, layers.keep_undo).or_usage()?),
         (false, false) => return Ok(Box::new(Runner::run)),
     };
-    let run = LayeredRun { mode, shows_all_lines: args.diff, accepts_incomplete: layers.incomplete_ok };
+    let run =
+        LayeredRun { mode, shows_all_lines: args.diff, accepts_incomplete: layers.incomplete_ok, keeps_result: false };
     Ok(Box::new(move |runner, module, request| runner.run_on_layers(module, request, &run)))
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod ansible;
 mod args;
+mod asking;
 mod audit;
 mod audit_view;
 mod authoring;
@@ -31,6 +32,7 @@ mod since;
 mod ssh_keygen;
 pub(crate) mod surroundings;
 mod task_args;
+mod terminal;
 #[cfg(test)]
 mod tips_tests;
 

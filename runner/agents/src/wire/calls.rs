@@ -82,6 +82,8 @@ pub enum Outcome {
     Answer(Box<Answer>),
     /// A question to a person.
     Question(Box<PendingQuestion>),
+    /// One of these, of which the client must not know when it was found: how long a run took can tell what it has read.
+    Evened(Box<Self>),
 }
 
 impl From<Answer> for Outcome {

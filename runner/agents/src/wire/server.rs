@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, model};
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::time::{Interval, MissedTickBehavior, interval_at};
+use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::answer::{Answer, output_schema};
 use crate::own::{self, Route};
@@ -27,6 +27,12 @@ const LIST_TTL_MS: u64 = 3_600_000;
 
 /// Time between two notes of progress.
 const PROGRESS: Duration = Duration::from_secs(5);
+
+/// The first of the times at which such outcomes are told.
+const FIRST_STEP: Duration = Duration::from_millis(500);
+
+/// The longest time between two of them.
+const LAST_STEP: Duration = Duration::from_secs(8);
 
 /// Maximum bytes of what a client says of itself.
 const MAX_CLAIM: usize = 256;
@@ -98,6 +104,8 @@ impl ToolServer {
                 match self.outcome_in_place(call, Some(Decided { plan, decision }), context).await {
                     Outcome::Answer(answer) => Ok(answered(&answer)),
                     Outcome::Question(again) => Ok(answered(&again.unasked)),
+                    // No wait gives one.
+                    Outcome::Evened(_) => Ok(answered(&unasked)),
                 }
             }
         }
@@ -113,9 +121,17 @@ impl ToolServer {
         let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
         let lost = || refused("refused", vec!["the call is lost, since the server ends".to_owned()]);
         let (mut ticks, mut count) = (ticks(), 0.0);
+        let started = tokio::time::Instant::now();
+        let (mut found, mut wake) = (None, started);
         loop {
             tokio::select! {
-                answer = &mut answered => return answer.unwrap_or_else(|_| lost()),
+                answer = &mut answered, if found.is_none() => match answer.unwrap_or_else(|_| lost()) {
+                    Outcome::Evened(outcome) => {
+                        (found, wake) = (Some(*outcome), started + evened(started.elapsed()));
+                    }
+                    outcome => return outcome,
+                },
+                () = sleep_until(wake), if found.is_some() => return found.unwrap_or_else(lost),
                 () = context.ct.cancelled() => {
                     (self.served.orders)(Order::Cancel(number));
                     return refused("cancelled", Vec::new());
@@ -131,6 +147,17 @@ impl ToolServer {
             }
         }
     }
+}
+
+/// Returns the next of few times at which an outcome is told that must not tell how long a run took: half a second, doubled up to eight,
+/// then every eight.
+fn evened(elapsed: Duration) -> Duration {
+    let mut step = FIRST_STEP;
+    while step < elapsed && step < LAST_STEP {
+        step *= 2;
+    }
+    let steps = elapsed.as_millis().div_ceil(step.as_millis()).max(1);
+    step * u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
 fn ticks() -> Interval {
@@ -247,6 +274,22 @@ impl ServerHandler for ToolServer {
         match self.outcome(call.clone(), decided, &context).await {
             Outcome::Answer(answer) => Ok(answered(&answer)),
             Outcome::Question(question) => self.ask(*question, call, &context).await,
+            // No wait gives one.
+            Outcome::Evened(_) => Err(ErrorData::internal_error("the outcome was not waited for", None)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_times_tell_of_many_runs() {
+        for (elapsed, expect) in
+            [(0, 500), (20, 500), (500, 500), (501, 1000), (3000, 4000), (7999, 8000), (8001, 16000), (17000, 24000)]
+        {
+            assert_eq!(evened(Duration::from_millis(elapsed)), Duration::from_millis(expect), "{elapsed}");
         }
     }
 }

@@ -48,10 +48,7 @@ impl AskBounds {
             return None;
         }
         let mut grants: Vec<Grant> = Vec::new();
-        for (index, bound) in self.0.iter().enumerate() {
-            let mut most = bound.most.clone();
-            let others = self.0.iter().enumerate().filter(|(other, _)| *other != index);
-            others.for_each(|(_, other)| other.cut(&mut most));
+        for mut most in self.common() {
             // Paths that contradict each other as grants do not as bounds.
             let paths = std::mem::take(&mut most.paths);
             let paths = paths.into_iter().map(|path| Rules { paths: vec![path], ..Rules::default() });
@@ -66,6 +63,22 @@ impl AskBounds {
             }
         }
         Some(grants)
+    }
+
+    /// Returns the paths that may be asked for, or that are below one that may be.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathGrant> {
+        self.common().flat_map(|most| most.paths).collect()
+    }
+
+    /// Returns what each file lets be asked, as far as the others let it be asked, too.
+    fn common(&self) -> impl Iterator<Item = Rules> + '_ {
+        self.0.iter().enumerate().map(|(index, bound)| {
+            let mut most = bound.most.clone();
+            let others = self.0.iter().enumerate().filter(|(other, _)| *other != index);
+            others.for_each(|(_, other)| other.cut(&mut most));
+            most
+        })
     }
 }
 
@@ -159,6 +172,8 @@ mod tests {
         ] {
             assert_eq!(bounds.hold(&wanted), expect, "{wanted:?}");
         }
+        let paths: Vec<_> = bounds.paths().into_iter().map(|grant| (grant.host, grant.access)).collect();
+        assert_eq!(paths, [0; 2].map(|_| ("/etc/nginx".into(), Access::Read)));
         let listed = bounds.grants().unwrap();
         assert_eq!(listed.len(), 1, "{listed:?}");
         assert_eq!((listed[0].capability.as_str(), listed[0].subject.as_str()), ("read", "/etc/nginx"));

@@ -61,6 +61,10 @@ pub struct JobOptions {
     pub agent: Option<AgentCall>,
     /// Whether the changes of the run are made at once, shown or committed.
     pub effect: JobEffect,
+    /// Make it a transaction whose result stays the module's own, if the module is confined: a person is asked for what it lacks, and
+    /// what it did until then is dropped.
+    #[serde(skip)]
+    pub is_asked: bool,
     /// Save the changes of a preview, to be applied later.
     pub save: Option<JobSave>,
     /// In a preview, let the module use the network, sockets and devices.

@@ -17,6 +17,9 @@ pub struct LayeredRun {
     pub shows_all_lines: bool,
     /// Whether changes are accepted of which a part could not be seen or simulated.
     pub accepts_incomplete: bool,
+    /// Whether status and result stay as the module gives them, in place of what was observed: a task of a play is changed if its module
+    /// says so, whatever files it changes.
+    pub keeps_result: bool,
 }
 
 /// Whether the changes of a run on layers are shown or committed.
@@ -103,6 +106,6 @@ impl LayeredRun {
             CheckRule::Both => true,
         };
         let mode = LayeredMode::Preview { outside: RealEffects::Refused, compares_check, save: None };
-        Some(Self { mode, shows_all_lines, accepts_incomplete: false })
+        Some(Self { mode, shows_all_lines, accepts_incomplete: false, keeps_result: false })
     }
 }

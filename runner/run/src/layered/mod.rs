@@ -182,7 +182,7 @@ impl Runner {
         if report.status.is_success() && report.limit.is_none() {
             effect.commit = self.kept(run, &effect, (&observed, &hidden), &policy);
         }
-        verdict::apply(&mut report, effect);
+        verdict::apply(&mut report, effect, run.keeps_result);
         report
     }
 

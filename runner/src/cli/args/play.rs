@@ -128,6 +128,11 @@ pub(crate) struct PlayArgs {
     /// Which module runs for a name that modbox has a component for.
     #[arg(long, value_enum, default_value = "component", value_name = "KIND", help_heading = "Running")]
     pub(crate) prefer: Preference,
+    /// Ask on the terminal for what the module of a task lacks, once or for good, and run the task again: each as a transaction of its own,
+    /// so that nothing of a run that lacked something remains. With --explain, show what would be asked.
+    #[arg(long, help_heading = "Grants",
+        conflicts_with_all = ["preview", "transaction", "allow_all", "syntax_check", "list_tasks", "list_tags", "list_hosts"])]
+    pub(crate) ask: bool,
     /// Grant no path that was made from results of modules, or from text outside of the play's folder, and use no tasks or
     /// templates that were written since the run began.
     #[arg(long, help_heading = "Grants")]

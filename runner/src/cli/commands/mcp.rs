@@ -102,8 +102,11 @@ fn jobs(args: &McpArgs) -> usize {
 fn serve(service: Service<OpenCall>, mut host: ToolHost<'_>) -> anyhow::Result<()> {
     let (given, at_end) = (host.orders.clone(), host.orders.clone());
     // What no preview can show is asked before it runs, and tools of modbox's own run nothing.
-    let runs: Vec<bool> = host.catalogue.modules.iter().map(|module| module.unseen.is_empty()).collect();
-    let asks = host.gate.confirm == Confirm::Person;
+    let modules = &host.catalogue.modules;
+    let runs: Vec<bool> = modules.iter().map(|module| module.unseen.is_empty() && module.asks.is_empty()).collect();
+    // What a call lacks is asked for even if changes are made at once.
+    let asks_for_grants = host.gate.confirm == Confirm::None && modules.iter().any(|module| !module.asks.is_empty());
+    let asks = host.gate.confirm == Confirm::Person || asks_for_grants;
     let told = match host.gate.confirm {
         Confirm::Never => READS,
         Confirm::None => CHANGES,
@@ -120,10 +123,10 @@ fn serve(service: Service<OpenCall>, mut host: ToolHost<'_>) -> anyhow::Result<(
         orders: Box::new(move |order| match order {
             Order::Run(call, reply) => {
                 let (number, does_run) = (call.number, runs.get(call.tool) == Some(&true));
-                let call = OpenCall { call: *call, decided: None, reply };
+                let call = OpenCall::new(*call, None, reply);
                 if does_run { given.run(number, call) } else { given.tell(call) }
             }
-            Order::Decide(call, decided, reply) => given.tell(OpenCall { call: *call, decided: Some(*decided), reply }),
+            Order::Decide(call, decided, reply) => given.tell(OpenCall::new(*call, Some(*decided), reply)),
             Order::Cancel(number) => given.cancel(number),
         }),
     };

@@ -7,19 +7,20 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use modbox_agents::name::tool_name;
 use modbox_agents::own::{apply_tool, change_tool, find_tool, read_tool, undo_tool};
 use modbox_agents::tool::{Permitted, Reach, Tool};
-use modbox_policy::{Access, Confirm, NamePattern, OWN_TOOLS, Policy};
+use modbox_policy::{Access, AskBounds, Confirm, NamePattern, OWN_TOOLS, PathGrant, Policy};
 use modbox_run::library::FoundModule;
 use modbox_run::{Module, Runner, locate};
+use modbox_vocabulary::{Capability, Grant};
 
+use crate::cli::asking::own_files::OwnFiles;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::identity::Identity;
 use crate::cli::mcp::described::Described;
-use crate::cli::mcp::own_files::OwnFiles;
 use crate::cli::mcp::{needs, tool_settings};
 use crate::cli::named::find::Lookup;
 use crate::cli::settings::{ModuleIdentity, Settings};
@@ -38,6 +39,8 @@ pub(crate) struct Catalogue {
     /// The modules of the tools, in the same order. Tools of modbox's own follow.
     pub(crate) modules: Vec<ServedModule>,
     pub(crate) left_out: Vec<LeftOut>,
+    /// What no tool may write.
+    pub(crate) own_files: OwnFiles,
 }
 
 /// A module that is a tool.
@@ -49,6 +52,8 @@ pub(crate) struct ServedModule {
     pub(crate) policy: Policy,
     /// What it may reach that no preview shows: lines for who is asked before.
     pub(crate) unseen: Vec<String>,
+    /// What a person may be asked to grant to it.
+    pub(crate) asks: Vec<Grant>,
 }
 
 /// A module that cannot be a tool.
@@ -86,7 +91,7 @@ impl Catalogue {
         let (names, mut left_out) = names(sources);
         let (mut tools, mut modules) = (Vec::new(), Vec::new());
         let (mut taken, mut named) = (BTreeSet::new(), BTreeSet::new());
-        let mut granted = Vec::new();
+        let mut reached = Reached::default();
         for name in names {
             let found = match find(sources, &name) {
                 Ok(found) => found,
@@ -102,7 +107,7 @@ impl Catalogue {
             if tools.len() == MAX_MODULES {
                 bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
             }
-            match tool(sources, &found, &general, &mut granted, |name| named.contains(name))? {
+            match tool(sources, &found, &general, &mut reached, |name| named.contains(name))? {
                 Ok((tool, module)) => {
                     named.insert(tool.name.clone());
                     tools.push(tool);
@@ -112,15 +117,39 @@ impl Catalogue {
             }
         }
         // Only now all is known that no tool may write.
-        granted.iter().for_each(|policy| own_files.add_ways(policy));
-        granted.iter().try_for_each(|policy| own_files.check(policy))?;
+        reached.granted.iter().for_each(|policy| own_files.add_ways(policy.paths()));
+        own_files.add_ways(&reached.asked);
+        reached.granted.iter().try_for_each(|policy| own_files.check(policy))?;
+        own_files.check_paths(&reached.asked, general.audit()).context("the key `ask` may lead to a grant")?;
         let own = own_tools(&tools, tool_settings::confirm(sources.settings));
         let hidden = if tools.len() + own.len() > MAX_TOOLS { modules.len() } else { 0 };
         if hidden > 0 {
             tools.extend(finding_tools(&tools));
         }
         tools.extend(own);
-        Ok(Self { tools: tools.into(), hidden, modules, left_out })
+        Ok(Self { tools: tools.into(), hidden, modules, left_out, own_files })
+    }
+}
+
+/// What modules may reach: what they are granted, whatever of it is withheld, and what a person may be asked for. The same for several
+/// modules is kept once.
+#[derive(Debug, Default)]
+struct Reached {
+    granted: Vec<Policy>,
+    asked: Vec<PathGrant>,
+}
+
+impl Reached {
+    fn add(&mut self, granted: Policy, asked: Vec<PathGrant>) {
+        let paths = |policy: &Policy| (policy.paths().to_vec(), policy.audit().to_vec());
+        if !self.granted.iter().any(|known| paths(known) == paths(&granted)) {
+            self.granted.push(granted);
+        }
+        for grant in asked {
+            if !self.asked.contains(&grant) {
+                self.asked.push(grant);
+            }
+        }
     }
 }
 
@@ -181,7 +210,7 @@ fn tool(
     sources: &Sources<'_>,
     found: &FoundModule,
     general: &Policy,
-    granted: &mut Vec<Policy>,
+    reached: &mut Reached,
     is_taken: impl Fn(&str) -> bool,
 ) -> anyhow::Result<Result<(Tool, ServedModule), String>> {
     let described = match Described::read(sources.context, sources.lookup, found) {
@@ -195,7 +224,8 @@ fn tool(
         return Ok(Err(format!("its parts cannot be found: {reason}")));
     }
     let identified = ModuleIdentity::of(&found.name, &module, &identity);
-    granted.push(sources.settings.granted_to(identified)?.policy);
+    let bounds = sources.settings.asking.bounds(&sources.context.environment, Some(identified))?;
+    reached.add(sources.settings.granted_to(identified)?.policy, bounds.paths());
     let policy = sources.settings.for_module(identified)?.policy;
     if let Some(refusal) = policy.refusals().into_iter().next() {
         return Ok(Err(refusal.text));
@@ -209,13 +239,23 @@ fn tool(
     }
     let Described { metadata, spec, is_exact } = described;
     let variables = policy.env().iter().map(|grant| (grant.name.clone(), grant.value.clone())).collect();
-    let permitted = Permitted { reach: reach(&policy), variables };
+    let asks = match tool_settings::confirm(sources.settings) {
+        Confirm::Never => Vec::new(),
+        _ => asked_for(&bounds),
+    };
+    let permitted = Permitted { reach: reach(&policy, &asks), variables };
     let name = tool_name(&found.name, is_taken);
     let tool = Tool::new(name, &found.name, &metadata, (spec, is_exact), permitted);
     let digest = identity.closure.digest().to_owned();
     let unseen = unseen(&policy);
-    let served = |tool| (tool, ServedModule { found: found.clone(), digest, policy, unseen });
+    let served = |tool| (tool, ServedModule { found: found.clone(), digest, policy, unseen, asks });
     Ok(tool.map(served).map_err(|error| error.to_string()))
+}
+
+/// Returns what a person may be asked to grant to a module. No tool is given a command outside of the sandbox.
+pub(crate) fn asked_for(bounds: &AskBounds) -> Vec<Grant> {
+    let grants = bounds.grants().unwrap_or_default();
+    grants.into_iter().filter(|grant| grant.capability != Capability::Outside).collect()
 }
 
 /// Returns why nothing can decide about the calls of a module before it is done.
@@ -236,12 +276,17 @@ fn unseen(policy: &Policy) -> Vec<String> {
     net.chain(policy.listen().iter().map(|grant| format!("may listen at `{}`", grant.rule))).collect()
 }
 
-/// Returns what grants let a module do, whatever it says of itself.
-fn reach(policy: &Policy) -> Reach {
+/// Returns what grants let a module do, and those that a person may be asked for, whatever it says of itself.
+fn reach(policy: &Policy, asks: &[Grant]) -> Reach {
+    let may_ask = |capabilities: &[Capability]| asks.iter().any(|grant| capabilities.contains(&grant.capability));
     let writes = policy.paths().iter().any(|grant| grant.access == Access::Write);
     let runs = !policy.run().is_empty() || !policy.outside().is_empty();
     Reach {
-        changes: writes || runs || !policy.own().is_empty() || !policy.listen().is_empty(),
-        leaves: runs || !policy.net().is_empty(),
+        changes: writes
+            || runs
+            || !policy.own().is_empty()
+            || !policy.listen().is_empty()
+            || may_ask(&[Capability::Write, Capability::Own, Capability::Run, Capability::Listen]),
+        leaves: runs || !policy.net().is_empty() || may_ask(&[Capability::Run, Capability::Net]),
     }
 }

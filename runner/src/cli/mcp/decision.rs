@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use modbox_agents::answer::Answer;
+use modbox_agents::answer::{Answer, RefusedUse};
 use modbox_agents::wire::Decision;
 use modbox_contract::{Dict, Value, decode};
 use modbox_overlay::commit::{Origin, StateDir, Strength};
@@ -14,7 +14,7 @@ use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::kept_run;
-use crate::cli::mcp::plans::{ClaimedPlan, PlannedAction, now_ms};
+use crate::cli::mcp::plans::{ClaimedPlan, KeptDenial, PlanRecord, PlannedAction, now_ms};
 use crate::cli::mcp::taken_back;
 use crate::cli::printing::output;
 use crate::cli::saved_file;
@@ -52,7 +52,7 @@ impl Decisions<'_> {
         let path = match &plan.record.action {
             PlannedAction::Apply => plan.file.clone(),
             PlannedAction::Undo(run) => self.state.join(run),
-            PlannedAction::Run(_) => plan.record_file(),
+            PlannedAction::Run(_) | PlannedAction::Tell(_) => plan.record_file(),
         };
         let commit = AuditedCommit { command: "mcp", path: &path, agent: Some(decided) };
         let pending = self.audit.start_commit(self.context, commit)?;
@@ -65,6 +65,7 @@ impl Decisions<'_> {
             PlannedAction::Apply => self.apply(plan).map(|applied| made(plan, &applied)),
             PlannedAction::Undo(run) => self.undo(plan, run),
             PlannedAction::Run(_) => Ok(approved()),
+            PlannedAction::Tell(_) => Ok(Made { answer: yes(&plan.record, None, Vec::new()), ..approved() }),
         };
         let (outcome, status) = match &made {
             Ok(Made { outcome, status, .. }) => (outcome.clone(), *status),
@@ -136,15 +137,7 @@ fn answer(plan: &ClaimedPlan, AppliedChanges { commit, notes }: &AppliedChanges)
     let mut told: Vec<String> = reasons.chain(notes.iter().cloned()).collect();
     let status = match commit.state {
         CommitState::Committed | CommitState::Nothing => {
-            return Answer {
-                status: plan.record.status.clone(),
-                is_success: true,
-                result: entries(&plan.record.result),
-                changes: plan.record.changes.clone(),
-                run: commit.run.clone(),
-                notes: told,
-                ..Answer::refused("", Vec::new())
-            };
+            return yes(&plan.record, commit.run.clone(), told);
         }
         CommitState::Conflict => {
             told.insert(
@@ -164,6 +157,29 @@ fn answer(plan: &ClaimedPlan, AppliedChanges { commit, notes }: &AppliedChanges)
     };
     let told = told.iter().map(|note| mask_live_secrets(&output::clean_line(note)));
     Answer { run: commit.run.clone(), ..Answer::refused(status, told.collect()) }
+}
+
+/// Returns the answer of a call to which a person has said yes.
+fn yes(record: &PlanRecord, run: Option<String>, mut notes: Vec<String>) -> Answer {
+    let ask = record.ask.clone().unwrap_or_default();
+    notes.extend(ask.notes);
+    let denial = |KeptDenial { capability, subject, key }| RefusedUse { capability, subject, key };
+    Answer {
+        status: record.status.clone(),
+        is_success: !ask.is_failure,
+        result: entries(&record.result),
+        changes: record.changes.clone(),
+        run,
+        denials: ask.denials.into_iter().map(denial).collect(),
+        notes,
+        ..Answer::refused("", Vec::new())
+    }
+}
+
+/// Returns the answer of a call to which a person has said yes by hand.
+pub(crate) fn given(record: &PlanRecord) -> Answer {
+    let run = record.ask.as_ref().and_then(|ask| ask.run.clone());
+    yes(record, run, vec!["a person has said yes by hand".to_owned()])
 }
 
 /// Returns the entries of a result that was kept as JSON.

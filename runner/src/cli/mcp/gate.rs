@@ -9,6 +9,7 @@ use modbox_agents::answer::{Answer, lists_whole};
 use modbox_agents::own::{APPLY, UNDO};
 use modbox_agents::question::{Asked, ProposedChange, Question};
 use modbox_agents::wire::{Outcome, PendingQuestion};
+use modbox_contract::Dict;
 use modbox_policy::Confirm;
 use modbox_run::{
     CommitState, Effect, EffectReport, Report, ShownChange, ShownContent, in_one_line, mask_live_secrets,
@@ -19,6 +20,7 @@ use crate::cli::mcp::outcome;
 use crate::cli::mcp::plans::{PlanRecord, PlannedAction, PlannedCall, Plans};
 use crate::cli::mcp::taken_back::TakenBack;
 use crate::cli::mcp::tool_settings::{Unconfirmed, are_unconfirmed};
+use crate::cli::mcp::wanted::WantedGrants;
 use crate::cli::printing::output;
 
 /// Name of the origin of what tools commit, for `modbox undo --origin`.
@@ -28,8 +30,11 @@ pub(crate) const ORIGIN: &str = "mcp";
 const SHOW_RUNS: &str = "modbox transactions --origin mcp --json";
 
 /// Why a client cannot approve.
-const TOO_MUCH: &str = "nothing was changed: the changes are too many or too long to be shown whole to who approves them; call with \
+pub(super) const TOO_MUCH: &str = "nothing was changed: the changes are too many or too long to be shown whole to who approves them; call with \
                         less, or let the operator set `confirm: person`";
+
+/// Why a person who decides by hand cannot decide.
+const UNSEEN_BY_HAND: &str = "the module did not run: what it does on other machines cannot be shown to decide by hand";
 
 /// A call whose run has ended.
 pub(crate) struct EndedCall<'a> {
@@ -37,8 +42,11 @@ pub(crate) struct EndedCall<'a> {
     pub(crate) module: &'a str,
     /// The digest of the call.
     pub(crate) digest: String,
+    pub(crate) arguments: &'a Dict,
     pub(crate) report: &'a Report,
     pub(crate) is_audited: bool,
+    /// What the run was given that a person is asked for.
+    pub(crate) wanted: &'a WantedGrants,
 }
 
 /// What decides about plans.
@@ -62,6 +70,9 @@ impl Gate {
     /// Returns the answer of a call, or the question that comes before it.
     pub(crate) fn outcome(&self, call: &EndedCall<'_>) -> GateOutcome {
         let plain = || outcome::answer(call.module, call.report, call.is_audited, self.confirm == Confirm::Never);
+        if !call.wanted.is_empty() {
+            return GateOutcome::Told(Outcome::Evened(Box::new(self.held(call, &plain()))));
+        }
         let told = |answer: Answer| GateOutcome::Told(answer.into());
         let Some(effect) = call.report.effect.as_deref() else { return told(plain()) };
         if effect.mode == Effect::Transaction {
@@ -84,13 +95,14 @@ impl Gate {
     /// Returns the answer of a call whose plan is not decided about, if there is one.
     pub(crate) fn still_planned(&self, plan: &str, digest: &str) -> Option<Answer> {
         let (record, file) = self.plans.open(plan, digest)?;
-        let shown = shown_path(&file);
         let (by_hand, show) = match &record.action {
             PlannedAction::Undo(run) => (undo_by_hand(run), SHOW_RUNS.to_owned()),
-            PlannedAction::Apply => (format!("modbox apply {shown}"), format!("modbox apply --show {shown}")),
+            PlannedAction::Apply if record.ask.is_none() => apply_by_hand(&file),
+            PlannedAction::Apply | PlannedAction::Tell(_) => apply_by_hand(&self.plans.record_file(plan)),
             PlannedAction::Run(_) => return Some(self.waiting_run(plan, record.changes)),
         };
-        Some(self.waiting(plan, record.changes, &by_hand, &show))
+        let again = record.ask.is_some();
+        Some(self.waiting(plan, record.told_lines(), (&by_hand, &show), again))
     }
 
     fn planned(&self, call: &EndedCall<'_>, effect: &EffectReport, file: &Path, plain: Answer) -> GateOutcome {
@@ -115,14 +127,14 @@ impl Gate {
                 return GateOutcome::Told(not_kept(&error).into());
             }
         };
-        let shown = shown_path(file);
+        let (by_hand, show) = apply_by_hand(file);
         self.open_plan(OpenPlan {
             is_at_once,
             module: call.module,
             changes: effect.changes.iter().map(proposed).collect(),
             more: effect.cut,
-            by_hand: format!("modbox apply {shown}"),
-            show: format!("modbox apply --show {shown}"),
+            by_hand,
+            show,
             plan,
         })
     }
@@ -160,8 +172,12 @@ impl Gate {
 
     /// Returns the question before a run that cannot be shown, or how it is decided about.
     pub(crate) fn ask_to_run(&self, module: &str, planned: PlannedCall, lines: Vec<String>, digest: String) -> Outcome {
-        if self.confirm == Confirm::Client && !lists_whole(&lines) {
-            return Answer::refused("refused", vec![TOO_MUCH.to_owned()]).into();
+        match self.confirm {
+            Confirm::Client if !lists_whole(&lines) => {
+                return Answer::refused("refused", vec![TOO_MUCH.to_owned()]).into();
+            }
+            Confirm::Hand => return Answer::refused("refused", vec![UNSEEN_BY_HAND.to_owned()]).into(),
+            _ => {}
         }
         let action = PlannedAction::Run(planned);
         let record = PlanRecord { call: digest, changes: lines.clone(), action, ..PlanRecord::now() };
@@ -170,7 +186,7 @@ impl Gate {
             Err(error) => return not_kept(&error).into(),
         };
         let unasked = self.waiting_run(&plan, lines.clone());
-        if self.confirm != Confirm::Person {
+        if !matches!(self.confirm, Confirm::Person | Confirm::None) {
             return unasked.into();
         }
         let change = |line| ProposedChange { line, diff: None, hides_content: false };
@@ -201,7 +217,7 @@ impl Gate {
             return GateOutcome::AtOnce(plan);
         }
         let lines = changes.iter().map(|change| change.line.clone()).collect();
-        let unasked = self.waiting(&plan, lines, &by_hand, &show);
+        let unasked = self.waiting(&plan, lines, (&by_hand, &show), false);
         if self.confirm != Confirm::Person {
             return GateOutcome::Told(unasked.into());
         }
@@ -225,14 +241,21 @@ impl Gate {
         self.confirm == Confirm::None || (!is_cut && are_unconfirmed(&self.unconfirmed, paths))
     }
 
-    /// Returns the answer of a call whose changes are not made yet.
-    fn waiting(&self, plan: &str, changes: Vec<String>, by_hand: &str, show: &str) -> Answer {
+    /// Returns the answer of a call whose changes are not made yet. `again` tells that the same call gets what it waits for.
+    pub(super) fn waiting(
+        &self,
+        plan: &str,
+        changes: Vec<String>,
+        (by_hand, show): (&str, &str),
+        again: bool,
+    ) -> Answer {
+        let again = if again { "; then the same call gets its answer" } else { "" };
         let note = match self.confirm {
             Confirm::Client => {
                 format!("nothing was changed: `{APPLY}` with this plan and these changes makes them, within 15 minutes")
             }
             _ => format!(
-                "nothing was changed: a person decides within 15 minutes by `{by_hand}`, and `{show}` shows all of it"
+                "nothing was changed: a person decides within 15 minutes by `{by_hand}`, and `{show}` shows all of it{again}"
             ),
         };
         Answer { is_success: true, changes, plan: Some(plan.to_owned()), ..Answer::refused("planned", vec![note]) }
@@ -255,6 +278,12 @@ struct OpenPlan<'a> {
     show: String,
 }
 
+/// Returns the commands by which a person decides about a plan: that which says yes, and that which shows all of it.
+pub(super) fn apply_by_hand(file: &Path) -> (String, String) {
+    let shown = shown_path(file);
+    (format!("modbox apply {shown}"), format!("modbox apply --show {shown}"))
+}
+
 fn undo_by_hand(run: &str) -> String {
     format!("modbox undo --origin {ORIGIN} {run}")
 }
@@ -268,7 +297,7 @@ fn shown_path(file: &Path) -> String {
 }
 
 /// Returns a change in a line.
-fn line(change: &ShownChange) -> String {
+pub(super) fn line(change: &ShownChange) -> String {
     mask_live_secrets(&in_one_line(change))
 }
 
@@ -316,7 +345,7 @@ fn not_saved(effect: &EffectReport) -> Answer {
     Answer::refused("refused", notes)
 }
 
-fn remove(file: &Path) {
+pub(super) fn remove(file: &Path) {
     if let Err(error) = std::fs::remove_file(file) {
         output::print_note(&format!("failed to remove `{}`: {error}", file.display()));
     }

@@ -10,16 +10,17 @@ use modbox_policy::{Confirm, Policy};
 use modbox_python_json::{decode, encode, encode_dict};
 use modbox_run::audit::AgentCall;
 use modbox_run::batch::{Ended, Job, JobEffect, JobOptions, JobSave, ResolvedJob, ServiceHost, ServiceOrders};
-use modbox_run::mask_live_secrets;
+use modbox_run::{Admission, Report, mask_live_secrets};
 use modbox_vocabulary::{Capability, Grant};
 
 use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
-use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
-use crate::cli::mcp::decision::Decisions;
+use crate::cli::mcp::catalogue::{Catalogue, ServedModule, asked_for};
+use crate::cli::mcp::decision::{self, Decisions};
 use crate::cli::mcp::gate::{EndedCall, Gate, GateOutcome};
 use crate::cli::mcp::plans::{ClaimedPlan, PlannedAction, PlannedCall, call_digest};
 use crate::cli::mcp::taken_back;
+use crate::cli::mcp::wanted::{AskingModule, WantedGrants};
 use crate::cli::printing::output;
 
 /// Maximum bytes of the name of a run that is repeated to the client.
@@ -31,6 +32,17 @@ pub(crate) struct OpenCall {
     /// What was decided about the plan of the call.
     pub(crate) decided: Option<Decided>,
     pub(crate) reply: Reply,
+    /// What the call lacks and a person is asked for.
+    pub(crate) wanted: WantedGrants,
+    /// Whether the call runs because of a yes to all that it wants, or without a preview. Then it is not run again.
+    pub(crate) is_final: bool,
+}
+
+impl OpenCall {
+    /// Returns a call that has just arrived.
+    pub(crate) fn new(call: Call, decided: Option<Decided>, reply: Reply) -> Self {
+        Self { call, decided, reply, wanted: WantedGrants::default(), is_final: false }
+    }
 }
 
 /// Runner of calls.
@@ -61,10 +73,10 @@ impl ToolHost<'_> {
     }
 
     /// Returns the job of a call. What may change something runs on views, and what it changes there is saved.
-    fn job(&self, call: &Call) -> Job {
+    fn job(&self, call: &Call, wanted: &WantedGrants) -> Job {
         let Reach { changes, leaves } = self.catalogue.tools[call.tool].reach;
-        let is_seen = self.module(call).unseen.is_empty();
-        let (effect, save) = match changes || leaves {
+        let is_seen = self.module(call).unseen.is_empty() && !wanted.has_outside();
+        let (effect, save) = match changes || leaves || !wanted.is_empty() {
             true if is_seen => (JobEffect::Preview, Some(JobSave::Store(true))),
             // It was decided about before.
             true => (JobEffect::Transaction, None),
@@ -114,7 +126,14 @@ impl ToolHost<'_> {
                 match (place, arguments) {
                     (Some(tool), Some(Value::Dict(arguments))) => {
                         let call = Call { tool, arguments, ..call };
-                        self.orders.run(call.number, OpenCall { call, decided: None, reply });
+                        match WantedGrants::given(&planned.wanted, &self.decisions.context.environment) {
+                            Ok(wanted) => {
+                                self.run(OpenCall { wanted, is_final: true, ..OpenCall::new(call, None, reply) })
+                            }
+                            Err(error) => reply.send(
+                                Answer::refused("refused", vec![output::clean_line(&error_words(&error))]).into(),
+                            ),
+                        }
                     }
                     _ => reply.send(unknown_plan().into()),
                 }
@@ -123,18 +142,98 @@ impl ToolHost<'_> {
         }
     }
 
+    fn run(&self, open: OpenCall) {
+        self.orders.run(open.call.number, open);
+    }
+
+    /// Begins a call: answers it by what a person has given it by hand, finds out what it lacks before its start, and runs it or asks
+    /// before.
+    fn begin(&mut self, OpenCall { call, reply, .. }: OpenCall) {
+        let asks = !self.module(&call).asks.is_empty();
+        if asks && let Some(given) = self.gate.plans.take_given(&self.digest(&call)) {
+            return reply.send(decision::given(&given).into());
+        }
+        let wanted = match asks {
+            true => self.wanted_before(&call),
+            false => Ok(WantedGrants::default()),
+        };
+        match wanted {
+            Err(reason) => reply.send(Answer::refused("failed", vec![reason]).into()),
+            Ok(wanted) if self.module(&call).unseen.is_empty() && !wanted.has_outside() => {
+                self.run(OpenCall { wanted, ..OpenCall::new(call, None, reply) });
+            }
+            Ok(wanted) => self.ask_to_run(call, reply, wanted),
+        }
+    }
+
+    /// Returns what a call wants before it starts: nothing if it lacks something that a person is not asked for, too, since it is refused
+    /// then.
+    fn wanted_before(&mut self, call: &Call) -> Result<WantedGrants, String> {
+        let mut wanted = WantedGrants::default();
+        loop {
+            let job = self.job(call, &wanted);
+            let (_, resolved) = self.resolved(call, job, &wanted)?;
+            match &resolved.admission {
+                Admission::Admitted(_) => return Ok(wanted),
+                Admission::Refused { report, .. } if self.wants_more(call, &mut wanted, report)? => {}
+                Admission::Refused { .. } => return Ok(WantedGrants::default()),
+            }
+        }
+    }
+
+    /// Adds what a call lacks by a report to what it wants. Returns whether it is worth another run.
+    fn wants_more(&mut self, call: &Call, wanted: &mut WantedGrants, report: &Report) -> Result<bool, String> {
+        let ServedModule { found, policy, asks, .. } = &self.catalogue.modules[call.tool];
+        let job = self.job(call, wanted);
+        let facts = self.resolver.facts(&job, found, policy)?;
+        // A link that leads elsewhere since the start would let something else be asked.
+        if asked_for(&facts.bounds) != *asks {
+            return Ok(false);
+        }
+        let asking = AskingModule {
+            environment: &self.decisions.context.environment,
+            own: &self.catalogue.own_files,
+            asks,
+            name: &found.name,
+        };
+        Ok(wanted.add(&asking, report, &facts, &call.arguments))
+    }
+
+    /// Finds the policy of a call, if the module and what it is granted are as when the server started.
+    fn resolved(&mut self, call: &Call, job: Job, wanted: &WantedGrants) -> Result<(Job, ResolvedJob), String> {
+        self.resolver.begin_round();
+        let ServedModule { found, digest, policy, .. } = &self.catalogue.modules[call.tool];
+        let resolved = self.resolver.resolve_found(&job, found, &TaskRules::default())?;
+        let now = resolved.admission.policy();
+        let what = match now.trust().digest.as_deref() == Some(digest) {
+            true if gives_the_same(policy, now) => match wanted.is_empty() {
+                true => return Ok((job, resolved)),
+                false => {
+                    let rules = TaskRules { rules: wanted.rules(), ..TaskRules::default() };
+                    let resolved = self.resolver.resolve_found(&job, found, &rules)?;
+                    return Ok((job, resolved));
+                }
+            },
+            true => "what the module is granted",
+            false => "the module",
+        };
+        Err(format!("{what} was changed since the server started (`{}`); it does not run until a restart", found.name))
+    }
+
     /// Asks before a call runs that no preview can show. Without a question, it runs.
-    fn ask_to_run(&self, call: Call, reply: Reply) {
-        if self.gate.confirm == Confirm::None {
-            return self.orders.run(call.number, OpenCall { call, decided: None, reply });
+    fn ask_to_run(&self, call: Call, reply: Reply, wanted: WantedGrants) {
+        if self.gate.confirm == Confirm::None && wanted.is_empty() {
+            return self.run(OpenCall { is_final: true, ..OpenCall::new(call, None, reply) });
         }
         let module = self.module(&call);
         let arguments = encode_dict(&call.arguments);
         let values = call.arguments.iter().map(|(name, value)| format!("{name}: {}", encode(value)));
-        let lines = module.unseen.iter().cloned().chain(values);
+        let lines = wanted.lines().into_iter().chain(module.unseen.iter().cloned()).chain(values);
         let lines = lines.map(|line| mask_live_secrets(&output::clean_line(&line))).collect();
-        let planned = PlannedCall { tool: self.catalogue.tools[call.tool].name.clone(), arguments };
-        reply.send(self.gate.ask_to_run(&module.found.name, planned, lines, self.digest(&call)));
+        let tool = self.catalogue.tools[call.tool].name.clone();
+        let planned = PlannedCall { tool, arguments, wanted: wanted.kept() };
+        let outcome = self.gate.ask_to_run(&module.found.name, planned, lines, self.digest(&call));
+        reply.send(if wanted.is_used() { Outcome::Evened(Box::new(outcome)) } else { outcome });
     }
 
     /// Runs a tool of modbox's own.
@@ -195,45 +294,57 @@ fn gives_the_same(listed: &Policy, now: &Policy) -> bool {
 }
 
 impl ServiceHost<OpenCall> for ToolHost<'_> {
-    fn resolve(&mut self, OpenCall { call, reply, .. }: &OpenCall) -> Result<(Job, ResolvedJob), String> {
+    fn resolve(&mut self, OpenCall { call, reply, wanted, .. }: &OpenCall) -> Result<(Job, ResolvedJob), String> {
         if !reply.is_wanted() {
             return Err("the client has cancelled the call".to_owned());
         }
-        let job = self.job(call);
+        let job = self.job(call, wanted);
         if job.options.effect == JobEffect::Preview {
             // A store that is full of old plans takes no new one.
             self.gate.plans.sweep();
         }
-        self.resolver.begin_round();
-        let ServedModule { found, digest, policy, .. } = &self.catalogue.modules[call.tool];
-        let resolved = self.resolver.resolve_found(&job, found, &TaskRules::default())?;
-        let now = resolved.admission.policy();
-        let what = match now.trust().digest.as_deref() == Some(digest) {
-            true if gives_the_same(policy, now) => return Ok((job, resolved)),
-            true => "what the module is granted",
-            false => "the module",
-        };
-        Err(format!("{what} was changed since the server started (`{}`); it does not run until a restart", found.name))
+        self.resolved(call, job, wanted)
     }
 
-    fn tell(&mut self, OpenCall { call, decided, reply }: OpenCall) {
-        if !reply.is_wanted() {
+    fn tell(&mut self, open: OpenCall) {
+        if !open.reply.is_wanted() {
             return;
         }
+        let OpenCall { call, decided, reply, .. } = open;
         match decided {
             Some(decided) => self.decide(call, &decided, reply),
-            None if call.tool < self.catalogue.modules.len() => self.ask_to_run(call, reply),
+            None if call.tool < self.catalogue.modules.len() => self.begin(OpenCall::new(call, None, reply)),
             None => self.own(call, reply),
         }
     }
 
-    fn answer(&mut self, OpenCall { call, reply, .. }: OpenCall, Ended { report, is_unaudited }: Ended) {
+    fn answer(&mut self, open: OpenCall, Ended { report, is_unaudited }: Ended) {
+        let OpenCall { call, reply, mut wanted, is_final, .. } = open;
         if !reply.is_wanted() {
             // The client has cancelled the call, and is told nothing of changes.
             return self.gate.drop_saved(&report);
         }
+        if !is_final && !is_unaudited && !self.module(&call).asks.is_empty() {
+            wanted.note_run(&report);
+            // What decides about questions is as it was, unless the module was changed; then the next run is refused.
+            if self.wants_more(&call, &mut wanted, &report).unwrap_or(false) {
+                self.gate.drop_saved(&report);
+                return match wanted.has_outside() {
+                    true => self.ask_to_run(call, reply, wanted),
+                    false => self.run(OpenCall { wanted, ..OpenCall::new(call, None, reply) }),
+                };
+            }
+        }
         let module = &self.module(&call).found.name;
-        let ended = EndedCall { module, digest: self.digest(&call), report: &report, is_audited: !is_unaudited };
+        let given = if is_final { WantedGrants::default() } else { wanted };
+        let ended = EndedCall {
+            module,
+            digest: self.digest(&call),
+            arguments: &call.arguments,
+            report: &report,
+            is_audited: !is_unaudited,
+            wanted: &given,
+        };
         reply.send(self.settled(self.gate.outcome(&ended), &call));
     }
 

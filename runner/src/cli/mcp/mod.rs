@@ -10,25 +10,27 @@
 //! | `catalogue` | from policy files to tools, and why modules are left out |
 //! | `described` | the options of a module |
 //! | `needs` | what a module cannot do without |
-//! | `own_files` | what no tool may write, since it decides about tools |
 //! | `host` | runs calls |
 //! | `gate` | what a person is asked before a change |
+//! | `held` | the same for a run that was given what a person is asked for |
 //! | `plans` | what is kept until a person has decided |
 //! | `decision` | does what a person has decided |
 //! | `taken_back` | what a run has changed, for who takes it back |
 //! | `outcome` | from a report to an answer |
+//! | `wanted` | what a call lacks and a person is asked for |
 //! | `shown` | `--show` |
 
 pub(crate) mod catalogue;
 pub(crate) mod decision;
 mod described;
 pub(crate) mod gate;
+mod held;
 pub(crate) mod host;
 mod needs;
 mod outcome;
-pub(crate) mod own_files;
 pub(crate) mod plans;
 pub(crate) mod shown;
 pub(crate) mod standpoint;
 mod taken_back;
 pub(crate) mod tool_settings;
+mod wanted;

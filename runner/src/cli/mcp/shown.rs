@@ -2,7 +2,7 @@
 
 use modbox_agents::tool::{Reach, Tool};
 use modbox_agents::wire;
-use modbox_policy::Policy;
+use modbox_vocabulary::Grant;
 
 use crate::cli::mcp::catalogue::{Catalogue, LeftOut, ServedModule};
 use crate::cli::printing::output;
@@ -34,7 +34,10 @@ fn of_tool(tool: &Tool, module: &ServedModule) -> String {
     lines.push(format!("  file: {}", line(&module.found.path.display().to_string())));
     lines.push(format!("  description: {}", line(description)));
     lines.push(format!("  arguments: {}", arguments(tool)));
-    lines.push(format!("  may: {}", grants(&module.policy)));
+    lines.push(format!("  may: {}", grants(&module.policy.grants())));
+    if !module.asks.is_empty() {
+        lines.push(format!("  may ask a person for: {}", grants(&module.asks)));
+    }
     lines.push(String::new());
     lines.join("\n")
 }
@@ -61,9 +64,9 @@ fn arguments(tool: &Tool) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn grants(policy: &Policy) -> String {
-    let grants = policy.grants().into_iter();
-    let all: Vec<String> = grants.map(|grant| format!("{} {}", grant.capability, line(&grant.subject))).collect();
+fn grants(grants: &[Grant]) -> String {
+    let all: Vec<String> =
+        grants.iter().map(|grant| format!("{} {}", grant.capability, line(&grant.subject))).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 

@@ -18,7 +18,9 @@ pub(crate) struct ExplainedCall {
     pub(crate) designated: Vec<Grant>,
     /// Profiles that its arguments grant, each with its names.
     pub(crate) designated_profiles: Vec<String>,
-    /// Grants that it lacks.
+    /// Grants that it lacks, and that a person would be asked for.
+    pub(crate) asks: Vec<Denial>,
+    /// Other grants that it lacks.
     pub(crate) needs: Vec<Denial>,
     /// What it lacks besides paths, by modbox's table of Ansible's modules.
     pub(crate) managed: ManagedNeeds,
@@ -53,7 +55,7 @@ impl ExplainedCall {
     pub(crate) fn mask(&mut self, secrets: &Secrets) {
         let one = |text: &mut String| *text = secrets.mask_text(text);
         self.designated.iter_mut().for_each(|grant| one(&mut grant.subject));
-        for need in &mut self.needs {
+        for need in self.asks.iter_mut().chain(&mut self.needs) {
             [&mut need.subject, &mut need.allow].into_iter().for_each(one);
         }
         let managed = &mut self.managed;

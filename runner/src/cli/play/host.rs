@@ -19,8 +19,10 @@ use modbox_tasks::run::host::{
     PromptError, ResourceRun,
 };
 
+use crate::cli::asking::session::Session;
 use crate::cli::context::Context;
 use crate::cli::layered_play::SharedLayeredPlay;
+use crate::cli::play::clock;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::files::tree::PlayTree;
 use crate::cli::play::lookup_host::host_name;
@@ -36,7 +38,7 @@ use crate::cli::play::task_modules::requested_run::RequestedRun;
 use crate::cli::play::task_modules::resources::{ResourceError, TaskResources};
 use crate::cli::play::task_modules::run_end;
 use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
-use crate::cli::play::{clock, terminal};
+use crate::cli::terminal;
 
 /// The host of a play.
 pub(crate) struct PlayHost<'a> {
@@ -79,6 +81,11 @@ impl<'a> PlayHost<'a> {
     /// Makes all runs work on the layers of a play.
     pub(crate) fn set_layered(&mut self, layered: SharedLayeredPlay<'a>) {
         self.modules.set_layered(layered);
+    }
+
+    /// Makes a person be asked for what modules lack.
+    pub(crate) fn set_asking(&mut self, session: Session<'a>) {
+        self.modules.set_asking(session);
     }
 
     /// Makes the host explain runs instead of starting them. Returns where they are listed.
@@ -130,6 +137,7 @@ impl PlayHost<'_> {
             names: task_names(options),
             origins: Vec::new(),
             job_limit: None,
+            is_asked: false,
         }
     }
 

@@ -21,7 +21,6 @@ pub(crate) mod python_plugins;
 pub(crate) mod run_options;
 pub(crate) mod shown;
 pub(crate) mod task_modules;
-pub(crate) mod terminal;
 pub(crate) mod vault_secrets;
 mod vault_store;
 

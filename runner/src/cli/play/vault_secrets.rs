@@ -13,8 +13,8 @@ use crate::cli::args::AnsibleSwitches;
 use crate::cli::context::Context;
 use crate::cli::play::ansible_settings::{AnsibleSettings, expanded};
 use crate::cli::play::file_id::FileId;
-use crate::cli::play::terminal;
 use crate::cli::process::environment::Environment;
+use crate::cli::terminal;
 
 /// The setting with sources of passwords, each `ID@PLACE` or a place.
 const IDENTITIES: &str = "DEFAULT_VAULT_IDENTITY_LIST";

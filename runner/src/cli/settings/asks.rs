@@ -14,8 +14,10 @@ use crate::cli::settings::trust::ModuleIdentity;
 struct FileAsks {
     general: Rules,
     modules: Vec<KeyedRules<ModuleKey>>,
-    /// Whether any section lets something be asked.
+    /// Whether no section lets something be asked.
     is_empty: bool,
+    /// Whether the sections only take away, as those of a person do for an agent.
+    narrows: bool,
 }
 
 impl FileAsks {
@@ -24,7 +26,7 @@ impl FileAsks {
     /// # Errors
     ///
     /// A grant of the section for every module cannot be resolved.
-    fn of(environment: &Environment, path: &Path, file: &PolicyFile) -> anyhow::Result<Option<Self>> {
+    fn of(environment: &Environment, path: &Path, file: &PolicyFile, narrows: bool) -> anyhow::Result<Option<Self>> {
         let of_modules = file.modules.iter().filter(|(_, rules)| rules.ask.is_some());
         let modules: Vec<_> = of_modules
             .map(|(key, rules)| KeyedRules {
@@ -44,6 +46,7 @@ impl FileAsks {
             general: files::resolve_all(environment, path, &general, &files::source(path))?,
             modules,
             is_empty,
+            narrows,
         }))
     }
 
@@ -67,20 +70,29 @@ pub(crate) fn as_rules(rules: &FileRules) -> FileRules {
 pub(crate) struct Asking {
     files: Vec<FileAsks>,
     answered: Vec<AnsweredGrant>,
+    /// Whether without a section nothing may be asked.
+    needs_section: bool,
 }
 
 impl Asking {
-    pub(super) fn new(answered: &[AnsweredGrant]) -> Self {
-        Self { files: Vec::new(), answered: answered.to_vec() }
+    /// Returns what holds without a policy file. With `needs_section`, nothing may be asked that no section has.
+    pub(super) fn new(answered: &[AnsweredGrant], needs_section: bool) -> Self {
+        Self { files: Vec::new(), answered: answered.to_vec(), needs_section }
     }
 
-    /// Adds the sections of a policy file.
+    /// Adds the sections of a policy file; with `narrows`, they only take away from those of others.
     ///
     /// # Errors
     ///
     /// A grant of the section for every module cannot be resolved.
-    pub(super) fn add(&mut self, environment: &Environment, path: &Path, file: &PolicyFile) -> anyhow::Result<()> {
-        self.files.extend(FileAsks::of(environment, path, file)?);
+    pub(super) fn add(
+        &mut self,
+        environment: &Environment,
+        path: &Path,
+        file: &PolicyFile,
+        narrows: bool,
+    ) -> anyhow::Result<()> {
+        self.files.extend(FileAsks::of(environment, path, file, narrows)?);
         Ok(())
     }
 
@@ -92,7 +104,7 @@ impl Asking {
 
     /// Returns whether policy files let a person be asked for something, so that runs on a terminal ask.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.files.iter().any(|file| !file.is_empty)
+        self.files.iter().any(|file| !file.is_empty && !file.narrows)
     }
 
     /// Returns what a person may be asked to grant to a module, or to every one.
@@ -106,6 +118,9 @@ impl Asking {
         module: Option<ModuleIdentity<'_>>,
     ) -> anyhow::Result<AskBounds> {
         let mut bounds = AskBounds::default();
+        if self.needs_section && self.files.iter().all(|file| file.narrows) {
+            bounds.add([]);
+        }
         for file in &self.files {
             bounds.add(file.of_module(environment, module)?);
         }

@@ -110,7 +110,7 @@ impl Settings {
             modules: Vec::new(),
             tasks: Vec::new(),
             sent: None,
-            asking: Asking::new(&grants.answered),
+            asking: Asking::new(&grants.answered, audience != Audience::Person),
             trust: Trust::default(),
             offline: None,
             switches: Rules::default(),
@@ -150,7 +150,7 @@ impl Settings {
             self.tools.extend(file.tools.take().map(|tools| (path.to_owned(), tools)));
             let rules = files::resolve_all(&self.environment, path, &file.rules, &source(path))?;
             self.general.push(Rules { narrows, ..rules });
-            self.asking.add(&self.environment, path, &file)?;
+            self.asking.add(&self.environment, path, &file, narrows)?;
             self.trust.add(&self.environment, path, &file.trust)?;
             self.key_files.extend(key_files(&file.trust));
             self.offline = self.offline.take().or_else(|| OfflineRule::in_file(path, &file));
@@ -274,8 +274,8 @@ impl Settings {
         Ok(effective)
     }
 
-    /// Returns the policy and limits of a task's module, including the rules for the task and `rules`, its own. `timeout` can only shorten the
-    /// time that the operator allows.
+    /// Returns the policy and limits of a task's module, including the rules for the task and `rules`, its own and what a person has granted.
+    /// `timeout` can only shorten the time that the operator allows.
     ///
     /// # Errors
     ///
@@ -284,12 +284,12 @@ impl Settings {
         &self,
         module: ModuleIdentity<'_>,
         task: &TaskNames,
-        rules: &Rules,
+        rules: &[&Rules],
         timeout: Option<Duration>,
     ) -> anyhow::Result<MergedPolicy> {
         let mut sources = self.of_module(module)?;
         sources.extend(self.of_task(task)?);
-        sources.push(rules.clone());
+        sources.extend(rules.iter().copied().cloned());
         let mut effective = self.merged(sources, Some(module))?;
         if let Some(timeout) = timeout {
             effective.limits.timeout = effective.limits.timeout.min(timeout);

@@ -78,9 +78,9 @@ fn withheld(effect: &OutsideEffect) -> Remark {
     Remark { path: effect.subject.clone(), why: format!("the preview withheld `{option}`; `--preview-net` gives it") }
 }
 
-/// Puts an observed effect into a report: the status says what was observed, and the result too.
-pub(crate) fn apply(report: &mut Report, effect: EffectReport) {
-    if report.status.is_success() {
+/// Puts an observed effect into a report: the status says what was observed, and the result too, unless it is kept.
+pub(crate) fn apply(report: &mut Report, effect: EffectReport, keeps_result: bool) {
+    if report.status.is_success() && !keeps_result {
         let is_skipped = report.status == Status::Skipped && !effect.changed;
         report.status = match effect.changed {
             true => Status::Changed,

@@ -25,6 +25,8 @@ use modbox_template::Engine;
 
 use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{PlayArgs, PlayFormat};
+use crate::cli::asking::rounds::{has_terminal, no_terminal};
+use crate::cli::asking::session::Session;
 use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
@@ -67,6 +69,7 @@ fn run_plays<'a>(
 ) -> Result<ExitStatus, Failure> {
     args.grants.refuse_outside().or_usage()?;
     let mut settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
+    let asks = asks(args, &settings)?;
     if args.layers.preview && !args.layers.preview_net {
         settings.withhold_network();
     }
@@ -154,11 +157,14 @@ fn run_plays<'a>(
     let sequence = Sequence::new(pool).or_internal()?;
     let resources =
         TaskResources::new(context, &args.providers, Arc::clone(&runner), merged, lookup.interpreters.clone());
-    let resolver = JobResolver::new(context, runner, lookup, settings)?;
+    let resolver = JobResolver::new(context, runner, lookup, Arc::clone(&settings))?;
     let modules = TaskModules::new(context, resolver, sequence, Arc::clone(&tree), args.prefer);
     let trust = ArgumentTrust::new(Arc::clone(&tree), args.strict.then(|| caller_folders(&files, &load)));
     let mut host = PlayHost::new(context, &names, &tree, modules, resources, trust, release);
     layered.into_iter().for_each(|layered| host.set_layered(layered));
+    if asks {
+        host.set_asking(Session::new(context, &settings, "modbox play"));
+    }
     if args.explain {
         return explain(context, (&playbooks, &plugins), (&engine, &tree, &mut host), (&options, &load), args.output);
     }
@@ -167,6 +173,19 @@ fn run_plays<'a>(
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
     Ok(exit_status(&ended))
+}
+
+/// Returns whether a person is asked for what modules lack: by the switch, or on a terminal by a section `ask` of the policy files. What is
+/// explained is shown and not asked.
+fn asks(args: &PlayArgs, settings: &Settings) -> Result<bool, Failure> {
+    let is_wanted = args.ask || settings.asking.is_wanted();
+    if args.layers.preview || args.layers.transaction || args.grants.allow_all {
+        return Ok(false);
+    }
+    if args.ask && !args.explain && !has_terminal() {
+        return Err(no_terminal("learn the grants with `--explain`")).or_usage();
+    }
+    Ok(is_wanted && (args.explain || has_terminal()))
 }
 
 /// Says why a path cannot be a playbook.

@@ -4,20 +4,23 @@
 //! A client holds only the name, 128 random bits: what decides stays here, so there is nothing to forge. A plan is renamed before it
 //! is applied, so that it is applied once, also with two processes.
 
+mod claimed;
+mod files;
 mod record;
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use modbox_agents::answer::shown_changes;
 use modbox_overlay::commit::StateDir;
 use rustix::rand::GetRandomFlags;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use self::record::{LIFE, PlanRecord, PlannedAction, PlannedCall, now_ms};
+pub(crate) use self::claimed::{ClaimedPlan, claim_by_hand, plan_of};
+pub(crate) use self::files::CHANGES;
+use self::files::{CLAIMED, GIVEN, RECORD, UNFINISHED, write};
+pub(crate) use self::record::{KeptAsk, KeptDenial, KeptGrant, LIFE, PlanRecord, PlannedAction, PlannedCall, now_ms};
 
 /// Maximum number of plans of one policy that have no saved preview.
 const MAX_ACTIONS: usize = 64;
@@ -25,32 +28,11 @@ const MAX_ACTIONS: usize = 64;
 /// Characters of a name: 128 bits in hex.
 const NAME: usize = 32;
 
-/// End of the name of a plan's record.
-const RECORD: &str = "json";
-
-/// End of the name of a record that is being written.
-const UNFINISHED: &str = "unfinished";
-
-/// End of the name of the record of a plan that is being applied.
-const CLAIMED: &str = "claimed";
-
-/// End of the name of a saved preview.
-const CHANGES: &str = "changes";
-
 /// The plans of one policy.
 #[derive(Debug)]
 pub(crate) struct Plans {
     folder: PathBuf,
     policy: String,
-}
-
-/// A plan that is applied or discarded, and by no other process.
-#[derive(Debug)]
-pub(crate) struct ClaimedPlan {
-    pub(crate) record: PlanRecord,
-    /// The saved preview.
-    pub(crate) file: PathBuf,
-    claim: PathBuf,
 }
 
 impl Plans {
@@ -110,18 +92,13 @@ impl Plans {
 
     fn write(&self, name: &str, record: PlanRecord) -> anyhow::Result<()> {
         let record = PlanRecord { policy: self.policy.clone(), ..record };
-        // A record is there as a whole: another process that sweeps takes a part of one for damage.
-        let unfinished = self.path(name, UNFINISHED);
-        let mut written = File::options().write(true).create_new(true).mode(0o600).open(&unfinished)?;
-        written.write_all(&serde_json::to_vec(&record)?)?;
-        fs::rename(unfinished, self.path(name, RECORD))?;
-        Ok(())
+        Ok(write(&record, &self.path(name, UNFINISHED), &self.path(name, RECORD))?)
     }
 
     /// Takes a plan whose changes are these, as answers list them, whichever call it is of; `None` as for [`Plans::claim`].
     pub(crate) fn claim_changes(&self, name: &str, changes: &[String]) -> Option<ClaimedPlan> {
         let (record, _) = self.record(name)?;
-        if shown_changes(&record.changes) != changes {
+        if shown_changes(&record.told_lines()) != changes {
             return None;
         }
         self.claim(name, &record.call)
@@ -136,10 +113,29 @@ impl Plans {
         Some(ClaimedPlan { record, file: self.path(name, CHANGES), claim })
     }
 
+    /// Takes what a person has given to a call by hand: `None` if that is nothing, or was too long ago.
+    pub(crate) fn take_given(&self, call: &str) -> Option<PlanRecord> {
+        let entries = fs::read_dir(&self.folder).ok()?.flatten().map(|entry| entry.path());
+        let mut given = entries.filter(|path| path.extension().is_some_and(|found| found == GIVEN));
+        given.find_map(|path| {
+            let record = PlanRecord::read(&path).ok().filter(|record| self.is_of(record, call))?;
+            let taken = path.with_extension(CLAIMED);
+            // The process whose rename succeeds is the one that answers.
+            fs::rename(&path, &taken).ok()?;
+            let _ = fs::remove_file(taken);
+            Some(record)
+        })
+    }
+
     /// Returns a plan that is not taken, with its saved preview, as [`Plans::claim`] finds it.
     pub(crate) fn open(&self, name: &str, call: &str) -> Option<(PlanRecord, PathBuf)> {
         let (record, _) = self.record(name).filter(|(record, _)| self.is_of(record, call))?;
         Some((record, self.path(name, CHANGES)))
+    }
+
+    /// Returns the path of the record of a plan.
+    pub(crate) fn record_file(&self, name: &str) -> PathBuf {
+        self.path(name, RECORD)
     }
 
     /// Removes plans that are too old, and what is left of others. What cannot be removed stays.
@@ -152,11 +148,12 @@ impl Plans {
             if has(UNFINISHED) && is_left(&path) {
                 let _ = fs::remove_file(&path);
             }
-            if !has(RECORD) && !has(CLAIMED) {
+            if !has(RECORD) && !has(CLAIMED) && !has(GIVEN) {
                 continue;
             }
             let changes = self.path(name, CHANGES);
             let is_over = match PlanRecord::read(&path) {
+                Ok(record) if has(GIVEN) => record.is_over(),
                 Ok(record) => record.is_over() || (record.action == PlannedAction::Apply && !changes.exists()),
                 // Another process has just claimed or removed the plan.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -180,50 +177,6 @@ impl Plans {
 
     fn path(&self, name: &str, ending: &str) -> PathBuf {
         self.folder.join(format!("{name}.{ending}"))
-    }
-}
-
-/// Takes a plan for who decides by hand, by the path of its saved preview. `None` if that is the plan of no tool.
-///
-/// # Errors
-///
-/// The plan is too old, or is decided about already.
-pub(crate) fn claim_by_hand(file: &Path) -> anyhow::Result<Option<ClaimedPlan>> {
-    let (path, claim) = (file.with_extension(RECORD), file.with_extension(CLAIMED));
-    let taken = || anyhow::anyhow!("`{}` is decided about already", file.display());
-    let record = match PlanRecord::read(&path) {
-        Ok(record) => record,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return if claim.exists() { Err(taken()) } else { Ok(None) };
-        }
-        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", path.display())),
-    };
-    anyhow::ensure!(
-        !record.is_over(),
-        "the plan `{}` is older than 15 minutes, so it is not applied; the client calls again",
-        file.display()
-    );
-    fs::rename(path, &claim).map_err(|_| taken())?;
-    Ok(Some(ClaimedPlan { record, file: file.to_owned(), claim }))
-}
-
-impl ClaimedPlan {
-    /// Returns the path of the record before the plan was taken.
-    pub(crate) fn record_file(&self) -> PathBuf {
-        self.claim.with_extension(RECORD)
-    }
-
-    /// Gives the plan back, of which nothing was made.
-    pub(crate) fn give_back(&self) {
-        // What cannot be given back is swept later.
-        let _ = fs::rename(&self.claim, self.record_file());
-    }
-
-    /// Removes the plan.
-    pub(crate) fn remove(&self) {
-        // What cannot be removed is swept later; it cannot be claimed again.
-        let _ = fs::remove_file(&self.file);
-        let _ = fs::remove_file(&self.claim);
     }
 }
 
@@ -253,6 +206,7 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::time::{Duration, SystemTime};
 
     use super::*;

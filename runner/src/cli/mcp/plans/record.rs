@@ -1,10 +1,11 @@
 //! What is kept of a plan beside its saved preview.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use modbox_files::read_file;
+use modbox_vocabulary::Capability;
 use serde::{Deserialize, Serialize};
 
 /// How long a person may think.
@@ -24,6 +25,8 @@ pub(crate) enum PlannedAction {
     Undo(String),
     /// This call is run, since what it does cannot be shown before.
     Run(PlannedCall),
+    /// What the call of this digest has found out is told. It changed nothing.
+    Tell(String),
 }
 
 /// A call that waits for a person.
@@ -33,6 +36,43 @@ pub(crate) struct PlannedCall {
     pub(crate) tool: String,
     /// The arguments, as JSON.
     pub(crate) arguments: String,
+    /// What a person is asked to grant to the run.
+    #[serde(default)]
+    pub(crate) wanted: Vec<KeptGrant>,
+}
+
+/// What a person is asked to grant to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptGrant {
+    /// The grants as policy files have them.
+    pub(crate) grants: Vec<(Capability, String)>,
+    /// Where the paths led when the person was asked.
+    pub(crate) hosts: Vec<PathBuf>,
+    /// What the person was told.
+    pub(crate) line: String,
+}
+
+/// A use that was refused, as an answer has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptDenial {
+    pub(crate) capability: String,
+    pub(crate) subject: String,
+    pub(crate) key: String,
+}
+
+/// What is kept besides of a call that was given what a person is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptAsk {
+    /// What the person is asked to grant, a line each.
+    pub(crate) wanted: Vec<String>,
+    /// The lines of changes that the client may see before the person says yes.
+    pub(crate) told: Vec<String>,
+    /// Whether the call failed.
+    pub(crate) is_failure: bool,
+    pub(crate) denials: Vec<KeptDenial>,
+    pub(crate) notes: Vec<String>,
+    /// Name of the transaction that made the changes, after a person has said yes by hand.
+    pub(crate) run: Option<String>,
 }
 
 /// What is kept of a plan.
@@ -53,9 +93,20 @@ pub(crate) struct PlanRecord {
     /// What is done when a person says yes.
     #[serde(default)]
     pub(crate) action: PlannedAction,
+    /// What is kept besides of a call that was given what a person is asked for. None of its run is told before.
+    #[serde(default)]
+    pub(crate) ask: Option<KeptAsk>,
 }
 
 impl PlanRecord {
+    /// Returns the lines that the client sees before the person says yes.
+    pub(crate) fn told_lines(&self) -> Vec<String> {
+        match &self.ask {
+            Some(ask) => ask.wanted.iter().chain(&ask.told).cloned().collect(),
+            None => self.changes.clone(),
+        }
+    }
+
     /// Returns a record of this moment that says nothing else.
     pub(crate) fn now() -> Self {
         Self {
@@ -66,6 +117,7 @@ impl PlanRecord {
             result: serde_json::json!({}),
             changes: Vec::new(),
             action: PlannedAction::Apply,
+            ask: None,
         }
     }
 

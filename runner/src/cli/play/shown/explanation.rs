@@ -50,6 +50,11 @@ impl ExplainedTask {
         let denials = self.calls.iter().flat_map(|call| call.needs.iter().map(move |denial| (call, denial)));
         let missing: Vec<Lacking> = denials.map(of_denial).collect();
         suggestion.add_task(&self.task.name, &RunRecord { origin: origin.clone(), missing, ..RunRecord::default() });
+        for (call, denial) in self.calls.iter().flat_map(|call| call.asks.iter().map(move |denial| (call, denial))) {
+            let asked =
+                format!("asks a person for {} {}, for the module {}", denial.capability, denial.subject, call.name);
+            suggestion.remark(&self.task.name, &asked, &origin);
+        }
         let uncovered = self.calls.iter().flat_map(|call| &call.managed.uncovered).cloned();
         for open in self.calls.iter().filter_map(ExplainedCall::open_needs).chain(uncovered) {
             suggestion.remark(&self.task.name, &open, &origin);
@@ -166,6 +171,7 @@ fn call_lines(call: &ExplainedCall, templates: &[(String, String)]) -> Vec<Strin
         "" => format!("lacks {} {}, which no switch allows", denial.capability, denial.subject),
         allow => format!("needs {allow}"),
     });
+    lines.extend(call.asks.iter().map(|denial| format!("asks for {} {}", denial.capability, denial.subject)));
     lines.extend(needed);
     let notes = call.notes.iter().chain(&call.managed.uncovered);
     lines.extend(call.open_needs().iter().chain(notes).map(|note| format!("note: {note}")));
@@ -187,6 +193,7 @@ fn call_value(call: &ExplainedCall, templates: &[(String, String)]) -> Value {
         ("module", module),
         ("designated", Value::List(call.designated.iter().map(grant).collect())),
         ("designated_profiles", texts(&call.designated_profiles)),
+        ("asks", Value::List(call.asks.iter().map(denial).collect())),
         ("needs", Value::List(call.needs.iter().map(denial).collect())),
         ("profiles", Value::List(lacking::profiles(call, templates).iter().map(profile_value).collect())),
         ("outside", texts(&call.managed.outside)),

@@ -6,7 +6,7 @@ use modbox_kinds::Kind;
 use modbox_policy::Policy;
 use modbox_policy::outside::OutsideGrant;
 use modbox_run::Admission;
-use modbox_vocabulary::{Capability, GrantSource};
+use modbox_vocabulary::{Capability, Denial, GrantSource};
 
 use crate::cli::job_resolver::TaskRules;
 use crate::cli::play::explained_call::{ExplainedCall, unconfined};
@@ -41,7 +41,7 @@ impl TaskModules<'_> {
         let task = TaskRules { rules, names: run.names, origins: run.origins, ..TaskRules::default() };
         let resolved = self.resolver.resolve_found(&job, &found, &task).map_err(NotRun::Internal)?;
         let policy = resolved.admission.policy();
-        let (mut needs, objections) = match &resolved.admission {
+        let (needs, objections) = match &resolved.admission {
             Admission::Admitted(_) => (Vec::new(), Vec::new()),
             Admission::Refused { report, .. } if !report.objections.is_empty() => {
                 (Vec::new(), report.objections.clone())
@@ -51,7 +51,9 @@ impl TaskModules<'_> {
         let kind = resolved.setup.module.detection().map_or("unknown kind", |found| found.kind.as_str());
         let is_component = kind == Kind::Component.as_str();
         let implied = implied_needs::of(&found.name, &job.args, has_files, policy);
-        needs.extend(implied.into_iter().filter(|need| is_component || need.capability != Capability::Run));
+        let implied = implied.into_iter().filter(|need| is_component || need.capability != Capability::Run);
+        let all: Vec<Denial> = needs.into_iter().chain(implied).collect();
+        let (asks, needs) = self.divided(all, &job, &found, policy)?;
         let user = absent_user.clone().unwrap_or_else(|| user().name);
         let managed = self.resolver.managed(&resolved, &job.args, &user).unwrap_or_default();
         let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
@@ -63,6 +65,7 @@ impl TaskModules<'_> {
             module: Some((found.name.clone(), kind, found.path.clone())),
             designated: designated.collect(),
             designated_profiles: designated_profiles(policy),
+            asks,
             needs,
             managed,
             digest: policy.trust().digest.clone(),

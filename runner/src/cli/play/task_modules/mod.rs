@@ -1,9 +1,10 @@
 //! The modules of tasks: which file a name means, how it runs, and what a task gets of its report.
 
-pub(crate) mod absent_user;
+mod absent_user;
 pub(crate) mod action_groups;
 pub(crate) mod action_plugins;
 pub(crate) mod argument_trust;
+mod asked_run;
 pub(crate) mod choice;
 pub(crate) mod explained_run;
 pub(crate) mod implied_needs;

@@ -15,6 +15,7 @@ use modbox_tasks::run::host::PrivateFile;
 use modbox_vocabulary::Capability;
 
 use crate::cli::args::Preference;
+use crate::cli::asking::session::Session;
 use crate::cli::context::Context;
 use crate::cli::exit::error_words;
 use crate::cli::job_resolver::{JobResolver, TaskRules};
@@ -31,16 +32,16 @@ use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
 use crate::cli::surroundings::Surroundings;
 
 /// A run whose module and grants were found.
-struct ReadyRun {
-    job: Job,
-    resolved: ResolvedJob,
-    found: FoundModule,
+pub(super) struct ReadyRun {
+    pub(super) job: Job,
+    pub(super) resolved: ResolvedJob,
+    pub(super) found: FoundModule,
     notes: ChoiceNotes,
 }
 
 /// Runner of the modules of tasks.
 pub(crate) struct TaskModules<'a> {
-    context: &'a Context,
+    pub(super) context: &'a Context,
     pub(super) resolver: JobResolver<'a>,
     sequence: Sequence,
     tree: Arc<PlayTree>,
@@ -52,6 +53,8 @@ pub(crate) struct TaskModules<'a> {
     own: HashMap<String, Result<FoundModule, String>>,
     /// The play on layers, if it is one.
     layered: Option<SharedLayeredPlay<'a>>,
+    /// The questions for what modules lack, if a person is asked.
+    pub(super) asking: Option<Session<'a>>,
     /// All interpreters, by those that a task names.
     interpreters: HashMap<NamedInterpreters, Arc<BTreeMap<String, String>>>,
 }
@@ -75,6 +78,7 @@ impl<'a> TaskModules<'a> {
             surroundings: Surroundings::of_process(context),
             own: HashMap::new(),
             layered: None,
+            asking: None,
             interpreters: HashMap::new(),
         }
     }
@@ -82,6 +86,11 @@ impl<'a> TaskModules<'a> {
     /// Makes all runs work on the layers of a play.
     pub(crate) fn set_layered(&mut self, layered: SharedLayeredPlay<'a>) {
         self.layered = Some(layered);
+    }
+
+    /// Makes a person be asked for what modules lack.
+    pub(crate) fn set_asking(&mut self, session: Session<'a>) {
+        self.asking = Some(session);
     }
 
     /// Returns whether a handler is to run after the commit, as what its module is granted is more than files.
@@ -126,8 +135,7 @@ impl<'a> TaskModules<'a> {
 
     /// Runs a module and waits for its end.
     pub(crate) fn run(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> Result<Report, NotRun> {
-        let ready = self.resolve(names, run)?;
-        self.run_ready(ready)
+        self.run_asking(run, &|modules, run| modules.resolve(names, run))
     }
 
     /// Admits the run of a module, for a job that runs it. `files` are those that the job writes.
@@ -142,10 +150,19 @@ impl<'a> TaskModules<'a> {
                 "a task with `async` goes on after the play, and its layers end with the play; leave `async` out";
             return Err(NotRun::Refused(message.to_owned()));
         }
-        let ready = self.resolve(names, run)?;
-        if let Admission::Refused { .. } = ready.resolved.admission {
-            return self.run_ready(ready).map(|report| TaskStart::Refused(Box::new(report)));
-        }
+        let mut run = self.asked(run);
+        let mut round = 0;
+        let ready = loop {
+            round += 1;
+            let ready = self.resolve(names, run.clone())?;
+            if let Admission::Admitted(_) = ready.resolved.admission {
+                break ready;
+            }
+            // A job goes on by itself, so only what is known before its start is asked for.
+            if let Some(report) = self.run_round(ready, &mut run.args, round)? {
+                return Ok(TaskStart::Refused(Box::new(report)));
+            }
+        };
         let ReadyRun { job, resolved: ResolvedJob { setup, name, admission }, found, .. } = ready;
         Ok(TaskStart::Job(Box::new(TaskJob {
             file: found.path,
@@ -182,10 +199,12 @@ impl<'a> TaskModules<'a> {
         run: RequestedRun<'_>,
         data_dirs: &[PathBuf],
     ) -> Result<Report, NotRun> {
-        self.resolver.begin_round();
-        let job = run.job();
-        let resolved = self.admit(provider, &job, run, data_dirs)?;
-        self.run_ready(ReadyRun { job, resolved, found: provider.clone(), notes: ChoiceNotes::default() })
+        self.run_asking(run, &|modules, run| {
+            modules.resolver.begin_round();
+            let job = run.job();
+            let resolved = modules.admit(provider, &job, run, data_dirs)?;
+            Ok(ReadyRun { job, resolved, found: provider.clone(), notes: ChoiceNotes::default() })
+        })
     }
 
     fn admit(
@@ -226,7 +245,7 @@ impl<'a> TaskModules<'a> {
         Ok(())
     }
 
-    fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
+    pub(super) fn run_ready(&mut self, ready: ReadyRun) -> Result<Report, NotRun> {
         let ReadyRun { job, resolved, found, notes } = ready;
         let layered = self.layered.clone();
         let written = layered.map(|layered| {

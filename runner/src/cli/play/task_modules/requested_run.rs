@@ -37,6 +37,8 @@ pub(crate) struct RequestedRun<'a> {
     pub(crate) origins: Vec<ArgumentOrigin>,
     /// The limit of the run as a job.
     pub(crate) job_limit: Option<Duration>,
+    /// Whether a person is asked for what it lacks. Then it is a transaction, unless it runs as a job.
+    pub(crate) is_asked: bool,
 }
 
 impl RequestedRun<'_> {
@@ -44,6 +46,7 @@ impl RequestedRun<'_> {
     pub(crate) fn job(&self) -> Job {
         let options = JobOptions {
             become_user: self.become_user.map(str::to_owned),
+            is_asked: self.is_asked && self.job_limit.is_none(),
             ..JobOptions::of_modes(self.modes, self.release)
         };
         Job { id: Value::Null, module: PathBuf::from(self.name), args: self.args.clone(), options }

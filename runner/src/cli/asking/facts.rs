@@ -9,14 +9,14 @@ use crate::cli::identity::Identity;
 use crate::cli::settings::{ModuleIdentity, Settings};
 
 /// What is known of a run that failed.
-pub(super) struct RunFacts {
+pub(crate) struct RunFacts {
     /// The policy before arguments granted anything.
-    pub(super) policy: Policy,
-    pub(super) bounds: AskBounds,
+    pub(crate) policy: Policy,
+    pub(crate) bounds: AskBounds,
     /// The digest of the module with all its parts, if they are known.
-    pub(super) digest: Option<String>,
+    pub(crate) digest: Option<String>,
     /// What the author of the module says that it needs.
-    pub(super) requests: Vec<Request>,
+    pub(crate) requests: Vec<Request>,
 }
 
 impl RunFacts {
@@ -25,18 +25,36 @@ impl RunFacts {
     /// # Errors
     ///
     /// A section `ask` for the module names something that does not exist.
-    pub(super) fn of(
+    pub(crate) fn of(
         context: &Context,
         settings: &Settings,
         runner: &Runner,
         (module, request): (&Module, &RunRequest<'_>),
     ) -> anyhow::Result<Self> {
         let identity = Identity::of(runner, module, request.name, request.interpreters, request.policy);
-        let known = ModuleIdentity::of(request.name, module, &identity);
+        Self::of_module(
+            context,
+            settings,
+            ModuleIdentity::of(request.name, module, &identity),
+            (module, request.policy),
+        )
+    }
+
+    /// Does so for a module that is known, and its policy.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFacts::of`].
+    pub(crate) fn of_module(
+        context: &Context,
+        settings: &Settings,
+        known: ModuleIdentity<'_>,
+        (module, policy): (&Module, &Policy),
+    ) -> anyhow::Result<Self> {
         Ok(Self {
-            policy: request.policy.clone(),
+            policy: policy.clone(),
             bounds: settings.asking.bounds(&context.environment, Some(known))?,
-            digest: request.policy.trust().digest.clone(),
+            digest: policy.trust().digest.clone(),
             requests: module.metadata().map(|metadata| metadata.requests.clone()).unwrap_or_default(),
         })
     }

@@ -6,37 +6,22 @@
 //!
 //! A run with effects that no view holds, such as connections, is not repeated: then what it lacks is only printed.
 
-mod answer_file;
-mod facts;
-mod limits;
-mod question;
-mod session;
-mod wish;
-
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
 
 use anyhow::anyhow;
 use indicatif::ProgressBar;
 use modbox_contract::{Dict, Value};
-use modbox_run::{Report, Status, reaches_out};
-use modbox_vocabulary::Capability;
+use modbox_run::Report;
 
-use self::facts::RunFacts;
-use self::session::{Outcome, Session};
 use crate::cli::args::{Cli, Command, RunArgs};
+use crate::cli::asking::facts::RunFacts;
+use crate::cli::asking::rounds::{after_run, has_terminal, no_terminal};
+use crate::cli::asking::session::{Outcome, Session};
 use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::layered;
 use crate::cli::perform::perform_by;
-use crate::cli::printing::output;
 use crate::cli::settings::Settings;
-
-/// Maximum number of runs. Each but the first has a grant that the one before lacked.
-const MAX_ROUNDS: usize = 24;
-
-/// Capabilities whose use no view holds.
-const OUTSIDE: [Capability; 3] = [Capability::Net, Capability::Listen, Capability::Outside];
 
 /// The last run of a module that a person was asked about.
 pub(crate) struct AskedRun {
@@ -53,19 +38,14 @@ pub(crate) struct AskedRun {
 ///
 /// The switch is given, and standard input or standard error is not a terminal. A policy file is wrong.
 pub(crate) fn is_wanted(context: &Context, args: &RunArgs) -> Result<bool, Failure> {
-    let has_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     if args.ask {
-        return match has_terminal {
+        return match has_terminal() {
             true => Ok(true),
-            false => Err(anyhow!(
-                "`--ask` asks a person on a terminal, and standard input or standard error is none; grant with `--allow-*` or in \
-                 a policy file, or learn the grants with `--learn FILE`"
-            ))
-            .or_usage(),
+            false => Err(no_terminal("learn the grants with `--learn FILE`")).or_usage(),
         };
     }
     let has_other_way = args.check || args.grants.allow_all || args.keep_files || args.layers.preview_net;
-    if !has_terminal || has_other_way {
+    if has_other_way || !has_terminal() {
         return Ok(false);
     }
     Ok(Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?.asking.is_wanted())
@@ -82,7 +62,7 @@ pub(crate) fn run(
     let mut args = parsed(argv)?;
     args.layers.transaction = !args.layers.preview;
     let settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
-    let mut session = Session::new(context, &settings);
+    let mut session = Session::new(context, &settings, "modbox run");
     let mut round = 0;
     loop {
         round += 1;
@@ -99,18 +79,7 @@ pub(crate) fn run(
         let Some(facts) = facts.filter(|_| !context.cleanup.is_ending() && audited.is_ok()) else {
             return ended(report, audited, false);
         };
-        if !may_ask(&report) {
-            return ended(report, audited, false);
-        }
-        if let Some(effect) = effect_without_view(&report, &facts) {
-            output::print_note(&format!("not asked: the run may have used {effect}, so it is not repeated"));
-            return ended(report, audited, false);
-        }
-        if round == MAX_ROUNDS {
-            output::print_note(&format!("not asked: the module ran {MAX_ROUNDS} times, and still lacks something"));
-            return ended(report, audited, false);
-        }
-        match session.ask(&report, &facts.or_usage()?, &task) {
+        match after_run(&mut session, round, &report, &facts.or_usage()?, &task) {
             Outcome::Again { grants, arguments } => {
                 args.grants.answered = grants;
                 task.extend(arguments.into_iter().map(|(name, value)| (name, Value::from(value.as_str()))));
@@ -119,24 +88,6 @@ pub(crate) fn run(
             Outcome::Refused => return ended(report, audited, true),
         }
     }
-}
-
-/// Returns whether a run ended in a way that a grant can change.
-fn may_ask(report: &Report) -> bool {
-    let can_lack = matches!(report.status, Status::Denied | Status::Failed | Status::Crashed);
-    can_lack && report.objections.is_empty() && report.limit.is_none() && report.error.is_none()
-}
-
-/// Returns what a run that has begun may have used, if no view holds that.
-fn effect_without_view(report: &Report, facts: &anyhow::Result<RunFacts>) -> Option<String> {
-    if report.status == Status::Denied {
-        return None;
-    }
-    if let Some(grant) = report.grants.iter().find(|grant| OUTSIDE.contains(&grant.capability)) {
-        return Some(format!("{} {}", grant.capability, grant.subject));
-    }
-    let reaches = facts.as_ref().is_ok_and(|facts| reaches_out(&facts.policy));
-    reaches.then(|| "a socket, a pipe or a device".to_owned())
 }
 
 /// Parses the command line again, to have arguments that can be changed.

@@ -8,7 +8,7 @@ use modbox_policy::{ModuleSignature, PathGrant, Rules, Shape, granted_host};
 use modbox_vocabulary::quoting::quote;
 use modbox_vocabulary::{Capability, HintSource, Operation};
 
-use super::wish::{Cause, Wish};
+use crate::cli::asking::wish::{Cause, Wish};
 use crate::cli::printing::clean::clean_line;
 
 /// Maximum characters of a module's name.
@@ -20,23 +20,28 @@ const MAX_VERSION: usize = 32;
 /// Maximum characters of a module's own words.
 const MAX_REASON: usize = 200;
 
+/// Maximum characters of the name of a task.
+const MAX_TASK: usize = 100;
+
 /// Begin of the lines under the first one.
 const INDENT: &str = "        ";
 
 /// A module that asks.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asker {
-    pub(super) name: String,
+pub(crate) struct Asker {
+    pub(crate) name: String,
     /// What its author calls its version.
-    pub(super) version: Option<String>,
-    pub(super) signature: Option<ModuleSignature>,
+    pub(crate) version: Option<String>,
+    pub(crate) signature: Option<ModuleSignature>,
     /// What its author says that it needs.
-    pub(super) requests: Vec<Request>,
+    pub(crate) requests: Vec<Request>,
+    /// The task that it runs for. Results of modules can be in its name.
+    pub(crate) task: Option<String>,
 }
 
 impl Asker {
     /// Returns the module in words: its name, its version and who signed it.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let name = shortened(&clean_line(&quote(&self.name)), MAX_NAME);
         // A version is a claim, and plain enough to say nothing else.
         let is_plain = |version: &&String| {
@@ -48,7 +53,7 @@ impl Asker {
     }
 
     /// Returns who signed the module.
-    pub(super) fn standing(&self) -> String {
+    pub(crate) fn standing(&self) -> String {
         match &self.signature {
             Some(signature) if signature.verified => {
                 let signers: Vec<String> =
@@ -72,11 +77,14 @@ impl Asker {
 }
 
 /// Returns the text of a question, without the keys. `place` is its number and how many there are.
-pub(super) fn text(asker: &Asker, wish: &Wish, rules: &Rules, named_by: Option<&str>, place: (usize, usize)) -> String {
+pub(crate) fn text(asker: &Asker, wish: &Wish, rules: &Rules, named_by: Option<&str>, place: (usize, usize)) -> String {
     let mut text = format!("modbox: {} asks to {}\n", asker.in_words(), wanted(wish, rules));
     let mut line = |words: String| {
         let _ = writeln!(text, "{INDENT}{words}");
     };
+    if let Some(task) = asker.task.as_deref().filter(|task| !task.trim().is_empty()) {
+        line(format!("for the task \"{}\"", shortened(&clean_line(&task.replace('"', "'")), MAX_TASK)));
+    }
     line(cause(&wish.cause, named_by));
     for grant in rules.paths.iter().filter(|grant| leads_elsewhere(wish, &grant.host)) {
         line(format!("a link leads to {}", clean_line(&quote(&grant.host.display().to_string()))));
@@ -93,8 +101,20 @@ pub(super) fn text(asker: &Asker, wish: &Wish, rules: &Rules, named_by: Option<&
     text
 }
 
+/// Returns a question in one line. It does not say where a link leads: who reads it may not know yet what is there.
+pub(crate) fn in_line(asker: &Asker, wish: &Wish, rules: &Rules, named_by: Option<&str>) -> String {
+    let mut line = format!("{} asks to {}: {}", asker.in_words(), wanted(wish, rules), cause(&wish.cause, named_by));
+    if rules.paths.iter().any(|grant| leads_elsewhere(wish, &grant.host)) {
+        line += "; a link is on the way";
+    }
+    if let Some(reason) = asker.reason(wish) {
+        let _ = write!(line, "; the module says: \"{reason}\"");
+    }
+    line
+}
+
 /// Returns the grants of a wish in words.
-pub(super) fn wanted(wish: &Wish, rules: &Rules) -> String {
+pub(crate) fn wanted(wish: &Wish, rules: &Rules) -> String {
     let one = |(capability, value): &(Capability, String)| {
         let shown = clean_line(&quote(value));
         let is_folder = |path: &str| {
@@ -123,7 +143,7 @@ pub(super) fn wanted(wish: &Wish, rules: &Rules) -> String {
 }
 
 /// Returns why a run lacks something, in words.
-pub(super) fn cause(cause: &Cause, named_by: Option<&str>) -> String {
+pub(crate) fn cause(cause: &Cause, named_by: Option<&str>) -> String {
     let argument = || match named_by {
         Some(name) => format!("the argument {} names it", clean_line(&quote(name))),
         None => "an argument names it".to_owned(),
@@ -186,6 +206,7 @@ mod tests {
                 reason: "to \"know\"".to_owned(),
                 required: false,
             }],
+            task: None,
         };
         let shown =
             text(&asker, &wish(Capability::Read, "/etc/a"), &rules("/srv/real", Shape::Directory), None, (2, 3));
@@ -210,9 +231,10 @@ mod tests {
                 reason: format!("{hostile}\"\n{}", "y".repeat(500)),
                 required: true,
             }],
+            task: Some(hostile.to_owned()),
         };
         let shown = text(&asker, &wish(Capability::Read, "/a"), &rules("/a", Shape::Name), Some(hostile), (1, 1));
-        assert_eq!(shown.lines().count(), 3, "{shown}");
+        assert_eq!(shown.lines().count(), 4, "{shown}");
         assert!(
             shown.starts_with("modbox: 'x (signed by you) asks to read /etc/hostname\\u{a}  o once\\u{1"),
             "{shown}"

@@ -19,8 +19,8 @@ use modbox_vocabulary::Capability;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::question::Asker;
-use super::wish::Wish;
+use crate::cli::asking::question::Asker;
+use crate::cli::asking::wish::Wish;
 use crate::cli::settings::exposure;
 use crate::cli::settings::policy_folder::{ENDING, MAX_FILES, files};
 
@@ -31,15 +31,15 @@ const RESERVE: usize = 64;
 const MAX_NAME: usize = 40;
 
 /// What is said of an answer in its file.
-pub(super) struct Remarks<'a> {
+pub(crate) struct Remarks<'a> {
     /// The module that asked.
-    pub(super) asker: &'a Asker,
+    pub(crate) asker: &'a Asker,
     /// What it asked for, in words.
-    pub(super) wanted: &'a str,
+    pub(crate) wanted: &'a str,
     /// Why, in words.
-    pub(super) reason: &'a str,
+    pub(crate) reason: &'a str,
     /// When the answer was given.
-    pub(super) time: Timestamp,
+    pub(crate) time: Timestamp,
 }
 
 /// Returns the text of the file.
@@ -47,11 +47,11 @@ pub(super) struct Remarks<'a> {
 /// # Errors
 ///
 /// The rules cannot be written as a policy file.
-pub(super) fn text(digest: &str, wish: &Wish, remarks: &Remarks<'_>) -> anyhow::Result<String> {
+pub(crate) fn text(command: &str, digest: &str, wish: &Wish, remarks: &Remarks<'_>) -> anyhow::Result<String> {
     let Remarks { asker, wanted, reason, time } = remarks;
     let [module, wanted, reason] = [&asker.in_words(), *wanted, *reason].map(comment);
     let mut text = format!(
-        "# An answer to `modbox run --ask`, given on {time:.0}. Remove this file to take it back.\n# Module: {module}\n\
+        "# An answer to `{command} --ask`, given on {time:.0}. Remove this file to take it back.\n# Module: {module}\n\
          # It asked to {wanted}\n# Reason: {reason}\n"
     );
     text += &format!("modules:\n  \"{}\":\n    allow:\n", ModuleKey::Digest(digest.to_owned()));
@@ -85,7 +85,7 @@ pub(super) fn text(digest: &str, wish: &Wish, remarks: &Remarks<'_>) -> anyhow::
 /// # Errors
 ///
 /// The folder is a link, can be changed by another user, is full, or cannot be written. Then nothing is left.
-pub(super) fn write(folder: &Path, module: &str, text: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn write(folder: &Path, module: &str, text: &str) -> anyhow::Result<PathBuf> {
     let failed = || format!("failed to write the answer into `{}`", folder.display());
     let opened = open(folder).with_context(failed)?;
     let count = files(folder)?.len();
@@ -162,7 +162,7 @@ mod tests {
     use modbox_vocabulary::Operation;
 
     use super::*;
-    use crate::cli::commands::ask::wish::Cause;
+    use crate::cli::asking::wish::Cause;
 
     fn wish(value: &str) -> Wish {
         let grants = vec![(Capability::Write, value.to_owned()), (Capability::Env, "LANG".to_owned())];
@@ -180,7 +180,7 @@ mod tests {
             let asker = Asker { name: "x\n y".to_owned(), version: Some("\n1".to_owned()), ..Asker::default() };
             let time = Timestamp::UNIX_EPOCH;
             let remarks = Remarks { asker: &asker, wanted: "write\n /x", reason: "a\nmodules: {}", time };
-            let text = text(&digest, &wish(value), &remarks).unwrap();
+            let text = text("modbox run", &digest, &wish(value), &remarks).unwrap();
             assert!(text.starts_with("# An answer to `modbox run --ask`, given on 1970-01-01T00:00:00Z."), "{text}");
             let file = PolicyFile::parse(&text).unwrap();
             assert_eq!(file.modules[0].0.value, ModuleKey::Digest(digest.clone()), "{text}");

@@ -1,6 +1,7 @@
 //! What no tool may write: files that decide what tools may do, and what modbox keeps. An agent that can write one of them grants
 //! itself what it likes, so the server does not start.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -11,13 +12,17 @@ use crate::cli::folders::state_folder;
 use crate::cli::settings::Settings;
 
 /// What decides what tools may do.
-pub(crate) struct OwnFiles(Vec<(PathBuf, &'static str)>);
+#[derive(Debug, Default)]
+pub(crate) struct OwnFiles(PathNames);
+
+/// Files and folders, each with its number and what it is. The order of paths is by their parts, so what is in a folder follows it.
+type PathNames = BTreeMap<PathBuf, (usize, &'static str)>;
 
 impl OwnFiles {
     /// Collects what is known of the settings and of this user's folders.
     pub(crate) fn new(context: &Context, settings: &Settings) -> Self {
         let environment = &context.environment;
-        let mut own = Self(Vec::new());
+        let mut own = Self::default();
         for (path, _) in &settings.files {
             own.add(path, "a policy file");
         }
@@ -39,20 +44,23 @@ impl OwnFiles {
 
     /// Adds a file or a folder, with the place that links lead to.
     pub(crate) fn add(&mut self, path: &Path, what: &'static str) {
-        let real = real(path);
-        if real != path {
-            self.0.push((real, what));
-        }
-        self.0.push((path.to_owned(), what));
+        self.insert(real(path), what);
+        self.insert(path.to_owned(), what);
+    }
+
+    /// Adds a path. What it was called first counts.
+    fn insert(&mut self, path: PathBuf, what: &'static str) {
+        let number = self.0.len();
+        self.0.entry(path).or_insert((number, what));
     }
 
     /// Adds the links on the ways to granted paths. Who can put another link there decides what the grant is of.
-    pub(crate) fn add_ways(&mut self, policy: &Policy) {
-        for grant in policy.paths() {
+    pub(crate) fn add_ways<'g>(&mut self, paths: impl IntoIterator<Item = &'g PathGrant>) {
+        for grant in paths {
             for part in Path::new(&grant.guest).ancestors() {
                 let (Some(parent), Some(name)) = (part.parent(), part.file_name()) else { continue };
                 if part.is_symlink() {
-                    self.0.push((real(parent).join(name), "a link on the way to a granted path"));
+                    self.insert(real(parent).join(name), "a link on the way to a granted path");
                 }
             }
         }
@@ -64,11 +72,23 @@ impl OwnFiles {
     ///
     /// The right to write one of the files is granted.
     pub(crate) fn check(&self, policy: &Policy) -> anyhow::Result<()> {
-        let audits =
-            policy.audit().iter().flat_map(|path| [real(path), path.clone()]).map(|path| (path, "an audit file"));
-        let own: Vec<(PathBuf, &str)> = self.0.iter().cloned().chain(audits).collect();
-        for grant in policy.paths().iter().filter(|grant| grant.access == Access::Write) {
-            if let Some((path, what)) = own.iter().find(|(path, _)| reaches(grant, path)) {
+        self.check_paths(policy.paths(), policy.audit())
+    }
+
+    /// Checks paths that are granted, or may be asked for, beside audit files.
+    ///
+    /// # Errors
+    ///
+    /// One of them is the right to write one of the files.
+    pub(crate) fn check_paths(&self, paths: &[PathGrant], audits: &[PathBuf]) -> anyhow::Result<()> {
+        let written: Vec<&PathGrant> = paths.iter().filter(|grant| grant.access == Access::Write).collect();
+        if written.is_empty() {
+            return Ok(());
+        }
+        let audits = audits.iter().flat_map(|path| [real(path), path.clone()]);
+        let audits: PathNames = audits.map(|path| (path, (0, "an audit file"))).collect();
+        for grant in written {
+            if let Some((path, what)) = reached(grant, &self.0).or_else(|| reached(grant, &audits)) {
                 bail!(
                     "the right to write `{}` ({}) reaches `{}`, {what}, so an agent could change what it may do; grant a narrower path",
                     grant.host.display(),
@@ -81,13 +101,13 @@ impl OwnFiles {
     }
 }
 
-/// Returns whether a grant is of a file, of a folder around it, or of something in it.
-fn reaches(grant: &PathGrant, own: &Path) -> bool {
-    let is_around = match grant.shape {
-        Shape::Directory => own.starts_with(&grant.host),
-        Shape::Name => false,
-    };
-    is_around || grant.host.starts_with(own)
+/// Returns the first file that a grant is of, of a folder around it, or of something in it.
+fn reached<'o>(grant: &PathGrant, own: &'o PathNames) -> Option<(&'o PathBuf, &'static str)> {
+    let inside = own.range(grant.host.clone()..).take_while(|(path, _)| path.starts_with(&grant.host));
+    let inside = inside.filter(|_| grant.shape == Shape::Directory);
+    let around = grant.host.ancestors().filter_map(|part| own.get_key_value(part));
+    let first = inside.chain(around).min_by_key(|(_, (number, _))| *number);
+    first.map(|(path, (_, what))| (path, *what))
 }
 
 /// Returns the place of a path, with the links of what exists of it followed.
@@ -128,7 +148,7 @@ mod tests {
         let root = dir.path().canonicalize().unwrap().join("r");
         fs::create_dir_all(root.join("real/state")).unwrap();
         symlink(root.join("real"), root.join("link")).unwrap();
-        let mut own = OwnFiles(Vec::new());
+        let mut own = OwnFiles::default();
         own.add(&root.join("link/agent.yaml"), "a policy file");
         own.add(&root.join("real/state"), "a folder of modbox");
         for (path, shape, is_refused) in [
@@ -146,8 +166,8 @@ mod tests {
         }
         symlink(root.join("real/other"), root.join("real/way")).unwrap();
         fs::create_dir(root.join("real/other")).unwrap();
-        let mut ways = OwnFiles(Vec::new());
-        ways.add_ways(&policy(&root.join("link/way/x"), Shape::Name, Access::Read));
+        let mut ways = OwnFiles::default();
+        ways.add_ways(policy(&root.join("link/way/x"), Shape::Name, Access::Read).paths());
         for (path, is_refused) in [("real", true), ("", true), ("real/other", false), ("real/way", true)] {
             let host = if path.is_empty() { root.clone() } else { root.join(path) };
             assert_eq!(ways.check(&policy(&host, Shape::Directory, Access::Write)).is_err(), is_refused, "{path}");

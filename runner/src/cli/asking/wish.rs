@@ -5,13 +5,13 @@ use std::path::Path;
 use modbox_contract::{Dict, Value};
 use modbox_policy::{Allow, FileRules, Located, Place, Rules};
 use modbox_run::Report;
-use modbox_vocabulary::{Capability, GrantSource, HintSource, Operation, quoting};
+use modbox_vocabulary::{Capability, Denial, GrantSource, HintSource, Operation, quoting};
 
 use crate::cli::process::environment::Environment;
 use crate::cli::settings::{Resolved, resolve};
 
 /// Name of the source of what a person has granted.
-pub(super) const SOURCE: &str = "--ask";
+pub(crate) const SOURCE: &str = "--ask";
 
 /// The options that grant something, and what they grant.
 const OPTIONS: [(&str, Capability); 8] = [
@@ -33,7 +33,7 @@ const NO_HOST: &str = "HOST:PORT";
 
 /// Why a run lacks something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     /// It was refused.
     Denied(Operation),
     /// The change of a path did not reach the machine.
@@ -44,27 +44,27 @@ pub(super) enum Cause {
 
 /// What a run lacks, and one answer grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(crate) struct Wish {
     /// The grants as policy files have them.
-    pub(super) grants: Vec<(Capability, String)>,
+    pub(crate) grants: Vec<(Capability, String)>,
     /// An argument that has to name its path in another way.
-    pub(super) argument: Option<(String, String)>,
+    pub(crate) argument: Option<(String, String)>,
     /// The subject of the denial, as the module named it.
-    pub(super) subject: String,
-    pub(super) cause: Cause,
+    pub(crate) subject: String,
+    pub(crate) cause: Cause,
 }
 
 impl Wish {
     /// Returns whether each denial has an option that a person can be asked for.
-    pub(super) fn cover(report: &Report, task: &Dict, environment: &Environment) -> bool {
+    pub(crate) fn cover(report: &Report, task: &Dict, environment: &Environment) -> bool {
         let mut denials = report.denials.iter();
-        denials.all(|it| Self::of(&it.subject, Cause::Denied(it.operation), &it.allow, task, environment).is_some())
+        denials.all(|it| Self::of_denial(it, task, environment).is_some())
     }
 
     /// Returns what a run lacks, without repetitions. Guesses count only if nothing was observed.
-    pub(super) fn all_of(report: &Report, task: &Dict, environment: &Environment) -> Vec<Self> {
+    pub(crate) fn all_of(report: &Report, task: &Dict, environment: &Environment) -> Vec<Self> {
         let wish = |subject: &str, cause, allow: &str| Self::of(subject, cause, allow, task, environment);
-        let denied = report.denials.iter().map(|it| wish(&it.subject, Cause::Denied(it.operation), &it.allow));
+        let denied = report.denials.iter().map(|it| Self::of_denial(it, task, environment));
         // What was refused says more exactly what is needed than what was lost by it.
         let is_refused = |path: &String| report.denials.iter().any(|denial| denial.subject == *path);
         let lost = report.lost.iter().filter(|it| !is_refused(&it.path));
@@ -75,6 +75,11 @@ impl Wish {
             wishes = distinct(guessed.flatten());
         }
         wishes
+    }
+
+    /// Returns what a denial is about; `None` if a person cannot be asked for it.
+    pub(crate) fn of_denial(denial: &Denial, task: &Dict, environment: &Environment) -> Option<Self> {
+        Self::of(&denial.subject, Cause::Denied(denial.operation), &denial.allow, task, environment)
     }
 
     /// Reads the option that allows what was denied; `None` if none does that a person can be asked for.
@@ -115,7 +120,7 @@ impl Wish {
     }
 
     /// Returns the grants as rules of a policy file.
-    pub(super) fn file_rules(&self) -> FileRules {
+    pub(crate) fn file_rules(&self) -> FileRules {
         let mut allow = Allow::default();
         for (capability, value) in &self.grants {
             let list = match capability {
@@ -140,7 +145,7 @@ impl Wish {
     /// # Errors
     ///
     /// One of them cannot be granted here.
-    pub(super) fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
+    pub(crate) fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
         let is_path = |capability: Capability| matches!(capability, Capability::Read | Capability::Write);
         let mut paths = self.grants.iter().filter(|(capability, _)| is_path(*capability));
         if let Some((_, path)) = paths.find(|(_, path)| !path.starts_with('/')) {
@@ -156,7 +161,7 @@ impl Wish {
     }
 
     /// Returns the name of the argument that names the subject.
-    pub(super) fn named_by<'a>(&self, task: &'a Dict, environment: &Environment) -> Option<&'a str> {
+    pub(crate) fn named_by<'a>(&self, task: &'a Dict, environment: &Environment) -> Option<&'a str> {
         let subject = environment.absolute(Path::new(&self.subject));
         let names = |value: &Value| {
             let text = value.as_str().filter(|text| !text.is_empty());

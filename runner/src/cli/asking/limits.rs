@@ -4,10 +4,10 @@
 use modbox_policy::{PathGrant, Rules, Shape, merge, never_asked};
 use modbox_vocabulary::quoting::quote;
 
-use super::facts::RunFacts;
-use super::wish::Wish;
+use crate::cli::asking::facts::RunFacts;
+use crate::cli::asking::own_files::OwnFiles;
+use crate::cli::asking::wish::Wish;
 use crate::cli::exit::error_words;
-use crate::cli::mcp::own_files::OwnFiles;
 use crate::cli::process::environment::Environment;
 
 /// Maximum bytes of the grants of one question, as they are shown. A longer text would hide what is asked.
@@ -21,7 +21,7 @@ const MASK: &str = "********";
 /// # Errors
 ///
 /// The reason why not, in words.
-pub(super) fn askable(
+pub(crate) fn askable(
     wish: &Wish,
     facts: &RunFacts,
     environment: &Environment,
