@@ -57,8 +57,8 @@ pub use self::provider::{
 };
 pub use self::python::{
     CollectionPaths, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
-    PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache, find_collection,
-    usual_python,
+    KnownPackages, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
+    find_collection, usual_python,
 };
 pub use self::reports::error::layered_error::LayeredError;
 pub use self::reports::error::provider_error::ProviderError;

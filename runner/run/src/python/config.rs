@@ -1,6 +1,8 @@
 //! Configuration for running Python modules.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,45 @@ pub struct PythonConfig {
     pub search_path: Vec<PathBuf>,
     /// Version that pyenv is asked for (`PYENV_VERSION`), where interpreters are shims of pyenv.
     pub pyenv_version: Option<String>,
+    /// The packages `ansible` that were found, for a caller that describes many modules at one moment; without it, each is looked for
+    /// again.
+    #[serde(skip)]
+    pub known: Option<KnownPackages>,
+}
+
+/// Packages `ansible` by the chosen interpreter and the folder of a module. Where there is none, the search reads the folders of all
+/// interpreters.
+#[derive(Debug, Clone, Default)]
+pub struct KnownPackages(Arc<Mutex<HashMap<PackageOf, Option<PathBuf>>>>);
+
+/// An interpreter, and the folder of a module.
+type PackageOf = (Option<String>, PathBuf);
+
+/// What is known changes no result.
+impl PartialEq for KnownPackages {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for KnownPackages {}
+
+impl KnownPackages {
+    /// Returns what is known, or finds it.
+    pub(super) fn of(
+        &self,
+        interpreter: Option<&str>,
+        module: &Path,
+        find: impl FnOnce() -> Option<PathBuf>,
+    ) -> Option<PathBuf> {
+        let key = (interpreter.map(str::to_owned), module.parent().unwrap_or(module).to_owned());
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let found = find();
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found.clone());
+            found
+        })
+    }
 }
 
 /// Folders with `ansible_collections` in them.

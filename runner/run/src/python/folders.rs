@@ -82,6 +82,11 @@ pub(crate) fn ansible_package(
     interpreter: Option<&str>,
     directory: &Path,
 ) -> Option<PathBuf> {
+    let find = || find_package(config, module, interpreter, directory);
+    config.known.as_ref().map_or_else(find, |known| known.of(interpreter, module, find))
+}
+
+fn find_package(config: &PythonConfig, module: &Path, interpreter: Option<&str>, directory: &Path) -> Option<PathBuf> {
     let own = interpreter.and_then(|interpreter| program(config, interpreter, directory));
     let own = own.map(|python| install::site_folders(Some(&python), None)).unwrap_or_default();
     // Collections are often installed beside the package.

@@ -29,7 +29,7 @@ pub(crate) use self::assembler::{Assembler, PreparedModule};
 pub(crate) use self::assembly::KnownAssembly;
 pub use self::cache::clear_cache;
 pub(crate) use self::call::{SourceSpec, read_own_options, read_spec};
-pub use self::config::{CollectionPaths, PayloadForm, PythonConfig};
+pub use self::config::{CollectionPaths, KnownPackages, PayloadForm, PythonConfig};
 pub use self::contents::InterpreterContents;
 pub(crate) use self::context::ModuleSource;
 pub(crate) use self::disk::{MAX_ROUTING, read_bounded};

@@ -26,6 +26,7 @@ use crate::cli::mcp::{shown, tool_settings};
 use crate::cli::named::find::Lookup;
 use crate::cli::printing::output;
 use crate::cli::runner::runner;
+use crate::cli::settings::Settings;
 
 /// What a model is told of the tools as a whole.
 const INSTRUCTIONS: &str = "Each tool runs a module of modbox in a sandbox. Paths are absolute, without `..`. An answer has the \
@@ -54,8 +55,7 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
     let settings = tool_settings::load(&context.environment, policy).or_usage()?;
     let lookup = Lookup::of_run(context, lookup, policy, &[], AnsiballzForm::Cached)?.without_directory();
     let runner = Arc::new(runner(context, None, lookup.python.clone()));
-    let sources = Sources { context, settings: &settings, lookup: &lookup, runner: &runner };
-    let catalogue = Catalogue::new(&sources).or_usage()?;
+    let catalogue = catalogue(context, &settings, &lookup)?;
     if args.show {
         let shown = if args.json { shown::json(&catalogue) } else { shown::text(&catalogue) };
         output::print_line(&shown).or_internal()?;
@@ -90,6 +90,13 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
     let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions, orders };
     serve(service, host).or_internal()?;
     Ok(ExitStatus::Success)
+}
+
+/// Makes the catalogue. What it finds of the machine is of one moment, and runs look again.
+fn catalogue(context: &Context, settings: &Settings, lookup: &Lookup) -> Result<Catalogue, Failure> {
+    let lookup = lookup.clone().at_one_moment();
+    let runner = runner(context, None, lookup.python.clone());
+    Catalogue::new(&Sources { context, settings, lookup: &lookup, runner: &runner }).or_usage()
 }
 
 fn jobs(args: &McpArgs) -> usize {

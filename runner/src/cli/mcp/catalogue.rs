@@ -12,7 +12,7 @@ use modbox_agents::name::tool_name;
 use modbox_agents::own::{apply_tool, change_tool, find_tool, read_tool, undo_tool};
 use modbox_agents::tool::{Permitted, Reach, Tool};
 use modbox_policy::{Access, AskBounds, Confirm, NamePattern, OWN_TOOLS, PathGrant, Policy};
-use modbox_run::library::FoundModule;
+use modbox_run::library::{FoundModule, ManyNames};
 use modbox_run::{Module, Runner, locate};
 use modbox_vocabulary::{Capability, Grant};
 
@@ -92,8 +92,10 @@ impl Catalogue {
         let (mut tools, mut modules) = (Vec::new(), Vec::new());
         let (mut taken, mut named) = (BTreeSet::new(), BTreeSet::new());
         let mut reached = Reached::default();
+        let library = sources.lookup.library(sources.context);
+        let many = library.for_many();
         for name in names {
-            let found = match find(sources, &name) {
+            let found = match find(sources, &many, &name) {
                 Ok(found) => found,
                 Err(reason) => {
                     left_out.push(LeftOut { module: name, reason });
@@ -196,8 +198,8 @@ fn names(sources: &Sources<'_>) -> (Vec<String>, Vec<LeftOut>) {
     (names, left_out)
 }
 
-fn find(sources: &Sources<'_>, name: &str) -> Result<FoundModule, String> {
-    let found = sources.lookup.find(sources.context, Path::new(name));
+fn find(sources: &Sources<'_>, many: &ManyNames<'_>, name: &str) -> Result<FoundModule, String> {
+    let found = sources.lookup.find_of_many(sources.context, many, Path::new(name));
     let found = found.map_err(|failure| error_words(&failure.error))?;
     match found.name.starts_with(OWN_TOOLS) {
         true => Err(format!("names that begin with `{OWN_TOOLS}` are those of modbox's own tools")),

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use modbox_kinds::Kind;
-use modbox_run::library::{FoundModule, Inventory, Library, Located, LookupError};
-use modbox_run::{Description, ModuleFile, PythonConfig, spelling};
+use modbox_run::library::{FoundModule, Inventory, Library, Located, LookupError, ManyNames};
+use modbox_run::{Description, KnownPackages, ModuleFile, PythonConfig, spelling};
 use modbox_vocabulary::quoting::quote;
 
 use crate::cli::args::{AnsiballzForm, LookupArgs};
@@ -63,13 +63,38 @@ impl Lookup {
         Self { ignores_directory: true, ..self }
     }
 
+    /// Makes what is installed be looked for once, for a command that describes many modules at one moment.
+    pub(crate) fn at_one_moment(mut self) -> Self {
+        self.python.known = Some(KnownPackages::default());
+        self
+    }
+
     /// Returns a module's file. Starts no program: the file of a project is the component of its last build, which must
     /// be up to date.
     pub(crate) fn find(&self, context: &Context, module: &Path) -> Result<FoundModule, Failure> {
         if is_reference(module) {
             return self.references.find(context, module);
         }
-        match self.locate(context, module)? {
+        let located = self.locate(context, module)?;
+        Self::found(context, module, located)
+    }
+
+    /// Does so for one of many names, with a search that keeps what it has seen.
+    pub(crate) fn find_of_many(
+        &self,
+        context: &Context,
+        many: &ManyNames<'_>,
+        module: &Path,
+    ) -> Result<FoundModule, Failure> {
+        if is_reference(module) {
+            return self.references.find(context, module);
+        }
+        let located = self.told(context, module, many.find_by_name(module))?;
+        Self::found(context, module, located)
+    }
+
+    fn found(context: &Context, module: &Path, located: Located) -> Result<FoundModule, Failure> {
+        match located {
             Located::File(found) => Ok(found),
             Located::Own(name) => {
                 let path =
@@ -116,6 +141,10 @@ impl Lookup {
     fn locate(&self, context: &Context, module: &Path) -> Result<Located, Failure> {
         let library = self.library(context);
         let found = if self.ignores_directory { library.find_by_name(module) } else { library.find(module) };
+        self.told(context, module, found)
+    }
+
+    fn told(&self, context: &Context, module: &Path, found: Result<Located, LookupError>) -> Result<Located, Failure> {
         if let Err(LookupError::NoCore { .. }) = found
             && let Some(name) = standard::namesake(module)
         {

@@ -47,6 +47,7 @@ pub(crate) fn python(
         home: environment.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
         search_path: search_path.collect(),
         pyenv_version: environment.variable("PYENV_VERSION").and_then(|version| version.to_str()).map(str::to_owned),
+        known: None,
     })
 }
 

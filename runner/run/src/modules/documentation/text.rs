@@ -1,5 +1,7 @@
 //! Documentation in files: as a text in Python code, or as YAML.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -64,10 +66,34 @@ pub(super) fn read_file(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Number of parsed texts that are kept.
+const MAX_PARSED: usize = 64;
+
+/// Maximum bytes of a text that is kept; the longest of a real module has 44 KB.
+const MAX_KEPT: usize = 64 << 10;
+
+thread_local! {
+    /// The texts that were parsed last. That of a module is asked for several times, and fragments are shared by the modules of a
+    /// collection; to parse takes most of the time in which a module is described.
+    static PARSED: RefCell<HashMap<String, Option<Dict>>> = RefCell::default();
+}
+
 /// Parses YAML that is a dict.
 pub(super) fn parse_dict(yaml: &str) -> Option<Dict> {
-    match serde_saphyr::from_str::<Value>(yaml).ok()? {
-        Value::Dict(entries) => Some(entries),
-        _ => None,
+    if let Some(known) = PARSED.with_borrow(|parsed| parsed.get(yaml).cloned()) {
+        return known;
     }
+    let parsed = match serde_saphyr::from_str::<Value>(yaml) {
+        Ok(Value::Dict(entries)) => Some(entries),
+        _ => None,
+    };
+    if yaml.len() <= MAX_KEPT {
+        PARSED.with_borrow_mut(|known| {
+            if known.len() == MAX_PARSED {
+                known.clear();
+            }
+            known.insert(yaml.to_owned(), parsed.clone());
+        });
+    }
+    parsed
 }

@@ -1,12 +1,15 @@
 //! The installed collections, and the modules of ansible-core.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use modbox_kinds::collections::{ModuleRouting, QualifiedName};
 
 use crate::modules::library::error::LookupError;
-use crate::modules::library::folder;
+use crate::modules::library::folder::Listing;
 use crate::modules::library::place::{Place, describe_all};
 use crate::python::{MAX_ROUTING, PythonConfig, ansible_package, collection_folders, read_bounded};
 
@@ -21,6 +24,9 @@ pub(super) struct Installed<'a> {
     roots: Vec<PathBuf>,
     /// The package `ansible`.
     core: Option<PathBuf>,
+    listing: Listing,
+    /// What collections say about their modules, by their folders, if it is kept for many searches.
+    routings: Option<RefCell<HashMap<PathBuf, Rc<ModuleRouting>>>>,
 }
 
 impl<'a> Installed<'a> {
@@ -29,7 +35,17 @@ impl<'a> Installed<'a> {
         let nowhere = Path::new("");
         let core = ansible_package(config, nowhere, interpreter, directory);
         let roots = collection_folders(config, nowhere, core.as_deref());
-        Self { config, roots, core }
+        Self { config, roots, core, listing: Listing::default(), routings: None }
+    }
+
+    /// Makes each folder be listed once, and each description of a collection be read once, for many searches.
+    pub(super) fn kept(self) -> Self {
+        Self { listing: Listing::kept(), routings: Some(RefCell::default()), ..self }
+    }
+
+    /// Returns the files of folders.
+    pub(super) fn listing(&self) -> &Listing {
+        &self.listing
     }
 
     /// Returns the folders with `ansible_collections` in them, in order.
@@ -49,7 +65,7 @@ impl<'a> Installed<'a> {
 
     /// Finds the file of one of ansible-core's own modules by its plain name.
     pub(super) fn core_file(&self, name: &Path) -> Option<PathBuf> {
-        folder::find(&self.core.as_ref()?.join("modules"), name)
+        self.listing.find(&self.core.as_ref()?.join("modules"), name)
     }
 
     /// Returns the folder of a collection: the first one, other folders with the same collection do not count. That of
@@ -69,7 +85,20 @@ impl<'a> Installed<'a> {
     }
 
     /// Reads what a collection says about its modules.
-    pub(super) fn routing(folder: &Path, name: &QualifiedName) -> Result<ModuleRouting, LookupError> {
+    pub(super) fn routing(&self, folder: &Path, name: &QualifiedName) -> Result<Rc<ModuleRouting>, LookupError> {
+        let Some(routings) = &self.routings else {
+            return Self::read_routing(folder, name, false).map(Rc::new);
+        };
+        if let Some(known) = routings.borrow().get(folder) {
+            return Ok(Rc::clone(known));
+        }
+        let read = Rc::new(Self::read_routing(folder, name, true)?);
+        routings.borrow_mut().insert(folder.to_owned(), Rc::clone(&read));
+        Ok(read)
+    }
+
+    /// Reads it: what is said of all modules, or at least what is said of one.
+    fn read_routing(folder: &Path, name: &QualifiedName, is_whole: bool) -> Result<ModuleRouting, LookupError> {
         let path = Self::runtime_file(folder, name);
         if !path.exists() {
             return Ok(ModuleRouting::default());
@@ -80,8 +109,10 @@ impl<'a> Installed<'a> {
             let reason = format!("longer than the limit of {MAX_ROUTING} bytes for redirects");
             return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, reason)));
         }
-        ModuleRouting::parse_for(&String::from_utf8_lossy(&bytes), &name.resource())
-            .map_err(|source| LookupError::Routing { path, source })
+        let text = String::from_utf8_lossy(&bytes);
+        let parsed =
+            if is_whole { ModuleRouting::parse(&text) } else { ModuleRouting::parse_for(&text, &name.resource()) };
+        parsed.map_err(|source| LookupError::Routing { path, source })
     }
 
     /// Returns the folder of a collection's modules that a name leads to, and the name of the file in it.
@@ -92,9 +123,9 @@ impl<'a> Installed<'a> {
     }
 
     /// Finds the file of a module in the folder of its collection.
-    pub(super) fn file(folder: &Path, name: &QualifiedName) -> Result<PathBuf, PathBuf> {
+    pub(super) fn file(&self, folder: &Path, name: &QualifiedName) -> Result<PathBuf, PathBuf> {
         let (modules, file) = Self::modules(folder, name);
-        folder::find_in_collection(&modules, file).ok_or(modules)
+        self.listing.find_in_collection(&modules, file).ok_or(modules)
     }
 
     /// Returns the places in which collections are searched, as a text.

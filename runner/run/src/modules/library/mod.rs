@@ -30,7 +30,7 @@ pub use self::folder::names_in;
 pub use self::found::{FoundModule, is_path};
 pub use self::inventory::{Inventory, ListedModule};
 pub use self::place::Place;
-pub use self::search::{Library, Located};
+pub use self::search::{Library, Located, ManyNames};
 
 #[cfg(test)]
 mod tests;

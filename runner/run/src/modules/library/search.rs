@@ -4,15 +4,17 @@
 //! one of `ansible.legacy`, is looked up in the folders of the library, then among ansible-core's own modules, whose
 //! list of redirects has the names of modules that have moved to collections.
 
+use std::cell::LazyCell;
 use std::fs::{self, Metadata};
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use modbox_kinds::collections::{Change, ModuleRoute, QualifiedName};
 
 use crate::modules::library::directory::{self, is_project};
 use crate::modules::library::error::LookupError;
-use crate::modules::library::folder;
+use crate::modules::library::folder::Listing;
 use crate::modules::library::found::{FoundModule, is_path, plain_name};
 use crate::modules::library::installed::Installed;
 use crate::modules::library::place::{Place, describe_all};
@@ -93,13 +95,28 @@ impl Library<'_> {
     ///
     /// No such module.
     pub fn find_by_name(&self, module: &Path) -> Result<Located, LookupError> {
+        let installed = LazyCell::new(|| self.installed());
+        self.locate_name(module, (&Listing::default(), &installed))
+    }
+
+    /// Returns a search for many names: each folder is listed once, and what is installed is looked for once.
+    #[must_use]
+    pub fn for_many(&self) -> ManyNames<'_> {
+        ManyNames { library: self, installed: self.installed().kept() }
+    }
+
+    fn locate_name<'i>(
+        &self,
+        module: &Path,
+        (listing, installed): (&Listing, &impl Deref<Target = Installed<'i>>),
+    ) -> Result<Located, LookupError> {
         // modbox's own modules come after the library, and before those of an installed ansible-core.
         if let Some(own) = (self.own)(module)
-            && self.in_folders(module, module).is_none()
+            && self.in_folders(listing, module, module).is_none()
         {
             return Ok(Located::Own(own.to_owned()));
         }
-        self.find_name(module).map(Located::File)
+        self.name_in(module, (listing, installed)).map(Located::File)
     }
 
     /// Returns the file in which a collection, or ansible-core as `ansible.builtin`, describes its plugins.
@@ -131,30 +148,44 @@ impl Library<'_> {
     ///
     /// No such module.
     pub fn find_name(&self, module: &Path) -> Result<FoundModule, LookupError> {
+        let installed = LazyCell::new(|| self.installed());
+        self.name_in(module, (&Listing::default(), &installed))
+    }
+
+    fn name_in<'i>(
+        &self,
+        module: &Path,
+        (listing, installed): (&Listing, &impl Deref<Target = Installed<'i>>),
+    ) -> Result<FoundModule, LookupError> {
         let Some(asked) = module.to_str() else {
-            return self.in_folders(module, module).ok_or_else(|| self.not_found(module, None));
+            return self.in_folders(listing, module, module).ok_or_else(|| self.not_found(module, None));
         };
         let is_full = QualifiedName::parse(asked).is_some_and(|name| !name.is_legacy());
         let plain = Path::new(asked.strip_prefix(LEGACY).unwrap_or(asked));
-        if !is_full && let Some(found) = self.in_folders(plain, module) {
+        if !is_full && let Some(found) = self.in_folders(listing, plain, module) {
             return Ok(found);
         }
-        let installed = self.installed();
         // The list of redirects is for names that ansible-core has no file of.
         if !is_full && let Some(path) = installed.core_file(plain) {
             let name = format!("ansible.builtin.{}", plain_name(&path));
             return Ok(FoundModule { path, name, task_name: asked.to_owned(), deprecations: Vec::new() });
         }
-        let found = self.follow(asked, &installed);
+        let found = self.follow(asked, (listing, installed));
         match found {
             // The file of a module outside of collections may have dots in its name.
-            Err(LookupError::NoCollection { .. }) if is_full => self.in_folders(module, module).map_or(found, Ok),
+            Err(LookupError::NoCollection { .. }) if is_full => {
+                self.in_folders(listing, module, module).map_or(found, Ok)
+            }
             found => found,
         }
     }
 
     /// Follows redirects from a name that no folder of the library has.
-    fn follow(&self, asked: &str, installed: &Installed<'_>) -> Result<FoundModule, LookupError> {
+    fn follow(
+        &self,
+        asked: &str,
+        (listing, installed): (&Listing, &Installed<'_>),
+    ) -> Result<FoundModule, LookupError> {
         let plain = asked.strip_prefix(LEGACY).unwrap_or(asked);
         let full = QualifiedName::parse(asked).filter(|name| !name.is_legacy());
         // Only a name without a dot can be one of ansible-core.
@@ -184,7 +215,7 @@ impl Library<'_> {
             let next = QualifiedName::parse(&target).ok_or_else(invalid)?;
             if next.is_legacy() {
                 let plain = next.resource();
-                if let Some(found) = self.in_folders(Path::new(&plain), Path::new(asked)) {
+                if let Some(found) = self.in_folders(listing, Path::new(&plain), Path::new(asked)) {
                     return Ok(FoundModule { deprecations, ..found });
                 }
                 name = QualifiedName::builtin(&plain).filter(|name| name.parts().len() == 1).ok_or_else(invalid)?;
@@ -195,8 +226,8 @@ impl Library<'_> {
     }
 
     /// Finds a file in the folders of the library. `asked` is the word of the caller.
-    fn in_folders(&self, name: &Path, asked: &Path) -> Option<FoundModule> {
-        let path = self.folders.iter().flat_map(|place| &place.folders).find_map(|place| folder::find(place, name))?;
+    fn in_folders(&self, listing: &Listing, name: &Path, asked: &Path) -> Option<FoundModule> {
+        let path = self.folders.iter().flat_map(|place| &place.folders).find_map(|place| listing.find(place, name))?;
         // A name without its extension may have dots.
         let full = plain_name(&path);
         let task_name = if name == asked { full.clone() } else { asked.to_string_lossy().into_owned() };
@@ -211,6 +242,24 @@ impl Library<'_> {
             searched: describe_all(&places, ""),
             advice: directory::advice(name, self.directory),
         }
+    }
+}
+
+/// Search for many names.
+#[derive(Debug)]
+pub struct ManyNames<'a> {
+    library: &'a Library<'a>,
+    installed: Installed<'a>,
+}
+
+impl ManyNames<'_> {
+    /// Finds a module as [`Library::find_by_name`] does.
+    ///
+    /// # Errors
+    ///
+    /// No such module.
+    pub fn find_by_name(&self, module: &Path) -> Result<Located, LookupError> {
+        self.library.locate_name(module, (self.installed.listing(), &&self.installed))
     }
 }
 
@@ -231,14 +280,14 @@ fn take(
             }
         });
     };
-    let ModuleRoute { change, deprecation } = Installed::routing(&folder, name)?.of(&name.resource());
+    let ModuleRoute { change, deprecation } = installed.routing(&folder, name)?.of(&name.resource());
     if let Some(reason) = deprecation {
         deprecations.push(format!("the module `{full}` is deprecated: {reason}"));
     }
     match change {
         Some(Change::Removed(reason)) => Err(LookupError::Removed { asked, name: full, reason }),
         Some(Change::Redirect(target)) => Ok(Step::Redirect(target)),
-        None => match Installed::file(&folder, name) {
+        None => match installed.file(&folder, name) {
             Ok(path) => Ok(Step::Found(FoundModule { path, name: full, task_name: asked, deprecations: Vec::new() })),
             Err(folder) => Err(LookupError::NotInCollection { asked, name: full, folder }),
         },
