@@ -1,7 +1,7 @@
 //! Tells a provider that answered without having looked.
 //!
 //! A provider is often a script that asks programs of the system and makes `absent`, `false` or `stopped` of their silence, also where the
-//! program is missing or could ask nobody. What the shell and these programs write to standard error tells it. A provider that
+//! program is missing or got no answer. What the shell and these programs write to standard error tells it. A provider that
 //! sends that away cannot be found out by its output; its condition `suitable` should name its programs.
 
 use crate::log::LogLine;

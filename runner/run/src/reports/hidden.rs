@@ -14,7 +14,7 @@ const ASKED: [Profile; 3] = [Profile::Packages, Profile::Services, Profile::User
 const OF_ALL: &str = "/etc/machine-id";
 
 /// Returns why the answer to an action says nothing, if the provider looked for what its policy hides. In the `home` of its user
-/// interpreters look for settings and packages, which is no part of an answer. An update fails where it may not write what it must.
+/// interpreters look for settings and packages, which does not count. An update fails where it may not write what it must.
 pub(crate) fn reason(action: Action, denials: &[Denial], home: Option<&Path>) -> Option<String> {
     let mut reads = denials.iter().filter(|denial| denial.capability == Capability::Read);
     let counts = |path: &Path| {
