@@ -85,9 +85,11 @@ fn facts_of_a_room_are_those_of_the_machine_or_are_left_out() {
 }
 
 #[test]
-fn the_sandbox_leaves_out_what_it_cannot_know() {
-    let (facts, warnings) = confined("wasm", "modules: {setup: {profiles: [facts], limits: {timeout: 5min}}}\n");
-    for name in OF_MACHINE {
-        assert_eq!(facts.get(name), None, "`{name}`: {warnings}");
-    }
+fn the_sandbox_does_not_guess_facts_of_the_machine() {
+    let dir = &INSTALLED.dir;
+    let file = dir.write("facts-sandbox.yaml", "modules: {setup: {profiles: [facts]}}\n");
+    let run = modbox(&INSTALLED.python, dir).args(["run", "ansible.builtin.setup", "--python", "wasm", "--policy"]);
+    let report = run.arg(file).report().run().exits_with(1).json();
+    assert_eq!(report["result"]["ansible_facts"], Value::Null, "{report:#}");
+    assert!(report["result"]["warnings"].to_string().contains("`--python native` runs it natively"), "{report:#}");
 }
