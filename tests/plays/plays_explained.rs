@@ -83,18 +83,18 @@ fn each_task_says_what_it_needs_and_the_end_is_a_policy() {
     let policy: Vec<&str> = explained.lines().skip_while(|line| *line != "modules:").collect();
     let expect = [
         "modules:",
-        "  ansible.builtin.apt: {profiles: [{manage-packages: [git, nginx, shop-tools]}, update-packages], allow: {net: [\"*:443+any\", \"*:80+any\"]}}",
-        "  ansible.builtin.cron: {profiles: [{manage-cron: [app]}]}",
-        "  ansible.builtin.group: {profiles: [{manage-users: [app]}]}",
-        "  ansible.builtin.systemd: {profiles: [{manage-services: [app]}], allow: {outside: [\"systemctl daemon-reload\"]}}",
-        "  ansible.builtin.user: {profiles: [{manage-users: [app, sudo, web]}]}",
         "  ansible.posix.sysctl: {profiles: [{manage-kernel: [vm.swappiness]}], allow: {write: [/etc/sysctl.conf]}}",
+        "  apt: {profiles: [{manage-packages: [git, nginx, shop-tools]}, update-packages], allow: {net: [\"*:443+any\", \"*:80+any\"]}}",
         "  community.general.ufw: {profiles: [manage-firewall]}",
+        "  cron: {profiles: [{manage-cron: [app]}]}",
+        "  group: {profiles: [{manage-users: [app]}]}",
+        "  systemd: {profiles: [{manage-services: [app]}], allow: {outside: [\"systemctl daemon-reload\"]}}",
+        "  user: {profiles: [{manage-users: [app, sudo, web]}]}",
     ];
     assert_eq!(policy[..expect.len()], expect, "{explained}");
     assert!(policy[expect.len()].ends_with("{unconfined: true}  # ansible.posix.mount: it reads the mounts of its own process, and mounts; as powerful as root"));
     for expect in [
-        "# ansible.builtin.group: manage-users, for names known at run time: {{ found.stdout }} (",
+        "# group: manage-users, for names known at run time: {{ found.stdout }} (",
         "# as powerful as root: manage-users of `sudo`, a reserved name",
         "# as powerful as root: write /etc/sysctl.conf: ",
     ] {
@@ -139,7 +139,7 @@ fn what_naming_grants_is_said_and_not_lacking() {
     let explained = explain(&dir, &["--designated", "manage"]).stdout_text();
     assert!(explained.contains("#   manage-users: [app, web] (argument name and groups)\n"), "{explained}");
     assert!(explained.contains("#   needs manage-users: [sudo]\n"), "{explained}");
-    assert!(explained.contains("  ansible.builtin.user: {profiles: [{manage-users: [sudo]}]}\n"), "{explained}");
+    assert!(explained.contains("  user: {profiles: [{manage-users: [sudo]}]}\n"), "{explained}");
 }
 
 #[test]
@@ -153,8 +153,8 @@ fn what_no_rule_covers_is_said() {
     for expect in [
         "#   note: no rule covers `deb`: ",
         "no rule of `manage-packages` covers `https://example.org/x.deb`, which `name` names",
-        "  ansible.builtin.group: {profiles: [{manage-users: [one, two]}]}\n",
-        "  ansible.builtin.apt: {profiles: [manage-packages]}\n",
+        "  group: {profiles: [{manage-users: [one, two]}]}\n",
+        "  apt: {profiles: [manage-packages]}\n",
     ] {
         assert!(explained.contains(expect), "{expect}: {explained}");
     }

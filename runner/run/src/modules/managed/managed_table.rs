@@ -25,7 +25,7 @@ impl ManagedTable {
 /// Returns the texts of a module's lines.
 fn texts(name: &str) -> Option<impl Iterator<Item = &'static str>> {
     let mut lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    lines.find(|line| *line == name)?;
+    lines.find(|line| *line == name && !name.starts_with(' '))?;
     Some(lines.map_while(|line| line.strip_prefix("  ")))
 }
 

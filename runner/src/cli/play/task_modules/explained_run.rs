@@ -55,7 +55,9 @@ impl TaskModules<'_> {
         let all: Vec<Denial> = needs.into_iter().chain(implied).collect();
         let (asks, needs) = self.divided(all, &job, &found, policy)?;
         let user = absent_user.clone().unwrap_or_else(|| user().name);
-        let managed = self.resolver.managed(&resolved, &job.args, &user).unwrap_or_default();
+        let mut managed = self.resolver.managed(&resolved, &job.args, &user).unwrap_or_default();
+        // By this name rules of a policy file find it.
+        managed.module.clone_from(&found.name);
         let kind = if is_component { kind.to_owned() } else { format!("classic, {kind}") };
         let designated = policy.grants().into_iter().filter(|grant| grant.source.option().is_some());
         let notes = found.deprecations.iter().cloned().chain(unconfined(policy));
