@@ -287,7 +287,8 @@ fn collections_that_are_linked_into_a_named_folder_are_used() {
         symlink(dir.join("src").join(target), link).unwrap();
     }
     let roles = dir.join("named/ansible_collections/a/parts/roles").display().to_string();
-    dir.write("play/play.yml", "- hosts: localhost\n  gather_facts: false\n  roles: [r, a.parts.r]\n");
+    let of_role = |role: &str| format!("- hosts: localhost\n  gather_facts: false\n  roles: [{role}]\n");
+    dir.write("play/play.yml", of_role("r") + &of_role("a.parts.r"));
     let play = modbox(&dir, &dir.join("play/play.yml")).env("ANSIBLE_COLLECTIONS_PATH", dir.join("named"));
     let shown = play.args(["--roles-path", &roles]).run().exits_with(0).stdout_text();
     assert_eq!(shown.matches("\"msg\": \"whole parts\"").count(), 2, "{shown}");

@@ -185,11 +185,11 @@ fn what_cannot_be_decrypted_is_told_before_the_first_task() {
         let args = [&["play", "play/play.yml"], args].concat();
         Modbox::new(&dir).args(args).run()
     };
-    let absent = run(&["--syntax-check"]).exits_with(0).stderr_text();
+    let absent = run(&["--syntax-check"]).exits_with(2).stderr_text();
     let expect = "Attempting to decrypt but no vault secrets found. Give the password by `--vault-password-file`";
     assert!(absent.contains(expect) && absent.contains("play.yml:"), "{absent}");
     dir.write("wrong", "wrong");
-    let wrong = run(&["--vault-password-file", "wrong", "--syntax-check"]).exits_with(0).stderr_text();
+    let wrong = run(&["--vault-password-file", "wrong", "--syntax-check"]).exits_with(2).stderr_text();
     assert!(wrong.contains("Decryption failed (no vault secrets were found that could decrypt)."), "{wrong}");
     let check = |args: &[&str], expect: &str| {
         let told = run(args).exits_with(2).stderr_text();
