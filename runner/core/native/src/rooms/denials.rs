@@ -4,23 +4,27 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use modbox_policy::net::Transport;
-use modbox_vocabulary::quoting::quote;
+use modbox_policy::{Access, path_option};
 use modbox_vocabulary::{Capability, Denial, Operation};
 
 /// Returns the denial of reading a path. No grant can name a path that is not UTF-8: the directory around it has to be granted.
 pub(crate) fn read(path: &Path, operation: Operation) -> Denial {
-    of_path(Capability::Read, path, operation)
+    of_path(Access::Read, path, operation)
 }
 
 /// Returns the denial of changing, making or removing a path.
 pub(crate) fn write(path: &Path, operation: Operation) -> Denial {
-    of_path(Capability::Write, path, operation)
+    of_path(Access::Write, path, operation)
 }
 
-fn of_path(capability: Capability, path: &Path, operation: Operation) -> Denial {
+fn of_path(access: Access, path: &Path, operation: Operation) -> Denial {
     let subject = path.to_string_lossy().into_owned();
     let granted = path.ancestors().find_map(Path::to_str).unwrap_or("/");
-    Denial { capability, subject, operation, allow: format!("--allow-{capability} {}", quote(granted)) }
+    let capability = match access {
+        Access::Read => Capability::Read,
+        Access::Write => Capability::Write,
+    };
+    Denial { capability, subject, operation, allow: path_option(access, Path::new(granted)) }
 }
 
 /// Returns the denial of connecting to an address. For native modules the kernel restricts only ports of TCP; it
@@ -46,4 +50,22 @@ pub(crate) fn bind(transport: Transport, address: SocketAddr) -> Denial {
 
 fn shown(transport: Transport, address: SocketAddr) -> String {
     format!("{}{address}", transport.prefix())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_of_a_path_grants_no_other_path() {
+        for (path, expect) in [
+            ("/srv/a", "--allow-write /srv/a"),
+            ("/srv/a::b/c", "--allow-write /srv/a::b/c"),
+            // `PATH::GUEST` would be another path.
+            ("/srv/a::/b/c", "--allow-write /srv/a::"),
+        ] {
+            let denial = write(Path::new(path), Operation::Open);
+            assert_eq!((&*denial.subject, &*denial.allow), (path, expect));
+        }
+    }
 }
