@@ -278,6 +278,89 @@ fn the_result_of_a_secret_job_is_for_tasks_only() {
     assert!(fs::read_to_string(folder.join(id)).unwrap().contains("Q7x9"));
 }
 
+/// A module that writes its argument as programs write it, and makes what no commit makes.
+const NOTATIONS: &str = r#"#!/usr/bin/python3
+# WANT_JSON
+import json, os, sys, urllib.parse
+args = json.load(open(sys.argv[1]))
+token, tree = args["token"], args["d"]
+forms = [json.dumps(token), repr(token), json.dumps(repr(token)), json.dumps(token, ensure_ascii=False),
+         "https://u:%s@host/" % urllib.parse.quote(token, safe=""), urllib.parse.quote_plus(token)]
+open(tree + "/f", "a").write("\n".join(forms) + "\n")
+if args.get("fifo"):
+    os.mkfifo(tree + "/fifo-" + token)
+sys.stderr.write("E: %s\n" % " ".join(forms))
+print(json.dumps({"changed": True, "msg": "M %r" % [token], "forms": forms, "cmd": "x " + repr("it's " + token)}))
+"#;
+
+/// JSON, Python, shells and URLs write some characters of a secret in another way.
+#[test]
+fn notations_of_a_secret_are_told_nowhere() {
+    let dir = TestDir::new();
+    dir.write_executable("library/teller", NOTATIONS);
+    let tree = dir.mkdir("tree");
+    for end in ["z'", "z\"", "z\\", "z\n", "z\u{7f}", "z\u{1b}", "z\u{e9}", "z\u{2028}", "z\u{1f600}", "z @&%"] {
+        let secret = format!("Q7x9{end}k");
+        for layers in [&[][..], &["--preview"]] {
+            dir.write("tree/f", "");
+            let run =
+                Modbox::run_module(&dir, "library/teller").args(["--audit", "audit", "--secret", "token", "-vvv"]);
+            let run = run.args(["--diff", "--log", "trace", "--allow-write"]).arg(&tree).args(layers);
+            let ran = run.json_args(&json!({"token": secret, "d": tree})).report().run().exits_with(0);
+            let audit = fs::read_to_string(dir.join("audit")).unwrap();
+            let told = [ran.stdout_text(), ran.stderr_text(), audit].concat();
+            assert!(!told.contains("Q7x9"), "{secret:?}: {ran}");
+            assert!(ran.json()["result"]["msg"] != Value::Null && told.contains("********"), "{ran}");
+        }
+    }
+}
+
+#[test]
+fn the_policy_is_shown_without_secrets_of_arguments() {
+    let dir = TestDir::new();
+    let text = "from ansible.module_utils.basic import AnsibleModule\n\
+                AnsibleModule(argument_spec=dict(key_file=dict(type='path', no_log=True)))\n";
+    let module = dir.write("m.py", text);
+    let path = dir.join("Q7x9");
+    let args = format!("key_file={}", path.display());
+    for output in [&[][..], &["--json"]] {
+        let show = Modbox::new(&dir).args(["policy", "show", "--designate", "key_file:read"]).args(output);
+        let ran = show.arg(&module).arg(&args).run();
+        let told = ran.stdout_text() + &ran.stderr_text();
+        assert!(!told.contains("Q7x9") && told.contains("argument key_file"), "{ran}");
+    }
+}
+
+/// What keeps a commit from being made names files.
+#[test]
+fn refusals_of_a_commit_tell_no_secret() {
+    let dir = TestDir::new();
+    dir.write_executable("library/teller", NOTATIONS);
+    let tree = dir.mkdir("tree");
+    let args = json!({"token": "Q7x9z", "d": tree, "fifo": true});
+    let refused = "a commit does not make these";
+    for secret in [&["--secret", "token"][..], &["--no-log"]] {
+        for layers in [&["--transaction"][..], &["--preview", "--save", "saved"]] {
+            let run = Modbox::run_module(&dir, "library/teller").args(secret).args(layers);
+            let ran = run.arg("--allow-write").arg(&tree).json_args(&args).report().run().exits_with(8);
+            let told = ran.stdout_text() + &ran.stderr_text();
+            assert!(!told.contains("Q7x9") && told.contains(refused) && told.contains("fifo-"), "{ran}");
+        }
+    }
+    for (hides, output) in [(json!({"no_log": true}), "human"), (json!({"no_log": true}), "jsonl")] {
+        let mut task = hides;
+        task["teller"] = args.clone();
+        let play = json!([{"hosts": "localhost", "gather_facts": false, "tasks": [task]}]);
+        dir.write("site.json", play.to_string());
+        let words = ["play", "site.json", "--transaction", "--output", output, "--audit", "audit", "--allow-write"];
+        let ran = Modbox::new(&dir).args(words).arg(&tree).run().exits_with(8);
+        let audit = fs::read_to_string(dir.join("audit")).unwrap();
+        let told = [ran.stdout_text(), ran.stderr_text(), audit].concat();
+        assert!(!told.contains("Q7x9") && told.contains(refused) && told.contains("fifo-"), "{ran}");
+    }
+    assert_eq!(fs::read_dir(&tree).unwrap().count(), 0, "nothing was committed");
+}
+
 #[test]
 fn what_no_task_and_no_spec_declares_is_shown() {
     let dir = TestDir::new();

@@ -43,6 +43,7 @@ mod dict_text;
 mod environment;
 mod equality;
 mod error;
+mod escapes;
 mod exchange;
 mod literal;
 mod literal_text;

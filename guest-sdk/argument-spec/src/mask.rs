@@ -4,14 +4,18 @@
 //! and a number whose digits contain a secret becomes the placeholder. Keys, bools and null stay.
 
 use indexmap::IndexSet;
-use modbox_python_json::{Dict, Value, encode, str};
+use modbox_python_json::{Dict, Value, str};
 
+use crate::escapes;
 use crate::no_log;
 use crate::validated::Validated;
 
 /// The text that replaces a value that is a secret.
 pub const PLACEHOLDER: &str = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER";
 const ASTERISKS: &str = "********";
+
+/// Maximum number of secrets that are also looked for in quotes within quotes.
+const MAX_REPEATED: usize = 64;
 
 /// The values that a module's output must not contain.
 #[derive(Clone, Default)]
@@ -66,18 +70,31 @@ impl Secrets {
         self.iter().filter(is_in)
     }
 
-    /// Returns the secrets also as JSON, Python, Rust and shells write them in quotes, for text that no parser has read.
+    /// Returns the secrets also in other notations, for text that no parser has read: see [`Self::escapes`].
     #[must_use]
     pub fn with_escapes(&self) -> Self {
-        let mut all = self.clone();
-        for text in &self.texts {
-            for quoted in [encode(&text.as_str().into()), format!("{text:?}")] {
-                all.add(&quoted[1..quoted.len() - 1]);
-            }
-            all.add(text.replace('\\', r"\\").replace('\'', r"\'"));
-            all.add(text.replace('\'', r#"'"'"'"#));
-        }
+        let mut all = self.escapes();
+        all.extend(self);
         all
+    }
+
+    /// Returns the notations of the secrets that differ from them: as JSON, Python, Rust and shells write them in quotes, and as
+    /// URLs do. Text in quotes is often in quotes again, such as a message of Python in a result that is shown as text. Of
+    /// more than 64 secrets, such repeated notations are left out.
+    #[must_use]
+    pub fn escapes(&self) -> Self {
+        let mut found = IndexSet::new();
+        for text in &self.texts {
+            let once = escapes::of(text);
+            if self.texts.len() <= MAX_REPEATED {
+                found.extend(once.iter().flat_map(|form| escapes::again(form)));
+            }
+            found.extend(once);
+        }
+        let mut texts: Vec<String> = found.into_iter().filter(|form| !form.is_empty()).collect();
+        texts.retain(|form| !self.texts.contains(form));
+        texts.sort_by_key(|form| std::cmp::Reverse(form.len()));
+        Self { texts }
     }
 
     /// Returns a text without the secrets. Masking the result again changes nothing.
@@ -227,6 +244,27 @@ mod tests {
             secrets.mask_text("{\"k\": \"a\\\"\\u00e9\"} 'a\\\"\u{e9}' a\"\u{e9}!"),
             "{\"k\": \"********\"} '********' ********!"
         );
+    }
+
+    #[test]
+    fn escapes_are_found_in_quotes_within_quotes_and_in_urls() {
+        let secret = "a'b\\c\u{1b}d\u{7f}\u{2028} \u{1f600}@/";
+        let masked = secrets(&[secret]).with_escapes();
+        let python = modbox_python_json::str_repr(secret);
+        let json = encode(&secret.into());
+        for text in [
+            format!("[{python}]"),
+            encode(&format!("[{python}]").into()),
+            encode(&json.as_str().into()),
+            format!("{:?}", format!("x {python}")),
+            "x=a%27b%5Cc%1Bd%7F%E2%80%A8%20%F0%9F%98%80%40%2F".to_owned(),
+            "x=a%27b%5cc%1bd%7f%e2%80%a8+%f0%9f%98%80%40%2f".to_owned(),
+            "x=a%27b%5Cc%1Bd%7F%E2%80%A8%20%F0%9F%98%80%40/".to_owned(),
+        ] {
+            let shown = masked.mask_text(&text);
+            assert!(shown.contains(ASTERISKS) && !shown.contains(['a', 'b', 'd']), "{text}: {shown}");
+        }
+        assert!(secrets(&["plain1"]).escapes().is_empty());
     }
 
     #[test]

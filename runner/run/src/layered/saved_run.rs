@@ -44,12 +44,13 @@ pub(crate) fn save(
     let owners = transaction::owners(policy, observed);
     let names = transaction::hidden_names(observed, hidden);
     let files = files_with_hidden_lines(observed, hidden);
-    let hidden = Hidden { names: &names, has_hidden_lines: &|path| files.contains(path) };
-    match saved::save(&path, &transaction::grants(observed), &owners, hidden) {
+    let kept = Hidden { names: &names, has_hidden_lines: &|path| files.contains(path) };
+    let report = match saved::save(&path, &transaction::grants(observed), &owners, kept) {
         Ok(Saving::Saved) => CommitReport { file: Some(shown), ..CommitReport::of(CommitState::Saved) },
         Ok(Saving::Refused(refusals)) => with_reasons(CommitState::Refused, refusals.iter().map(refusal)),
         Err(error) => with_reasons(CommitState::Failed, [Remark { path: shown, why: error_chain(&error) }].into_iter()),
-    }
+    };
+    transaction::masked(report, hidden)
 }
 
 /// Returns the files of which a run hides lines, because it may have written secrets there or because they have one.

@@ -57,14 +57,20 @@ fn prune(choices: &CommitChoices) -> Result<(), CommitError> {
     Ok(())
 }
 
-/// Commits the changes of all layers.
+/// Commits the changes of all layers. Nothing of `hidden` is in the report.
 pub(crate) fn commit(
     observed: &ObservedLayers,
     policy: &Policy,
     choices: &CommitChoices,
     hidden: &HiddenContent,
 ) -> CommitReport {
-    report(try_commit(observed, policy, choices, hidden), choices)
+    masked(report(try_commit(observed, policy, choices, hidden), choices), hidden)
+}
+
+/// Returns a report without what a run hides.
+pub(crate) fn masked(mut report: CommitReport, hidden: &HiddenContent) -> CommitReport {
+    report.reasons = report.reasons.into_iter().map(|remark| hidden.remark(remark)).collect();
+    report
 }
 
 /// Returns the result of a commit in words. Removes the oldest kept transactions if another one is kept.

@@ -10,7 +10,7 @@ use modbox_argument_spec::Secrets;
 use modbox_contract::{NewSecrets, Redactor};
 
 /// Maximum number of secrets that are remembered. A process with many runs forgets those of earlier ones.
-const MAX_SECRETS: usize = 4096;
+const MAX_SECRETS: usize = 8192;
 
 /// What is not a part of a secret of a play at its ends.
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];

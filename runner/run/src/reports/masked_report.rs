@@ -8,6 +8,7 @@
 
 use modbox_argument_spec::Secrets;
 use modbox_contract::{ModuleResult, Redactor};
+use modbox_vocabulary::{Capability, quoting};
 
 use crate::reports::parts::effect_report::EffectReport;
 use crate::reports::report::Report;
@@ -35,18 +36,18 @@ impl Report {
         let raw = declared.with_escapes();
         let one = |text: &mut String| *text = raw.mask_text(text);
         match self.secrets.redactor() {
-            Some(redactor) => redact(&mut self.result, &redactor, &raw),
-            None => mask_result(&mut self.result, declared, &raw),
+            Some(redactor) => redact(&mut self.result, &redactor, (&raw, &declared.escapes())),
+            None => self.result.map(|_, value| raw.mask(value)),
         }
         one(&mut self.stderr);
         for grant in &mut self.grants {
             grant.source.texts_mut().into_iter().chain([&mut grant.subject]).for_each(one);
         }
         for denial in &mut self.denials {
-            [&mut denial.subject, &mut denial.allow].into_iter().for_each(one);
+            mask_need(denial.capability, (&mut denial.subject, &mut denial.allow), &raw);
         }
         for hint in &mut self.hints {
-            [&mut hint.subject, &mut hint.allow].into_iter().for_each(one);
+            mask_need(hint.capability, (&mut hint.subject, &mut hint.allow), &raw);
         }
         for run in &mut self.outside {
             run.source.texts_mut().into_iter().chain([&mut run.command, &mut run.rule]).for_each(one);
@@ -64,26 +65,31 @@ impl Report {
     }
 }
 
-fn mask_result(result: &mut ModuleResult, secrets: &Secrets, raw: &Secrets) {
-    let is_made = !result.parsed();
-    // Warnings have lines of modbox, with words for a shell.
-    result.map(|key, value| match is_made || key == WARNINGS {
-        true => raw.mask(value),
-        false => secrets.mask(value),
-    });
+/// Masks what a run lacked, and the option that grants it. The option can end amid a secret, as that of a directory does whose
+/// name is the beginning of one, or have it in quotes within quotes.
+fn mask_need(capability: Capability, (subject, allow): (&mut String, &mut String), raw: &Secrets) {
+    let shown = raw.mask_text(subject);
+    *allow = raw.mask_text(allow);
+    let is_told = matches!(capability, Capability::Read | Capability::Write | Capability::Run | Capability::Outside);
+    if is_told && shown != *subject {
+        let words = quoting::split(allow).unwrap_or_default();
+        if let [option, value] = words.as_slice()
+            && option.starts_with("--allow-")
+            && !shown.starts_with(value.as_str())
+        {
+            *allow = format!("{option} {}", quoting::quote(&shown));
+        }
+    }
+    *subject = shown;
 }
 
-/// Masks the result of a module of ansible-core 2.22.
-fn redact(result: &mut ModuleResult, redactor: &Redactor, raw: &Secrets) {
+/// Masks the result of a module of ansible-core 2.22. Its callbacks know fewer notations of a secret than there are, such as
+/// those of Python's messages.
+fn redact(result: &mut ModuleResult, redactor: &Redactor, (raw, escapes): (&Secrets, &Secrets)) {
     result.show(|dict| redactor.mask_result(dict));
-    // Warnings and failures of modbox have words for a shell.
-    mask_made(result, raw);
-}
-
-/// Masks what modbox has written of a result.
-fn mask_made(result: &mut ModuleResult, raw: &Secrets) {
     let is_made = !result.parsed();
-    result.map(|key, value| if is_made || key == WARNINGS { raw.mask(value) } else { value });
+    // Warnings and failures of modbox have words for a shell.
+    result.map(|key, value| if is_made || key == WARNINGS { raw.mask(value) } else { escapes.mask(value) });
 }
 
 /// Masks the remarks on layers. The changes were masked when they were listed.
@@ -92,4 +98,28 @@ fn mask_effect(effect: &mut EffectReport, one: impl Fn(&mut String)) {
         [&mut remark.path, &mut remark.why].into_iter().for_each(&one);
     }
     effect.outside.iter_mut().for_each(|outside| one(&mut outside.subject));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_for_a_masked_need_has_no_part_of_the_secret() {
+        let mut secrets = Secrets::default();
+        secrets.add("Q7x9/it's");
+        let raw = secrets.with_escapes();
+        let hidden = "--allow-write '/srv/********'";
+        for (subject, allow, expect) in [
+            ("/srv/Q7x9/it's", "--allow-write /srv/Q7x9", hidden),
+            ("/srv/Q7x9/it's", r#"--allow-write '/srv/Q7x9/it'"'"'s'"#, hidden),
+            ("/srv/Q7x9/it's", "--allow-write /srv", "--allow-write /srv"),
+            ("/srv/Q7x9/it's", "--designate where:write", "--designate where:write"),
+            ("/srv/a", "--allow-write /srv/a", "--allow-write /srv/a"),
+        ] {
+            let (mut subject, mut allow) = (subject.to_owned(), allow.to_owned());
+            mask_need(Capability::Write, (&mut subject, &mut allow), &raw);
+            assert_eq!(allow, expect, "{subject}");
+        }
+    }
 }

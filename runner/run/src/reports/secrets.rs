@@ -204,7 +204,7 @@ impl TaskSecrets {
             DeclaredOptions::Known(spec) => spec.logged(&given),
             DeclaredOptions::Unknown(_) | DeclaredOptions::None => ArgumentSpec::default().logged(&given),
         };
-        self.suspected.mask_dict(logged.arguments)
+        self.suspected.with_escapes().mask_dict(logged.arguments)
     }
 
     fn bounded(self) -> Self {

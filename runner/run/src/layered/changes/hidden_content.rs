@@ -14,6 +14,7 @@ use modbox_contract::{Dict, Value};
 use modbox_policy::{Access, Policy, Shape};
 
 use crate::reports::live_secrets;
+use crate::reports::parts::effect_report::Remark;
 use crate::reports::secrets::TaskSecrets;
 use crate::reports::shown_path;
 
@@ -64,9 +65,9 @@ impl HiddenContent {
         arguments: &Dict,
         places: impl IntoIterator<Item = HiddenPlace>,
     ) {
-        self.names.extend(secrets.declared());
+        self.names.extend(&secrets.declared().with_escapes());
         self.names.extend(&live_secrets::of_play());
-        self.lines.extend(secrets.suspected());
+        self.lines.extend(&secrets.suspected().with_escapes());
         if !secrets.hides_content() {
             return;
         }
@@ -100,6 +101,13 @@ impl HiddenContent {
         let mut secrets = self.names.clone();
         self.places.iter().filter(|(place, _)| place.has(path)).for_each(|(_, texts)| secrets.extend(texts));
         shown_path::masked(target, &secrets)
+    }
+
+    /// Returns a remark without secrets.
+    pub(crate) fn remark(&self, remark: Remark) -> Remark {
+        let path = self.path(Path::new(&remark.path));
+        let why = self.places.iter().fold(self.names.mask_text(&remark.why), |why, (_, texts)| texts.mask_text(&why));
+        Remark { path, why }
     }
 
     /// Returns the secrets that are in names of files, for those who list the names later.

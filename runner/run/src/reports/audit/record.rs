@@ -267,9 +267,9 @@ impl Record {
         self.secrets.extend(secrets);
         self.texts = self.secrets.suspected().with_escapes();
         if let Some(arguments) = self.open_arguments.take().filter(|_| !self.secrets.hides_content()) {
-            self.put("args", arguments::bounded(self.secrets.suspected().mask_dict(arguments)));
+            self.put("args", arguments::bounded(self.texts.mask_dict(arguments)));
         } else if let Some(arguments) = self.line.get_mut("args") {
-            *arguments = self.secrets.suspected().mask(std::mem::take(arguments));
+            *arguments = self.texts.mask(std::mem::take(arguments));
         }
     }
 

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use modbox_argument_spec::Secrets;
 use modbox_native::{base, control_groups};
 use modbox_policy::outside::RootPower;
 use modbox_policy::{DEFAULT_SOURCE, LimitName, MergedPolicy, Policy};
@@ -95,7 +96,8 @@ fn examine(
         Admission::Refused { report, .. } if !report.objections.is_empty() => (Vec::new(), report.objections.clone()),
         Admission::Refused { report, .. } => (report.denials.clone(), Vec::new()),
     };
-    ExaminedRun { paths, policy: Some(admission.policy().clone()), missing, objections }
+    let secrets = admission.secrets().declared().with_escapes();
+    ExaminedRun { paths, policy: Some(admission.policy().clone()), secrets, missing, objections }
 }
 
 /// What is known of a run of the module with the given arguments.
@@ -105,6 +107,8 @@ struct ExaminedRun {
     paths: Vec<PathOption>,
     /// The grants with those of the arguments; `None` without arguments.
     policy: Option<Policy>,
+    /// What must not be seen of its arguments.
+    secrets: Secrets,
     /// Grants that the run needs but lacks.
     missing: Vec<Denial>,
     /// Why the trust rules do not let the run start.
@@ -143,7 +147,10 @@ impl PolicyListing<'_> {
     fn grants(&self) -> Vec<Grant> {
         let policy = self.policy();
         let of_commands = policy.grants().into_iter().chain(needed_by_commands(policy));
-        of_commands.chain(self.interpreters.iter().flat_map(|path| needed_by_interpreter(path, policy))).collect()
+        let of_interpreters = self.interpreters.iter().flat_map(|path| needed_by_interpreter(path, policy));
+        let mut grants: Vec<Grant> = of_commands.chain(of_interpreters).collect();
+        grants.iter_mut().for_each(|grant| grant.subject = self.run.secrets.mask_text(&grant.subject));
+        grants
     }
 
     fn to_value(&self) -> Value {

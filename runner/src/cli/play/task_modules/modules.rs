@@ -339,7 +339,7 @@ impl<'a> TaskModules<'a> {
         let spec = &module.metadata()?.argument_spec;
         let validated = spec.validate(&job.args, &self.surroundings);
         validated.errors.first().map(|error| {
-            let message = Secrets::from(&validated).mask_text(&error.message);
+            let message = Secrets::from(&validated).with_escapes().mask_text(&error.message);
             format!("it does not accept the arguments ({message})")
         })
     }
