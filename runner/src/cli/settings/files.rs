@@ -147,14 +147,17 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
             places.push(place);
         });
     }
-    for Located { value: GrantedProfile { profile, .. }, place } in &rules.profiles {
+    // What a profile may write takes precedence over what another one only reads, in whatever order they are written.
+    let written = |profile: Profile| profile.written_paths().iter().map(|path| (*path, Access::Write)).collect();
+    let read = |profile: Profile| profile.paths().iter().map(|path| (*path, Access::Read)).collect();
+    let paths: [&dyn Fn(Profile) -> Vec<(&'static str, Access)>; 2] = [&written, &read];
+    for (paths, granted) in paths.iter().flat_map(|paths| rules.profiles.iter().map(move |granted| (paths, granted))) {
+        let Located { value: GrantedProfile { profile, .. }, place } = granted;
         let source = profile_source(*profile, source);
         // The operator's own entries take precedence over those of a profile, since they may grant more.
         let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
-        let read = profile.paths().iter().map(|path| (*path, Access::Read));
-        let written = profile.written_paths().iter().map(|path| (*path, Access::Write));
         let paths: Vec<(&str, Access)> =
-            written.chain(read).filter(|(path, _)| is_of_machine(Path::new(path)) && !is_covered(path)).collect();
+            paths(*profile).into_iter().filter(|(path, _)| is_of_machine(Path::new(path)) && !is_covered(path)).collect();
         for (path, access) in paths {
             match grants::path_of_file(environment, path, access, &source) {
                 Ok(named) => {

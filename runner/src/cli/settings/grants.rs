@@ -148,8 +148,9 @@ pub(super) fn env(environment: &Environment, spec: &OsStr, source: &GrantSource)
 
 /// Parses the users and groups to which the module may give files.
 pub(super) fn own(rule: &str, source: &GrantSource) -> anyhow::Result<OwnerGrant> {
-    let accounts = Accounts::host();
-    let (user_id, group_id) = (|name: &str| accounts.users().id(name), |name: &str| accounts.groups().id(name));
+    // An earlier task of the same play can have made the user.
+    let user_id = |name: &str| Accounts::host().users().id(name).or_else(|| Accounts::of_now().users().id(name));
+    let group_id = |name: &str| Accounts::host().groups().id(name).or_else(|| Accounts::of_now().groups().id(name));
     OwnerGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
 }
 

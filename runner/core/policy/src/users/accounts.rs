@@ -26,7 +26,13 @@ static HOST: OnceLock<Accounts> = OnceLock::new();
 impl Accounts {
     /// Returns the accounts of this machine. An unreadable list counts as empty.
     pub fn host() -> &'static Self {
-        HOST.get_or_init(|| Self { users: List::read("/etc/passwd"), groups: List::read("/etc/group") })
+        HOST.get_or_init(Self::of_now)
+    }
+
+    /// Reads the accounts that this machine has now: a run can have made some. An unreadable list counts as empty.
+    #[must_use]
+    pub fn of_now() -> Self {
+        Self { users: List::read("/etc/passwd"), groups: List::read("/etc/group") }
     }
 
     /// Returns the users.
