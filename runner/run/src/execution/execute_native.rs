@@ -1,5 +1,6 @@
 //! Executes native modules in their confinement, and assembles Python modules before they start.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use modbox_scratch::{DirPurpose, RunDir};
 use modbox_vocabulary::{Invocation, Outcome};
 use modbox_worker::{THIS_PROGRAM, Workers};
 
+use crate::execution::apt_settings;
 use crate::grants::confine;
 use crate::grants::native::{environment, whole_environment};
 use crate::grants::outward_links;
@@ -56,7 +58,11 @@ impl Runner {
             confine.outside = outside;
         }
         let least = context.confine.as_ref().map_or(0, |confine| confine.least);
-        let started = modbox_native::start(&context, invocation, run_dir.path(), request.limits);
+        let mut invocation = Cow::Borrowed(invocation);
+        if !request.is_free() {
+            apt_settings::add(&mut invocation, &mut context.environment, policy, run_dir.path());
+        }
+        let started = modbox_native::start(&context, &invocation, run_dir.path(), request.limits);
         match started.and_then(|started| started.finish(request.limits)) {
             Ok(ended) => Ok(ended),
             Err(NativeError::Unconfined(reached)) => Err(confine::native_shortfall(reached, least, policy)),

@@ -1,5 +1,6 @@
 //! What is prepared for one run, its execution in the sandbox of its kind, and the judgement of its outcome.
 
+pub(crate) mod apt_settings;
 pub(crate) mod closure_search;
 pub(crate) mod commands;
 pub(crate) mod engines;
