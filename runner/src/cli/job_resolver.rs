@@ -13,11 +13,12 @@ use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, Merged
 use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use modbox_run::library::FoundModule;
 use modbox_run::{
-    Admission, ArgumentOrigin, Arguments, ManagedNeeds, Module, PythonConfig, RunForm, RunRequest, Runner, lens_grants,
-    locate,
+    Admission, ArgumentOrigin, Arguments, ManagedNeeds, Module, PythonConfig, RunForm, RunRequest, Runner, Scrutiny,
+    lens_grants, locate,
 };
 use modbox_vocabulary::{FileFingerprint, Limits};
 
+use crate::cli::ansible::python_rule;
 use crate::cli::args::AnsweredGrant;
 use crate::cli::asking::facts::RunFacts;
 use crate::cli::audit::Audit;
@@ -85,6 +86,11 @@ struct CachedModule {
     /// The round in which the fingerprint was last compared.
     checked_round: u64,
     module: Arc<Module>,
+}
+
+/// Returns whether the module of a job is observed. A component makes each use through modbox, which confines it in any case.
+fn is_observed(job: &Job, module: &Module) -> bool {
+    job.options.is_observed && !RunForm::of(module).is_guest()
 }
 
 /// Returns the fingerprint of a module's file; `None` when there is no file.
@@ -164,8 +170,11 @@ impl<'a> JobResolver<'a> {
                 let rules: Vec<&Rules> = std::iter::once(rules).chain(answered.map(|grant| &grant.rules)).collect();
                 self.settings.for_task(known, names, &rules, *timeout)
             };
-            let MergedPolicy { mut policy, mut limits, limits_by, .. } =
-                granted.map_err(|error| error_words(&error))?;
+            let mut granted = granted.map_err(|error| error_words(&error))?;
+            if is_observed(job, &module) {
+                python_rule::lift_defaults(&mut granted);
+            }
+            let MergedPolicy { mut policy, mut limits, limits_by, .. } = granted;
             if let Some(job_limit) = task.job_limit {
                 let is_default = limits_by.iter().any(|(name, by)| *name == LimitName::Timeout && by == DEFAULT_SOURCE);
                 let least = if is_default { task.timeout } else { Some(limits.timeout) };
@@ -334,7 +343,9 @@ impl<'a> JobResolver<'a> {
         let internal = Box::new(job.internal_args(&task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
         let new = RunRequest::new(&name, arguments, &policy, &limits);
-        let request = RunRequest { interpreters: &interpreters, origins, secrets: &job.options.secrets, ..new };
+        let scrutiny = if is_observed(job, &module) { Scrutiny::Observed } else { Scrutiny::default() };
+        let request =
+            RunRequest { interpreters: &interpreters, origins, secrets: &job.options.secrets, scrutiny, ..new };
         let admission = self.runner.admit(&module, &request);
         let layers = layered::of_job(self.context, &job.options, admission.policy(), &self.origin)
             .map_err(|error| error_words(&error))?;

@@ -20,6 +20,7 @@ mod layered_play;
 mod mcp;
 pub(crate) mod module_store;
 pub(crate) mod named;
+pub(crate) mod new_policy_file;
 mod perform;
 mod play;
 pub(crate) mod printing;

@@ -38,6 +38,18 @@ impl Caller {
         Some(Self { user, groups })
     }
 
+    /// Returns the number of its user.
+    #[must_use]
+    pub fn uid(&self) -> u32 {
+        self.user
+    }
+
+    /// Returns the number of its group, which is not one of its other groups.
+    #[must_use]
+    pub fn gid(&self) -> u32 {
+        self.groups.last().copied().unwrap_or_default()
+    }
+
     /// Returns whether it acts as root on files.
     #[must_use]
     pub fn is_root(&self) -> bool {

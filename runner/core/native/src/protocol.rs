@@ -9,7 +9,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use modbox_channel::Framing;
-use modbox_vocabulary::{ConfinementLayer, Denial, LimitKind, LostChange, User};
+use modbox_kernel::KernelConfinement;
+use modbox_vocabulary::{ConfinementLayer, Denial, LimitKind, LostChange, Observation, User};
 use serde::{Deserialize, Serialize};
 
 use crate::link::Failure;
@@ -129,6 +130,8 @@ pub(super) enum Reply {
         refused: Vec<Denial>,
         /// Whether there may be more denials.
         refused_more: bool,
+        /// What else is known of an observed module.
+        observation: Box<Observation>,
         /// Whether the module may have renamed a directory of an overlay, which need not do it.
         refused_renames: bool,
     },
@@ -147,6 +150,12 @@ pub(super) struct InForce {
     pub(super) layers: Vec<ConfinementLayer>,
     pub(super) missing: Vec<String>,
     pub(super) notes: Vec<String>,
+}
+
+impl From<InForce> for KernelConfinement {
+    fn from(in_force: InForce) -> Self {
+        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing, ..Self::default() }
+    }
 }
 
 /// Use of disk space.

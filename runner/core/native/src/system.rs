@@ -145,6 +145,13 @@ pub(super) fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Closes all descriptors from a number on, in a forked child that goes on without what its parent has opened.
+#[expect(unsafe_code, reason = "no safe wrapper closes descriptors that others own")]
+pub(super) fn close_from(first: u32) {
+    // SAFETY: close_range takes integers. The child does not return into code that owns one of the descriptors.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
+}
+
 /// Restores the default action of SIGCHLD in this process.
 #[expect(unsafe_code, reason = "no safe wrapper sets a signal to its default")]
 pub(super) fn default_child_signal() {

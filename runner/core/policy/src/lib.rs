@@ -10,6 +10,7 @@
 mod access;
 mod asking;
 mod authorities;
+mod covering;
 mod designated;
 mod error;
 mod grant_set;
@@ -36,6 +37,7 @@ pub use modbox_vocabulary::NamePattern;
 
 pub use self::access::Access;
 pub use self::asking::{AskBounds, never_asked};
+pub use self::covering::{Covering, covering, setting_keys};
 pub use self::designated::Designated;
 pub use self::error::PolicyError;
 pub use self::grant_set::{PathDecision, Policy};

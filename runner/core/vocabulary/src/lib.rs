@@ -20,6 +20,7 @@ mod limits;
 mod lost;
 mod name_pattern;
 pub mod native_path;
+mod observation;
 mod operation;
 mod outcome;
 mod outside;
@@ -45,6 +46,7 @@ pub use limits::{
 };
 pub use lost::LostChange;
 pub use name_pattern::NamePattern;
+pub use observation::{MODULE, Observation, ObservedCommand, ObservedUse, PathState};
 pub use operation::Operation;
 pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};
 pub use outside::{OutsideEnd, OutsideRun};

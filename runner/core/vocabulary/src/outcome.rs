@@ -7,6 +7,7 @@ use crate::denial::DenialLog;
 use crate::http_stub::StubbedRequest;
 use crate::limits::LimitHit;
 use crate::lost::LostChange;
+use crate::observation::Observation;
 use crate::outside::OutsideRun;
 
 /// The observations of a sandbox during one run.
@@ -26,6 +27,9 @@ pub struct Outcome {
     pub timing: Timing,
     /// The operations that were denied.
     pub denials: DenialLog,
+    /// What is known of an observed module beside its denials. A worker of guests does not send it.
+    #[serde(skip)]
+    pub observation: Observation,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
     /// Names of processes that the module left running, and that ended with its room.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use modbox_policy::Policy;
 use modbox_scratch::RunDir;
 use modbox_vocabulary::{
-    CommandService, Confinement, ConfinementLayer, Exit, HttpStub, InputFile, LimitKind, Limits, Outcome, Timing,
-    WasmProgram,
+    CommandService, Confinement, ConfinementLayer, Exit, HttpStub, InputFile, LimitKind, Limits, Observation, Outcome,
+    Timing, WasmProgram,
 };
 use wasmtime::Engine;
 use wasmtime_wasi::p2::bindings::CommandPre;
@@ -156,6 +156,7 @@ impl LoadedModule {
             denials,
             lost,
             survivors: Vec::new(),
+            observation: Observation::default(),
             outside: Vec::new(),
             requests: network.stubbed_requests(),
             refused_renames,

@@ -56,6 +56,9 @@ pub struct JobOptions {
     /// Let the result repeat the arguments, as `invocation`, under ansible-core 2.21 and newer.
     #[serde(skip)]
     pub repeats_arguments: bool,
+    /// Whether the module is observed, and not confined, where it is native.
+    #[serde(skip)]
+    pub is_observed: bool,
     /// The call of an agent that the job is made for.
     #[serde(skip)]
     pub agent: Option<AgentCall>,

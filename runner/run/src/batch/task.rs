@@ -219,6 +219,9 @@ fn request<'a>(job: &'a Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a,
         keep_files: false,
         pipelining: !job.options.no_pipelining,
         http: None,
-        scrutiny: Scrutiny::default(),
+        scrutiny: match job.options.is_observed && !setup.form.is_guest() {
+            true => Scrutiny::Observed,
+            false => Scrutiny::default(),
+        },
     }
 }

@@ -123,6 +123,7 @@ fn report_outcome(
         grants: report.grants.into_iter().chain(needed).collect(),
         denials,
         observed: request.scrutiny == Scrutiny::Observed,
+        observation: Box::new(outcome.observation),
         denials_omitted: outcome.denials.omitted(),
         hints,
         confinement: outcome.confinement,

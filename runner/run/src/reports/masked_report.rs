@@ -46,6 +46,7 @@ impl Report {
         for denial in &mut self.denials {
             mask_need(denial.capability, (&mut denial.subject, &mut denial.allow), &raw);
         }
+        self.observation.texts_mut().for_each(one);
         for hint in &mut self.hints {
             mask_need(hint.capability, (&mut hint.subject, &mut hint.allow), &raw);
         }

@@ -9,6 +9,7 @@ pub(crate) mod hidden;
 pub(crate) mod live_secrets;
 pub(crate) mod masked_report;
 pub(crate) mod missing_grant;
+pub(crate) mod observed;
 pub(crate) mod own_tmp;
 pub(crate) mod parts;
 pub(crate) mod refusal;

@@ -6,8 +6,8 @@ use modbox_kinds::Kind;
 use modbox_policy::ModuleSignature;
 use modbox_python_json::{Value, to_value};
 use modbox_vocabulary::{
-    Confinement, Denial, Grant, Hint, LimitHit, LostChange, OutsideRun, StubbedRequest, Timing, Usage, User,
-    error_chain,
+    Confinement, Denial, Grant, Hint, LimitHit, LostChange, Observation, OutsideRun, StubbedRequest, Timing, Usage,
+    User, error_chain,
 };
 use serde::{Serialize, Serializer};
 
@@ -18,7 +18,7 @@ use crate::reports::parts::provider_run::ProviderRun;
 use crate::reports::parts::python_run::PythonRun;
 use crate::reports::secrets::TaskSecrets;
 use crate::reports::stopped::limit_message;
-use crate::reports::{file_errors, spelling};
+use crate::reports::{file_errors, observed, spelling};
 
 /// How a run ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
@@ -118,6 +118,9 @@ pub struct Report {
     /// Whether the denials are only what a confined run would be refused: this run was not confined.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// What else is known of an observed run. [`Self::to_value`] lists it.
+    #[serde(skip)]
+    pub observation: Box<Observation>,
     /// Number of denials beyond those in `denials`.
     #[serde(skip_serializing_if = "is_zero")]
     pub denials_omitted: u64,
@@ -280,6 +283,13 @@ impl Report {
                 denial.allow.clear();
             }
         }
+        // Words and names may come from the arguments. The profiles of the commands stay.
+        self.observation.uses.clear();
+        self.observation.renamed.clear();
+        for command in &mut self.observation.commands {
+            command.words.truncate(1);
+            command.names.clear();
+        }
         self.outside.iter_mut().for_each(|run| PLACEHOLDER.clone_into(&mut run.command));
         if let Some(python) = &mut self.python {
             python.failure = None;
@@ -297,9 +307,12 @@ impl Report {
     /// result are kept, as Python would write them.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        to_value(self).expect("every part of a report has a JSON form")
+        let mut value = to_value(self).expect("every part of a report has a JSON form");
+        observed::tell(&mut value, &self.denials, &self.observation);
+        value
     }
 }
+
 /// Says why a file without a `#!` line cannot run. ansible-core has such files for the documentation of its action plugins.
 fn not_a_module(path: &str) -> String {
     let of_core = path.strip_suffix(".py").and_then(|path| path.rsplit_once("/ansible/modules/"));

@@ -51,6 +51,7 @@ impl Report {
             kept_files: None,
             notes: Vec::new(),
             observed: false,
+            observation: Box::default(),
             refused_renames: false,
             objections: Vec::new(),
             obstacles: Vec::new(),

@@ -122,6 +122,13 @@ pub(crate) struct PlayArgs {
     #[arg(long, conflicts_with_all = ["syntax_check", "list_tasks", "list_tags", "list_hosts"], help_heading = "Output")]
     pub(crate) explain: bool,
 
+    /// Run the play once without confining native modules, and write a policy file that grants what it needs.
+    #[arg(long, value_name = "FILE", help_heading = "Running", conflicts_with_all = ["check", "explain", "syntax_check",
+        "list_tasks", "list_tags", "list_hosts", "allow_all", "preview", "transaction", "strict"])]
+    pub(crate) learn: Option<PathBuf>,
+    /// With `--learn`, say in comments what was left out of the file.
+    #[arg(long, help_heading = "Running", requires = "learn")]
+    pub(crate) reasons: bool,
     /// Do as this release of ansible-core, where releases differ [default: the installed one, else 2.21].
     #[arg(long, value_name = "RELEASE", value_parser = str::parse::<Release>, help_heading = "Running")]
     pub(crate) contract: Option<Release>,

@@ -35,6 +35,9 @@ pub(crate) enum PolicyCommand {
         /// Key of the rules for a module [default: the digest, or the name where the digest is unknown].
         #[arg(long, value_enum, value_name = "digest|name", hide_possible_values = true)]
         by: Option<SuggestionKey>,
+        /// For observed runs: say in comments what was left out.
+        #[arg(long)]
+        reasons: bool,
     },
 }
 

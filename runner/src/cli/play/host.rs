@@ -25,6 +25,7 @@ use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::play::clock;
 use crate::cli::play::explained_call::ExplainedCall;
 use crate::cli::play::files::tree::PlayTree;
+use crate::cli::play::learning::SharedLearning;
 use crate::cli::play::lookup_host::host_name;
 use crate::cli::play::managers;
 use crate::cli::play::play_secrets::{self, PlaySecrets};
@@ -88,6 +89,11 @@ impl<'a> PlayHost<'a> {
         self.modules.set_asking(session);
     }
 
+    /// Makes the host observe native modules, and learn from all runs.
+    pub(crate) fn learn(&mut self, learning: SharedLearning) {
+        self.modules.set_learning(learning);
+    }
+
     /// Makes the host explain runs instead of starting them. Returns where they are listed.
     pub(crate) fn explain(&mut self) -> ExplainedCalls {
         Rc::clone(self.explained.get_or_insert_default())
@@ -136,8 +142,7 @@ impl PlayHost<'_> {
             interpreters: Default::default(),
             names: task_names(options),
             origins: Vec::new(),
-            job_limit: None,
-            is_asked: false,
+            ..RequestedRun::default()
         }
     }
 

@@ -13,7 +13,7 @@ use modbox_jinja::SecretKeeper as _;
 use modbox_jinja::values::Moment;
 use modbox_kinds::Kind;
 use modbox_policy::{Access, Policy, Shape, normalize, path_option};
-use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner};
+use modbox_run::{Arguments, Module, ModuleFile, RunRequest, Runner, Scrutiny};
 use modbox_tasks::files::SharedFiles;
 use modbox_tasks::lookups::host::{CommandOutput, LookupFailure, LookupHost, ShellCommand};
 use modbox_vocabulary::Limits;
@@ -48,6 +48,8 @@ pub(crate) struct PlayLookups {
     pub(crate) settings: Arc<AnsibleSettings>,
     /// Whether the play is explained, so that nothing may run or be written.
     pub(crate) explains: bool,
+    /// Whether the play is to be learned, so that what it lacks is noted and not denied.
+    pub(crate) learns: bool,
 }
 
 impl PlayLookups {
@@ -78,10 +80,16 @@ impl PlayLookups {
         });
         let grant = around.max_by_key(|grant| grant.host.as_os_str().len());
         let switch = || path_option(Access::Write, Path::new(path));
-        let grant = grant.ok_or_else(|| self.denied(format!("write `{path}`"), switch()))?;
-        let folder = match grant.shape {
-            Shape::Directory => grant.host.clone(),
-            Shape::Name => grant.host.parent().unwrap_or_else(|| Path::new("/")).to_owned(),
+        let folder = match grant {
+            Some(grant) if grant.shape == Shape::Directory => grant.host.clone(),
+            Some(grant) => grant.host.parent().unwrap_or_else(|| Path::new("/")).to_owned(),
+            None => {
+                let denied = self.denied(format!("write `{path}`"), switch());
+                if !self.learns {
+                    return Err(denied);
+                }
+                PathBuf::from("/")
+            }
         };
         let failed =
             |error: std::io::Error| LookupFailure::Failed(format!("failed to open `{}`: {error}", folder.display()));
@@ -106,7 +114,8 @@ impl LookupHost for PlayLookups {
         if is_unset || FREE_VARIABLES.contains(&name) || self.policy.allows_everything() {
             return Ok(value);
         }
-        Err(self.denied(format!("read the variable `{name}`"), format!("--allow-env {}", quote(name))))
+        let denied = self.denied(format!("read the variable `{name}`"), format!("--allow-env {}", quote(name)));
+        if self.learns { Ok(value) } else { Err(denied) }
     }
 
     /// Runs the command as a script under the policy of the play, in a sandbox of its own.
@@ -114,7 +123,10 @@ impl LookupHost for PlayLookups {
         let program = command.line.split_whitespace().next().unwrap_or_default();
         if self.policy.run().is_empty() && !self.policy.allows_everything() {
             let switch = format!("--allow-run {}", quote(program));
-            return Err(self.denied(format!("run `{}`", command.line), switch));
+            let denied = self.denied(format!("run `{}`", command.line), switch);
+            if !self.learns {
+                return Err(denied);
+            }
         }
         self.check_acts()?;
         let folder = quote(command.folder);
@@ -122,7 +134,9 @@ impl LookupHost for PlayLookups {
         let script = format!("#!/bin/sh\necho '{NO_RESULT}'\ncd {folder} 2>/dev/null\n{}\n", command.line);
         let file = ModuleFile { path: PathBuf::from("pipe"), bytes: script.into_bytes().into() };
         let module = Module::new(file, Some(Kind::OldStyle));
-        let request = RunRequest::new("pipe", Arguments::Complete(Dict::new()), &self.policy, &self.limits);
+        let scrutiny = if self.learns { Scrutiny::Observed } else { Scrutiny::default() };
+        let arguments = Arguments::Complete(Dict::new());
+        let request = RunRequest { scrutiny, ..RunRequest::new("pipe", arguments, &self.policy, &self.limits) };
         let report = self.runner.run(&module, &request);
         if let Some(error) = &report.error {
             return Err(LookupFailure::Failed(modbox_vocabulary::error_chain(error)));

@@ -12,10 +12,11 @@ mod extra_vars;
 mod file_id;
 pub(crate) mod files;
 mod host;
+mod learning;
 mod lookup_host;
 mod machine;
 mod managers;
-mod needs;
+pub(crate) mod needs;
 mod play_secrets;
 pub(crate) mod python_plugins;
 pub(crate) mod run_options;
@@ -38,6 +39,7 @@ pub(crate) use self::ansible_settings::AnsibleSettings;
 pub(crate) use self::extra_vars::{described, named_python, read as extra_vars};
 pub(crate) use self::files::tree::PlayTree;
 pub(crate) use self::host::PlayHost;
+pub(crate) use self::learning::SharedLearning;
 use self::lookup_host::PlayLookups;
 use self::machine::Machine;
 use self::play_secrets::PlaySecrets;
@@ -61,7 +63,7 @@ pub(crate) fn engine(
     tree: &Arc<PlayTree>,
     merged: &MergedPolicy,
     runner: Arc<Runner>,
-    (release, explains): (Release, bool),
+    (release, explains, learns): (Release, bool, bool),
     (settings, vault, plugins): (Arc<AnsibleSettings>, Arc<VaultStore>, Option<Arc<PlayPlugins>>),
 ) -> Engine {
     let environment = &context.environment;
@@ -75,6 +77,7 @@ pub(crate) fn engine(
         secrets,
         settings,
         explains,
+        learns,
     };
     Engine::new(Config {
         lookups: Arc::new(ActingLookups::new(Arc::new(lookups))),

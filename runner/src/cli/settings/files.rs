@@ -156,8 +156,10 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
         let source = profile_source(*profile, source);
         // The operator's own entries take precedence over those of a profile, since they may grant more.
         let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
-        let paths: Vec<(&str, Access)> =
-            paths(*profile).into_iter().filter(|(path, _)| is_of_machine(Path::new(path)) && !is_covered(path)).collect();
+        let paths: Vec<(&str, Access)> = paths(*profile)
+            .into_iter()
+            .filter(|(path, _)| is_of_machine(Path::new(path)) && !is_covered(path))
+            .collect();
         for (path, access) in paths {
             match grants::path_of_file(environment, path, access, &source) {
                 Ok(named) => {

@@ -76,8 +76,13 @@ pub(crate) fn low(argument: u64) -> i32 {
 
 /// Reads a C string from a caller's memory, page by page, because the next page may be unmapped. A path need not be UTF-8.
 fn text(thread: u32, address: u64) -> Option<Vec<u8>> {
+    text_of(thread, address, MAX_PATH)
+}
+
+/// Reads a C string of at most `most` bytes, or a little more, as [`named_path`] does. `None` for a longer one.
+pub(crate) fn text_of(thread: u32, address: u64, most: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    while bytes.len() < MAX_PATH {
+    while bytes.len() < most {
         let at = address.checked_add(bytes.len() as u64)?;
         let mut chunk = [0; 256];
         let length = usize::try_from(PAGE - at % PAGE).ok()?.min(chunk.len());

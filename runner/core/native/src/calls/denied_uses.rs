@@ -52,7 +52,9 @@ impl Observer {
                     self.read(report, path, Operation::Open)
                 }
             }
-            CallEffect::Execute { path } => self.read(report, path_of(report, None, path)?, Operation::Execute),
+            CallEffect::Execute { directory, path, .. } => {
+                self.read(report, path_of(report, directory, path)?, Operation::Execute)
+            }
             CallEffect::Change { directory, path } => {
                 self.write(report, path_of(report, directory, path)?, Operation::Change, false)
             }
@@ -84,6 +86,7 @@ impl Observer {
             CallEffect::Connect { address, length } => self.connect(report, argument(address), argument(length)),
             CallEffect::Bind => self.bind(report, argument(1), argument(2)),
             CallEffect::Start
+            | CallEffect::Identify
             | CallEffect::Allocate
             | CallEffect::Lock { .. }
             | CallEffect::Lease { .. }

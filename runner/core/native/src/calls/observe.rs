@@ -24,10 +24,11 @@ use std::path::{Path, PathBuf};
 
 use modbox_kernel::{CallListener, ReportedCall};
 use modbox_policy::{Access, Shape};
-use modbox_vocabulary::{Capability, Denial, Operation};
+use modbox_vocabulary::{Capability, Denial, Observation, Operation};
 
 use crate::caller::call_arguments::{low, path_of, process_of};
 use crate::calls::attribute_calls::{self, AttributeCall, FileRights};
+use crate::calls::observed_run::ObservedRun;
 use crate::calls::owners::{self, Judgement};
 use crate::calls::reported_calls::{CallEffect, ReportScope};
 use crate::calls::set_id::{self, RefusedBits};
@@ -37,16 +38,13 @@ use crate::copies::commit::LostBits;
 use crate::copies::locks;
 use crate::outside::asks::Asks;
 use crate::rooms::denials;
-use crate::rooms::room::{Room, TMP};
+use crate::rooms::room::Room;
 
 /// Maximum number of denials; more are not useful in a report.
 const MAX_REFUSED: usize = 64;
 
 /// Maximum number of denials of a module that is observed: they become the rules of its policy.
 const MAX_OBSERVED: usize = 1024;
-
-/// Maximum number of paths that a module has made in the machine's `/tmp`. What it makes beyond is reported.
-const MAX_MADE: usize = 4096;
 
 /// Receiver of reports; collects the denials.
 #[derive(Debug)]
@@ -64,12 +62,14 @@ pub(crate) struct Observer {
     rights: FileRights,
     /// Directories with single-name write grants. Other files created there are found at the end.
     pub(crate) stages: BTreeSet<PathBuf>,
-    refused: BTreeSet<Denial>,
-    refused_bits: RefusedBits,
+    pub(crate) refused: BTreeSet<Denial>,
+    pub(crate) refused_bits: RefusedBits,
     /// Files whose set-id bits go when the module writes them.
     written_programs: WrittenPrograms,
     /// Maximum number of denials. When it is reached, there may be more.
-    most: usize,
+    pub(crate) most: usize,
+    /// What is known of a module that is observed, beside its denials.
+    pub(crate) observed: Option<ObservedRun>,
     /// What a module that is observed has made below `/tmp`.
     pub(crate) made: BTreeSet<PathBuf>,
     /// Whether a directory of an overlay may have been renamed.
@@ -110,11 +110,17 @@ impl Observer {
             refused_bits: RefusedBits::default(),
             written_programs: WrittenPrograms::default(),
             most: if room.observed { MAX_OBSERVED } else { MAX_REFUSED },
+            observed: None,
             made: BTreeSet::new(),
             renamed_directory: false,
             started: 0,
             allocated: 0,
         }
+    }
+
+    /// Notes the commands of a module that is observed. `by_shell`: a shell starts it. `uid` is the number of its user.
+    pub(crate) fn with_commands(self, by_shell: bool, uid: u32) -> Self {
+        Self { observed: Some(ObservedRun::new(by_shell, uid)), ..self }
     }
 
     /// Lets the module ask for commands outside.
@@ -239,39 +245,6 @@ impl Observer {
         }
     }
 
-    /// Records a use of a module that is observed.
-    fn record_use(&mut self, report: &ReportedCall, effect: Option<CallEffect>) {
-        let is_refused = match modbox_kernel::sets_id(report) {
-            true => !self.refused_bits.record(report, effect, &self.room),
-            false => effect.is_none(),
-        };
-        if is_refused && self.refused.len() < self.most {
-            self.refused.insert(modbox_kernel::refused_use(report));
-        }
-        let Some(effect) = effect else { return };
-        if self.refused.len() < self.most {
-            self.refused.extend(self.denials_of(report, effect));
-            if let Judgement::Refused(denial) = owners::judge(report, &self.room) {
-                self.refused.insert(denial);
-            }
-        }
-        let made = match effect {
-            CallEffect::Open { directory, path, flags } => {
-                let flags = report.arguments.get(flags).copied().unwrap_or_default();
-                (low(flags) & libc::O_CREAT != 0).then(|| path_of(report, directory, path)).flatten()
-            }
-            CallEffect::Make { directory, path }
-            | CallEffect::MakeLink { directory, path }
-            | CallEffect::MakeDirectory { directory, path }
-            | CallEffect::Rename { to: (directory, path), .. } => path_of(report, directory, path),
-            _ => None,
-        };
-        let made = made.filter(|path| path.starts_with(TMP) && path.symlink_metadata().is_err());
-        if self.made.len() < MAX_MADE {
-            self.made.extend(made);
-        }
-    }
-
     /// Makes a call that sets a mode or times in the place of the module, and answers it. Returns `false`, without an
     /// answer, for a call that the launcher does not make.
     fn makes_attribute_call(&mut self, report: &ReportedCall) -> bool {
@@ -340,8 +313,8 @@ impl Observer {
         self.refused.insert(denials::write(path, Operation::CreateUnkept));
     }
 
-    /// Returns the denials, and whether there may be more.
-    pub(crate) fn refused(mut self) -> (Vec<Denial>, bool) {
+    /// Returns the denials, whether there may be more, and what else is known of an observed module.
+    pub(crate) fn refused(mut self) -> (Vec<Denial>, bool, Observation) {
         let is_full = self.refused.len() >= self.most;
         let lost = std::mem::take(&mut self.written_programs).into_lost();
         lost.for_each(|path| self.refused_bits.add_unconfined(&path));
@@ -353,7 +326,8 @@ impl Observer {
                 denials.iter().filter(|it| !is_look(it)).map(|it| it.subject.clone()).collect();
             denials.retain(|denial| !is_look(denial) || !used.contains(&denial.subject));
         }
-        (denials, is_full)
+        let observation = self.observed.map(ObservedRun::into_observation).unwrap_or_default();
+        (denials, is_full, observation)
     }
 
     /// Returns the denials of a call that the launcher refuses although the filter allows it.

@@ -16,8 +16,10 @@ pub(crate) const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | l
 pub(crate) enum CallEffect {
     /// Opens a path, with these flags.
     Open { directory: Option<usize>, path: usize, flags: usize },
-    /// Runs a program.
-    Execute { path: usize },
+    /// Runs a program, with these words.
+    Execute { directory: Option<usize>, path: usize, words: usize },
+    /// Takes the rights of other users.
+    Identify,
     /// Looks at a path. For `access`, the index of the mode that is asked about.
     Look { directory: Option<usize>, path: usize, mode: Option<usize> },
     /// Makes a link, or a special file.
@@ -58,6 +60,8 @@ pub(crate) struct ReportScope {
     pub(crate) memory: bool,
     /// Whether looks at paths and reading are reported: `stat`, and opening files for reading only with `O_CLOEXEC`.
     pub(crate) reads: bool,
+    /// Whether the module is observed: calls that a room would refuse for other reasons are reported, too.
+    pub(crate) observed: bool,
 }
 
 /// Calls that start processes and threads. Without a PID namespace, the kernel does not end all of them at once.
@@ -83,7 +87,7 @@ const fn at(directory: usize) -> Option<usize> {
 
 const CALLS: &[(i64, CallEffect)] = &[
     (libc::SYS_openat, CallEffect::Open { directory: at(0), path: 1, flags: 2 }),
-    (libc::SYS_execve, CallEffect::Execute { path: 0 }),
+    (libc::SYS_execve, CallEffect::Execute { directory: None, path: 0, words: 1 }),
     (libc::SYS_connect, CallEffect::Connect { address: 1, length: 2 }),
     (libc::SYS_sendto, CallEffect::Connect { address: 4, length: 5 }),
     (libc::SYS_bind, CallEffect::Bind),
@@ -137,6 +141,18 @@ const ATTRIBUTES: &[(i64, CallEffect)] = &[
     (libc::SYS_lchown, CallEffect::Change { directory: None, path: 0 }),
 ];
 
+/// Calls of an observed module beside the others. In a room, its user has no rights of others.
+const OBSERVED: &[(i64, CallEffect)] = &[
+    (libc::SYS_execveat, CallEffect::Execute { directory: at(0), path: 1, words: 2 }),
+    (libc::SYS_setgroups, CallEffect::Identify),
+    (libc::SYS_setuid, CallEffect::Identify),
+    (libc::SYS_setgid, CallEffect::Identify),
+    (libc::SYS_setresuid, CallEffect::Identify),
+    (libc::SYS_setresgid, CallEffect::Identify),
+    (libc::SYS_setreuid, CallEffect::Identify),
+    (libc::SYS_setregid, CallEffect::Identify),
+];
+
 /// Calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const LEGACY_CALLS: &[(i64, CallEffect)] = &[
@@ -161,7 +177,12 @@ const LEGACY_CALLS: &[(i64, CallEffect)] =
 
 impl ReportScope {
     /// The scope for an observed module, which is not confined: all uses of paths and addresses.
-    pub(crate) const OBSERVED: Self = Self { namespaces: true, memory: true, reads: true };
+    pub(crate) const OBSERVED: Self = Self { namespaces: true, memory: true, reads: true, observed: true };
+
+    /// The scope for a module in a room.
+    pub(crate) fn of_room(namespaces: bool, memory: bool, reads: bool) -> Self {
+        Self { namespaces, memory, reads, observed: false }
+    }
 
     /// Returns all calls that may be reported, with their effects.
     pub(crate) fn calls(self) -> impl Iterator<Item = &'static (i64, CallEffect)> {
@@ -171,7 +192,16 @@ impl ReportScope {
         let shared = if self.memory { none } else { SHARED };
         let attributes = if self.namespaces { ATTRIBUTES } else { none };
         let looks = if self.reads { LOOKS } else { none };
-        CALLS.iter().chain(LEGACY_CALLS).chain(looks).chain(attributes).chain(starts).chain(system_v).chain(shared)
+        let observed = if self.observed { OBSERVED } else { none };
+        CALLS
+            .iter()
+            .chain(observed)
+            .chain(LEGACY_CALLS)
+            .chain(looks)
+            .chain(attributes)
+            .chain(starts)
+            .chain(system_v)
+            .chain(shared)
     }
 
     /// Returns the effect of an allowed call that is reported, or `None` for a refused one.
@@ -242,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    const CONFINED: ReportScope = ReportScope { namespaces: true, memory: false, reads: false };
+    const CONFINED: ReportScope = ReportScope { namespaces: true, memory: false, reads: false, observed: false };
 
     #[track_caller]
     fn check(scope: ReportScope, number: i64, arguments: &[(usize, u64)], expect: Verdict) {

@@ -15,7 +15,8 @@ use modbox_channel::descriptor;
 use modbox_cleanup::UndoGuard;
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{
-    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Outcome, Program, Timing, Usage, User,
+    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Observation, Outcome, Program, Timing,
+    Usage, User,
 };
 use modbox_vocabulary::{ConfinementLayer, time::micros};
 
@@ -25,10 +26,9 @@ use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::launch::{self, Launch, Pipes};
 use crate::host::outside_commands::OutsideCommands;
-use crate::link::Failure;
 use crate::processes::group;
 use crate::processes::stdin::StdinSource;
-use crate::protocol::{End, InForce, Reply, Spec, Start};
+use crate::protocol::{End, Reply, Spec, Start};
 use crate::rooms::room::{self, Room};
 use crate::step::Step;
 
@@ -227,6 +227,8 @@ impl RunningModule {
                 }
             }
             Some(_) => {}
+            // The launcher has told what an observed module wrote.
+            None if outcome.usage.disk_bytes > 0 => {}
             None => {
                 let contents = files::count(&tmpdir);
                 let (bytes, files) = (contents.bytes, contents.files);
@@ -299,12 +301,6 @@ impl Spec {
     }
 }
 
-impl From<InForce> for KernelConfinement {
-    fn from(in_force: InForce) -> Self {
-        Self { level: in_force.level, layers: in_force.layers, missing: in_force.missing, ..Self::default() }
-    }
-}
-
 /// Returns the change of a file about which the launcher has not said whether it was taken back.
 fn untold(name: &Path) -> LostChange {
     let reason = "the launcher was killed before it had taken the file back, or said so; look at the file".to_owned();
@@ -322,6 +318,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         usage: Usage::default(),
         timing: Timing::default(),
         denials: DenialLog::default(),
+        observation: Observation::default(),
         lost: Vec::new(),
         survivors: Vec::new(),
         outside: Vec::new(),
@@ -346,6 +343,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             refused,
             refused_more,
             refused_renames,
+            observation,
             ..
         }) => {
             match end {
@@ -376,6 +374,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             (outcome.lost, outcome.survivors) = (lost, left);
             outcome.refused_renames = refused_renames;
             outcome.denials = DenialLog::of_observer(refused, refused_more);
+            outcome.observation = *observation;
         }
         None if timed_out => outcome.limit = Some(wall),
         // A signal comes either from the module or from a system out of memory, and is the module's end in both cases.

@@ -127,7 +127,7 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
     }
     // 7. Apply the confinement by the kernel; it cannot be undone.
     // 8. Its filter reports refused calls, and calls that name a path or an address, to the launcher.
-    let counts = ReportScope { namespaces: namespaces.any, memory: joined.counts_memory, reads: room.reports_reads };
+    let counts = ReportScope::of_room(namespaces.any, joined.counts_memory, room.reports_reads);
     let plan = plan(room, counts, spec.is_of_root(), rules);
     let confined = modbox_kernel::confine_reporting_thread(&plan, &counts.reported());
     let (reached, listener) = confined.map_err(|error| confine_failure(room, &error))?;

@@ -112,7 +112,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let ended_by_itself = matches!(end, End::Exited(_) | End::Signalled(_));
     let left = if ended_by_itself { tree.left(spec) } else { Vec::new() };
     // 9. Kill the tree, unless only the room's first process is left, which is about to end, or what the module left may stay.
-    let stays = ended_by_itself && spec.leaves_processes;
+    let stays = tree.leaves_daemons(spec, &end) || ended_by_itself && spec.leaves_processes;
     let survivors = if stays || tree.is_over() { 0 } else { tree.kill() };
     // 10. If the module ended by itself, take the files of single-name grants to their places.
     let whole = survivors == 0 && ended_by_itself;
@@ -121,7 +121,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let mut in_force = in_force;
     in_force.notes.extend(taken.notes);
     let refused_renames = tree.refused_renames();
-    let (refused, refused_more) = tree.refused();
+    let (refused, refused_more, observation) = tree.refused();
     let reply = Reply::Ended {
         end,
         cpu_us: usage.cpu_us,
@@ -134,6 +134,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         refused_renames,
         refused,
         refused_more,
+        observation: Box::new(observation),
     };
     Ok((reply, Some(tree)))
 }
@@ -298,8 +299,7 @@ fn begin(
             stages.push(stage.flatten().map_err(Failure::with(Step::Grant, subject.as_ref()))?);
         }
         let observer = if ready.listens {
-            let counts =
-                ReportScope { namespaces: namespaces.any, memory: ready.counts_memory, reads: room.reports_reads };
+            let counts = ReportScope::of_room(namespaces.any, ready.counts_memory, room.reports_reads);
             let rights = if spec.is_of_root() { FileRights::Root } else { FileRights::Owner };
             descriptors.next().map(|listener| {
                 Observer::new(listener, room, Path::new(&spec.directory), counts, rights).with_asks(asks)

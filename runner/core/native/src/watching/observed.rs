@@ -23,7 +23,7 @@ use crate::inside::process_limits::lower_limits;
 use crate::link::{Failure, InitMessage, Ready, at};
 use crate::processes::module_process;
 use crate::processes::namespaces::Namespaces;
-use crate::protocol::{MESSAGES, Spec};
+use crate::protocol::{MESSAGES, Spec, Start};
 use crate::rooms::room::Room;
 use crate::step::Step;
 use crate::system;
@@ -47,7 +47,10 @@ pub(crate) fn start(spec: &Spec, room: &Room, input: Option<&OwnedFd>) -> Result
         }
         let listener = descriptor::receive(&link).map_err(at(Step::Parent))?;
         turn::give(&link).map_err(at(Step::Parent))?;
-        Ok(Observer::new(listener, room, Path::new(&spec.directory), ReportScope::OBSERVED, FileRights::Owner))
+        let uid = spec.user.as_ref().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid);
+        let observer =
+            Observer::new(listener, room, Path::new(&spec.directory), ReportScope::OBSERVED, FileRights::Owner);
+        Ok(observer.with_commands(matches!(spec.start, Start::Shell(_)), uid))
     };
     match begin() {
         Ok(observer) => Ok((first, RoomResources::of_observed(observer, link))),

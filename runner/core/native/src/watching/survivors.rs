@@ -11,7 +11,8 @@ impl Tree {
         match &self.message {
             Some(InitMessage::Left(left)) => left.names.clone(),
             Some(InitMessage::Over(_)) => Vec::new(),
-            _ if spec.room.is_none() => Vec::new(),
+            // What an observed module left goes on.
+            _ if spec.room.as_ref().is_none_or(|room| room.observed) => Vec::new(),
             _ => {
                 let left = after_a_moment(|| {
                     self.reap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use modbox_policy::{Owners, SingleFiles};
-use modbox_vocabulary::{Denial, LimitKind};
+use modbox_vocabulary::{Denial, LimitKind, Observation};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions};
 
@@ -140,8 +140,8 @@ impl RoomResources {
         result
     }
 
-    /// Returns the observed denials, and whether there may be more.
-    fn refused(&mut self) -> (Vec<Denial>, bool) {
+    /// Returns the observed denials, whether there may be more, and what else is known of an observed module.
+    fn refused(&mut self) -> (Vec<Denial>, bool, Observation) {
         self.observer.take().map(Observer::refused).unwrap_or_default()
     }
 }
@@ -227,8 +227,8 @@ impl Tree {
         self.resources.commit(spec)
     }
 
-    /// Returns the observed denials, and whether there may be more.
-    pub(crate) fn refused(&mut self) -> (Vec<Denial>, bool) {
+    /// Returns the observed denials, whether there may be more, and what else is known of an observed module.
+    pub(crate) fn refused(&mut self) -> (Vec<Denial>, bool, Observation) {
         self.resources.refused()
     }
 
@@ -356,7 +356,7 @@ impl Tree {
     }
 
     /// Reaps every child that has ended. Returns whether other children are left.
-    pub(super) fn reap(&mut self) -> bool {
+    pub(crate) fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.first => {

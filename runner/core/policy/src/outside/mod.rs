@@ -43,6 +43,7 @@ pub use self::matcher::Operand;
 pub use self::missing::{denied, shown_command};
 pub use self::names::BoundNames;
 pub use self::outside_grant::{OutsideCommand, OutsideGrant};
+pub(crate) use self::reserved::canonical;
 pub use self::root_power::RootPower;
 pub use self::rule::{OutsideRule, RuleProgram};
 pub use self::settings_file::{RefusedLine, check_settings};

@@ -6,7 +6,9 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
-use modbox_vocabulary::{CapturedOutput, Confinement, DenialLog, Exit, LimitKind, Limits, Outcome, Timing, Usage};
+use modbox_vocabulary::{
+    CapturedOutput, Confinement, DenialLog, Exit, LimitKind, Limits, Observation, Outcome, Timing, Usage,
+};
 use modbox_vocabulary::{ConfinementLayer, time::micros};
 
 use crate::worker::messages::OutputStream;
@@ -130,6 +132,7 @@ impl RunProgress {
             denials: self.denials,
             lost: Vec::new(),
             survivors: Vec::new(),
+            observation: Observation::default(),
             outside: Vec::new(),
             requests: Vec::new(),
             // What the worker saw is not known.

@@ -12,6 +12,7 @@ mod actor;
 mod agent_call;
 mod arguments;
 mod file;
+mod observed_parts;
 mod record;
 mod told;
 

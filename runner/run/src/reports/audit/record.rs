@@ -19,6 +19,7 @@ use crate::modules::module::Module;
 use crate::reports::audit::actor::Actor;
 use crate::reports::audit::agent_call::{AgentCall, AgentDecision};
 use crate::reports::audit::arguments::{self, shortened};
+use crate::reports::audit::observed_parts::{self, numbers};
 use crate::reports::live_secrets;
 use crate::reports::parts::effect_report::{CommitReport, CommitState, EffectReport, Remark};
 use crate::reports::report::{CENSORED, Report, RunUser};
@@ -286,6 +287,7 @@ impl Record {
             let omitted = count(report.get(&format!("{key}_omitted")));
             self.put(key, self.bounded_list(items, omitted, hidden, most));
         }
+        self.line.extend(observed_parts::of(report, &self.texts, self.secrets.hides_all()));
         let outside = report.get("outside").and_then(Value::as_list).unwrap_or_default();
         self.put("outside", self.bounded_commands(outside));
         self.put("notes", self.bounded_notes(report.get("notes").and_then(Value::as_list).unwrap_or_default()));
@@ -348,8 +350,8 @@ impl Record {
             true => PLACEHOLDER.to_owned(),
             false => shortened(&self.texts.mask_text(text)),
         };
-        let entry =
-            |(key, value): (&String, &Value)| (key.clone(), value.as_str().map(|value| text(key, value)).into());
+        let shown = |key: &str, item: &Value| item.as_str().map_or_else(|| numbers(item), |it| text(key, it).into());
+        let entry = |(key, value): (&String, &Value)| (key.clone(), shown(key, value));
         let one = |item: &Value| item.as_dict().map(|item| Value::Dict(item.iter().map(entry).collect()));
         let mut shown: Vec<Value> = items.iter().take(most).filter_map(one).collect();
         let omitted = omitted.saturating_add(items.len().saturating_sub(most) as u64);

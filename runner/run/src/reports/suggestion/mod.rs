@@ -8,10 +8,12 @@ mod model;
 mod observed;
 mod page;
 mod play;
+mod reach;
 mod record;
 mod widen;
 
 pub use self::model::{KeyKind, Suggestion};
 pub use self::page::{comment, quoted, render, render_play};
 pub use self::play::PlaySuggestion;
-pub use self::record::{Lacking, RecordedGrant, RunRecord};
+pub use self::reach::{LearnedPolicy, LearnedTask, render_learned};
+pub use self::record::{Lacking, RecordedGrant, RunRecord, UseDetails};

@@ -33,7 +33,7 @@ impl PlaySuggestion {
 }
 
 /// Returns the key of the tasks with a name. What a template in it becomes is not known.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     let mut key = String::new();
     let mut rest = name;
     while let Some((before, template)) = rest.split_once("{{") {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use modbox_python_json::{Dict, Value, decode};
-use modbox_vocabulary::{Capability, GrantSource};
+use modbox_vocabulary::{Capability, GrantSource, MODULE, ObservedCommand, Operation, PathState};
 
 /// What is known about one run.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,16 @@ pub struct RunRecord {
     pub omitted: u64,
     /// The arguments, as far as the record has them.
     pub arguments: Dict,
+    /// What is known of the first ones of `missing`, in their order.
+    pub details: Vec<UseDetails>,
+    /// The commands of an observed run.
+    pub commands: Vec<ObservedCommand>,
+    /// The places that files were renamed to, by the places before.
+    pub renamed: Vec<(String, String)>,
+    /// The temporary directory of the run.
+    pub temporary: Option<String>,
+    /// What the run used, by the names of reports, such as `disk_bytes`.
+    pub usage: Dict,
 }
 
 /// A grant of the run.
@@ -50,6 +60,38 @@ pub struct Lacking {
     pub cause: String,
     /// The option that allows it.
     pub allow: String,
+}
+
+/// What is known of a use of an observed run, beside what it lacks.
+#[derive(Debug, Clone, Default)]
+pub struct UseDetails {
+    /// The commands that made the use, by their numbers, and [`MODULE`] for the module itself. Empty for the module alone.
+    pub by: Vec<u32>,
+    /// What the path was before.
+    pub was: Option<PathState>,
+}
+
+/// A use that a confined run would be denied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use<'r> {
+    pub(super) missing: &'r Lacking,
+    pub(super) by: &'r [u32],
+    pub(super) was: Option<PathState>,
+}
+
+impl Use<'_> {
+    /// Returns whether a command made the use, or the module itself.
+    pub(super) fn is_by(&self, number: u32) -> bool {
+        self.by.contains(&number) || number == MODULE && self.by.is_empty()
+    }
+
+    pub(super) fn is_for(&self, capability: Capability) -> bool {
+        self.missing.capability == capability.as_str()
+    }
+
+    pub(super) fn is(&self, operation: Operation) -> bool {
+        self.missing.cause == denied(operation)
+    }
 }
 
 impl RunRecord {
@@ -97,6 +139,7 @@ impl RunRecord {
             succeeded: matches!(status.as_str(), "ok" | "changed" | "skipped"),
             observed: report.get("observed").is_some_and(Value::is_truthy),
             arguments: arguments(report),
+            usage: report.get("usage").and_then(Value::as_dict).cloned().unwrap_or_default(),
             omitted: count(report.get("denials_omitted")),
             ..Self::default()
         };
@@ -107,8 +150,19 @@ impl RunRecord {
         for denial in record.listed(report, "denials")? {
             let [capability, subject, operation, allow] =
                 texts(&denial, ["capability", "subject", "operation", "allow"], "a denial")?;
+            let by = denial.get("by").and_then(Value::as_list).unwrap_or_default();
+            let by = by.iter().filter_map(|by| u32::try_from(count(Some(by))).ok()).collect();
+            let was = text(&denial, "was").and_then(|was| PathState::parse(&was));
             record.missing.push(Lacking { capability, subject, cause: denied(operation), allow });
+            record.details.push(UseDetails { by, was });
         }
+        for command in record.listed(report, "commands")? {
+            record.commands.extend(observed_command(&command));
+        }
+        let renamed = report.get("renamed").and_then(Value::as_list).unwrap_or_default();
+        record.renamed = renamed.iter().filter_map(renaming).collect();
+        let folder = record.arguments.get("_ansible_tmpdir").and_then(Value::as_str);
+        record.temporary = folder.map(|folder| folder.trim_end_matches('/').to_owned());
         for hint in record.listed(report, "hints")? {
             let [capability, subject, source, allow] =
                 texts(&hint, ["capability", "subject", "source", "allow"], "a hint")?;
@@ -123,6 +177,21 @@ impl RunRecord {
             }
         }
         Ok(record)
+    }
+
+    /// Returns whether the record says which commands an observed run started.
+    #[must_use]
+    pub fn is_told_in_full(&self) -> bool {
+        self.observed && !self.commands.is_empty()
+    }
+
+    /// Returns the uses that a confined run would be denied.
+    pub(super) fn uses(&self) -> impl Iterator<Item = Use<'_>> {
+        self.missing.iter().enumerate().map(|(index, missing)| {
+            let details = self.details.get(index);
+            let by = details.map(|details| &details.by[..]).unwrap_or_default();
+            Use { missing, by, was: details.and_then(|details| details.was) }
+        })
     }
 
     /// Returns the objects of a list, without the one that counts omitted ones.
@@ -150,6 +219,33 @@ fn arguments(report: &Dict) -> Dict {
     within(Some(report), "args").or_else(|| within(invocation.as_ref(), "module_args")).unwrap_or_default()
 }
 
+/// Reads a command of an observed run; `None` if it is not one.
+fn observed_command(command: &Dict) -> Option<ObservedCommand> {
+    let number = |key: &str| u32::try_from(count(command.get(key))).ok();
+    let words = |key: &str| -> Vec<String> {
+        let listed = command.get(key).and_then(Value::as_list).unwrap_or_default();
+        listed.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let is = |key: &str| command.get(key).is_some_and(Value::is_truthy);
+    Some(ObservedCommand {
+        number: number("number").filter(|number| *number != MODULE)?,
+        by: number("by")?,
+        program: text(command, "program")?,
+        words: words("words"),
+        profile: text(command, "profile"),
+        names: words("names"),
+        is_whole: is("whole"),
+        set_id: is("set_id"),
+    })
+}
+
+fn renaming(item: &Value) -> Option<(String, String)> {
+    match item.as_list()? {
+        [from, to] => Some((from.as_str()?.to_owned(), to.as_str()?.to_owned())),
+        _ => None,
+    }
+}
+
 /// Returns the cause of a denial, by its operation.
 pub(super) fn denied(operation: impl Display) -> String {
     format!("denied: {operation}")
@@ -167,7 +263,7 @@ fn texts<const N: usize>(dict: &Dict, keys: [&str; N], what: &str) -> Result<[St
     Ok(found)
 }
 
-fn count(number: Option<&Value>) -> u64 {
+pub(super) fn count(number: Option<&Value>) -> u64 {
     match number {
         Some(Value::Int(number)) => u64::try_from(*number).unwrap_or_default(),
         _ => 0,

@@ -23,6 +23,7 @@ use self::learned::{Learned, Lesson};
 use crate::cli::args::{Cli, Command, OutputFormat, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::new_policy_file;
 use crate::cli::perform::perform_by;
 use crate::cli::printing::output;
 
@@ -49,7 +50,7 @@ pub(crate) fn run(
     file: &Path,
     format: OutputFormat,
 ) -> Result<ExitStatus, Failure> {
-    written::check_new(file).or_usage()?;
+    new_policy_file::check_new(file).or_usage()?;
     let effects = if args.learn_effects { RealEffects::Accepted } else { RealEffects::Refused };
     let trials = Trials { context, task, argv, effects };
     let mut learned = Learned::default();
@@ -61,7 +62,7 @@ pub(crate) fn run(
         trials.narrow(&mut learned)?;
     }
     let text = written::policy(context, &learned, &records, &ending).or_internal()?;
-    written::create(file, &text).or_internal()?;
+    new_policy_file::create(file, &text).or_internal()?;
     if ending == Ending::Green {
         report = trials.confirm(&learned, file, &text)?;
     }
@@ -125,7 +126,7 @@ impl Trials<'_> {
         let report = self.run(&alone, Some(file))?;
         if !report.status.is_success() {
             let remark = "# With this file alone, the module did not succeed; see the remarks.\n";
-            written::rewrite(file, &format!("{remark}{text}")).or_internal()?;
+            new_policy_file::rewrite(file, &format!("{remark}{text}")).or_internal()?;
             output::print_note(&format!("with `{}` alone, the module does not succeed", file.display()));
         }
         Ok(report)

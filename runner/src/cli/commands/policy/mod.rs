@@ -18,6 +18,6 @@ pub(crate) fn run(context: &Context, command: &PolicyCommand, order: &[ArgumentS
     match command {
         PolicyCommand::Show(args) => show::run(context, args, order),
         PolicyCommand::Check { files } => check::run(context, files),
-        PolicyCommand::Suggest { files, by } => suggest::run(context, files, *by),
+        PolicyCommand::Suggest { files, by, reasons } => suggest::run(context, files, (*by, *reasons)),
     }
 }

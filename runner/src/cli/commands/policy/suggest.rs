@@ -1,7 +1,8 @@
 //! `modbox policy suggest`: prints a policy file made of reports and audit files. Grants nothing and starts nothing.
 //!
 //! An entry that this machine would refuse, such as a path that does not exist, becomes a comment with the reason, so that
-//! the printed file is always one that `modbox run --policy` takes.
+//! the printed file is always one that `modbox run --policy` takes. Records of observed runs say what the paths of their host were, so
+//! nothing of this machine counts for these.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use modbox_files::{open_at_once, read_stream};
 use modbox_policy::{PolicyFile, Rules, merge};
-use modbox_run::suggestion::{KeyKind, RunRecord, Suggestion, comment, render};
+use modbox_run::suggestion::{
+    KeyKind, LearnedPolicy, LearnedTask, RunRecord, Suggestion, comment, render, render_learned,
+};
 use modbox_vocabulary::GrantSource;
 
 use crate::cli::args::SuggestionKey;
@@ -26,20 +29,39 @@ const MAX_INPUT: u64 = 64 << 20;
 const MAX_CONTRADICTIONS: usize = 1000;
 
 /// Prints the policy file.
-pub(super) fn run(context: &Context, files: &[PathBuf], by: Option<SuggestionKey>) -> Result<ExitStatus, Failure> {
+pub(super) fn run(
+    context: &Context,
+    files: &[PathBuf],
+    (by, reasons): (Option<SuggestionKey>, bool),
+) -> Result<ExitStatus, Failure> {
+    let mut all = Vec::new();
+    for file in files {
+        let (name, text) = read(file).or_usage()?;
+        all.extend(RunRecord::read(&name, &text).map_err(anyhow::Error::msg).or_usage()?);
+    }
+    if all.iter().any(RunRecord::is_told_in_full) {
+        output::print_bytes(learned(&all, by, reasons).as_bytes()).or_internal()?;
+        return Ok(ExitStatus::Success);
+    }
     let by = by.map(|by| match by {
         SuggestionKey::Digest => KeyKind::Digest,
         SuggestionKey::Name => KeyKind::Name,
     });
     let mut suggestion = Suggestion::new(by);
-    for file in files {
-        let (name, text) = read(file).or_usage()?;
-        let records = RunRecord::read(&name, &text).map_err(anyhow::Error::msg).or_usage()?;
-        records.iter().for_each(|record| suggestion.add(record));
-    }
+    all.iter().for_each(|record| suggestion.add(record));
     let text = usable(&context.environment, &render(suggestion, "modbox policy suggest")).or_internal()?;
     output::print_bytes(text.as_bytes()).or_internal()?;
     Ok(ExitStatus::Success)
+}
+
+/// Returns the policy of records that say which commands ran.
+fn learned(records: &[RunRecord], by: Option<SuggestionKey>, reasons: bool) -> String {
+    let mut policy = match by {
+        Some(SuggestionKey::Digest) => LearnedPolicy::by_digest(),
+        Some(SuggestionKey::Name) | None => LearnedPolicy::default(),
+    };
+    records.iter().for_each(|record| policy.add(LearnedTask { name: None }, record, &str::to_owned));
+    render_learned(&policy, "modbox policy suggest", reasons)
 }
 
 fn read(path: &Path) -> anyhow::Result<(String, String)> {

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -15,7 +16,6 @@ use modbox_tasks::load::findings::BadTemplate;
 use modbox_tasks::load::play_metadata::candidates;
 use modbox_tasks::load::playbook;
 use modbox_tasks::model::play::Playbook;
-use modbox_tasks::report::message::Excerpt;
 use modbox_tasks::run::host::HostErrorKind;
 use modbox_tasks::run::listing::{self, Listing};
 use modbox_tasks::run::options::RunOptions;
@@ -25,27 +25,27 @@ use modbox_template::Engine;
 
 use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{PlayArgs, PlayFormat};
-use crate::cli::asking::rounds::{has_terminal, no_terminal};
 use crate::cli::asking::session::Session;
 use crate::cli::commands::policy::usable;
+use crate::cli::commands::runs::load_errors::{spared_text, with_lines};
+use crate::cli::commands::runs::play_asking::asks;
+use crate::cli::commands::runs::play_learning::write_learned;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay, prepare_process};
 use crate::cli::named::find::Lookup;
+use crate::cli::new_policy_file;
 use crate::cli::play::files::inventory;
 use crate::cli::play::run_options::{run_options, user, verbosity};
 use crate::cli::play::{
     self, AnsibleSettings, ArgumentTrust, CallerFolders, Explainer, ModuleNames, PlayHost, PlayPlugins, PlayTree,
-    PluginRules, Sink, TaskModules, TaskResources, VaultStore, vault_secrets, with_root_powers,
+    PluginRules, SharedLearning, Sink, TaskModules, TaskResources, VaultStore, vault_secrets, with_root_powers,
 };
 use crate::cli::printing::output;
 use crate::cli::process::deep_stack;
 use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
-
-/// How many errors of a play are shown with their lines.
-const EXCERPTS: usize = 3;
 
 /// How many texts that may never be reached are named before a run.
 const MAX_SPARED: usize = 10;
@@ -68,6 +68,7 @@ fn run_plays<'a>(
     layered: Option<SharedLayeredPlay<'a>>,
 ) -> Result<ExitStatus, Failure> {
     args.grants.refuse_outside().or_usage()?;
+    args.learn.as_deref().map_or(Ok(()), new_policy_file::check_new).or_usage()?;
     let mut settings = Settings::load(&context.environment, &args.grants, &args.limits).or_usage()?;
     let asks = asks(args, &settings)?;
     if args.layers.preview && !args.layers.preview_net {
@@ -118,6 +119,9 @@ fn run_plays<'a>(
     if args.strict {
         tree.refuse_new_sources();
     }
+    if args.learn.is_some() {
+        tree.learn();
+    }
     let given = inventory::load(&tree, &sources).or_usage()?;
     let tree = Arc::new(tree);
     let release = args.contract.unwrap_or_else(|| installed(environment, &lookup).max(Release::V2_21));
@@ -129,7 +133,14 @@ fn run_plays<'a>(
     let rules = PluginRules { settings: Arc::clone(&settings), is_applied: runs };
     let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), (policy, rules), place));
     let known = (Arc::clone(&ansible), Arc::clone(&vault), Some(Arc::clone(&plugins)));
-    let engine = play::engine(context, &tree, &merged, Arc::clone(&runner), (release, args.explain), known);
+    let engine = play::engine(
+        context,
+        &tree,
+        &merged,
+        Arc::clone(&runner),
+        (release, args.explain, args.learn.is_some()),
+        known,
+    );
     let first_folder = files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/")).to_owned();
     folders(&files).iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
     plugin_folders.iter().for_each(|(kind, folder)| plugins.configured_folder(*kind, &folder.to_string_lossy()));
@@ -165,27 +176,21 @@ fn run_plays<'a>(
     if asks {
         host.set_asking(Session::new(context, &settings, "modbox play"));
     }
+    let learning = args.learn.as_ref().map(|_| SharedLearning::default());
+    learning.iter().for_each(|learning| host.learn(Rc::clone(learning)));
     if args.explain {
         return explain(context, (&playbooks, &plugins), (&engine, &tree, &mut host), (&options, &load), args.output);
     }
     let mut sink = Sink::new(args.output, options.verbosity, options.shows_skipped);
     sink.plugins(&plugins.listings());
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
-    sink.finish(&tree.needs().take()).context("failed to write to standard output").or_internal()?;
+    let needs = tree.needs().take();
+    let shown = if learning.is_some() { &[][..] } else { &needs };
+    sink.finish(shown).context("failed to write to standard output").or_internal()?;
+    if let (Some(learning), Some(file)) = (learning, &args.learn) {
+        write_learned(context, &learning, &needs, (file, args.reasons))?;
+    }
     Ok(exit_status(&ended))
-}
-
-/// Returns whether a person is asked for what modules lack: by the switch, or on a terminal by a section `ask` of the policy files. What is
-/// explained is shown and not asked.
-fn asks(args: &PlayArgs, settings: &Settings) -> Result<bool, Failure> {
-    let is_wanted = args.ask || settings.asking.is_wanted();
-    if args.layers.preview || args.layers.transaction || args.grants.allow_all {
-        return Ok(false);
-    }
-    if args.ask && !args.explain && !has_terminal() {
-        return Err(no_terminal("learn the grants with `--explain`")).or_usage();
-    }
-    Ok(is_wanted && (args.explain || has_terminal()))
 }
 
 /// Says why a path cannot be a playbook.
@@ -338,29 +343,6 @@ fn judged(bad: Vec<BadTemplate>, options: &RunOptions, args: &PlayArgs) -> (Vec<
         bad.into_iter().partition(|bad| bad.is_certain && if args.syntax_check { !bad.is_denied() } else { !selects });
     let errors = |bad: Vec<BadTemplate>| bad.into_iter().map(|bad| bad.error).collect();
     (errors(refused), errors(spared))
-}
-
-fn spared_text(spared: &[LoadError], most: usize) -> String {
-    let mut text = "a task that reaches one of these fails, if none before it mends it:".to_owned();
-    for error in spared.iter().take(most) {
-        text.push_str(&format!("\n{error}"));
-    }
-    if let Some(more @ 1..) = spared.len().checked_sub(most) {
-        text.push_str(&format!("\nand {more} more; `--syntax-check` lists them all"));
-    }
-    text
-}
-
-/// Returns errors of reading, the first ones with the lines that they are about.
-fn with_lines(errors: &LoadErrors, loader: &Loader<'_>) -> anyhow::Error {
-    let shown = errors.0.iter().enumerate().map(|(index, error)| {
-        let text = error.to_string();
-        let is_shown = index < EXCERPTS && !text.contains('\n') && !loader.files.is_encrypted(&error.position.file);
-        let file = Some(&error.position.file).filter(|_| is_shown).and_then(|file| loader.files.text(file).ok());
-        let excerpt = file.map(|file| Excerpt::of_text(&error.position, &file)).filter(|found| !found.lines.is_empty());
-        excerpt.map_or_else(|| text.clone(), |excerpt| format!("{text}\n{}", excerpt.text()))
-    });
-    anyhow::anyhow!(shown.collect::<Vec<_>>().join("\n"))
 }
 
 fn syntax_checked(playbooks: &[Playbook]) -> Result<ExitStatus, Failure> {

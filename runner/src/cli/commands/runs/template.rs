@@ -112,7 +112,7 @@ fn engine(
     folders.iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
     plugin_folders.iter().for_each(|(kind, folder)| plugins.configured_folder(*kind, &folder.to_string_lossy()));
     let known = (ansible, Arc::default(), Some(plugins));
-    Ok(play::engine(context, &tree, merged, runner, (release, false), known))
+    Ok(play::engine(context, &tree, merged, runner, (release, false, false), known))
 }
 
 /// Returns where collections and the Python with ansible-core are.

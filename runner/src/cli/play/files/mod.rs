@@ -5,6 +5,7 @@ mod denials;
 mod file_time;
 pub(crate) mod glob;
 pub(crate) mod inventory;
+mod learned_files;
 pub(crate) mod named_file;
 pub(crate) mod sources;
 pub(crate) mod tree;

@@ -43,13 +43,15 @@ pub(crate) struct PlayTree {
     config: Option<Root>,
     files: Vec<NamedFile>,
     written: WrittenFiles,
-    needs: Needs,
+    pub(super) needs: Needs,
     /// What decrypts files; without it they are read as they are.
     vault: Option<Arc<VaultStore>>,
     /// When the tree was opened, by the clock of the file systems: seconds and nanoseconds since the Unix epoch.
     opened: (i64, i64),
     /// Whether files that were written since then are neither run nor rendered.
     refuses_new_sources: bool,
+    /// The whole machine, for a play that is to be learned.
+    pub(super) whole: Option<Root>,
     /// What plugins are shown of the play.
     visible: VisibleFiles,
 }
@@ -161,7 +163,7 @@ impl PlayTree {
                 Some(why) => reason = why,
             }
         }
-        Err(denied(path, reason))
+        self.learned(path).ok_or_else(|| denied(path, reason))
     }
 
     /// Returns the opened folders around a normalized path, the innermost first, each with the rest of the path.
@@ -201,11 +203,6 @@ impl PlayTree {
     fn granted_alone(&self, path: &str) -> Option<&Path> {
         let whole = normalize(Path::new(path));
         self.files.iter().find(|file| file.has_name(&whole))?.path()
-    }
-
-    /// Returns the grants that the play lacked for files and lookups so far.
-    pub(crate) fn needs(&self) -> &Needs {
-        &self.needs
     }
 
     /// Notes a denial.

@@ -126,9 +126,11 @@ fn module(report: &Dict) -> String {
     }
 }
 
-/// Returns the denials of a report.
+/// Returns the denials of a report. Nothing was denied to a run that was observed.
 fn denials(report: &Dict) -> impl Iterator<Item = &Dict> {
-    report.get("denials").and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_dict)
+    let is_observed = report.get("observed").is_some_and(Value::is_truthy);
+    let denials = report.get("denials").filter(|_| !is_observed);
+    denials.and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_dict)
 }
 
 fn denied(denial: &Dict) -> String {

@@ -252,7 +252,10 @@ fn reports(outcome: &Outcome) -> impl Iterator<Item = &Dict> {
 
 /// Returns what was denied, with the switch that allows it.
 fn denials(outcome: &Outcome) -> Vec<String> {
-    let all = reports(outcome).flat_map(|report| report.get("denials").and_then(Value::as_list).unwrap_or_default());
+    let is_observed = |report: &&Dict| report.get("observed").is_some_and(Value::is_truthy);
+    let all = reports(outcome)
+        .filter(|report| !is_observed(report))
+        .flat_map(|report| report.get("denials").and_then(Value::as_list).unwrap_or_default());
     let mut texts: Vec<String> = all.filter_map(Value::as_dict).map(denial).collect();
     texts.dedup();
     texts

@@ -46,7 +46,7 @@ impl ChoiceNotes {
     /// Adds the notes to the report of the run.
     pub(crate) fn tell(self, report: &mut Report) {
         // The component needs fewer grants than a native module, for which a new file is granted by its folder.
-        let is_denied = report.status == Status::Denied || !report.denials.is_empty();
+        let is_denied = report.status == Status::Denied || !report.denials.is_empty() && !report.observed;
         if let Some(name) = self.unbuilt.filter(|_| is_denied && !report.status.is_success()) {
             report.result.warn_first(&format!(
                 "Ansible's own module was denied, which ran since modbox's component `{name}` is not built; run `modbox build \

@@ -9,6 +9,7 @@ pub(crate) mod choice;
 pub(crate) mod explained_run;
 pub(crate) mod implied_needs;
 pub(crate) mod interpreters;
+mod learning_runs;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub(crate) mod play_jobs;

@@ -22,6 +22,7 @@ use crate::cli::job_resolver::{JobResolver, TaskRules};
 use crate::cli::layered_play::SharedLayeredPlay;
 use crate::cli::named::standard;
 use crate::cli::play::files::tree::PlayTree;
+use crate::cli::play::learning::SharedLearning;
 use crate::cli::play::task_modules::choice::{Choice, ChoiceNotes};
 use crate::cli::play::task_modules::implied_needs;
 use crate::cli::play::task_modules::names::{Candidates, ModuleNames, OwnModule};
@@ -51,6 +52,7 @@ pub(crate) struct TaskModules<'a> {
     surroundings: Surroundings,
     /// modbox's own modules that were looked for, and the reason if there is no component.
     own: HashMap<String, Result<FoundModule, String>>,
+    pub(super) learning: Option<SharedLearning>,
     /// The play on layers, if it is one.
     layered: Option<SharedLayeredPlay<'a>>,
     /// The questions for what modules lack, if a person is asked.
@@ -77,6 +79,7 @@ impl<'a> TaskModules<'a> {
             preference,
             surroundings: Surroundings::of_process(context),
             own: HashMap::new(),
+            learning: None,
             layered: None,
             asking: None,
             interpreters: HashMap::new(),
@@ -135,7 +138,10 @@ impl<'a> TaskModules<'a> {
 
     /// Runs a module and waits for its end.
     pub(crate) fn run(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> Result<Report, NotRun> {
-        self.run_asking(run, &|modules, run| modules.resolve(names, run))
+        match self.learning.clone() {
+            Some(learning) => self.run_learning(names, &run, &learning),
+            None => self.run_asking(run, &|modules, run| modules.resolve(names, run)),
+        }
     }
 
     /// Admits the run of a module, for a job that runs it. `files` are those that the job writes.
@@ -145,6 +151,7 @@ impl<'a> TaskModules<'a> {
         run: RequestedRun<'_>,
         files: &[PrivateFile],
     ) -> Result<TaskStart, NotRun> {
+        self.check_observable()?;
         if self.layered.as_ref().is_some_and(|layered| layered.holds_changes()) {
             let message =
                 "a task with `async` goes on after the play, and its layers end with the play; leave `async` out";
@@ -181,7 +188,7 @@ impl<'a> TaskModules<'a> {
     }
 
     /// Finds a module and its grants.
-    fn resolve(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> Result<ReadyRun, NotRun> {
+    pub(super) fn resolve(&mut self, names: &ModuleNames<'_>, run: RequestedRun<'_>) -> Result<ReadyRun, NotRun> {
         let candidates = names.find(run.name, run.collections);
         let candidates = Rc::unwrap_or_clone(candidates).map_err(NotRun::Unknown)?;
         let job = run.job();

@@ -39,6 +39,10 @@ pub(crate) struct RequestedRun<'a> {
     pub(crate) job_limit: Option<Duration>,
     /// Whether a person is asked for what it lacks. Then it is a transaction, unless it runs as a job.
     pub(crate) is_asked: bool,
+    /// Whether the module is observed, where it is native.
+    pub(crate) is_observed: bool,
+    /// Grants of this run alone.
+    pub(crate) more: Rules,
 }
 
 impl RequestedRun<'_> {
@@ -47,6 +51,7 @@ impl RequestedRun<'_> {
         let options = JobOptions {
             become_user: self.become_user.map(str::to_owned),
             is_asked: self.is_asked && self.job_limit.is_none(),
+            is_observed: self.is_observed,
             ..JobOptions::of_modes(self.modes, self.release)
         };
         Job { id: Value::Null, module: PathBuf::from(self.name), args: self.args.clone(), options }
@@ -59,7 +64,13 @@ impl RequestedRun<'_> {
             value: value.clone(),
             source: GrantSource::named("`environment` of the task"),
         });
-        let paths = private_files::grants(&self.own_files).collect();
-        Rules { source: Some(GrantSource::named("task")), env: env.collect(), paths, ..Rules::default() }
+        let paths = private_files::grants(&self.own_files);
+        let more = self.more.clone();
+        Rules {
+            source: Some(GrantSource::named("task")),
+            env: env.chain(more.env).collect(),
+            paths: paths.chain(more.paths).collect(),
+            ..more
+        }
     }
 }

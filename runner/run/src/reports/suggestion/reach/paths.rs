@@ -1,0 +1,171 @@
+//! Which paths of an observed run become grants.
+//!
+//! Not: what is in the way to another path, what was only looked at and not all users may read, a temporary name of a file that then
+//! got another one, a directory at the top, and what is not there: a room without it looks the same.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use modbox_vocabulary::{Capability, Operation, PathState};
+
+use crate::reports::suggestion::reach::commands::CommandNeeds;
+use crate::reports::suggestion::record::{RunRecord, Use};
+
+/// Maximum number of paths in one directory that stay single entries.
+const MAX_SIBLINGS: usize = 8;
+
+/// Beginnings of paths that interpreters look at when they start, and go on without.
+const OF_INTERPRETERS: [&str; 2] = ["/etc/python", "/etc/perl/"];
+
+/// Directories of many programs, which are never granted as a whole, as those at the top are not.
+const SHARED: [&str; 11] = [
+    "/etc/default",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/local",
+    "/usr/sbin",
+    "/usr/share",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+    "/var/spool",
+    "/var/tmp",
+];
+
+/// Directories that the system has for the time of a run, and that a room has of its own.
+const OWN: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
+
+/// Paths that are granted to a run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct PathNeeds {
+    pub(super) read: BTreeSet<String>,
+    pub(super) write: BTreeSet<String>,
+    /// What is left out, for a person.
+    pub(super) left_out: Vec<String>,
+}
+
+impl PathNeeds {
+    /// Returns the paths that a run needs beside those that `is_granted` names.
+    pub(super) fn of(record: &RunRecord, commands: &CommandNeeds, is_granted: impl Fn(&str, bool) -> bool) -> Self {
+        let mut needs = Self::default();
+        let temporary: BTreeSet<&str> = temporary(record);
+        for used in record.uses().filter(|used| commands.is_inside(used)) {
+            let (writes, path) = (used.is_for(Capability::Write), used.missing.subject.as_str());
+            if !writes && !used.is_for(Capability::Read) || !path.starts_with('/') {
+                continue;
+            }
+            if temporary.contains(path) || is_own(record, path) || is_granted(path, writes) {
+                continue;
+            }
+            match (writes, kept(&used)) {
+                (_, Err(Some(why))) => needs.left_out.push(why),
+                (_, Err(None)) => {}
+                (true, Ok(path)) => drop(needs.write.insert(path)),
+                (false, Ok(path)) => drop(needs.read.insert(path)),
+            }
+        }
+        needs.reduce();
+        needs
+    }
+
+    /// Makes the paths fewer: a directory in the place of many paths in it, and no path within a granted one.
+    fn reduce(&mut self) {
+        widen(&mut self.write);
+        widen(&mut self.read);
+        let write = self.write.clone();
+        let within = |path: &str, others: &BTreeSet<String>| {
+            others.iter().any(|other| other != path && Path::new(path).starts_with(other))
+        };
+        self.write.retain(|path| !within(path, &write));
+        let read = self.read.clone();
+        self.read.retain(|path| !write.contains(path) && !within(path, &write) && !within(path, &read));
+        // The way to a path needs no grant.
+        let all: Vec<String> = self.read.iter().chain(&self.write).cloned().collect();
+        self.left_out.retain(|why| !all.iter().any(|path| why.ends_with(path.as_str())));
+        self.left_out.sort();
+        self.left_out.dedup();
+    }
+}
+
+fn widen(paths: &mut BTreeSet<String>) {
+    let folders: BTreeSet<String> = paths.iter().filter_map(|path| parent(path)).collect();
+    for folder in folders {
+        let inner: Vec<String> =
+            paths.iter().filter(|path| parent(path).as_deref() == Some(&*folder)).cloned().collect();
+        if inner.len() > MAX_SIBLINGS {
+            paths.retain(|path| !inner.contains(path));
+            paths.insert(folder);
+        }
+    }
+}
+
+/// Returns whether a path is a directory at the top, or another one that many programs share.
+fn is_top(path: &Path) -> bool {
+    path.components().count() <= 2 || SHARED.iter().any(|shared| path == Path::new(shared))
+}
+
+/// Directories at the top that have nothing of the system's own.
+const DATA: [&str; 4] = ["/media", "/mnt", "/opt", "/srv"];
+
+/// Returns the directory in which a directory or a link is made, unless it is one of the system's own at the top.
+fn made_in(path: &str) -> Option<String> {
+    let folder = Path::new(path).parent().and_then(Path::to_str);
+    folder.filter(|folder| DATA.contains(folder)).map(str::to_owned).or_else(|| parent(path))
+}
+
+/// Returns the directory of a path, unless it is one at the top.
+fn parent(path: &str) -> Option<String> {
+    let folder = Path::new(path).parent().filter(|folder| !is_top(folder))?;
+    folder.to_str().map(str::to_owned)
+}
+
+/// Returns the names that files had only until they got others.
+fn temporary(record: &RunRecord) -> BTreeSet<&str> {
+    let was_missing = |path: &str| {
+        let states = record.uses().filter(|used| used.missing.subject == path).map(|used| used.was);
+        states.into_iter().all(|was| matches!(was, None | Some(PathState::Missing)))
+            || record.uses().any(|used| used.missing.subject == path && used.was == Some(PathState::Missing))
+    };
+    let renamed = record.renamed.iter().map(|(from, _)| from.as_str());
+    renamed.filter(|from| was_missing(from)).collect()
+}
+
+fn is_own(record: &RunRecord, path: &str) -> bool {
+    if OF_INTERPRETERS.iter().any(|start| path.starts_with(start)) {
+        return true;
+    }
+    let path = Path::new(path);
+    OWN.iter().any(|own| path.starts_with(own)) && !path.starts_with("/tmp")
+        || record.temporary.as_deref().is_some_and(|folder| path.starts_with(folder))
+        || path.components().any(|part| part.as_os_str().to_str().is_some_and(|name| name.starts_with(".ansible_tmp")))
+}
+
+/// Returns the path to grant for a use, or why none is.
+fn kept(used: &Use<'_>) -> Result<String, Option<String>> {
+    let (subject, was) = (&used.missing.subject, used.was);
+    let path = Path::new(subject);
+    let is_top = is_top(path);
+    if used.is_for(Capability::Write) {
+        let is_new = matches!(was, None | Some(PathState::Missing));
+        // A file is taken back from a granted name; a directory or a link that is made needs the directory around it.
+        return match is_new && (used.is(Operation::MakeDirectory) || used.is(Operation::MakeLink)) {
+            true => made_in(subject)
+                .ok_or_else(|| Some(format!("left out, since it would grant a directory at the top: write {subject}"))),
+            false if is_top && was == Some(PathState::Directory) => {
+                Err(Some(format!("left out, since it is a directory at the top: write {subject}")))
+            }
+            false => Ok(subject.clone()),
+        };
+    }
+    match was {
+        Some(PathState::Missing) | None => Err(None),
+        Some(PathState::Directory) if used.is(Operation::MakeDirectory) => Err(None),
+        Some(PathState::Directory) if is_top => {
+            let why = || format!("left out, since it is a directory at the top: read {subject}");
+            Err((!used.is(Operation::Look)).then(why))
+        }
+        // What was looked at and is a link leads to something else, which has a use of its own.
+        Some(PathState::PrivateFile | PathState::Other) if used.is(Operation::Look) => Err(None),
+        _ => Ok(subject.clone()),
+    }
+}

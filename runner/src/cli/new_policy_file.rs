@@ -1,0 +1,31 @@
+//! A policy file that learning writes. It never replaces a file that was there before.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+/// Fails if there is a file already.
+pub(crate) fn check_new(file: &Path) -> anyhow::Result<()> {
+    if file.symlink_metadata().is_ok() {
+        bail!("`{}` exists; remove it, or name another file for `--learn`", file.display());
+    }
+    Ok(())
+}
+
+/// Writes the file, which must not exist. Only the user can read it.
+pub(crate) fn create(file: &Path, text: &str) -> anyhow::Result<()> {
+    let created = File::options().write(true).create_new(true).mode(0o600).open(file);
+    let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("failed to write `{}`", file.display()))
+}
+
+/// Writes the file again that [`create`] has made.
+pub(crate) fn rewrite(file: &Path, text: &str) -> anyhow::Result<()> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let opened = File::options().write(true).truncate(true).custom_flags(flags).open(file);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("failed to write `{}`", file.display()))
+}
