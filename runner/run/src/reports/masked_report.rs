@@ -7,7 +7,7 @@
 //! controller of 2.22 and for variables of plays.
 
 use modbox_argument_spec::Secrets;
-use modbox_contract::{ModuleResult, Redactor};
+use modbox_contract::{ModuleResult, Redactor, Value};
 use modbox_vocabulary::{Capability, quoting};
 
 use crate::reports::parts::effect_report::EffectReport;
@@ -35,6 +35,16 @@ impl Report {
         }
         let raw = declared.with_escapes();
         let one = |text: &mut String| *text = raw.mask_text(text);
+        let denials = self.denials.iter_mut().map(|denial| (denial.capability, &mut denial.subject, &mut denial.allow));
+        let hints = self.hints.iter_mut().map(|hint| (hint.capability, &mut hint.subject, &mut hint.allow));
+        for (capability, subject, allow) in denials.chain(hints) {
+            let told = allow.clone();
+            mask_need(capability, (subject, allow), &raw);
+            // Warnings have the options, too.
+            if *allow != raw.mask_text(&told) {
+                self.result.map(|key, value| if key == WARNINGS { replaced(value, &told, allow) } else { value });
+            }
+        }
         match self.secrets.redactor() {
             Some(redactor) => redact(&mut self.result, &redactor, (&raw, &declared.escapes())),
             None => self.result.map(|_, value| raw.mask(value)),
@@ -43,13 +53,7 @@ impl Report {
         for grant in &mut self.grants {
             grant.source.texts_mut().into_iter().chain([&mut grant.subject]).for_each(one);
         }
-        for denial in &mut self.denials {
-            mask_need(denial.capability, (&mut denial.subject, &mut denial.allow), &raw);
-        }
         self.observation.texts_mut().for_each(one);
-        for hint in &mut self.hints {
-            mask_need(hint.capability, (&mut hint.subject, &mut hint.allow), &raw);
-        }
         for run in &mut self.outside {
             run.source.texts_mut().into_iter().chain([&mut run.command, &mut run.rule]).for_each(one);
         }
@@ -82,6 +86,15 @@ fn mask_need(capability: Capability, (subject, allow): (&mut String, &mut String
         }
     }
     *subject = shown;
+}
+
+/// Returns warnings with another option in the place of one.
+fn replaced(warnings: Value, option: &str, other: &str) -> Value {
+    match warnings {
+        Value::Str(text) => text.replace(&format!("`{option}`"), &format!("`{other}`")).into(),
+        Value::List(items) => Value::List(items.into_iter().map(|item| replaced(item, option, other)).collect()),
+        value => value,
+    }
 }
 
 /// Masks the result of a module of ansible-core 2.22. Its callbacks know fewer notations of a secret than there are, such as
