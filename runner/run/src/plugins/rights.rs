@@ -14,6 +14,18 @@ pub struct ShownPath {
     pub real: PathBuf,
 }
 
+impl ShownPath {
+    /// Returns where the path is shown beside folders that are shown as they are. A link in one of those leads to its own place;
+    /// nothing can be shown over it.
+    #[must_use]
+    pub fn placed(self, apart: &[PathBuf]) -> Self {
+        match apart.iter().any(|folder| self.path.starts_with(folder)) {
+            true => Self { path: self.real.clone(), real: self.real },
+            false => self,
+        }
+    }
+}
+
 /// The rights of a process of Python plugins.
 #[derive(Debug, Clone)]
 pub struct PluginRights {

@@ -141,12 +141,7 @@ impl PlayTree {
     /// Returns what of the play a process without grants may be shown: nothing of granted folders and of those `apart`.
     pub(crate) fn shown(&self, apart: &[PathBuf]) -> Vec<ShownPath> {
         let is_own = |root: &&Root| root.extent != Extent::Granted && !apart.contains(&root.path);
-        // A link in a folder that is shown as it is leads to its own place; nothing can be shown over it.
-        let placed = |shown: ShownPath| match apart.iter().any(|folder| shown.path.starts_with(folder)) {
-            true => ShownPath { path: shown.real.clone(), real: shown.real },
-            false => shown,
-        };
-        self.roots.iter().filter(is_own).flat_map(|root| self.visible.of(root)).map(placed).collect()
+        self.roots.iter().filter(is_own).flat_map(|root| self.visible.of(root)).map(|at| at.placed(apart)).collect()
     }
 
     /// Opens all folders again, after something was mounted over one of them.
