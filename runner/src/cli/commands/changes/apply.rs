@@ -84,7 +84,13 @@ fn apply(context: &Context, file: &Path, args: &ApplyArgs) -> Result<ExitStatus,
     let is_made = applied.as_ref().is_ok_and(|applied| is_over(applied.commit.state));
     if let Some(plan) = &plan {
         let run = applied.as_ref().ok().and_then(|applied| applied.commit.run.as_deref());
-        let kept = if is_made { plan.give(run) } else { Ok(plan.give_back()) };
+        let kept = match is_made {
+            true => plan.give(run),
+            false => {
+                plan.give_back();
+                Ok(())
+            }
+        };
         if let Err(error) = kept {
             output::print_note(&format!("failed to keep the answer of the call, which asks again: {error}"));
         }
