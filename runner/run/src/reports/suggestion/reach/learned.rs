@@ -9,6 +9,9 @@ use crate::reports::suggestion::record::RunRecord;
 /// Modules that run whatever their task says, so that a profile is for the task alone.
 const FREE: [&str; 5] = ["command", "expect", "raw", "script", "shell"];
 
+/// Modules that `service` chooses by what it knows of the host, which can differ in a room: the rules are for all of them.
+const OF_SERVICE: [&str; 4] = ["openrc", "systemd", "systemd_service", "sysvinit"];
+
 /// Names by which a module is known that needs no collection.
 const CORE: [&str; 2] = ["ansible.builtin.", "ansible.legacy."];
 
@@ -96,6 +99,10 @@ impl LearnedPolicy {
             None => (Needs { profiles, allow, limits, decisions, reasons, unconfined }, Needs::default()),
         };
         if !of_module.is_empty() {
+            if OF_SERVICE.contains(&name) && !self.is_by_digest {
+                let other = Needs { profiles: of_module.profiles.clone(), ..Needs::default() };
+                self.modules.entry("service".to_owned()).or_default().merge(other);
+            }
             let key = record.digest.as_deref().filter(|_| self.is_by_digest).unwrap_or(name);
             self.modules.entry(key.to_owned()).or_default().merge(of_module);
         }
