@@ -53,7 +53,7 @@ impl Report {
         for grant in &mut self.grants {
             grant.source.texts_mut().into_iter().chain([&mut grant.subject]).for_each(one);
         }
-        self.observation.texts_mut().for_each(one);
+        self.observation.texts_mut().chain(&mut self.survivors).for_each(one);
         for run in &mut self.outside {
             run.source.texts_mut().into_iter().chain([&mut run.command, &mut run.rule]).for_each(one);
         }
