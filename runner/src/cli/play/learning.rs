@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use modbox_policy::accounts::Accounts;
@@ -64,7 +65,7 @@ impl Learning {
         needs: &[Need],
         reasons: bool,
     ) -> anyhow::Result<LearnedFile> {
-        needs.iter().for_each(|need| self.policy.add_play(&need.switch));
+        outermost(needs).for_each(|need| self.policy.add_play(&need.switch));
         let mut text = render_learned(&self.policy, ORIGIN, reasons);
         for _ in 0..MAX_CONTRADICTIONS {
             let file = PolicyFile::parse(&text)?;
@@ -122,6 +123,20 @@ impl Learning {
     }
 }
 
+/// Returns the needs that another one does not cover: a folder covers the files in it.
+fn outermost(needs: &[Need]) -> impl Iterator<Item = &Need> {
+    let read = |need: &Need| {
+        let words = modbox_vocabulary::quoting::split(&need.switch).unwrap_or_default();
+        match words.as_slice() {
+            [option, path] if option == "--allow-read" => Some(PathBuf::from(path)),
+            _ => None,
+        }
+    };
+    let folders: BTreeSet<PathBuf> = needs.iter().filter_map(read).collect();
+    let is_covered = move |path: &Path| path.ancestors().skip(1).any(|folder| folders.contains(folder));
+    needs.iter().filter(move |need| !read(need).is_some_and(|path| is_covered(&path)))
+}
+
 /// Returns the rules of all sections of a file.
 fn sections(file: &PolicyFile) -> impl Iterator<Item = &FileRules> {
     let of_modules = file.modules.iter().map(|(_, rules)| rules);
@@ -164,4 +179,24 @@ fn owner_names(written: &str) -> String {
     let user = name(user, &|id| accounts.users().name(id).map(str::to_owned));
     let group = group.map(|group| format!(":{}", name(group, &|id| accounts.groups().name(id).map(str::to_owned))));
     format!("{user}{}{more}", group.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_covers_the_files_in_it() {
+        let need = |switch: &str| Need { action: String::new(), switch: switch.to_owned() };
+        let needs = [
+            "--allow-read /r/role",
+            "--allow-read /r/role/tasks",
+            "--allow-read '/r/role/tasks/a b.yml'",
+            "--allow-read /r/roles",
+            "--allow-env X",
+        ]
+        .map(need);
+        let left: Vec<&str> = outermost(&needs).map(|need| need.switch.as_str()).collect();
+        assert_eq!(left, ["--allow-read /r/role", "--allow-read /r/roles", "--allow-env X"]);
+    }
 }
