@@ -179,10 +179,10 @@ impl RunRecord {
         Ok(record)
     }
 
-    /// Returns whether the record says which commands an observed run started.
+    /// Returns whether an observed run started a command that a profile covers. Others need no rules for commands.
     #[must_use]
-    pub fn is_told_in_full(&self) -> bool {
-        self.observed && !self.commands.is_empty()
+    pub fn has_covered_commands(&self) -> bool {
+        self.observed && self.commands.iter().any(|command| command.profile.is_some())
     }
 
     /// Returns the uses that a confined run would be denied.

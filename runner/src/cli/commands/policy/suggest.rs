@@ -39,7 +39,7 @@ pub(super) fn run(
         let (name, text) = read(file).or_usage()?;
         all.extend(RunRecord::read(&name, &text).map_err(anyhow::Error::msg).or_usage()?);
     }
-    if all.iter().any(RunRecord::is_told_in_full) {
+    if all.iter().any(RunRecord::has_covered_commands) {
         output::print_bytes(learned(&all, by, reasons).as_bytes()).or_internal()?;
         return Ok(ExitStatus::Success);
     }
@@ -54,7 +54,7 @@ pub(super) fn run(
     Ok(ExitStatus::Success)
 }
 
-/// Returns the policy of records that say which commands ran.
+/// Returns the policy of records of which some have commands that a profile covers.
 fn learned(records: &[RunRecord], by: Option<SuggestionKey>, reasons: bool) -> String {
     let mut policy = match by {
         Some(SuggestionKey::Digest) => LearnedPolicy::by_digest(),

@@ -54,6 +54,11 @@ impl PathNeeds {
             if !writes && !used.is_for(Capability::Read) || !path.starts_with('/') {
                 continue;
             }
+            // What no option allows is no use of a path: a question whether it may be written.
+            let is_asked = used.missing.allow.is_empty();
+            if is_asked || is_of_controller(path) {
+                continue;
+            }
             if temporary.contains(path) || is_own(record, path) || is_granted(path, writes) {
                 continue;
             }
@@ -85,6 +90,12 @@ impl PathNeeds {
         self.left_out.sort();
         self.left_out.dedup();
     }
+}
+
+/// Returns whether a path is in a directory that a controller made for one task (ansible-core 2.19,
+/// `ShellBase._generate_temp_dir_name`). Arguments name the files in it that a module needs.
+fn is_of_controller(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with("ansible-tmp-"))
 }
 
 fn widen(paths: &mut BTreeSet<String>) {

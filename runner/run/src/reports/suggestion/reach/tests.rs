@@ -134,3 +134,14 @@ fn owners_have_names_and_variables_of_a_shell_are_nothing() {
         ["tasks:", "  \"t\": {allow: {own: [\"7:8!\"]}}"]
     );
 }
+
+#[test]
+fn files_of_a_controller_and_questions_are_no_needs() {
+    let denials = [
+        used("write", "/root/.ansible/tmp/ansible-tmp-1.2-3-4/.source.conf", "change", "0", "file"),
+        used("write", "/srv/app/app.conf", "look", "0", "file").replace("--allow-write /srv/app/app.conf", ""),
+        used("read", "/etc/magic", "open", "0", "file"),
+    ];
+    let lines = learned(None, &[record("ansible.builtin.copy", "", &denials.join(", "), "")]);
+    assert_eq!(lines, ["modules:", "  copy: {allow: {read: [/etc/magic]}}"]);
+}
