@@ -77,13 +77,13 @@ fn a_file_is_written_as_the_argument_that_names_it_grants() {
 #[test]
 fn a_new_project_builds_and_passes_its_case() {
     for (name, kind) in LANGUAGES {
-        // The tools are installed, and those of JavaScript beside the example.
+        // The tools are installed, and those of JavaScript in the folder around the example.
         let Some(example) = example(name).filter(|_| language(name).is_some()) else { continue };
         let dir = TestDir::new();
         let modbox = || Modbox::new(&dir).env("PATH", tools_path()).patience(BUILD);
         let made = modbox().args(["new", "--language", name, "my_module"]).run().exits_with(0);
         assert!(made.stdout_text().contains("modbox run . name=world"), "{made}");
-        let tools = example.join("node_modules");
+        let tools = example.parent().expect("it lies in a folder").join("node_modules");
         if tools.exists() {
             std::os::unix::fs::symlink(tools, dir.join("my_module/node_modules")).unwrap();
         }
