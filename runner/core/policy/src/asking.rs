@@ -24,13 +24,7 @@ impl AskBounds {
     pub fn add(&mut self, sections: impl IntoIterator<Item = Rules>) {
         let mut most = Rules::default();
         for section in sections {
-            most.paths.extend(section.paths);
-            most.env.extend(section.env);
-            most.own.extend(section.own);
-            most.net.extend(section.net);
-            most.listen.extend(section.listen);
-            most.run.extend(section.run);
-            most.outside.extend(section.outside);
+            most.add_grants(section);
         }
         self.0.push(Ceiling { party: String::new(), rule: String::new(), most });
     }

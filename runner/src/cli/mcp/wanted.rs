@@ -76,15 +76,7 @@ impl WantedGrants {
     /// Returns what is wanted as grants of a run.
     pub(crate) fn rules(&self) -> Rules {
         let mut all = Rules::default();
-        for OneGrant { rules, .. } in &self.list {
-            let rules = rules.clone();
-            all.paths.extend(rules.paths);
-            all.env.extend(rules.env);
-            all.own.extend(rules.own);
-            all.net.extend(rules.net);
-            all.listen.extend(rules.listen);
-            all.run.extend(rules.run);
-        }
+        self.list.iter().for_each(|one| all.add_grants(one.rules.clone()));
         all
     }
 

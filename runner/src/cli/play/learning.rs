@@ -103,16 +103,7 @@ impl Learning {
         for item in &self.granted {
             let file = PolicyFile::parse(&format!("modules: {{x: {{allow: {{{item}}}}}}}")).ok()?;
             let (_, rules) = file.modules.first()?;
-            let Rules { paths, links, own, env, net, listen, run, outside, .. } =
-                settings::resolve(environment, rules, &GrantSource::named("learning")).rules;
-            all.paths.extend(paths);
-            all.links.extend(links);
-            all.own.extend(own);
-            all.env.extend(env);
-            all.net.extend(net);
-            all.listen.extend(listen);
-            all.run.extend(run);
-            all.outside.extend(outside);
+            all.add_grants(settings::resolve(environment, rules, &GrantSource::named("learning")).rules);
         }
         Some(all)
     }

@@ -75,3 +75,18 @@ pub struct Rules {
     /// confinement is required only if it is higher.
     pub narrows: bool,
 }
+
+impl Rules {
+    /// Adds the grants of other rules. All else of these counts for nothing.
+    pub fn add_grants(&mut self, other: Self) {
+        let Self { paths, links, env, own, net, listen, run, outside, .. } = other;
+        self.paths.extend(paths);
+        self.links.extend(links);
+        self.env.extend(env);
+        self.own.extend(own);
+        self.net.extend(net);
+        self.listen.extend(listen);
+        self.run.extend(run);
+        self.outside.extend(outside);
+    }
+}
