@@ -1,4 +1,4 @@
-//! What is known of an observed module beside its denials: the commands that it started, and who made each use.
+//! The record of an observed module beside its denials: the commands that it started, and the command behind each use.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub struct ObservedCommand {
     pub by: u32,
     /// The absolute path of the program.
     pub program: String,
-    /// All words, the first one included. What is not UTF-8 is replaced.
+    /// The command's words, with the program's name as the first. U+FFFD stands for bytes that are not UTF-8.
     pub words: Vec<String>,
     /// The profile whose rules cover it, with which it would run outside. Nothing that it did is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct ObservedUse {
     pub was: Option<PathState>,
 }
 
-/// What is known of an observed module beside its denials.
+/// The record of an observed module, beside its denials.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
     /// The commands.
@@ -92,7 +92,7 @@ impl PathState {
 }
 
 impl Observation {
-    /// Returns what is known of the use that a denial is about.
+    /// Returns the record of the use that was denied.
     #[must_use]
     pub fn use_of(&self, denial: &Denial) -> Option<&ObservedUse> {
         let is_it = |it: &&ObservedUse| {

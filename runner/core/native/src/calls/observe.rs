@@ -68,7 +68,7 @@ pub(crate) struct Observer {
     written_programs: WrittenPrograms,
     /// Maximum number of denials. When it is reached, there may be more.
     pub(crate) most: usize,
-    /// What is known of a module that is observed, beside its denials.
+    /// The record of an observed module, beside its denials.
     pub(crate) observed: Option<ObservedRun>,
     /// What a module that is observed has made below `/tmp`.
     pub(crate) made: BTreeSet<PathBuf>,

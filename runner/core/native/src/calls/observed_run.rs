@@ -1,4 +1,4 @@
-//! What is known of a module that is observed beside its denials: its commands, who made each use, and the names that files got.
+//! Records an observed module beside its denials: the commands that it started, the command behind each use, and the new names of files.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -11,7 +11,7 @@ use crate::calls::observed_commands::{ObservedCommands, is_readable};
 /// Maximum number of files whose new names are noted.
 const MAX_RENAMED: usize = 1024;
 
-/// What is known of a module that is observed, beside its denials.
+/// The record of an observed module, beside its denials.
 #[derive(Debug)]
 pub(crate) struct ObservedRun {
     pub(crate) commands: ObservedCommands,

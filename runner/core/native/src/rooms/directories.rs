@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// Makes a directory in the module's own file system with exactly this mode, because there is no umask while a room is made.
+/// Makes a directory in the module's own file system. It gets exactly this mode, since the process that makes a room has no umask.
 pub(crate) fn make_directory(private: &OwnedFd, name: &str, mode: u32) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(private, name, Mode::from_raw_mode(mode))?)
 }

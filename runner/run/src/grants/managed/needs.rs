@@ -20,7 +20,7 @@ pub struct ManagedNeed {
     pub names: Vec<String>,
     /// Whether the run needs it for all names.
     pub is_whole: bool,
-    /// All names of the options that name what is managed. With no name here, the profile is needed as soon as one of them is given.
+    /// The options whose values are names, under all their names. If `names` is empty, giving one of them needs the profile.
     pub options: Vec<String>,
 }
 

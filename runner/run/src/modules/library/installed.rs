@@ -97,7 +97,7 @@ impl<'a> Installed<'a> {
         Ok(read)
     }
 
-    /// Reads it: what is said of all modules, or at least what is said of one.
+    /// Reads the file of routes: the entries of all modules, or at least that of the one that is looked for.
     fn read_routing(folder: &Path, name: &QualifiedName, is_whole: bool) -> Result<ModuleRouting, LookupError> {
         let path = Self::runtime_file(folder, name);
         if !path.exists() {

@@ -1,4 +1,4 @@
-//! Playbooks and plays: their order and hosts, what is listed and what is refused before they start.
+//! Playbooks and plays: their order, their hosts, and the checks before their first task.
 
 pub mod after_commit;
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl PathNeeds {
             if !writes && !used.is_for(Capability::Read) || !path.starts_with('/') {
                 continue;
             }
-            // What no option allows is no use of a path: a question whether it may be written.
+            // No option allows the question whether a path may be written, which does not use the path.
             let is_asked = used.missing.allow.is_empty();
             if is_asked || is_of_controller(path) {
                 continue;

@@ -136,9 +136,9 @@ fn owners_have_names_and_variables_of_a_shell_are_nothing() {
 }
 
 #[test]
-fn files_of_a_controller_and_questions_are_no_needs() {
+fn files_of_a_controller_and_questions_need_no_grant() {
     let denials = [
-        used("write", "/root/.ansible/tmp/ansible-tmp-1.2-3-4/.source.conf", "change", "0", "file"),
+        used("write", "/srv/.ansible/tmp/ansible-tmp-1.2-3-4/.source.conf", "change", "0", "file"),
         used("write", "/srv/app/app.conf", "look", "0", "file").replace("--allow-write /srv/app/app.conf", ""),
         used("read", "/etc/magic", "open", "0", "file"),
     ];
