@@ -123,3 +123,28 @@ fn lookups_are_learned_for_the_whole_play() {
     assert_eq!(learned.learns(), "allow:\n  read: [%/in/file]\n");
     learned.runs_confined();
 }
+
+#[test]
+fn a_play_whose_file_cannot_be_made_does_not_begin() {
+    let learned = Learned::new("echo new > %/out/file");
+    learned.dir.write("there.yaml", "");
+    for (file, why) in [
+        ("none/learned.yaml", "no file can be made in `none`"),
+        ("there.yaml", "exists"),
+        ("play.yml/a", "no file can be made in `play.yml`"),
+    ] {
+        let ran = learned.play(&["--learn", file]).exits_with(2);
+        assert!(ran.stderr_text().contains(why), "{file}: {ran}");
+        assert!(!learned.data.join("out/file").exists(), "{file}");
+    }
+    learned.play(&["--learn", "learned.yaml", "--ask"]).exits_with(2);
+}
+
+#[test]
+fn a_failed_play_teaches_what_it_did_and_says_so() {
+    let learned = Learned::new("cat %/in/file > %/out/file; false");
+    let ran = learned.play(&["--learn", "learned.yaml"]).exits_with(1);
+    assert!(ran.stderr_text().contains("did not end well"), "{ran}");
+    let text = fs::read_to_string(learned.dir.join("learned.yaml")).unwrap();
+    assert!(text.contains("/out/file"), "{text}");
+}

@@ -6,13 +6,20 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use rustix::fs::Access;
 
-/// Fails if there is a file already.
+/// Fails if there is a file already, or if none can be made. The run that it is for changes the machine, and is not made twice.
 pub(crate) fn check_new(file: &Path) -> anyhow::Result<()> {
     if file.symlink_metadata().is_ok() {
         bail!("`{}` exists; remove it, or name another file for `--learn`", file.display());
     }
-    Ok(())
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let why = || format!("no file can be made in `{}`; name another file for `--learn`", folder.display());
+    let is_writable = rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).with_context(why);
+    if is_writable.is_ok() && !folder.is_dir() {
+        bail!("{}", why());
+    }
+    is_writable
 }
 
 /// Writes the file, which must not exist. Only the user can read it.

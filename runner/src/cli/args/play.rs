@@ -123,7 +123,7 @@ pub(crate) struct PlayArgs {
     pub(crate) explain: bool,
 
     /// Run the play once without confining native modules, and write a policy file that grants what it needs.
-    #[arg(long, value_name = "FILE", help_heading = "Running", conflicts_with_all = ["check", "explain", "syntax_check",
+    #[arg(long, value_name = "FILE", help_heading = "Running", conflicts_with_all = ["ask", "check", "explain", "syntax_check",
         "list_tasks", "list_tags", "list_hosts", "allow_all", "preview", "transaction", "strict"])]
     pub(crate) learn: Option<PathBuf>,
     /// With `--learn`, say in comments what was left out of the file.

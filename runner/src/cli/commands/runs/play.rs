@@ -186,11 +186,12 @@ fn run_plays<'a>(
     let ended = run_playbooks(&playbooks, &engine, &mut host, &mut sink, &options, &load);
     let needs = tree.needs().take();
     let shown = if learning.is_some() { &[][..] } else { &needs };
-    sink.finish(shown).context("failed to write to standard output").or_internal()?;
+    let finished = sink.finish(shown).context("failed to write to standard output").or_internal();
+    let status = exit_status(&ended);
     if let (Some(learning), Some(file)) = (learning, &args.learn) {
-        write_learned(context, &learning, &needs, (file, args.reasons))?;
+        write_learned(context, &learning, &needs, (file, args.reasons, status))?;
     }
-    Ok(exit_status(&ended))
+    finished.map(|()| status)
 }
 
 /// Says why a path cannot be a playbook.
