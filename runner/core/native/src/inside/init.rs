@@ -235,7 +235,7 @@ fn left_behind() -> Vec<String> {
         is_alone();
         Ok(proc.processes()?.into_iter().filter(|process| process.pid != own).collect())
     };
-    left::named(&proc, &left::after_a_moment(others))
+    left::named(&proc, &left::after_a_moment(&proc, others))
 }
 
 /// Waits for a child's end, and reaps every orphan that ends meanwhile.

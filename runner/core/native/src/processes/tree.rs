@@ -21,6 +21,9 @@ const MAX_PROC_FILE: u64 = 16 << 10;
 /// The unit of times in `/proc`, USER_HZ: 100 on every architecture that Linux still has.
 const MICROS_PER_TICK: u64 = 10_000;
 
+/// Flag of a process that is ending, PF_EXITING of the kernel's `sched.h`.
+const EXITING: i64 = 0x4;
+
 /// Above this number the processes to kill are treated as a fork bomb.
 const MANY: usize = 32;
 
@@ -42,6 +45,8 @@ pub(crate) struct Process {
     session: i32,
     /// Ended, but not yet waited for.
     pub(crate) zombie: bool,
+    /// About to end: it runs nothing of its program any more.
+    pub(crate) exiting: bool,
     /// Number of threads, at least one.
     pub(crate) threads: u64,
     /// Processor time of the process and of the children that it has waited for.
@@ -260,6 +265,7 @@ fn parse_stat(stat: &str) -> Option<Process> {
         group: pid_at(2)?,
         session: pid_at(3)?,
         zombie: matches!(*fields.first()?, "Z" | "X"),
+        exiting: number(6)? & EXITING != 0,
         threads: u64::try_from(number(17)?).unwrap_or(0).max(1),
         cpu_us: u64::try_from(ticks).unwrap_or(0).saturating_mul(MICROS_PER_TICK),
     })
@@ -283,6 +289,12 @@ mod tests {
         let process = stat(42, 7, 3);
         assert_eq!((process.parent, process.group, process.session), (7, 42, 3));
         assert_eq!((process.threads, process.cpu_us, process.zombie), (9, 26 * MICROS_PER_TICK, false));
+    }
+
+    #[test]
+    fn knows_a_process_that_is_ending() {
+        assert!(!stat(1, 0, 1).exiting);
+        assert!(parse_stat("1 (a) R 0 1 1 0 -1 4194564 1 2 3 4 5 6 7 8 20 0 9 0 1 2 3").unwrap().exiting);
     }
 
     #[test]

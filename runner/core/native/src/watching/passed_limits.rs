@@ -37,7 +37,7 @@ impl Tree {
         // A check that fails is repeated at the next interval; the kernel's own limits hold meanwhile.
         let (proc, processes) = match self.resources.proc.as_ref().map(|own| (own, own.processes())) {
             Some((own, Ok(processes))) => (own, processes),
-            _ => (&self.proc, self.proc.descendants(self.own).ok()?),
+            _ => (&*self.proc, self.proc.descendants(self.own).ok()?),
         };
         let threads: u64 = processes.iter().map(|process| process.threads).sum();
         if threads > most_threads(spec) {

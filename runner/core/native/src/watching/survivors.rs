@@ -1,5 +1,7 @@
 //! What the launcher tells of processes that a module leaves running in its room.
 
+use std::rc::Rc;
+
 use crate::link::InitMessage;
 use crate::processes::left::{after_a_moment, named};
 use crate::protocol::Spec;
@@ -14,9 +16,10 @@ impl Tree {
             // What an observed module left goes on.
             _ if spec.room.as_ref().is_none_or(|room| room.observed) => Vec::new(),
             _ => {
-                let left = after_a_moment(|| {
+                let (proc, own) = (Rc::clone(&self.proc), self.own);
+                let left = after_a_moment(&proc, || {
                     self.reap();
-                    self.proc.descendants(self.own)
+                    proc.descendants(own)
                 });
                 named(&self.proc, &left)
             }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use modbox_policy::{Owners, SingleFiles};
@@ -151,7 +152,7 @@ pub(crate) struct Tree {
     pub(crate) own: Pid,
     /// The shell, or the first process of a room.
     first: Pid,
-    pub(crate) proc: Proc,
+    pub(crate) proc: Rc<Proc>,
     /// Readable when a child has ended.
     ended: UnixStream,
     /// Exit status of the first process, once it has ended.
@@ -184,7 +185,7 @@ impl Tree {
         Self {
             own,
             first,
-            proc,
+            proc: Rc::new(proc),
             ended,
             exited,
             signal,
