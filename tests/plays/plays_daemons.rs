@@ -37,7 +37,17 @@ fn play(dir: &TestDir, args: &[&str]) -> RunOutput {
     Modbox::new(dir).args(["play", "play.yml"]).args(args).run()
 }
 
-/// Returns the process that the module started, if it runs.
+/// Returns the process that the module started, once it has begun its program.
+fn stayed(dir: &TestDir, ran: &RunOutput) -> Left {
+    let mut found = None;
+    wait_for(Duration::from_secs(30), || {
+        found = left(dir);
+        found.is_some()
+    });
+    found.unwrap_or_else(|| panic!("the process is gone: {ran}"))
+}
+
+/// Returns the process that the module started, if it runs its program.
 fn left(dir: &TestDir) -> Option<Left> {
     let number: i32 = fs::read_to_string(dir.join("out/pid")).ok()?.trim().parse().ok()?;
     let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
@@ -60,7 +70,7 @@ fn what_a_sandbox_would_end_fails_its_task() {
 fn stays_without_limits(dir: &TestDir, args: &[&str]) {
     let ran = play(dir, args).exits_with(0);
     assert!(ran.stdout_text().contains("changed=1") && ran.stdout_text().contains("\"msg\": \"after\""), "{ran}");
-    let left = left(dir).unwrap_or_else(|| panic!("the process is gone: {ran}"));
+    let left = stayed(dir, &ran);
     let limits = |path: &Path| fs::read_to_string(path).unwrap();
     let of = |text: &str, name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
     let (own, its) =
@@ -87,8 +97,8 @@ fn what_a_task_leaves_stays_by_a_rule_for_the_task() {
 #[test]
 fn limits_that_are_named_hold_for_what_stays() {
     let dir = prepared("");
-    play(&dir, &["--allow-all", "--cpu-time", "77s"]).exits_with(0);
-    let left = left(&dir).unwrap();
+    let ran = play(&dir, &["--allow-all", "--cpu-time", "77s"]).exits_with(0);
+    let left = stayed(&dir, &ran);
     let limits = fs::read_to_string(format!("/proc/{}/limits", left.0.as_raw_pid())).unwrap();
     let seconds = limits.lines().find(|line| line.starts_with("Max cpu time")).unwrap();
     assert!(seconds.contains(" 78 "), "{seconds}");
