@@ -44,7 +44,7 @@ fn a_play_in_a_home_folder_reads_what_ansible_searches_there() {
         (".netrc", "only those that Ansible searches belong to the play"),
         ("Documents/plan", "only those that Ansible searches belong to the play"),
         ("notes.txt", "only those that Ansible searches belong to the play"),
-        ("server.key", "it is a private key"),
+        ("server.key", "it has a private key in it"),
     ] {
         let dir = shows(&format!("lookup('file', '{path}')"));
         let ran = play(&dir, "home/play.yml", &[]);

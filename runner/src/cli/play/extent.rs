@@ -7,6 +7,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
+use crate::cli::play::private_keys::{HEAD, has_private_key};
+
 /// The folders that Ansible searches beside a playbook, and those of a role.
 const SEARCHED: [&str; 23] = [
     "action_plugins",
@@ -33,9 +35,6 @@ const SEARCHED: [&str; 23] = [
     "test_plugins",
     "vars",
 ];
-
-/// The first bytes of a file, in which the header of a private key is looked for.
-const HEAD: usize = 256;
 
 /// How much of a folder belongs to a play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,17 +85,9 @@ impl Extent {
             return Ok(None);
         }
         let mut head = Vec::new();
-        file.take(HEAD as u64).read_to_end(&mut head)?;
-        Ok(is_private_key(&head).then_some("it is a private key, which does not belong to the play by itself"))
+        file.take(HEAD).read_to_end(&mut head)?;
+        Ok(has_private_key(&head).then_some("it has a private key in it, which does not belong to the play by itself"))
     }
-}
-
-/// Returns whether a file begins as a private key does: one of OpenSSH, OpenSSL or PuTTY.
-fn is_private_key(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    let first = text.trim_start().lines().next().unwrap_or_default();
-    let is_pem = first.starts_with("-----BEGIN ") && first.contains("PRIVATE KEY");
-    is_pem || first.starts_with("PuTTY-User-Key-File-")
 }
 
 /// Returns whether every user can make files in a folder, as in `/tmp`.
@@ -145,19 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn private_keys_are_known_by_their_first_line() {
-        for (head, expect) in [
-            ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", true),
-            ("\n-----BEGIN RSA PRIVATE KEY-----\r\n", true),
-            ("-----BEGIN ENCRYPTED PRIVATE KEY-----", true),
-            ("PuTTY-User-Key-File-3: ssh-ed25519\n", true),
-            ("-----BEGIN CERTIFICATE-----\n", false),
-            ("-----BEGIN PUBLIC KEY-----\n", false),
-            ("key: |\n  -----BEGIN PRIVATE KEY-----\n", false),
-            ("", false),
-        ] {
-            let forbidden = |extent: Extent| extent.forbids_content(head.as_bytes()).unwrap().is_some();
-            assert_eq!((forbidden(Extent::Sources), forbidden(Extent::Granted)), (expect, false), "{head}");
+    fn private_keys_belong_to_a_play_by_a_grant_alone() {
+        let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl";
+        let forbidden = |extent: Extent, head: &str| extent.forbids_content(head.as_bytes()).unwrap().is_some();
+        for extent in [Extent::Sources, Extent::Project, Extent::Shared] {
+            assert!(forbidden(extent, key) && !forbidden(extent, "text"), "{extent:?}");
         }
+        assert!(!forbidden(Extent::Granted, key));
     }
 }

@@ -18,6 +18,7 @@ mod machine;
 mod managers;
 pub(crate) mod needs;
 mod play_secrets;
+mod private_keys;
 pub(crate) mod python_plugins;
 pub(crate) mod run_options;
 pub(crate) mod shown;
