@@ -18,9 +18,9 @@ use std::sync::Arc;
 use crate::ansiballz::bounds::{MAX_FILES, MAX_SOURCE};
 use crate::ansiballz::closure_error::ClosureError;
 use crate::ansiballz::embeds::{Embed, EmbedFault, Embeds};
-use crate::ansiballz::imports;
 use crate::ansiballz::name::DottedName;
 use crate::ansiballz::routing::{Route, Routing};
+use crate::ansiballz::scans;
 
 const CORE: [&str; 2] = ["ansible", "module_utils"];
 
@@ -175,23 +175,23 @@ impl<L: Lookup> Finder<'_, L> {
         if source.len() as u64 > MAX_SOURCE {
             return Err(ClosureError::TooLong(name.clone()));
         }
-        let scan = imports::scan(source, name, is_package)
+        let scan = scans::scan(source, name, is_package)
             .map_err(|source| ClosureError::Source { name: name.clone(), source })?;
-        for (name, optional) in scan.imports {
-            self.enqueue(PendingImport { ambiguous: true, ..self.pending(&name, optional) });
+        for (name, optional) in &scan.imports {
+            self.enqueue(PendingImport { ambiguous: true, ..self.pending(name, *optional) });
         }
-        self.take_embeds(name, scan.embeds)
+        self.take_embeds(name, &scan.embeds)
     }
 
     /// Notes what a source embeds.
-    fn take_embeds(&mut self, name: &DottedName, embeds: Embeds) -> Result<(), ClosureError<L::Error>> {
+    fn take_embeds(&mut self, name: &DottedName, embeds: &Embeds) -> Result<(), ClosureError<L::Error>> {
         let Some(embeds) = embeds else { return Ok(()) };
         let utilities = DottedName::of(&CORE.map(str::to_owned));
         let manager = self.lookup.embedded(&utilities, MANAGER_FILE).map_err(ClosureError::Lookup)?;
         if !matches!(manager, EmbeddedFile::Found(_)) {
             return Ok(());
         }
-        let embeds = embeds.map_err(|(line, fault)| ClosureError::Embed { name: name.clone(), line, fault })?;
+        let embeds = embeds.clone().map_err(|(line, fault)| ClosureError::Embed { name: name.clone(), line, fault })?;
         self.embeds.extend(embeds.into_iter().map(|embed| (name.clone(), embed)));
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `name` | dotted names, and the name that a module runs under |
 //! | `imports` | the imports of a source, found by a Python parser |
+//! | `scans` | the imports of sources that were looked at before |
 //! | `embeds` | the files that a source embeds |
 //! | `needs` | what a source needs of its interpreter and of the machine |
 //! | `routing` | the redirects of a `runtime.yml` |
@@ -35,6 +36,7 @@ mod payload;
 mod received;
 mod received_files;
 mod routing;
+mod scans;
 mod wrapper;
 
 pub use bounds::{MAX_FILES, MAX_SOURCE};
