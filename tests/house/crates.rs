@@ -1,8 +1,9 @@
 //! The house rules for crates: which crate may depend on which, and which must build without the engine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::house::tidy::ascii;
+use crate::house::tidy::{Source, ascii, read, rust_files};
 use crate::support::repository;
 
 /// The crates below `tasks`.
@@ -153,6 +154,35 @@ fn crates_depend_only_on_lower_ones() {
         let is_engine = engine.is_match(dependencies);
         assert!(!is_engine || !WITHOUT_ENGINE.contains(&folder), "`{folder}` depends on the engine");
     }
+}
+
+/// Rustdoc reads a whole crate to find its examples, so crates without examples leave that out, and only they may.
+#[test]
+fn examples_in_documentation_are_run() {
+    let example = ascii(r"(?m)^ *//[/!] ```");
+    let (mut with, mut without) = (0, 0);
+    let of = |source: &Source| {
+        let folders = Path::new(&source.path).ancestors().skip(1);
+        folders.map(|folder| folder.join("Cargo.toml")).find(|manifest| repository().join(manifest).is_file())
+    };
+    let mut has_examples: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    // The fuzz targets are a workspace of their own, without tests.
+    for source in rust_files().into_iter().filter(|source| !source.path.starts_with("tests/fuzz/")) {
+        let Some(manifest) = of(&source) else { continue };
+        *has_examples.entry(manifest).or_default() |= example.is_match(&source.text);
+    }
+    for (manifest, has_examples) in has_examples {
+        let is_off = read(manifest.to_str().unwrap()).contains("doctest = false");
+        assert!(!(has_examples && is_off), "`{}` has examples that are not run", manifest.display());
+        let is_crate_with_library = repository().join(manifest.with_file_name("src/lib.rs")).is_file();
+        assert!(
+            has_examples || is_off || !is_crate_with_library,
+            "`{}` has no examples: it needs `doctest = false`",
+            manifest.display()
+        );
+        *if has_examples { &mut with } else { &mut without } += 1;
+    }
+    assert!(with > 5 && without > 15, "{with} crates with examples and {without} without");
 }
 
 /// Returns the folders of crates below a folder of the repository, relative to it.
