@@ -24,6 +24,10 @@ pub(crate) const MAX_MADE: u64 = 256 * 1024 * 1024;
 /// How many bytes an item of a list or dict counts for.
 pub(crate) const ITEM_SIZE: usize = 8;
 
+/// How many expressions, operations and statements may be open at once while a text is parsed. Python refuses more than 200
+/// parentheses in each other, each of which is two of these. One takes less than two kilobytes of stack in a debug build.
+pub(crate) const MAX_OPEN: u32 = 400;
+
 /// How deep an expression may nest. A deeper one could not be run, see [`MAX_LEVELS`].
 pub(crate) const MAX_NESTED: u32 = 1000;
 

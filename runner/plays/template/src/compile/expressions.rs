@@ -1,273 +1,332 @@
-//! The translation of minijinja's expressions.
+//! Expressions: operators by how strongly they bind, and what they are made of.
+//!
+//! Weakest first: `if`, `or`, `and`, `not`, comparisons, `+ -`, `~`, `* / // %`, `**`, signs. A sign binds before filters
+//! and tests do, so `-x | abs` is the filter's. All operators group to the left, also `**`.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use minijinja::Value;
-use minijinja::machinery::ast::{self, BinOpKind, CallArg, CompareOpKind, UnaryOpKind};
 
-use super::literal;
-use super::names::Mention;
-use super::program::{Arguments, Call, Comparison, Expr, Operator};
-use super::statements::{Translation, failure};
-use super::syntax::{Form, SyntaxFailure};
-use crate::limits::MAX_NESTED;
+use super::literal::{Escapes, has_common_escapes, unescaped};
+use super::numbers;
+use super::parser::{Parse, Parsed, Parser};
+use super::program::{Comparison, Embedded, Expr, Operator};
+use super::syntax::SyntaxFailure;
+use super::tokens::{Token, TokenKind};
+use crate::text;
 
-/// The functions whose literal arguments are rendered when they have templates in them.
-const LOOKUPS: [&str; 3] = ["lookup", "query", "q"];
+// How strongly operators bind.
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const COMPARE: u8 = 4;
+const SUM: u8 = 5;
+const CONCATENATION: u8 = 6;
+const PRODUCT: u8 = 7;
+const POWER: u8 = 8;
 
-type Translated<T> = Result<T, SyntaxFailure>;
+/// What may end a tuple without parentheses, besides the end of the tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TupleEnd {
+    /// Nothing else.
+    Tag,
+    /// A word: `in` or `recursive` of a `for` block.
+    Word(&'static str),
+    /// The parenthesis around it, which may be empty.
+    Parenthesis,
+}
 
-impl Translation<'_> {
-    pub(super) fn expression(&mut self, tree: &ast::Expr<'_>) -> Translated<Expr> {
-        if self.nested >= MAX_NESTED {
-            return Err(failure("the expression nests too deeply", tree.span().start_line.into()));
+enum Infix {
+    And,
+    Or,
+    Binary(Operator),
+    Comparison,
+}
+
+impl<'t> Parser<'t> {
+    /// Reads an expression, which may be conditional.
+    pub(super) fn expression(&mut self) -> Parse<Parsed> {
+        self.enter()?;
+        let since = self.program.mentions.len();
+        let mut made = self.operation(OR)?;
+        while self.skip_word("if")? {
+            self.program.has_choices = true;
+            let outer = std::mem::replace(&mut self.is_optional, true);
+            let condition = self.operation(OR)?;
+            let otherwise = if self.skip_word("else")? { Some(self.expression()?) } else { None };
+            self.is_optional = outer;
+            self.make_optional(since);
+            let depth = made.depth.max(condition.depth).max(otherwise.as_ref().map_or(0, |other| other.depth));
+            let otherwise = otherwise.map(|other| Box::new(other.tree));
+            made = self.over(depth, Expr::If(Box::new(condition.tree), Box::new(made.tree), otherwise))?;
         }
-        self.nested += 1;
-        let translated = self.expression_within(tree);
-        self.nested -= 1;
-        translated
+        self.leave();
+        Ok(made)
     }
 
-    fn expression_within(&mut self, tree: &ast::Expr<'_>) -> Translated<Expr> {
-        Ok(match tree {
-            ast::Expr::Const(constant) => return self.constant(constant),
-            ast::Expr::Var(name) => self.name(name.id),
-            ast::Expr::GetAttr(attribute) => Expr::Attribute(self.boxed(&attribute.expr)?, attribute.name.into()),
-            ast::Expr::GetItem(item) => Expr::Item(self.boxed(&item.expr)?, self.boxed(&item.subscript_expr)?),
-            ast::Expr::Slice(slice) => Expr::Slice(Box::new([
-                self.expression(&slice.expr)?,
-                self.bound(slice.start.as_ref())?,
-                self.bound(slice.stop.as_ref())?,
-                self.bound(slice.step.as_ref())?,
-            ])),
-            ast::Expr::UnaryOp(unary) => match unary.op {
-                UnaryOpKind::Not => Expr::Not(self.boxed(&unary.expr)?),
-                UnaryOpKind::Neg => Expr::Negative(self.boxed(&unary.expr)?),
-            },
-            ast::Expr::BinOp(binary) => return self.binary(binary),
-            ast::Expr::Compare(chain) => {
-                let first = self.boxed(&chain.expr)?;
-                let mut rest = Vec::new();
-                for step in &chain.ops {
-                    rest.push((comparison(step.op), self.expression(&step.expr)?));
+    /// Reads an expression that is not conditional, so that `if` may follow.
+    pub(super) fn plain_expression(&mut self) -> Parse<Parsed> {
+        self.operation(OR)
+    }
+
+    /// Reads operands with operators between them that bind at least so strongly.
+    fn operation(&mut self, least: u8) -> Parse<Parsed> {
+        self.enter()?;
+        let mut left = self.operand(least)?;
+        while let Some((infix, power)) = self.infix()?.filter(|(_, power)| *power >= least) {
+            left = match infix {
+                Infix::Comparison => self.comparisons(left)?,
+                Infix::And | Infix::Or => {
+                    self.next()?;
+                    self.program.has_choices = true;
+                    let right = self.operation(power + 1)?;
+                    let depth = left.depth.max(right.depth);
+                    let (left, right) = (Box::new(left.tree), Box::new(right.tree));
+                    let is_and = matches!(infix, Infix::And);
+                    self.over(depth, if is_and { Expr::And(left, right) } else { Expr::Or(left, right) })?
                 }
-                Expr::Compare(first, rest)
-            }
-            ast::Expr::IfExpr(choice) => return self.choice(choice),
-            ast::Expr::Filter(filter) => return self.filter(filter),
-            ast::Expr::Test(test) => return self.test(test),
-            ast::Expr::Call(call) => Expr::Call(Box::new(self.call(call)?)),
-            ast::Expr::List(list) => Expr::List(self.all(&list.items)?),
-            ast::Expr::Tuple(tuple) => Expr::Tuple(self.all(&tuple.items)?),
-            ast::Expr::Map(map) => {
-                let mut entries = Vec::new();
-                for (key, value) in map.keys.iter().zip(&map.values) {
-                    entries.push((self.expression(key)?, self.expression(value)?));
+                Infix::Binary(operator) => {
+                    self.next()?;
+                    let right = self.operation(power + 1)?;
+                    let tree = Expr::Binary(operator, Box::new(left.tree), Box::new(right.tree));
+                    self.over(left.depth.max(right.depth), tree)?
                 }
-                Expr::Dict(entries)
+            };
+        }
+        self.leave();
+        Ok(left)
+    }
+
+    /// Returns the operator at the current token, and how strongly it binds.
+    fn infix(&mut self) -> Parse<Option<(Infix, u8)>> {
+        let binary = |operator, power| Some((Infix::Binary(operator), power));
+        Ok(match self.current.kind {
+            TokenKind::Name("or") => Some((Infix::Or, OR)),
+            TokenKind::Name("and") => Some((Infix::And, AND)),
+            TokenKind::Name(_) | TokenKind::Symbol("==" | "!=" | "<" | "<=" | ">" | ">=") => {
+                self.comparison()?.map(|_| (Infix::Comparison, COMPARE))
             }
+            TokenKind::Symbol("+") => binary(Operator::Add, SUM),
+            TokenKind::Symbol("-") => binary(Operator::Subtract, SUM),
+            TokenKind::Symbol("~") => binary(Operator::Concatenate, CONCATENATION),
+            TokenKind::Symbol("*") => binary(Operator::Multiply, PRODUCT),
+            TokenKind::Symbol("/") => binary(Operator::Divide, PRODUCT),
+            TokenKind::Symbol("//") => binary(Operator::FloorDivide, PRODUCT),
+            TokenKind::Symbol("%") => binary(Operator::Remainder, PRODUCT),
+            TokenKind::Symbol("**") => binary(Operator::Power, POWER),
+            _ => None,
         })
     }
 
-    fn boxed(&mut self, tree: &ast::Expr<'_>) -> Translated<Box<Expr>> {
-        self.expression(tree).map(Box::new)
-    }
-
-    fn all(&mut self, trees: &[ast::Expr<'_>]) -> Translated<Vec<Expr>> {
-        trees.iter().map(|tree| self.expression(tree)).collect()
-    }
-
-    fn bound(&mut self, tree: Option<&ast::Expr<'_>>) -> Translated<Expr> {
-        tree.map_or(Ok(Expr::Constant(Value::from(()))), |tree| self.expression(tree))
-    }
-
-    fn name(&mut self, name: &str) -> Expr {
-        let name: Arc<str> = name.into();
-        self.names.push(name.clone());
-        Expr::Name(name)
-    }
-
-    fn constant(&mut self, constant: &ast::Spanned<ast::Const>) -> Translated<Expr> {
-        let value = constant.value.clone();
-        if value.as_str().is_none() {
-            return Ok(Expr::Constant(value));
-        }
-        let span = constant.span();
-        let (start, end) = (span.start_offset as usize, span.end_offset as usize);
-        let line = u32::from(span.start_line);
-        let literal = literal::read(self.text, start, end, self.escapes)
-            .ok_or_else(|| failure("invalid escape in a string literal", line))?;
-        if self.renders_literals && crate::text::is_template(&literal.value) {
-            let is_escaped = literal.verbatim.is_none();
-            let range = self.start.zip(literal.verbatim.or(literal.escaped));
-            let range = range.map(|(start, range)| start + range.start..start + range.end);
-            return range.map(|range| Expr::Embedded { range, is_escaped }).ok_or_else(|| {
-                failure("a literal with a template in it has unusual escapes; write an expression instead", line)
-            });
-        }
-        Ok(Expr::Constant(Value::from(literal.value)))
-    }
-
-    fn binary(&mut self, binary: &ast::BinOp<'_>) -> Translated<Expr> {
-        let is_choice = matches!(binary.op, BinOpKind::ScAnd | BinOpKind::ScOr);
-        self.has_choices |= is_choice;
-        let outer = self.without_rendered_literals(!is_choice);
-        let (left, right) = (self.boxed(&binary.left)?, self.boxed(&binary.right)?);
-        self.renders_literals = outer;
-        let one = |operator: Comparison, left, right: Box<Expr>| Expr::Compare(left, vec![(operator, *right)]);
-        Ok(match binary.op {
-            BinOpKind::ScAnd => Expr::And(left, right),
-            BinOpKind::ScOr => Expr::Or(left, right),
-            BinOpKind::Eq => one(Comparison::Equal, left, right),
-            BinOpKind::Ne => one(Comparison::NotEqual, left, right),
-            BinOpKind::Lt => one(Comparison::Less, left, right),
-            BinOpKind::Lte => one(Comparison::LessOrEqual, left, right),
-            BinOpKind::Gt => one(Comparison::Greater, left, right),
-            BinOpKind::Gte => one(Comparison::GreaterOrEqual, left, right),
-            BinOpKind::In => one(Comparison::In, left, right),
-            BinOpKind::Add => Expr::Binary(Operator::Add, left, right),
-            BinOpKind::Sub => Expr::Binary(Operator::Subtract, left, right),
-            BinOpKind::Mul => Expr::Binary(Operator::Multiply, left, right),
-            BinOpKind::Div => Expr::Binary(Operator::Divide, left, right),
-            BinOpKind::FloorDiv => Expr::Binary(Operator::FloorDivide, left, right),
-            BinOpKind::Rem => Expr::Binary(Operator::Remainder, left, right),
-            BinOpKind::Pow => Expr::Binary(Operator::Power, left, right),
-            BinOpKind::Concat => Expr::Binary(Operator::Concatenate, left, right),
+    /// Returns the comparison at the current token.
+    fn comparison(&mut self) -> Parse<Option<Comparison>> {
+        let kind = self.current.kind;
+        Ok(match kind {
+            TokenKind::Symbol("==") => Some(Comparison::Equal),
+            TokenKind::Symbol("!=") => Some(Comparison::NotEqual),
+            TokenKind::Symbol("<") => Some(Comparison::Less),
+            TokenKind::Symbol("<=") => Some(Comparison::LessOrEqual),
+            TokenKind::Symbol(">") => Some(Comparison::Greater),
+            TokenKind::Symbol(">=") => Some(Comparison::GreaterOrEqual),
+            TokenKind::Name("in") => Some(Comparison::In),
+            TokenKind::Name("not") if self.look()? == TokenKind::Name("in") => Some(Comparison::NotIn),
+            _ => None,
         })
     }
 
-    /// Ends the rendering of literals in arguments of lookups, since an operator makes new text of them. Conditions
-    /// render all their literals.
-    fn without_rendered_literals(&mut self, applies: bool) -> bool {
-        let outer = self.renders_literals;
-        if applies && self.syntax.form != Form::Condition {
-            self.renders_literals = false;
-        }
-        outer
-    }
-
-    fn choice(&mut self, choice: &ast::IfExpr<'_>) -> Translated<Expr> {
-        self.has_choices = true;
-        let outer = std::mem::replace(&mut self.is_optional, true);
-        let made = (|| {
-            let condition = self.boxed(&choice.test_expr)?;
-            let then = self.boxed(&choice.true_expr)?;
-            let otherwise = choice.false_expr.as_ref().map(|tree| self.boxed(tree)).transpose()?;
-            Ok(Expr::If(condition, then, otherwise))
-        })();
-        self.is_optional = outer;
-        made
-    }
-
-    fn filter(&mut self, filter: &ast::Spanned<ast::Filter<'_>>) -> Translated<Expr> {
-        let name = plain_name(filter.name);
-        let outer = self.without_rendered_literals(true);
-        let input = match &filter.expr {
-            Some(input) => self.expression(input)?,
-            None => Expr::Captured,
-        };
-        let arguments = self.arguments(&filter.args, filter.span().start_line.into())?;
-        self.renders_literals = outer;
-        let (line, is_certain) = (filter.span().start_line.into(), !self.is_optional);
-        self.mentions.push(Mention::Filter { name: name.clone(), line, is_certain });
-        Ok(Expr::Filter(name, Box::new(input), arguments))
-    }
-
-    fn test(&mut self, test: &ast::Spanned<ast::Test<'_>>) -> Translated<Expr> {
-        let name = plain_name(test.name);
-        self.check_chain(test)?;
-        let outer = self.without_rendered_literals(true);
-        let input = self.boxed(&test.expr)?;
-        let arguments = self.arguments(&test.args, test.span().start_line.into())?;
-        self.renders_literals = outer;
-        let (line, is_certain) = (test.span().start_line.into(), !self.is_optional);
-        self.mentions.push(Mention::Test { name: name.clone(), line, is_certain });
-        Ok(Expr::Test(name, input, arguments))
-    }
-
-    /// Refuses a test of a test without parentheses, as Jinja does.
-    fn check_chain(&self, test: &ast::Spanned<ast::Test<'_>>) -> Translated<()> {
-        let inner = match &test.expr {
-            ast::Expr::Test(inner) => inner.span(),
-            ast::Expr::UnaryOp(unary) => match &unary.expr {
-                ast::Expr::Test(inner) if matches!(unary.op, UnaryOpKind::Not) => inner.span(),
-                _ => return Ok(()),
-            },
-            _ => return Ok(()),
-        };
-        let between = self.text.get(inner.end_offset as usize..test.span().start_offset as usize);
-        if between.is_some_and(|between| !between.contains(')')) {
-            return Err(failure("You cannot chain multiple tests with is", test.span().start_line.into()));
-        }
-        Ok(())
-    }
-
-    pub(super) fn call(&mut self, call: &ast::Spanned<ast::Call<'_>>) -> Translated<Call> {
-        let line = call.span().start_line.into();
-        let callee = self.expression(&call.expr)?;
-        let is_lookup = matches!(&callee, Expr::Name(name) if LOOKUPS.contains(&&**name));
-        if let (true, Some(CallArg::Pos(ast::Expr::Const(constant)))) = (is_lookup, call.args.first()) {
-            let mention = constant.value.as_str().map(|name| Mention::Lookup { name: name.into(), line });
-            self.mentions.extend(mention);
-        }
-        let outer = self.renders_literals;
-        // The name of a lookup is never rendered.
-        let (name, rest) = match call.args.split_first() {
-            Some((CallArg::Pos(name), rest)) if is_lookup => (Some(name), rest),
-            _ => (None, &call.args[..]),
-        };
-        self.renders_literals = false;
-        let name = name.map(|name| self.expression(name)).transpose();
-        self.renders_literals = outer || is_lookup;
-        let arguments = self.arguments(rest, line);
-        self.renders_literals = outer;
-        let (name, mut arguments) = (name?, arguments?);
-        if let Some(name) = name {
-            arguments.positional.insert(0, name);
-        }
-        Ok(Call { callee, arguments })
-    }
-
-    fn arguments(&mut self, trees: &[CallArg<'_>], line: u32) -> Translated<Arguments> {
-        let mut arguments = Arguments::default();
-        for tree in trees {
-            match tree {
-                CallArg::Pos(tree) => arguments.positional.push(self.expression(tree)?),
-                CallArg::Kwarg(name, tree) => {
-                    let outer = self.without_rendered_literals(true);
-                    arguments.named.push(((*name).into(), self.expression(tree)?));
-                    self.renders_literals = outer;
-                }
-                CallArg::PosSplat(tree) => self.only_once(&mut arguments.more, tree, line)?,
-                CallArg::KwargSplat(tree) => self.only_once(&mut arguments.more_named, tree, line)?,
+    /// Reads a chain of comparisons behind its first operand.
+    fn comparisons(&mut self, first: Parsed) -> Parse<Parsed> {
+        let (mut depth, mut rest) = (first.depth, Vec::new());
+        while let Some(comparison) = self.comparison()? {
+            self.next()?;
+            if comparison == Comparison::NotIn {
+                self.next()?;
             }
+            let right = self.operation(SUM)?;
+            depth = depth.max(right.depth);
+            rest.push((comparison, right.tree));
         }
-        Ok(arguments)
+        self.over(depth, Expr::Compare(Box::new(first.tree), rest))
     }
 
-    fn only_once(&mut self, slot: &mut Option<Box<Expr>>, tree: &ast::Expr<'_>, line: u32) -> Translated<()> {
-        if slot.is_some() {
-            return Err(failure("invalid syntax for function call expression", line));
+    fn operand(&mut self, least: u8) -> Parse<Parsed> {
+        // Where only stronger operators may be, `not` is a name.
+        if least <= NOT && self.skip_word("not")? {
+            let operand = self.operation(NOT)?;
+            return self.over(operand.depth, Expr::Not(Box::new(operand.tree)));
         }
-        *slot = Some(self.boxed(tree)?);
-        Ok(())
+        let made = self.signed()?;
+        self.filters_and_tests(made)
+    }
+
+    /// Reads an operand with its signs, without filters and tests.
+    fn signed(&mut self) -> Parse<Parsed> {
+        let is_negative = self.is_symbol("-");
+        if !is_negative && !self.is_symbol("+") {
+            let made = self.primary()?;
+            return self.postfix(made);
+        }
+        self.next()?;
+        self.enter()?;
+        let operand = self.signed()?;
+        self.leave();
+        let tree = Box::new(operand.tree);
+        let tree = if is_negative { Expr::Negative(tree) } else { Expr::Positive(tree) };
+        let made = self.over(operand.depth, tree)?;
+        self.postfix(made)
+    }
+
+    /// Reads a name, a literal, or something in brackets.
+    pub(super) fn primary(&mut self) -> Parse<Parsed> {
+        let token = self.current;
+        let failed = |message| SyntaxFailure::new(message, token.line);
+        let constant = |value: Value| Ok(Parsed::leaf(Expr::Constant(value)));
+        match token.kind {
+            TokenKind::Name(name) => {
+                self.next()?;
+                match name {
+                    "true" | "True" => constant(Value::from(true)),
+                    "false" | "False" => constant(Value::from(false)),
+                    "none" | "None" => constant(Value::from(())),
+                    _ => {
+                        self.specials.read(name);
+                        Ok(Parsed::leaf(Expr::Name(name.into())))
+                    }
+                }
+            }
+            TokenKind::Literal(_) => self.literal(token),
+            TokenKind::Integer(written) => {
+                self.next()?;
+                constant(numbers::integer(written).map_err(failed)?)
+            }
+            TokenKind::Float(written) => {
+                self.next()?;
+                constant(numbers::float(written).map_err(failed)?)
+            }
+            TokenKind::Symbol("(") => {
+                self.next()?;
+                let made = self.tuple(true, TupleEnd::Parenthesis)?;
+                self.expect_symbol(")")?;
+                Ok(made)
+            }
+            TokenKind::Symbol("[") => self.list(),
+            TokenKind::Symbol("{") => self.dict(),
+            other => Err(self.failure(format!("unexpected '{}'", other.described()))),
+        }
+    }
+
+    /// Reads adjacent string literals.
+    fn literal(&mut self, first: Token<'t>) -> Parse<Parsed> {
+        let (mut value, mut count) = (String::new(), 0);
+        while let TokenKind::Literal(raw) = self.current.kind {
+            let raw = match self.syntax.options.newline_sequence {
+                "\n" => Cow::Borrowed(raw),
+                newline => Cow::Owned(raw.replace('\n', newline)),
+            };
+            match self.escapes {
+                Escapes::Kept => value.push_str(&raw),
+                Escapes::Processed => value.push_str(&unescaped(&raw).map_err(|cause| self.failure(cause))?),
+            }
+            count += 1;
+            self.next()?;
+        }
+        if !text::is_template(&value) {
+            return Ok(Parsed::leaf(Expr::Constant(Value::from(value))));
+        }
+        self.literals += 1;
+        let TokenKind::Literal(raw) = first.kind else { return Err(self.failure("a literal was lost")) };
+        let is_verbatim = raw == value;
+        let start = self.start.filter(|_| count == 1 && (is_verbatim || has_common_escapes(raw)));
+        let embedded = Embedded {
+            value: Value::from(value),
+            range: start.map(|start| start + first.at + 1).map(|start| start..start + raw.len()),
+            is_escaped: !is_verbatim,
+            is_rendered: self.renders_literals,
+        };
+        if embedded.is_rendered && embedded.range.is_none() {
+            return Err(unusual_literal(first.line));
+        }
+        Ok(Parsed::leaf(Expr::Embedded(Box::new(embedded))))
+    }
+
+    /// Reads expressions with commas between them, which are a tuple, or one without, which is itself.
+    pub(super) fn tuple(&mut self, has_conditions: bool, end: TupleEnd) -> Parse<Parsed> {
+        let (mut items, mut depth, mut is_tuple) = (Vec::new(), 0, false);
+        loop {
+            if !items.is_empty() {
+                self.expect_symbol(",")?;
+            }
+            if self.is_tuple_end(end) {
+                break;
+            }
+            let item = if has_conditions { self.expression()? } else { self.plain_expression()? };
+            depth = depth.max(item.depth);
+            items.push(item.tree);
+            if !self.is_symbol(",") {
+                break;
+            }
+            is_tuple = true;
+        }
+        match (items.len(), is_tuple) {
+            (1, false) => Ok(Parsed { tree: items.swap_remove(0), depth }),
+            (0, _) if end != TupleEnd::Parenthesis => Err(self.expected_expression()),
+            _ => self.over(depth, Expr::Tuple(items)),
+        }
+    }
+
+    pub(super) fn is_tuple_end(&self, end: TupleEnd) -> bool {
+        match self.current.kind {
+            TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::Symbol(")") => true,
+            TokenKind::Name(name) => matches!(end, TupleEnd::Word(word) if word == name),
+            _ => false,
+        }
+    }
+
+    pub(super) fn expected_expression(&self) -> SyntaxFailure {
+        self.failure(format!("Expected an expression, got '{}'", self.current.kind.described()))
+    }
+
+    fn list(&mut self) -> Parse<Parsed> {
+        self.next()?;
+        let (mut items, mut depth) = (Vec::new(), 0);
+        while !self.is_symbol("]") {
+            if !items.is_empty() {
+                self.expect_symbol(",")?;
+            }
+            if self.is_symbol("]") {
+                break;
+            }
+            let item = self.expression()?;
+            depth = depth.max(item.depth);
+            items.push(item.tree);
+        }
+        self.expect_symbol("]")?;
+        self.over(depth, Expr::List(items))
+    }
+
+    fn dict(&mut self) -> Parse<Parsed> {
+        self.next()?;
+        let (mut entries, mut depth) = (Vec::new(), 0);
+        while !self.is_symbol("}") {
+            if !entries.is_empty() {
+                self.expect_symbol(",")?;
+            }
+            if self.is_symbol("}") {
+                break;
+            }
+            let key = self.expression()?;
+            self.expect_symbol(":")?;
+            let value = self.expression()?;
+            depth = depth.max(key.depth).max(value.depth);
+            entries.push((key.tree, value.tree));
+        }
+        self.expect_symbol("}")?;
+        self.over(depth, Expr::Dict(entries))
     }
 }
 
-/// Returns a name without the blanks that may be around its dots.
-fn plain_name(name: &str) -> Arc<str> {
-    name.split_ascii_whitespace().collect::<String>().into()
-}
-
-fn comparison(kind: CompareOpKind) -> Comparison {
-    match kind {
-        CompareOpKind::Eq => Comparison::Equal,
-        CompareOpKind::Ne => Comparison::NotEqual,
-        CompareOpKind::Lt => Comparison::Less,
-        CompareOpKind::Lte => Comparison::LessOrEqual,
-        CompareOpKind::Gt => Comparison::Greater,
-        CompareOpKind::Gte => Comparison::GreaterOrEqual,
-        CompareOpKind::In => Comparison::In,
-        CompareOpKind::NotIn => Comparison::NotIn,
-    }
+/// Says that a literal that is to be rendered is not a part of the source.
+pub(super) fn unusual_literal(line: u32) -> SyntaxFailure {
+    let message = "a literal with a template in it has unusual escapes; write an expression instead";
+    SyntaxFailure::new(message, line)
 }

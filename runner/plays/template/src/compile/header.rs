@@ -66,7 +66,7 @@ fn optional(value: &str, key: &str) -> Result<Option<String>, String> {
 }
 
 fn text_of(value: &str) -> Option<String> {
-    super::literal::read(value, 0, value.len(), super::literal::Escapes::Processed).map(|literal| literal.value)
+    super::literal::value_of(value)
 }
 
 #[cfg(test)]

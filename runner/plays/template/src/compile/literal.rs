@@ -2,59 +2,47 @@
 
 /// How backslashes in a literal are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Escapes {
+pub(super) enum Escapes {
     /// As they are: in `{{ }}`, so that a regular expression needs no more backslashes than YAML asks for.
     Kept,
     /// As in Python: in `{% %}` and in expressions.
     Processed,
 }
 
-/// A literal, read from the text.
-pub(crate) struct Literal {
-    pub(crate) value: String,
-    /// The bytes of the text that the value equals, if there are any.
-    pub(crate) verbatim: Option<std::ops::Range<usize>>,
-    /// The bytes of the text whose escapes give the value, if it is one literal with the escapes that YAML arguments have.
-    pub(crate) escaped: Option<std::ops::Range<usize>>,
+/// Returns the byte of the closing quote of the literal whose opening quote is at a byte.
+pub(super) fn closing_quote(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = *bytes.get(at)?;
+    let mut next = at + 1;
+    loop {
+        match *bytes.get(next)? {
+            byte if byte == quote => return Some(next),
+            b'\\' => next += 2,
+            _ => next += 1,
+        }
+    }
 }
 
-/// Reads adjacent string literals that begin at an offset. `None` means that there is none, or an invalid escape.
-pub(crate) fn read(text: &str, start: usize, end: usize, escapes: Escapes) -> Option<Literal> {
+/// Returns the value of a text that is one literal of Python or several, with blanks between them, and nothing else.
+pub(super) fn value_of(text: &str) -> Option<String> {
     let mut value = String::new();
-    let mut parts = Vec::new();
-    let mut at = start;
-    while at < end {
-        let rest = text.get(at..end)?;
-        let quote = rest.chars().next()?;
-        if quote.is_ascii_whitespace() {
-            at += 1;
-            continue;
+    let mut at = 0;
+    while at < text.len() {
+        match text.as_bytes()[at] {
+            b'"' | b'\'' => {
+                let end = closing_quote(text, at)?;
+                value.push_str(&unescaped(&text[at + 1..end]).ok()?);
+                at = end + 1;
+            }
+            byte if at > 0 && byte.is_ascii_whitespace() => at += 1,
+            _ => return None,
         }
-        if quote != '"' && quote != '\'' {
-            break;
-        }
-        let length = length_of(&rest[1..], quote)?;
-        let inner = at + 1..at + 1 + length;
-        let raw = text.get(inner.clone())?;
-        match escapes {
-            Escapes::Processed if raw.contains('\\') => unescape(raw, &mut value)?,
-            _ => value.push_str(raw),
-        }
-        parts.push(inner);
-        at += length + 2;
     }
-    let (mut verbatim, mut escaped) = (None, None);
-    match &parts[..] {
-        [] => return None,
-        [part] if text.get(part.clone()) == Some(&value) => verbatim = Some(part.clone()),
-        [part] if text.get(part.clone()).is_some_and(has_common_escapes) => escaped = Some(part.clone()),
-        _ => {}
-    }
-    Some(Literal { value, verbatim, escaped })
+    (at > 0).then_some(value)
 }
 
 /// Says whether all escapes of a literal are of those that have the same meaning in arguments of tasks.
-fn has_common_escapes(raw: &str) -> bool {
+pub(super) fn has_common_escapes(raw: &str) -> bool {
     let mut characters = raw.chars();
     while let Some(c) = characters.next() {
         let next = if c == '\\' { characters.next() } else { continue };
@@ -65,27 +53,17 @@ fn has_common_escapes(raw: &str) -> bool {
     true
 }
 
-/// Returns the number of bytes before the closing quote.
-fn length_of(text: &str, quote: char) -> Option<usize> {
-    let mut is_escaped = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            _ if c == quote => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Adds the value of a literal with Python's escapes. `None` is Python's error.
-fn unescape(raw: &str, out: &mut String) -> Option<()> {
-    let mut rest = raw;
+/// Returns the value of a literal with Python's escapes: its codec `unicode-escape`, as Jinja uses it.
+///
+/// # Errors
+///
+/// An escape has no character. The error is Python's, in words.
+pub(super) fn unescaped(raw: &str) -> Result<String, &'static str> {
+    let (mut rest, mut out) = (raw, String::with_capacity(raw.len()));
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
-        let escape = rest.chars().next()?;
+        let escape = rest.chars().next().ok_or("\\ at end of string")?;
         rest = &rest[escape.len_utf8()..];
         match escape {
             '\n' => {}
@@ -97,20 +75,28 @@ fn unescape(raw: &str, out: &mut String) -> Option<()> {
             'r' => out.push('\r'),
             't' => out.push('\t'),
             'v' => out.push('\u{b}'),
-            'x' => rest = hexadecimal(rest, 2, out)?,
-            'u' => rest = hexadecimal(rest, 4, out)?,
-            'U' => rest = hexadecimal(rest, 8, out)?,
-            '0'..='7' => rest = octal(escape, rest, out)?,
+            'x' => rest = hexadecimal(rest, 2, &mut out).ok_or("truncated \\xXX escape")?,
+            'u' => rest = hexadecimal(rest, 4, &mut out).ok_or("truncated \\uXXXX escape")?,
+            'U' => rest = hexadecimal(rest, 8, &mut out).ok_or("truncated \\UXXXXXXXX escape")?,
+            '0'..='7' => rest = octal(escape, rest, &mut out),
             // Names of characters need a table that nothing else here needs.
-            'N' => return None,
-            other => {
-                out.push('\\');
-                out.push(other);
-            }
+            'N' => return Err("names of characters (\\N{…}) are not supported; write \\u or \\U with the number"),
+            other if other.is_ascii() => out.extend(['\\', other]),
+            other => out.push_str(&escaped_twice(other)),
         }
     }
     out.push_str(rest);
-    Some(())
+    Ok(out)
+}
+
+/// Returns what a backslash before a character beyond ASCII becomes: Jinja escapes the character first, and then the
+/// backslash before that escape is an escaped one.
+fn escaped_twice(c: char) -> String {
+    match u32::from(c) {
+        code @ ..=0xff => format!("\\x{code:02x}"),
+        code @ ..=0xffff => format!("\\u{code:04x}"),
+        code => format!("\\U{code:08x}"),
+    }
 }
 
 fn hexadecimal<'a>(rest: &'a str, digits: usize, out: &mut String) -> Option<&'a str> {
@@ -119,35 +105,46 @@ fn hexadecimal<'a>(rest: &'a str, digits: usize, out: &mut String) -> Option<&'a
     rest.get(digits..)
 }
 
-fn octal<'a>(first: char, rest: &'a str, out: &mut String) -> Option<&'a str> {
+fn octal<'a>(first: char, rest: &'a str, out: &mut String) -> &'a str {
     let more = rest.bytes().take(2).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
-    let digits = format!("{first}{}", &rest[..more]);
-    out.push(char::from_u32(u32::from_str_radix(&digits, 8).ok()?)?);
-    rest.get(more..)
+    let code = format!("{first}{}", &rest[..more]);
+    out.extend(u32::from_str_radix(&code, 8).ok().and_then(char::from_u32));
+    &rest[more..]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(text: &str, escapes: Escapes, expect: Option<&str>) {
-        let found = read(text, 0, text.len(), escapes).map(|literal| literal.value);
-        assert_eq!(found.as_deref(), expect, "{text}");
-    }
-
     #[test]
     fn reads_escapes_as_python_does() {
-        check(r"'a\n\t\\\'\x41\u00e9\101\q'", Escapes::Processed, Some("a\n\t\\'Aé\u{41}\\q"));
-        check(r#""a" 'b'"#, Escapes::Processed, Some("ab"));
-        check(r"'\x4'", Escapes::Processed, None);
-        check(r"'\ud800'", Escapes::Processed, None);
-        check("'a\\\nb'", Escapes::Processed, Some("ab"));
+        for (raw, expect) in [
+            (r"a\n\t\\\'\x41\u00e9\101\q", Ok("a\n\t\\'Aé\u{41}\\q")),
+            (r"\777\7z\08", Ok("\u{1ff}\u{7}z\u{0}8")),
+            ("a\\\nb", Ok("ab")),
+            ("\\é\\€\\😀é", Ok("\\xe9\\u20ac\\U0001f600é")),
+            (r"\x4", Err("truncated \\xXX escape")),
+            (r"\ud800", Err("truncated \\uXXXX escape")),
+            (r"\U00110000", Err("truncated \\UXXXXXXXX escape")),
+        ] {
+            assert_eq!(unescaped(raw), expect.map(str::to_owned), "{raw}");
+        }
+        assert!(unescaped(r"\N{DASH}").is_err());
     }
 
     #[test]
-    fn keeps_backslashes_between_braces() {
-        check(r"'^(.*)\1\'s'", Escapes::Kept, Some(r"^(.*)\1\'s"));
-        check(r"'C:\users\x'", Escapes::Kept, Some(r"C:\users\x"));
+    fn literals_end_at_a_quote_that_is_not_escaped() {
+        assert_eq!(closing_quote(r"'a\'b' c'", 0), Some(5));
+        assert_eq!(closing_quote(r#""a'b""#, 0), Some(4));
+        assert_eq!(closing_quote(r"'a\", 0), None);
+        assert_eq!(closing_quote("'é'", 0), Some(3));
+    }
+
+    #[test]
+    fn values_are_those_of_adjacent_literals() {
+        assert_eq!(value_of(r#""a" 'b\n'"#).as_deref(), Some("ab\n"));
+        for text in ["", " 'a'", "'a", "a", "'a' b"] {
+            assert_eq!(value_of(text), None, "{text}");
+        }
     }
 }

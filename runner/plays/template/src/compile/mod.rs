@@ -1,27 +1,35 @@
 //! Templates in the form that is run.
 //!
-//! minijinja's parser reads the text. Its tree is translated here into nodes that own their data, so that they can be
-//! kept and shared. Only `statements.rs`, `expressions.rs` and `symbols.rs` know minijinja's tree, which is not a stable
-//! interface; the version is pinned.
+//! The lexer and the parser are modbox's own. They read what Jinja 3.1 reads with the settings of ansible-core, and refuse
+//! what it refuses: another parser would give other values without an error. minijinja is used for values.
 //!
 //! minijinja's own virtual machine is not used: it has other operators than Python, cannot tell that `==` met an undefined
 //! value, and gives text where Ansible gives native values.
 
-mod bare_tests;
 mod expressions;
 mod header;
+mod lexer;
 mod literal;
-mod mask;
+mod macros;
 mod names;
+mod numbers;
+mod openings;
+mod others;
 mod parse;
+mod parser;
+mod postfix;
 mod program;
+mod scopes;
+mod specials;
 mod statements;
-mod symbols;
 mod syntax;
+mod targets;
+mod tokens;
 
 pub(crate) use names::Mention;
 pub(crate) use parse::compile;
 pub(crate) use program::{
-    Arguments, Branch, Call, Comparison, Expr, For, Imported, MacroDefinition, Node, Operator, Program, Target,
+    Arguments, Branch, Call, Comparison, Embedded, Expr, For, Imported, MacroDefinition, Node, Operator, Program,
+    Target,
 };
 pub(crate) use syntax::{Form, SyntaxFailure};

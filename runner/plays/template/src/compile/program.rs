@@ -33,7 +33,8 @@ pub(crate) enum Node {
     Capture(u32, Target, Option<Expr>, Vec<Node>),
     /// `{% filter f %}…{% endfilter %}`
     Filtered(u32, Expr, Vec<Node>),
-    If(u32, Branch),
+    /// The branches in their order, and what is run if none holds.
+    If(Vec<Branch>, Vec<Node>),
     For(u32, Arc<For>),
     With(u32, Vec<(Target, Expr)>, Vec<Node>),
     /// Nodes that are run as they are: `{% autoescape %}`.
@@ -41,7 +42,14 @@ pub(crate) enum Node {
     Macro(Arc<MacroDefinition>),
     /// `{% call(args) m() %}…{% endcall %}`
     CallBlock(u32, Call, Arc<MacroDefinition>),
-    Block(u32, Arc<str>),
+    Block {
+        line: u32,
+        name: Arc<str>,
+        /// Whether it sees the names around it, and not only those of the top level.
+        is_scoped: bool,
+        /// Whether a template that extends this one must have it.
+        is_required: bool,
+    },
     Extends(u32, Expr),
     Include {
         line: u32,
@@ -72,9 +80,9 @@ pub(crate) struct Imported {
 
 #[derive(Debug)]
 pub(crate) struct Branch {
+    pub(crate) line: u32,
     pub(crate) condition: Expr,
     pub(crate) then: Vec<Node>,
-    pub(crate) otherwise: Vec<Node>,
 }
 
 #[derive(Debug)]
@@ -112,11 +120,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub(crate) enum Expr {
     Constant(Value),
-    /// A literal with template syntax in it, where that is rendered: the bytes of it in the text.
-    Embedded {
-        range: Range<usize>,
-        is_escaped: bool,
-    },
+    /// A literal with template syntax in it.
+    Embedded(Box<Embedded>),
     /// The text that a filter block or a `set` block captured.
     Captured,
     Name(Arc<str>),
@@ -125,6 +130,7 @@ pub(crate) enum Expr {
     Slice(Box<[Expr; 4]>),
     Not(Box<Expr>),
     Negative(Box<Expr>),
+    Positive(Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Binary(Operator, Box<Expr>, Box<Expr>),
@@ -136,6 +142,18 @@ pub(crate) enum Expr {
     List(Vec<Expr>),
     Tuple(Vec<Expr>),
     Dict(Vec<(Expr, Expr)>),
+}
+
+/// A literal with template syntax in it.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    pub(crate) value: Value,
+    /// The bytes of it in the source, if it is one literal whose escapes mean the same everywhere.
+    pub(crate) range: Option<Range<usize>>,
+    /// Whether there are escapes in these bytes.
+    pub(crate) is_escaped: bool,
+    /// Whether it is rendered, or text like any other.
+    pub(crate) is_rendered: bool,
 }
 
 #[derive(Debug)]

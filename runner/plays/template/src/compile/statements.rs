@@ -1,321 +1,267 @@
-//! The translation of minijinja's statements.
+//! Templates and their statements. Macros are in `macros.rs`, what uses other templates in `others.rs`.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use minijinja::Value;
-use minijinja::machinery::ast::{self, Spanned, Stmt};
 
+use super::expressions::TupleEnd;
 use super::literal::Escapes;
-use super::mask::range_of;
-use super::names::Mention;
-use super::program::{Branch, Expr, For, Imported, MacroDefinition, Node, Program, Target};
-use super::symbols::Symbols;
-use super::syntax::{Form, Syntax, SyntaxFailure};
+use super::parser::{Parse, Parsed, Parser};
+use super::program::{Branch, Expr, For, Node};
+use super::syntax::SyntaxFailure;
+use super::tokens::TokenKind;
 
-/// A text that is being translated.
-pub(crate) struct Translation<'t> {
-    pub(super) text: &'t str,
-    /// Where the text begins in its source, if it is a part of that.
-    pub(super) start: Option<usize>,
-    /// The text that minijinja parsed. It has the same length.
-    masked: &'t str,
-    pub(super) syntax: &'t Syntax,
-    pub(super) escapes: Escapes,
-    /// Whether literals with templates in them are rendered.
-    pub(super) renders_literals: bool,
-    /// Whether the current part may never be reached, so that Jinja looks for its filters only then.
-    pub(super) is_optional: bool,
-    /// The names that the macro being translated reads.
-    pub(super) names: Vec<Arc<str>>,
-    pub(super) mentions: Vec<Mention>,
-    pub(super) has_choices: bool,
-    /// How many expressions are open.
-    pub(super) nested: u32,
-    blocks: IndexMap<Arc<str>, Arc<Vec<Node>>>,
-    /// The names that the open scopes know.
-    scopes: Vec<HashSet<Arc<str>>>,
-    shares_names: bool,
-}
+/// The tags that end a block.
+pub(super) type Ends = &'static [&'static str];
 
-type Translated<T> = Result<T, SyntaxFailure>;
+impl<'t> Parser<'t> {
+    /// Reads a whole template.
+    pub(super) fn template(&mut self) -> Parse<Vec<Node>> {
+        self.nodes(&[])
+    }
 
-impl<'t> Translation<'t> {
-    pub(super) fn new(text: &'t str, start: Option<usize>, masked: &'t str, syntax: &'t Syntax) -> Self {
-        Self {
-            text,
-            start,
-            masked,
-            syntax,
-            escapes: Escapes::Processed,
-            renders_literals: syntax.form == Form::Condition,
-            is_optional: false,
-            names: Vec::new(),
-            mentions: Vec::new(),
-            has_choices: false,
-            nested: 0,
-            blocks: IndexMap::new(),
-            scopes: Vec::new(),
-            shares_names: false,
+    /// Reads an expression that is the whole text.
+    pub(super) fn whole_expression(&mut self) -> Parse<Vec<Node>> {
+        let made = self.expression()?;
+        match self.current.kind {
+            TokenKind::End => Ok(vec![Node::Emit(1, made.tree)]),
+            _ => Err(self.failure("chunk after expression")),
         }
     }
 
-    pub(super) fn finish(self, body: Vec<Node>) -> Program {
-        let Self { blocks, mentions, has_choices, shares_names, .. } = self;
-        Program { body, blocks, mentions, has_choices, shares_names }
-    }
-
-    pub(super) fn template(&mut self, tree: &Stmt<'_>) -> Translated<Vec<Node>> {
-        match tree {
-            Stmt::Template(template) => self.scoped(Symbols::of(&template.children), &template.children),
-            other => Ok(vec![self.node(other)?]),
-        }
-    }
-
-    /// Translates nodes of a scope. The names that it sets first are undefined at its beginning.
-    fn scoped(&mut self, symbols: Symbols, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
-        let is_new = |name: &Arc<str>| !self.scopes.iter().any(|outer| outer.contains(name));
-        let unset: Vec<Arc<str>> = symbols.set_first.into_iter().filter(is_new).collect();
-        self.scopes.push(symbols.known);
-        let nodes = self.nodes(statements);
-        self.scopes.pop();
-        let mut nodes = nodes?;
-        if !unset.is_empty() {
-            nodes.insert(0, Node::Unset(unset));
-        }
-        Ok(nodes)
-    }
-
-    fn nodes(&mut self, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
-        statements.iter().map(|statement| self.node(statement)).collect()
-    }
-
-    /// Translates nodes of a scope of their own, where filters are looked for at once.
-    fn scope(&mut self, symbols: Symbols, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
-        self.has_choices = true;
-        let outer = std::mem::replace(&mut self.is_optional, false);
-        let nodes = self.scoped(symbols, statements);
-        self.is_optional = outer;
-        nodes
-    }
-
-    fn optional(&mut self, statements: &[Stmt<'_>]) -> Translated<Vec<Node>> {
-        self.has_choices = true;
-        let outer = std::mem::replace(&mut self.is_optional, true);
-        let nodes = self.nodes(statements);
-        self.is_optional = outer;
-        nodes
-    }
-
-    fn node(&mut self, statement: &Stmt<'_>) -> Translated<Node> {
-        self.shares_names |= matches!(
-            statement,
-            Stmt::Block(_) | Stmt::Extends(_) | Stmt::Include(_) | Stmt::Import(_) | Stmt::FromImport(_)
-        );
-        match statement {
-            Stmt::Template(template) => self.nodes(&template.children).map(Node::Group),
-            Stmt::EmitRaw(raw) => Ok(Node::Text(self.raw_text(raw.raw))),
-            Stmt::EmitExpr(emit) => self.emit(emit),
-            Stmt::Set(set) => {
-                let value = self.expression(&set.expr)?;
-                Ok(Node::Set(line(set), self.target(&set.target)?, value))
+    /// Reads nodes up to a tag of some, which becomes the current token, or to the end of the text.
+    fn nodes(&mut self, ends: Ends) -> Parse<Vec<Node>> {
+        let mut nodes = Vec::new();
+        loop {
+            match self.current.kind {
+                TokenKind::End => return Ok(nodes),
+                TokenKind::Text(text) => {
+                    nodes.push(Node::Text(self.text(text)));
+                    self.next()?;
+                }
+                TokenKind::VariableBegin => nodes.push(self.emit()?),
+                TokenKind::BlockBegin => {
+                    self.next()?;
+                    if ends.iter().any(|end| self.is_word(end)) {
+                        return Ok(nodes);
+                    }
+                    self.statement(&mut nodes)?;
+                    self.expect(TokenKind::BlockEnd)?;
+                }
+                other => return Err(self.failure(format!("unexpected '{}'", other.described()))),
             }
-            Stmt::SetBlock(set) => {
-                let filter = set.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;
-                let body = self.scope(Symbols::of(&set.body), &set.body)?;
-                Ok(Node::Capture(line(set), self.target(&set.target)?, filter, body))
-            }
-            Stmt::FilterBlock(block) => {
-                let filter = self.expression(&block.filter)?;
-                let mut symbols = Symbols::of(&block.body);
-                symbols.read(&block.filter);
-                Ok(Node::Filtered(line(block), filter, self.scope(symbols, &block.body)?))
-            }
-            Stmt::IfCond(condition) => Ok(Node::If(line(condition), self.branch(condition)?)),
-            Stmt::ForLoop(each) => self.each(each),
-            Stmt::WithBlock(with) => self.with(with),
-            Stmt::AutoEscape(block) => self.scope(Symbols::of(&block.body), &block.body).map(Node::Group),
-            Stmt::Macro(definition) => self.definition(definition).map(Arc::new).map(Node::Macro),
-            Stmt::CallBlock(block) => {
-                let definition = self.definition(&block.macro_decl)?;
-                Ok(Node::CallBlock(line(block), self.call(&block.call)?, Arc::new(definition)))
-            }
-            Stmt::Block(block) => self.block(block),
-            Stmt::Extends(extends) => Ok(Node::Extends(line(extends), self.expression(&extends.name)?)),
-            Stmt::Include(include) => Ok(Node::Include {
-                line: line(include),
-                name: self.expression(&include.name)?,
-                ignore_missing: include.ignore_missing,
-                with_context: !self.statement_ends(include, "without context"),
-            }),
-            Stmt::Import(import) => Ok(Node::Import {
-                line: line(import),
-                name: self.expression(&import.expr)?,
-                target: self.target(&import.name)?,
-                with_context: self.statement_ends(import, "with context"),
-            }),
-            Stmt::FromImport(import) => self.from(import),
-            Stmt::Do(tag) => Err(unknown_tag("do", line(tag))),
-            Stmt::Continue(tag) => Err(unknown_tag("continue", line(tag))),
-            Stmt::Break(tag) => Err(unknown_tag("break", line(tag))),
         }
     }
 
-    /// Returns raw text, from the text that was not masked. Jinja keeps the line end after `{% raw %}`.
-    fn raw_text(&self, raw: &str) -> Value {
-        let Some(mut range) = range_of(raw, self.masked) else { return Value::from(raw) };
-        let before = &self.text[..range.start];
-        if let Some(tag) = before.strip_suffix('\n').filter(|tag| self.is_raw_tag(tag)) {
-            range.start = tag.len();
-        }
-        let text = self.text.get(range).unwrap_or(raw);
+    fn text(&self, text: &str) -> Value {
         match self.syntax.options.newline_sequence {
             "\n" => Value::from(text),
             newline => Value::from(text.replace('\n', newline)),
         }
     }
 
-    fn is_raw_tag(&self, before: &str) -> bool {
-        let options = &self.syntax.options;
-        let inner = before.strip_suffix(options.block_end.as_str()).map(str::trim_end);
-        let inner = inner.and_then(|tag| tag.strip_suffix("raw")).map(str::trim_end);
-        inner.is_some_and(|tag| tag.strip_suffix(['-', '+']).unwrap_or(tag).ends_with(options.block_start.as_str()))
+    fn emit(&mut self) -> Parse<Node> {
+        if !self.syntax.options.process_escapes {
+            self.escapes = Escapes::Kept;
+        }
+        let line = self.next()?.line;
+        let made = self.tuple(true, TupleEnd::Tag)?;
+        self.escapes = Escapes::Processed;
+        self.expect(TokenKind::VariableEnd)?;
+        Ok(Node::Emit(line, made.tree))
     }
 
-    fn emit(&mut self, emit: &Spanned<ast::EmitExpr<'_>>) -> Translated<Node> {
-        let keeps = !self.syntax.options.process_escapes;
-        let outer = std::mem::replace(&mut self.escapes, if keeps { Escapes::Kept } else { Escapes::Processed });
-        let expression = self.expression(&emit.expr);
-        self.escapes = outer;
-        Ok(Node::Emit(line(emit), expression?))
-    }
-
-    fn branch(&mut self, condition: &ast::IfCond<'_>) -> Translated<Branch> {
-        Ok(Branch {
-            condition: self.expression(&condition.expr)?,
-            then: self.optional(&condition.true_body)?,
-            otherwise: self.optional(&condition.false_body)?,
-        })
-    }
-
-    fn each(&mut self, each: &Spanned<ast::ForLoop<'_>>) -> Translated<Node> {
-        let mut symbols = Symbols::default();
-        symbols.parameter(&each.target);
-        symbols.statements(&each.body);
-        let node = For {
-            iterable: self.expression(&each.iter)?,
-            target: self.target(&each.target)?,
-            filter: each.filter_expr.as_ref().map(|filter| self.expression(filter)).transpose()?,
-            is_recursive: each.recursive,
-            body: self.scope(symbols, &each.body)?,
-            otherwise: self.scope(Symbols::of(&each.else_body), &each.else_body)?,
+    /// Reads a statement, from its tag on.
+    fn statement(&mut self, nodes: &mut Vec<Node>) -> Parse<()> {
+        let TokenKind::Name(tag) = self.current.kind else { return Err(self.failure("tag name expected")) };
+        let line = self.current.line;
+        self.enter()?;
+        self.tags.push(tag);
+        let node = match tag {
+            "for" => self.each(line)?,
+            "if" => self.condition()?,
+            "set" => self.set(line)?,
+            "with" => self.with(line)?,
+            "filter" => self.filter_block(line)?,
+            "autoescape" => self.autoescape()?,
+            "print" => {
+                self.print(line, nodes)?;
+                self.close_tag();
+                return Ok(());
+            }
+            "macro" => self.macro_block()?,
+            "call" => self.call_block(line)?,
+            "block" => self.block(line)?,
+            "extends" => self.extends(line)?,
+            "include" => self.include(line)?,
+            "import" => self.import(line)?,
+            "from" => self.from(line)?,
+            _ => {
+                self.tags.pop();
+                return Err(self.wrong_tag(Some(tag), &[]));
+            }
         };
-        Ok(Node::For(line(each), Arc::new(node)))
+        self.close_tag();
+        nodes.push(node);
+        Ok(())
     }
 
-    fn with(&mut self, with: &Spanned<ast::WithBlock<'_>>) -> Translated<Node> {
-        let (mut assignments, mut symbols) = (Vec::new(), Symbols::default());
-        for (target, value) in &with.assignments {
-            symbols.parameter(target);
-            assignments.push((self.target(target)?, self.expression(value)?));
-        }
-        symbols.statements(&with.body);
-        Ok(Node::With(line(with), assignments, self.scope(symbols, &with.body)?))
+    fn close_tag(&mut self) {
+        self.tags.pop();
+        self.leave();
     }
 
-    fn block(&mut self, block: &Spanned<ast::Block<'_>>) -> Translated<Node> {
-        let name: Arc<str> = block.name.into();
-        let body = self.scope(Symbols::of(&block.body), &block.body)?;
-        self.blocks.insert(name.clone(), Arc::new(body));
-        Ok(Node::Block(line(block), name))
+    /// Reads the end of a tag and the nodes behind it, up to a tag of some, which becomes the current token.
+    pub(super) fn body(&mut self, ends: Ends) -> Parse<Vec<Node>> {
+        self.skip_symbol(":")?;
+        self.expect(TokenKind::BlockEnd)?;
+        self.ends.push(ends);
+        let nodes = self.nodes(ends)?;
+        self.ends.pop();
+        if self.current.kind == TokenKind::End { Err(self.wrong_tag(None, ends)) } else { Ok(nodes) }
     }
 
-    fn from(&mut self, import: &Spanned<ast::FromImport<'_>>) -> Translated<Node> {
-        let mut names = Vec::new();
-        for (name, alias) in &import.names {
-            let (Target::Name(name), Target::Name(as_name)) =
-                (self.target(name)?, self.target(alias.as_ref().unwrap_or(name))?)
-            else {
-                return Err(failure("cannot import into an attribute", line(import)));
-            };
-            names.push(Imported { name, as_name });
-        }
-        let with_context = self.statement_ends(import, "with context");
-        Ok(Node::From { line: line(import), name: self.expression(&import.expr)?, names, with_context })
+    /// Reads nodes that are a scope of their own, where filters are looked for at once.
+    pub(super) fn scope(&mut self, ends: Ends) -> Parse<Vec<Node>> {
+        self.program.has_choices = true;
+        let outer = (self.is_optional, self.is_top_level);
+        (self.is_optional, self.is_top_level) = (false, false);
+        let nodes = self.body(ends)?;
+        (self.is_optional, self.is_top_level) = outer;
+        Ok(nodes)
     }
 
-    /// Says whether a statement ends with words that minijinja skips.
-    fn statement_ends<T>(&self, node: &Spanned<T>, words: &str) -> bool {
-        let span = node.span();
-        let text = self.text.get(span.start_offset as usize..span.end_offset as usize).unwrap_or_default();
-        let mut found = text.split_ascii_whitespace().rev();
-        words.rsplit(' ').all(|word| found.next() == Some(word))
-            || (text.contains("ignore") && text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").contains(words))
+    /// Reads nodes that are a scope of their own, and the tag that ends them.
+    pub(super) fn whole_scope(&mut self, ends: Ends) -> Parse<Vec<Node>> {
+        let nodes = self.scope(ends)?;
+        self.next()?;
+        Ok(nodes)
     }
 
-    fn definition(&mut self, definition: &Spanned<ast::Macro<'_>>) -> Translated<MacroDefinition> {
-        let outer = std::mem::take(&mut self.names);
-        let required = definition.args.len().saturating_sub(definition.defaults.len());
-        let mut parameters = Vec::new();
-        for (index, parameter) in definition.args.iter().enumerate() {
-            let Target::Name(name) = self.target(parameter)? else {
-                return Err(failure("a parameter must be a name", line(definition)));
-            };
-            let default = index.checked_sub(required).and_then(|index| definition.defaults.get(index));
-            parameters.push((name, default.map(|default| self.expression(default)).transpose()?));
-        }
-        let mut symbols = Symbols::default();
-        definition.args.iter().for_each(|parameter| symbols.parameter(parameter));
-        definition.defaults.iter().for_each(|default| symbols.read(default));
-        symbols.statements(&definition.body);
-        let body = self.scope(symbols, &definition.body)?;
-        let names = std::mem::replace(&mut self.names, outer);
-        let reads = |name: &str| names.iter().any(|read| **read == *name);
-        let made = MacroDefinition {
-            name: definition.name.into(),
-            line: line(definition),
-            parameters,
-            body,
-            takes_more: reads("varargs"),
-            takes_keywords: reads("kwargs"),
-            takes_caller: reads("caller"),
+    /// Says that a tag is not known or not here, or that the text ends before one.
+    fn wrong_tag(&self, tag: Option<&str>, expected: Ends) -> SyntaxFailure {
+        let mut message = match tag {
+            Some(tag) => format!("Encountered unknown tag '{tag}'."),
+            None => "Unexpected end of template.".to_owned(),
         };
-        self.names.extend(names);
-        Ok(made)
-    }
-
-    fn target(&mut self, target: &ast::Expr<'_>) -> Translated<Target> {
-        match target {
-            ast::Expr::Var(name) => Ok(Target::Name(name.id.into())),
-            ast::Expr::List(list) => self.targets(&list.items),
-            ast::Expr::Tuple(tuple) => self.targets(&tuple.items),
-            ast::Expr::GetAttr(attribute) => match &attribute.expr {
-                ast::Expr::Var(name) => Ok(Target::Attribute(name.id.into(), attribute.name.into())),
-                _ => Err(failure("cannot assign to an attribute of an attribute", line(attribute))),
-            },
-            other => Err(failure("cannot assign to this expression", u32::from(other.span().start_line))),
+        let innermost = if expected.is_empty() { self.ends.last().copied().unwrap_or_default() } else { expected };
+        if !innermost.is_empty() {
+            let names: Vec<String> = innermost.iter().map(|name| format!("'{name}'")).collect();
+            let names = names.join(" or ");
+            let is_outer = tag.is_some_and(|tag| self.ends.iter().any(|ends| ends.contains(&tag)));
+            message += &if is_outer {
+                format!(
+                    " You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for {names}."
+                )
+            } else {
+                format!(" Jinja was looking for the following tags: {names}.")
+            };
         }
+        if let Some(open) = self.tags.last() {
+            message += &format!(" The innermost block that needs to be closed is '{open}'.");
+        }
+        self.failure(message)
     }
 
-    fn targets(&mut self, items: &[ast::Expr<'_>]) -> Translated<Target> {
-        items.iter().map(|item| self.target(item)).collect::<Result<_, _>>().map(Target::Tuple)
+    fn each(&mut self, line: u32) -> Parse<Node> {
+        self.next()?;
+        self.loops += 1;
+        let target = self.target(TupleEnd::Word("in"), false)?;
+        self.expect_word("in")?;
+        let iterable = self.tuple(false, TupleEnd::Word("recursive"))?;
+        let filter = if self.skip_word("if")? { Some(self.expression()?.tree) } else { None };
+        let is_recursive = self.skip_word("recursive")?;
+        let body = self.scope(&["endfor", "else"])?;
+        let is_otherwise = self.is_word("else");
+        self.next()?;
+        let otherwise = if is_otherwise { self.whole_scope(&["endfor"])? } else { Vec::new() };
+        self.loops -= 1;
+        let each = For { target, iterable: iterable.tree, filter, is_recursive, body, otherwise };
+        Ok(Node::For(line, Arc::new(each)))
     }
 
-    pub(super) fn whole_expression(&mut self, tree: &ast::Expr<'_>) -> Translated<Expr> {
-        self.expression(tree)
+    fn condition(&mut self) -> Parse<Node> {
+        let (mut branches, mut otherwise) = (Vec::new(), Vec::new());
+        let outer = self.is_optional;
+        self.program.has_choices = true;
+        loop {
+            // The tag `if` or `elif`.
+            let line = self.next()?.line;
+            let condition = self.tuple(false, TupleEnd::Tag)?.tree;
+            self.is_optional = true;
+            let then = self.body(&["elif", "else", "endif"])?;
+            branches.push(Branch { line, condition, then });
+            if !self.is_word("elif") {
+                break;
+            }
+        }
+        let is_otherwise = self.is_word("else");
+        self.next()?;
+        if is_otherwise {
+            otherwise = self.body(&["endif"])?;
+            self.next()?;
+        }
+        self.is_optional = outer;
+        Ok(Node::If(branches, otherwise))
     }
-}
 
-fn line<T>(node: &Spanned<T>) -> u32 {
-    node.span().start_line.into()
-}
+    fn set(&mut self, line: u32) -> Parse<Node> {
+        self.next()?;
+        let target = self.target(TupleEnd::Tag, true)?;
+        if self.skip_symbol("=")? {
+            return Ok(Node::Set(line, target, self.tuple(true, TupleEnd::Tag)?.tree));
+        }
+        let mut filter = None;
+        while self.skip_symbol("|")? {
+            let input = filter.unwrap_or_else(|| Parsed::leaf(Expr::Captured));
+            filter = Some(self.filter(input)?);
+        }
+        let body = self.whole_scope(&["endset"])?;
+        Ok(Node::Capture(line, target, filter.map(|filter| filter.tree), body))
+    }
 
-pub(super) fn failure(message: impl Into<String>, line: u32) -> SyntaxFailure {
-    SyntaxFailure { message: message.into(), line }
-}
+    fn with(&mut self, line: u32) -> Parse<Node> {
+        self.next()?;
+        let mut assignments = Vec::new();
+        while self.current.kind != TokenKind::BlockEnd {
+            if !assignments.is_empty() {
+                self.expect_symbol(",")?;
+            }
+            // `loop` is a name like others here.
+            let loops = std::mem::take(&mut self.loops);
+            let target = self.target(TupleEnd::Tag, false)?;
+            self.loops = loops;
+            self.expect_symbol("=")?;
+            assignments.push((target, self.expression()?.tree));
+        }
+        Ok(Node::With(line, assignments, self.whole_scope(&["endwith"])?))
+    }
 
-/// Ansible has these tags only with extensions of Jinja that are off by default.
-fn unknown_tag(name: &str, line: u32) -> SyntaxFailure {
-    failure(format!("Encountered unknown tag '{name}'."), line)
+    fn filter_block(&mut self, line: u32) -> Parse<Node> {
+        self.next()?;
+        let mut filter = self.filter(Parsed::leaf(Expr::Captured))?;
+        while self.skip_symbol("|")? {
+            filter = self.filter(filter)?;
+        }
+        Ok(Node::Filtered(line, filter.tree, self.whole_scope(&["endfilter"])?))
+    }
+
+    /// Reads a block that sets whether values are escaped. Ansible makes values of their own types, and escapes none.
+    fn autoescape(&mut self) -> Parse<Node> {
+        self.next()?;
+        self.expression()?;
+        self.whole_scope(&["endautoescape"]).map(Node::Group)
+    }
+
+    fn print(&mut self, line: u32, nodes: &mut Vec<Node>) -> Parse<()> {
+        self.next()?;
+        let mut is_first = true;
+        while self.current.kind != TokenKind::BlockEnd {
+            if !std::mem::take(&mut is_first) {
+                self.expect_symbol(",")?;
+            }
+            nodes.push(Node::Emit(line, self.expression()?.tree));
+        }
+        Ok(())
+    }
 }

@@ -10,13 +10,19 @@ use crate::frame::Frame;
 use crate::marker::Run;
 
 impl Interpreter<'_> {
-    /// Runs a block. Blocks see what the template sets at its top level only.
-    pub(super) fn block(&mut self, name: &Arc<str>, depth: usize, out: &mut Vec<Value>) -> Run<()> {
+    /// Runs a block, which sees the names of a frame: of the top level only, or, with `scoped`, of where it is.
+    pub(super) fn block(
+        &mut self,
+        name: &Arc<str>,
+        depth: usize,
+        around: &Arc<Frame>,
+        out: &mut Vec<Value>,
+    ) -> Run<()> {
         let blocks = self.blocks.clone();
         let Some(found) = blocks.get(name, depth) else {
             return Err(self.raise(format!("there is no parent block called '{name}'.")));
         };
-        let frame = Frame::within(&self.frame.root());
+        let frame = Frame::within(around);
         let mut interpreter = Interpreter::new(self.evaluation, &found.source, &found.program, frame, blocks.clone());
         interpreter.block = Some((name.clone(), depth));
         interpreter.nodes(&found.body, out)
@@ -29,7 +35,8 @@ impl Interpreter<'_> {
             _ => (name.clone(), 0),
         };
         let mut out = Vec::new();
-        self.block(&name, depth, &mut out)?;
+        let root = self.frame.root();
+        self.block(&name, depth, &root, &mut out)?;
         self.concatenate(out)
     }
 
@@ -37,7 +44,7 @@ impl Interpreter<'_> {
     pub(super) fn extend(&mut self, name: &Expr, rest: &[Node], out: &mut Vec<Value>) -> Run<()> {
         let name = self.expression(name)?;
         let (source, program) = self.load(&name)?;
-        for node in rest.iter().filter(|node| !matches!(node, Node::Block(..) | Node::Text(_) | Node::Emit(..))) {
+        for node in rest.iter().filter(|node| !matches!(node, Node::Block { .. } | Node::Text(_) | Node::Emit(..))) {
             self.nodes(std::slice::from_ref(node), &mut Vec::new())?;
         }
         let mut blocks = (*self.blocks).clone();

@@ -7,7 +7,7 @@ use minijinja::value::Tuple;
 use modbox_jinja::values::{self, Range, Table};
 
 use super::interpreter::Interpreter;
-use crate::compile::{Comparison, Expr};
+use crate::compile::{Comparison, Embedded, Expr};
 use crate::lazy::{Entries, Items, LazyDict, LazyList};
 use crate::marker::{Marker, Run, Stop};
 
@@ -30,7 +30,7 @@ impl Interpreter<'_> {
     fn compound(&mut self, expression: &Expr) -> Run<Value> {
         match expression {
             Expr::Constant(_) | Expr::Name(_) | Expr::Captured => self.expression(expression),
-            Expr::Embedded { range, is_escaped } => Ok(self.embedded(range.clone(), *is_escaped)),
+            Expr::Embedded(literal) => Ok(self.embedded(literal)),
             Expr::Attribute(object, name) => {
                 let object = self.expression(object)?;
                 self.attribute(&object, name)
@@ -53,6 +53,10 @@ impl Interpreter<'_> {
             Expr::Negative(operand) => {
                 let operand = self.expression(operand)?;
                 self.negative(&operand)
+            }
+            Expr::Positive(operand) => {
+                let operand = self.expression(operand)?;
+                self.positive(&operand)
             }
             Expr::And(left, right) => {
                 let left = self.expression(left)?;
@@ -123,9 +127,15 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Renders a literal with a template in it. It is a part of the source, so it is as trusted as that.
-    fn embedded(&self, range: std::ops::Range<usize>, is_escaped: bool) -> Value {
-        let part = if is_escaped { self.source.unescaped_text_of(range) } else { self.source.text_of(range) };
+    /// Renders a literal with a template in it where that is rendered. It is a part of the source, so it is as trusted.
+    fn embedded(&self, literal: &Embedded) -> Value {
+        if !literal.is_rendered {
+            return literal.value.clone();
+        }
+        let part = literal.range.clone().and_then(|range| match literal.is_escaped {
+            true => self.source.unescaped_text_of(range),
+            false => self.source.text_of(range),
+        });
         match part {
             Some(part) => self.evaluation.render(&part),
             None => self.undefined("a literal was lost"),

@@ -144,6 +144,17 @@ impl Interpreter<'_> {
         }
     }
 
+    pub(super) fn positive(&self, operand: &Value) -> Run<Value> {
+        if let Some(marker) = Marker::of(operand) {
+            return Err(Stop(marker));
+        }
+        match Number::of(operand) {
+            Some(Number::Int(number)) => Ok(integer(number)),
+            Some(Number::Float(_) | Number::Long(_)) => Ok(operand.clone()),
+            None => Err(self.raise(format!("bad operand type for unary +: '{}'", type_name(operand)))),
+        }
+    }
+
     pub(super) fn holds(&self, comparison: Comparison, left: &Value, right: &Value) -> Run<bool> {
         if matches!(comparison, Comparison::In | Comparison::NotIn) {
             return Ok(self.contains(right, left)? == (comparison == Comparison::In));

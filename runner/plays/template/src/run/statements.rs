@@ -57,10 +57,7 @@ impl Interpreter<'_> {
                 let value = self.filtered(value, Some(filter))?;
                 self.emit(value, out);
             }
-            Node::If(line, branch) => {
-                self.line = *line;
-                return self.branch(branch, out);
-            }
+            Node::If(branches, otherwise) => return self.branches(branches, otherwise, out),
             Node::For(line, each) => {
                 self.line = *line;
                 return self.each(each, out);
@@ -80,9 +77,13 @@ impl Interpreter<'_> {
                 let value = self.call_with(call, Some(caller))?;
                 self.emit(value, out);
             }
-            Node::Block(line, name) => {
+            Node::Block { line, name, is_scoped, is_required } => {
                 self.line = *line;
-                return self.block(name, 0, out);
+                if *is_required && self.blocks.get(name, 1).is_none() {
+                    return Err(self.raise(format!("Required block '{name}' not found")));
+                }
+                let frame = if *is_scoped { self.frame.clone() } else { self.frame.root() };
+                return self.block(name, 0, &frame, out);
             }
             Node::Extends(line, _) => {
                 self.line = *line;
@@ -132,10 +133,17 @@ impl Interpreter<'_> {
         filtered
     }
 
-    fn branch(&mut self, branch: &Branch, out: &mut Vec<Value>) -> Run<()> {
-        let condition = self.expression(&branch.condition)?;
-        let nodes = if self.is_true(&condition)? { &branch.then } else { &branch.otherwise };
-        self.nodes(nodes, out)
+    /// Runs the first branch that holds.
+    fn branches(&mut self, branches: &[Branch], otherwise: &[Node], out: &mut Vec<Value>) -> Run<()> {
+        for branch in branches {
+            self.line = branch.line;
+            self.step()?;
+            let condition = self.expression(&branch.condition)?;
+            if self.is_true(&condition)? {
+                return self.nodes(&branch.then, out);
+            }
+        }
+        self.nodes(otherwise, out)
     }
 
     fn with(&mut self, assignments: &[(Target, Expr)], body: &[Node], out: &mut Vec<Value>) -> Run<()> {
