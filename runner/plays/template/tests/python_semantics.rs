@@ -86,4 +86,20 @@ fn statements_follow_python() {
         "['r', 'caller', 'z']",
     );
     check("{{ a is defined + 2 }} {{ nope is not defined - 1 }}", "'3 0'");
+    check("{{ +a }}{{ -+-1.5 }}", "'51.5'");
+    check("{{ +s }}", "!bad operand type for unary +: 'str'");
+    check("{{ (l * 200)[:3] }}{{ {(1, 2): 'x'}[1, 2] }}", "'[1, 2, 1]x'");
+    let branches: String = (0..1000).map(|number| format!("{{% elif a == {number} %}}{number}")).collect();
+    check(&format!("{{% if n %}}{branches}{{% else %}}-{{% endif %}}"), "'5'");
+}
+
+#[test]
+fn blocks_see_what_they_are_made_for() {
+    check("{% for i in l %}{% block b scoped %}{{ i }}{% endblock %}{% endfor %}", "'12'");
+    check("{% for i in l %}{% block b %}{{ i is defined }}{% endblock %}{% endfor %}", "'FalseFalse'");
+    check("{% block b required %} {% endblock %}", "!Required block 'b' not found");
+    check(
+        "{% macro m() %}{% set caller = 1 %}{{ caller }}{% endmacro %}{{ m(caller=2) }}",
+        "!macro 'm' takes no keyword",
+    );
 }

@@ -7,12 +7,10 @@ use std::borrow::Cow;
 
 use minijinja::Value;
 
-use super::literal::{Escapes, has_common_escapes, unescaped};
-use super::numbers;
+use super::lex::{Escapes, Token, TokenKind, float, has_common_escapes, integer, unescaped};
 use super::parser::{Parse, Parsed, Parser};
 use super::program::{Comparison, Embedded, Expr, Operator};
 use super::syntax::SyntaxFailure;
-use super::tokens::{Token, TokenKind};
 use crate::text;
 
 // How strongly operators bind.
@@ -25,13 +23,11 @@ const CONCATENATION: u8 = 6;
 const PRODUCT: u8 = 7;
 const POWER: u8 = 8;
 
-/// What may end a tuple without parentheses, besides the end of the tag.
+/// What ends a tuple. Words do not: Jinja 3.1 takes `in` of `for v, in l` for a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TupleEnd {
-    /// Nothing else.
+    /// The end of the tag.
     Tag,
-    /// A word: `in` or `recursive` of a `for` block.
-    Word(&'static str),
     /// The parenthesis around it, which may be empty.
     Parenthesis,
 }
@@ -197,11 +193,11 @@ impl<'t> Parser<'t> {
             TokenKind::Literal(_) => self.literal(token),
             TokenKind::Integer(written) => {
                 self.next()?;
-                constant(numbers::integer(written).map_err(failed)?)
+                constant(integer(written).map_err(failed)?)
             }
             TokenKind::Float(written) => {
                 self.next()?;
-                constant(numbers::float(written).map_err(failed)?)
+                constant(float(written).map_err(failed)?)
             }
             TokenKind::Symbol("(") => {
                 self.next()?;
@@ -256,7 +252,7 @@ impl<'t> Parser<'t> {
             if !items.is_empty() {
                 self.expect_symbol(",")?;
             }
-            if self.is_tuple_end(end) {
+            if self.is_tuple_end() {
                 break;
             }
             let item = if has_conditions { self.expression()? } else { self.plain_expression()? };
@@ -274,12 +270,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub(super) fn is_tuple_end(&self, end: TupleEnd) -> bool {
-        match self.current.kind {
-            TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::Symbol(")") => true,
-            TokenKind::Name(name) => matches!(end, TupleEnd::Word(word) if word == name),
-            _ => false,
-        }
+    pub(super) fn is_tuple_end(&self) -> bool {
+        matches!(self.current.kind, TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::Symbol(")"))
     }
 
     pub(super) fn expected_expression(&self) -> SyntaxFailure {

@@ -66,7 +66,7 @@ fn optional(value: &str, key: &str) -> Result<Option<String>, String> {
 }
 
 fn text_of(value: &str) -> Option<String> {
-    super::literal::value_of(value)
+    super::lex::value_of(value)
 }
 
 #[cfg(test)]

@@ -8,12 +8,9 @@
 
 mod expressions;
 mod header;
-mod lexer;
-mod literal;
+mod lex;
 mod macros;
 mod names;
-mod numbers;
-mod openings;
 mod others;
 mod parse;
 mod parser;
@@ -24,7 +21,6 @@ mod specials;
 mod statements;
 mod syntax;
 mod targets;
-mod tokens;
 
 pub(crate) use names::Mention;
 pub(crate) use parse::compile;

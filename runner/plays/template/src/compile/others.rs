@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::lex::{TokenKind, is_blank};
 use super::parser::{Parse, Parser};
 use super::program::{Imported, Node, Target};
-use super::syntax::{SyntaxFailure, is_blank};
-use super::tokens::TokenKind;
+use super::syntax::SyntaxFailure;
 
 impl Parser<'_> {
     pub(super) fn block(&mut self, line: u32) -> Parse<Node> {

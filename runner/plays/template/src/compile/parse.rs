@@ -47,3 +47,7 @@ fn compile_rest(text: &str, start: usize, syntax: &Syntax) -> Result<Program, Sy
 fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")) } else { Cow::Borrowed(text) }
 }
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

@@ -4,13 +4,11 @@
 //! `expressions.rs` and `postfix.rs`, statements in `statements.rs` and the files that it names. Its faults have Jinja's
 //! words, since people look for these.
 
-use super::lexer::Lexer;
-use super::literal::Escapes;
+use super::lex::{Escapes, Lexer, Token, TokenKind};
 use super::names::Mention;
 use super::program::{Expr, Node, Program};
 use super::specials::Specials;
 use super::syntax::{Form, Syntax, SyntaxFailure};
-use super::tokens::{Token, TokenKind};
 use crate::limits::{MAX_NESTED, MAX_OPEN};
 
 /// What the parser makes, or why there is none.

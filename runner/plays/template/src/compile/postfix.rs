@@ -6,12 +6,11 @@ use std::sync::Arc;
 use minijinja::Value;
 
 use super::expressions::unusual_literal;
+use super::lex::{TokenKind, integer};
 use super::names::Mention;
-use super::numbers;
 use super::parser::{Parse, Parsed, Parser};
 use super::program::{Arguments, Call, Expr};
 use super::syntax::{Form, SyntaxFailure};
-use super::tokens::TokenKind;
 
 /// The functions whose literal arguments are rendered when they have templates in them.
 const LOOKUPS: [&str; 3] = ["lookup", "query", "q"];
@@ -58,7 +57,7 @@ impl<'t> Parser<'t> {
         let tree = match token.kind {
             TokenKind::Name(name) => Expr::Attribute(object_tree, name.into()),
             TokenKind::Integer(written) => {
-                let index = numbers::integer(written).map_err(|message| SyntaxFailure::new(message, token.line))?;
+                let index = integer(written).map_err(|message| SyntaxFailure::new(message, token.line))?;
                 Expr::Item(object_tree, Box::new(Expr::Constant(index)))
             }
             _ => return Err(SyntaxFailure::new("expected name or number", token.line)),

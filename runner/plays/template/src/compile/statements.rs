@@ -5,11 +5,10 @@ use std::sync::Arc;
 use minijinja::Value;
 
 use super::expressions::TupleEnd;
-use super::literal::Escapes;
+use super::lex::{Escapes, TokenKind};
 use super::parser::{Parse, Parsed, Parser};
 use super::program::{Branch, Expr, For, Node};
 use super::syntax::SyntaxFailure;
-use super::tokens::TokenKind;
 
 /// The tags that end a block.
 pub(super) type Ends = &'static [&'static str];
@@ -166,9 +165,9 @@ impl<'t> Parser<'t> {
     fn each(&mut self, line: u32) -> Parse<Node> {
         self.next()?;
         self.loops += 1;
-        let target = self.target(TupleEnd::Word("in"), false)?;
+        let target = self.target(TupleEnd::Tag, false)?;
         self.expect_word("in")?;
-        let iterable = self.tuple(false, TupleEnd::Word("recursive"))?;
+        let iterable = self.tuple(false, TupleEnd::Tag)?;
         let filter = if self.skip_word("if")? { Some(self.expression()?.tree) } else { None };
         let is_recursive = self.skip_word("recursive")?;
         let body = self.scope(&["endfor", "else"])?;

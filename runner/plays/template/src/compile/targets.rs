@@ -1,10 +1,10 @@
 //! What `set`, `for` and `with` assign to.
 
 use super::expressions::TupleEnd;
+use super::lex::TokenKind;
 use super::parser::{Parse, Parser};
 use super::program::Target;
 use super::syntax::SyntaxFailure;
-use super::tokens::TokenKind;
 
 /// The words that are values, and not names.
 const CONSTANTS: [&str; 6] = ["true", "false", "none", "True", "False", "None"];
@@ -17,7 +17,7 @@ impl<'t> Parser<'t> {
             if !parts.is_empty() {
                 self.expect_symbol(",")?;
             }
-            if self.is_tuple_end(end) {
+            if self.is_tuple_end() {
                 break;
             }
             parts.push(self.part_of_target(has_attributes)?);

@@ -3,7 +3,7 @@
 //! Jinja looks with one regular expression: the first place at which anything begins, and there the longest delimiter.
 //! Here each delimiter remembers the next place at which it is, so that a text is searched once for each.
 
-use super::syntax::is_blank;
+use super::blanks::is_blank;
 use crate::options::TemplateOptions;
 
 /// What begins. Of delimiters of the same length at the same place, the last one here counts.

@@ -6,11 +6,12 @@
 use minijinja::Value;
 use modbox_jinja::values::repr;
 
+use super::blanks::{after_blanks, is_blank};
 use super::literal::closing_quote;
 use super::numbers;
 use super::openings::{Opening, Openings, Place};
-use super::syntax::{Form, Syntax, SyntaxFailure, after_blanks, is_blank};
 use super::tokens::{SYMBOLS, Token, TokenKind};
+use crate::compile::syntax::{Form, Syntax, SyntaxFailure};
 use crate::options::TemplateOptions;
 
 /// Where the next character is.
@@ -31,7 +32,7 @@ enum State {
 
 /// A text that is being read.
 #[derive(Debug)]
-pub(super) struct Lexer<'t> {
+pub(in crate::compile) struct Lexer<'t> {
     text: &'t str,
     options: &'t TemplateOptions,
     openings: Openings<'t>,
@@ -54,7 +55,7 @@ type Lexed<T> = Result<T, SyntaxFailure>;
 
 impl<'t> Lexer<'t> {
     /// Begins a text whose line ends are `\n`.
-    pub(super) fn new(text: &'t str, syntax: &'t Syntax) -> Self {
+    pub(in crate::compile) fn new(text: &'t str, syntax: &'t Syntax) -> Self {
         let state = if syntax.form == Form::Template { State::Outside } else { State::Variable };
         Self {
             text,
@@ -75,7 +76,7 @@ impl<'t> Lexer<'t> {
     /// # Errors
     ///
     /// No token begins like this, a bracket closes none, or a comment or a raw block does not end.
-    pub(super) fn token(&mut self) -> Lexed<Token<'t>> {
+    pub(in crate::compile) fn token(&mut self) -> Lexed<Token<'t>> {
         loop {
             let found = match self.next.take() {
                 Some(token) => Some(token),
@@ -340,9 +341,16 @@ fn sign_at(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next().filter(|sign| matches!(sign, '-' | '+'))
 }
 
+/// Joiners and dots that Unicode counts among the characters of names since 15.1, which is newer than Jinja's own table:
+/// Jinja 3.1, `_identifier.py`.
+const NEWER: [char; 4] = ['\u{200c}', '\u{200d}', '\u{30fb}', '\u{ff65}'];
+
 /// Says whether a name may have a character, or looks as if it did.
 fn is_of_name(c: char) -> bool {
-    c == '_' || c.is_alphanumeric() || (!c.is_ascii() && unicode_ident::is_xid_continue(c))
+    if c.is_ascii() {
+        return c == '_' || c.is_ascii_alphanumeric();
+    }
+    c.is_alphanumeric() || (unicode_ident::is_xid_continue(c) && !NEWER.contains(&c))
 }
 
 /// Says whether Python takes a text for a name: `str.isidentifier`.

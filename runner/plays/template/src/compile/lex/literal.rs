@@ -2,7 +2,7 @@
 
 /// How backslashes in a literal are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Escapes {
+pub(in crate::compile) enum Escapes {
     /// As they are: in `{{ }}`, so that a regular expression needs no more backslashes than YAML asks for.
     Kept,
     /// As in Python: in `{% %}` and in expressions.
@@ -24,7 +24,7 @@ pub(super) fn closing_quote(text: &str, at: usize) -> Option<usize> {
 }
 
 /// Returns the value of a text that is one literal of Python or several, with blanks between them, and nothing else.
-pub(super) fn value_of(text: &str) -> Option<String> {
+pub(in crate::compile) fn value_of(text: &str) -> Option<String> {
     let mut value = String::new();
     let mut at = 0;
     while at < text.len() {
@@ -42,7 +42,7 @@ pub(super) fn value_of(text: &str) -> Option<String> {
 }
 
 /// Says whether all escapes of a literal are of those that have the same meaning in arguments of tasks.
-pub(super) fn has_common_escapes(raw: &str) -> bool {
+pub(in crate::compile) fn has_common_escapes(raw: &str) -> bool {
     let mut characters = raw.chars();
     while let Some(c) = characters.next() {
         let next = if c == '\\' { characters.next() } else { continue };
@@ -58,7 +58,7 @@ pub(super) fn has_common_escapes(raw: &str) -> bool {
 /// # Errors
 ///
 /// An escape has no character. The error is Python's, in words.
-pub(super) fn unescaped(raw: &str) -> Result<String, &'static str> {
+pub(in crate::compile) fn unescaped(raw: &str) -> Result<String, &'static str> {
     let (mut rest, mut out) = (raw, String::with_capacity(raw.len()));
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);

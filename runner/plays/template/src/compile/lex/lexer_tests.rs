@@ -89,6 +89,7 @@ fn damaged_texts_are_refused_with_their_line() {
     refuse("{{ 'a }}", "unexpected char \"'\" at 3", 1);
     refuse("{{ a\\ }}", "unexpected char '\\\\' at 4", 1);
     refuse("{{ a² }}", "Invalid character in identifier", 1);
+    refuse("{{ a\u{200d} }}", "unexpected char '\\u200d' at 4", 1);
     refuse("{# a\n", "Missing end of comment tag", 1);
     check("a{#", "<a>");
     check("a{{", "<a>{{");

@@ -2,16 +2,16 @@
 
 /// A piece of a template that has a meaning of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Token<'t> {
-    pub(super) kind: TokenKind<'t>,
+pub(in crate::compile) struct Token<'t> {
+    pub(in crate::compile) kind: TokenKind<'t>,
     /// The line that it begins in, from 1.
-    pub(super) line: u32,
+    pub(in crate::compile) line: u32,
     /// The byte of the text that it begins at.
-    pub(super) at: usize,
+    pub(in crate::compile) at: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum TokenKind<'t> {
+pub(in crate::compile) enum TokenKind<'t> {
     /// Text outside of tags.
     Text(&'t str),
     /// `{{`
@@ -44,7 +44,7 @@ pub(super) const SYMBOLS: [&str; 26] = [
 
 impl TokenKind<'_> {
     /// Returns what messages call the token: Jinja 3.1, `describe_token`.
-    pub(super) fn described(&self) -> &str {
+    pub(in crate::compile) fn described(&self) -> &str {
         match self {
             Self::Text(_) => "template data / text",
             Self::VariableBegin => "begin of print statement",

@@ -65,7 +65,7 @@ fn integral(bytes: &[u8]) -> usize {
 /// # Errors
 ///
 /// It has more digits than Python reads.
-pub(super) fn integer(written: &str) -> Result<Value, String> {
+pub(in crate::compile) fn integer(written: &str) -> Result<Value, String> {
     let plain = written.replace('_', "").to_ascii_lowercase();
     let (radix, digits) = match plain.get(..2) {
         Some("0b") => (2, &plain[2..]),
@@ -87,7 +87,7 @@ pub(super) fn integer(written: &str) -> Result<Value, String> {
 /// # Errors
 ///
 /// It is larger than any such number: ansible-core fails with it, too.
-pub(super) fn float(written: &str) -> Result<Value, String> {
+pub(in crate::compile) fn float(written: &str) -> Result<Value, String> {
     match written.replace('_', "").parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(Value::from(number)),
         _ => Err(format!("the number {written} is too large")),
