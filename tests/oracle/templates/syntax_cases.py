@@ -142,7 +142,7 @@ class Generator:
         elif kind == 10:
             made = self.pick(["dict", "lookup", "s.format", "nope", "d"]) + self.arguments(depth)
         else:
-            made = self.pick(["m[0]", "d.k", "d.z.k", "d['x y']", "m.0.1", "m[1][0]", "d.items", "l", "d.z['k'].0", "s[1]", "s[1:]"])
+            made = self.pick(["m[0]", "d.k", "d.z.k", "d['x y']", "m.0.1", "m[1][0]", "d['items']", "l", "d.z['k'].0", "s[1]", "s[1:]"])
         if self.chance(0.12):
             made += self.pick([".k", ".0", ".real", "." + self.pick(NAMES), ".1.0", " . k", ".'k'"])
         if self.chance(0.12):

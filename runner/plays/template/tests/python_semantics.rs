@@ -97,6 +97,8 @@ fn statements_follow_python() {
 fn blocks_see_what_they_are_made_for() {
     check("{% for i in l %}{% block b scoped %}{{ i }}{% endblock %}{% endfor %}", "'12'");
     check("{% for i in l %}{% block b %}{{ i is defined }}{% endblock %}{% endfor %}", "'FalseFalse'");
+    check("{% autoescape n %}{% set zz = 1 %}{{ zz }}{% endautoescape %}{{ zz is defined }}", "'1False'");
+    check("{% autoescape nope - 1 %}{% endautoescape %}", "!'nope' is undefined");
     check("{% block b required %} {% endblock %}", "!Required block 'b' not found");
     check(
         "{% macro m() %}{% set caller = 1 %}{{ caller }}{% endmacro %}{{ m(caller=2) }}",

@@ -45,13 +45,15 @@ impl<'t> Parser<'t> {
         self.enter()?;
         let since = self.program.mentions.len();
         let mut made = self.operation(OR)?;
+        if self.is_word("if") {
+            self.make_optional(since);
+        }
         while self.skip_word("if")? {
             self.program.has_choices = true;
             let outer = std::mem::replace(&mut self.is_optional, true);
             let condition = self.operation(OR)?;
             let otherwise = if self.skip_word("else")? { Some(self.expression()?) } else { None };
             self.is_optional = outer;
-            self.make_optional(since);
             let depth = made.depth.max(condition.depth).max(otherwise.as_ref().map_or(0, |other| other.depth));
             let otherwise = otherwise.map(|other| Box::new(other.tree));
             made = self.over(depth, Expr::If(Box::new(condition.tree), Box::new(made.tree), otherwise))?;

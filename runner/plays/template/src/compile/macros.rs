@@ -1,5 +1,6 @@
 //! Macros, and the bodies of call blocks, which are macros without a name.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::parser::{Parse, Parser};
@@ -31,21 +32,21 @@ impl Parser<'_> {
     /// Reads parameters in parentheses.
     fn parameters(&mut self) -> Parse<Parameters> {
         self.expect_symbol("(")?;
-        let mut parameters: Parameters = Vec::new();
+        let (mut parameters, mut names) = (Parameters::new(), HashSet::new());
         while !self.is_symbol(")") {
             if !parameters.is_empty() {
                 self.expect_symbol(",")?;
             }
-            let name: Arc<str> = self.name_to_set()?.into();
-            self.specials.set(&name);
-            if parameters.iter().any(|(known, _)| *known == name) {
+            let name = self.name_to_set()?;
+            self.specials.set(name);
+            if !names.insert(name) {
                 return Err(self.failure(format!("duplicate argument '{name}' in the definition of a macro")));
             }
             let default = if self.skip_symbol("=")? { Some(self.expression()?.tree) } else { None };
             if default.is_none() && parameters.last().is_some_and(|(_, default)| default.is_some()) {
                 return Err(self.failure("non-default argument follows default argument"));
             }
-            parameters.push((name, default));
+            parameters.push((name.into(), default));
         }
         self.next()?;
         Ok(parameters)

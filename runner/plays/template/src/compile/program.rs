@@ -37,8 +37,8 @@ pub(crate) enum Node {
     If(Vec<Branch>, Vec<Node>),
     For(u32, Arc<For>),
     With(u32, Vec<(Target, Expr)>, Vec<Node>),
-    /// Nodes that are run as they are: `{% autoescape %}`.
-    Group(Vec<Node>),
+    /// `{% autoescape x %}…{% endautoescape %}`: the value is evaluated and has no effect.
+    Autoescape(u32, Expr, Vec<Node>),
     Macro(Arc<MacroDefinition>),
     /// `{% call(args) m() %}…{% endcall %}`
     CallBlock(u32, Call, Arc<MacroDefinition>),

@@ -34,10 +34,16 @@ impl Scopes {
     fn within(&mut self, nodes: &mut [Node]) {
         for node in nodes {
             match node {
-                Node::Capture(_, _, _, body) | Node::Group(body) => self.scope(Symbols::of(body), body),
+                Node::Capture(_, _, _, body) => self.scope(Symbols::of(body), body),
                 Node::Filtered(_, filter, body) => {
                     let mut symbols = Symbols::of(body);
                     symbols.read(filter);
+                    self.scope(symbols, body);
+                }
+                Node::Autoescape(_, value, body) => {
+                    let mut symbols = Symbols::default();
+                    symbols.read(value);
+                    symbols.statements(body);
                     self.scope(symbols, body);
                 }
                 Node::If(branches, otherwise) => {
@@ -142,7 +148,7 @@ impl Symbols {
                 names.iter().for_each(|imported| self.set(&imported.as_name));
             }
             Node::Include { name, .. } => self.read(name),
-            Node::Text(_) | Node::Unset(_) | Node::Group(_) | Node::Block { .. } => {}
+            Node::Text(_) | Node::Unset(_) | Node::Autoescape(..) | Node::Block { .. } => {}
         }
     }
 

@@ -82,7 +82,7 @@ impl<'t> Parser<'t> {
             "set" => self.set(line)?,
             "with" => self.with(line)?,
             "filter" => self.filter_block(line)?,
-            "autoescape" => self.autoescape()?,
+            "autoescape" => self.autoescape(line)?,
             "print" => {
                 self.print(line, nodes)?;
                 self.close_tag();
@@ -246,10 +246,10 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a block that sets whether values are escaped. Ansible makes values of their own types, and escapes none.
-    fn autoescape(&mut self) -> Parse<Node> {
+    fn autoescape(&mut self, line: u32) -> Parse<Node> {
         self.next()?;
-        self.expression()?;
-        self.whole_scope(&["endautoescape"]).map(Node::Group)
+        let value = self.expression()?.tree;
+        Ok(Node::Autoescape(line, value, self.whole_scope(&["endautoescape"])?))
     }
 
     fn print(&mut self, line: u32, nodes: &mut Vec<Node>) -> Parse<()> {

@@ -66,7 +66,11 @@ impl Interpreter<'_> {
                 self.line = *line;
                 return self.with(assignments, body, out);
             }
-            Node::Group(nodes) => return self.nodes(nodes, out),
+            Node::Autoescape(line, value, nodes) => {
+                self.line = *line;
+                self.expression(value)?;
+                return self.within(|interpreter| interpreter.nodes(nodes, out));
+            }
             Node::Macro(definition) => {
                 let value = self.make_macro(definition);
                 self.frame.set(&definition.name, value);
