@@ -41,6 +41,10 @@ EXPECTED = [
         lambda text, theirs, ours: "the inline if-expression" in theirs.get("error", ""),
     ),
     (
+        "an undefined value of `autoescape` is an error only where it is calculated with, and not where text is in the block",
+        lambda text, theirs, ours: "autoescape" in text and "is undefined" in theirs.get("error", "") and "value" in ours,
+    ),
+    (
         "names of characters are not known",
         lambda text, theirs, ours: "names of characters" in ours.get("error", ""),
     ),
