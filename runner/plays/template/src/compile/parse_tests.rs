@@ -178,7 +178,7 @@ fn deep_texts_are_refused_and_long_ones_are_read() {
     accept(&"{{ a }}{% set b = a %}{# c #}{% raw %}d{% endraw %}\n".repeat(50_000));
 }
 
-/// Pieces of templates, put together without sense, and bytes that are no template at all.
+/// Pieces of templates, put together without sense, with characters of all kinds between them.
 #[test]
 fn no_text_makes_the_parser_panic() {
     const PIECES: [&str; 72] = [

@@ -269,7 +269,7 @@ fn render_terms(arguments: &mut Arguments) -> Result<(), NotInSource> {
 }
 
 /// Has the literals rendered that an expression passes on. Of those that an operator, a filter or a test uses, new text is
-/// made, which is no part of the source.
+/// made, which is not a part of the source.
 fn render(expression: &mut Expr) -> Result<(), NotInSource> {
     match expression {
         Expr::Embedded(literal) => {

@@ -23,7 +23,8 @@ pub(super) fn closing_quote(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Returns the value of a text that is one literal of Python or several, with blanks between them, and nothing else.
+/// Returns the value of a text that is one literal of Python or several, with blanks between them, and nothing else but a
+/// comment.
 pub(in crate::compile) fn value_of(text: &str) -> Option<String> {
     let mut value = String::new();
     let mut at = 0;
@@ -35,6 +36,8 @@ pub(in crate::compile) fn value_of(text: &str) -> Option<String> {
                 at = end + 1;
             }
             byte if at > 0 && byte.is_ascii_whitespace() => at += 1,
+            // Python's `literal_eval` takes a comment.
+            b'#' if at > 0 => break,
             _ => return None,
         }
     }
@@ -143,6 +146,7 @@ mod tests {
     #[test]
     fn values_are_those_of_adjacent_literals() {
         assert_eq!(value_of(r#""a" 'b\n'"#).as_deref(), Some("ab\n"));
+        assert_eq!(value_of("'a' # b'").as_deref(), Some("a"));
         for text in ["", " 'a'", "'a", "a", "'a' b"] {
             assert_eq!(value_of(text), None, "{text}");
         }
