@@ -10,6 +10,7 @@ pub(crate) mod oracle_plugins;
 pub(crate) mod oracle_plugins_of_collections;
 pub(crate) mod oracle_private_keys;
 pub(crate) mod oracle_python_lookups;
+pub(crate) mod oracle_roles;
 pub(crate) mod oracle_runme;
 pub(crate) mod oracle_settings;
 pub(crate) mod oracle_targets;

@@ -313,21 +313,28 @@ fn layer_of_files(
     Ok(layer::of_maps(sources.iter().filter_map(Source::as_map)))
 }
 
-/// Returns a text that is the same for uses of a role that Ansible takes for the same.
+/// Returns a text that is the same for uses of a role that Ansible takes for the same (ansible-core 2.21, `Role.__eq__`): by name,
+/// path, files, parameters and variables in any order, conditions and tags.
 fn identity(request: &RoleRequest, name: &str, path: &str) -> String {
     let mut parts = vec![name.to_owned(), path.to_owned(), format!("{:?}", request.from)];
-    for keyword in [Keyword::When, Keyword::Tags] {
-        parts.push(request.keywords.get(keyword).map_or_else(String::new, data_text));
-    }
-    for (name, source) in &request.parameters {
-        parts.push(format!("{name}={}", data_text(source)));
-    }
+    let keyword = |keyword| request.keywords.get(keyword);
+    parts.push(keyword(Keyword::When).map_or_else(String::new, |when| list_text(values::items(when))));
+    parts.push(keyword(Keyword::Tags).map_or_else(String::new, |tags| list_text(tags.split_list(','))));
+    let mut parameters: Vec<String> =
+        request.parameters.iter().map(|(name, source)| format!("{name}={}", data_text(source))).collect();
+    parameters.sort();
+    parts.extend(parameters);
     parts.push(layer::describe(&request.vars));
     parts.push(request.task.is_some().to_string());
     parts.join("\u{1f}")
 }
 
+/// Returns the text of the data of items.
+fn list_text(items: Vec<Source>) -> String {
+    items.iter().map(data_text).collect::<Vec<_>>().join("\u{1e}")
+}
+
 /// Returns the text of a source's data.
 fn data_text(source: &Source) -> String {
-    source.to_data().map_or_else(|_| source.position().to_string(), |data| modbox_python_json::encode(&data))
+    source.to_data().map_or_else(|_| source.position().to_string(), layer::unordered_text)
 }

@@ -63,22 +63,39 @@ pub fn to_json(value: &Value) -> Json {
     values::to_json(value).unwrap_or_else(|_| Json::from(values::text(value).unwrap_or_default()))
 }
 
-/// Returns a text that is the same for layers with the same content.
+/// Returns a text that is the same for layers with the same content, in any order.
 #[must_use]
 pub fn describe(layer: &Layer) -> String {
-    let mut text = String::new();
-    for (name, slot) in layer.iter() {
-        text.push_str(name);
-        text.push('=');
-        match slot.content() {
-            Content::Source(source) => match source.to_data() {
-                Ok(data) => text.push_str(&modbox_python_json::encode(&data)),
-                Err(_) => text.push_str(&source.position().to_string()),
-            },
-            Content::Value(value) => text.push_str(&modbox_python_json::encode(&to_json(value))),
-            Content::Scope(_) | Content::Everything => text.push('*'),
+    let content = |slot: &Slot| match slot.content() {
+        Content::Source(source) => source.to_data().map_or_else(|_| source.position().to_string(), unordered_text),
+        Content::Value(value) => unordered_text(to_json(value)),
+        Content::Scope(_) | Content::Everything => "*".to_owned(),
+    };
+    let mut texts: Vec<String> = layer.iter().map(|(name, slot)| format!("{name}={}", content(slot))).collect();
+    texts.sort();
+    texts.join("\u{1e}")
+}
+
+/// Returns a text that is the same for values that Python compares as equal, whatever the order of their keys.
+#[must_use]
+pub fn unordered_text(value: Json) -> String {
+    modbox_python_json::encode(&sorted(value))
+}
+
+fn sorted(value: Json) -> Json {
+    match value {
+        Json::Dict(entries) => {
+            let mut entries: Vec<(String, Json)> =
+                entries.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Json::Dict(entries.into_iter().collect())
         }
-        text.push('\u{1e}');
+        Json::List(items) => Json::List(items.into_iter().map(sorted).collect()),
+        // `True == 1 == 1.0`.
+        Json::Bool(truth) => Json::Int(i64::from(truth)),
+        Json::Float(number) if number.fract() == 0.0 => {
+            format!("{number:.0}").parse().map_or(Json::Float(number), Json::Int)
+        }
+        other => other,
     }
-    text
 }
