@@ -17,6 +17,7 @@ use crate::globals::globals;
 use crate::lookup::{Lookups, NoLookups};
 use crate::lookups::meaning;
 use crate::machine::Machine;
+use crate::named_files::{NamedFile, named_files, of_file};
 use crate::omit::Omit;
 use crate::options::TemplateOptions;
 use crate::origin::Provenance;
@@ -238,6 +239,20 @@ impl Engine {
         let mut found = Vec::new();
         check_file(&self.machine, file, &mut found);
         found
+    }
+
+    /// Returns the files that the texts in a node name literally: those of lookups, and templates. Nothing is evaluated.
+    #[must_use]
+    pub fn named_files(&self, source: &Source, kind: Kind) -> Vec<NamedFile> {
+        let mut found = Vec::new();
+        named_files(&self.machine, source, kind, &mut found);
+        found
+    }
+
+    /// Returns the files that a template file names literally, as [`Engine::named_files`].
+    #[must_use]
+    pub fn named_files_of_file(&self, file: &Source) -> Vec<NamedFile> {
+        of_file(&self.machine, file)
     }
 
     /// Makes an evaluation that a test of this crate looks into.

@@ -6,19 +6,17 @@
 //! only says so, and `--syntax-check` lists it.
 
 use modbox_template::{Finding, Kind as TextKind, Problem as TextProblem};
-use modbox_yaml::{Map, Source, template_file};
+use modbox_yaml::{Map, Source};
 
 use crate::error::{LoadError, Problem};
 use crate::keywords::{self, Evaluation, Keyword, Kind, Place};
 use crate::load::context::Loader;
-use crate::load::find;
 use crate::load::findings::BadTemplate;
 use crate::load::values;
 use crate::model::frame::Frame;
 use crate::model::keywords::KeywordValues;
 use crate::model::task::{Task, is_builtin};
 use crate::python_plugins::PluginKind;
-use crate::vars::magic::search_path;
 
 /// Maximum bytes of a template file that is checked before a play runs.
 const MAX_TEMPLATE: usize = 1 << 20;
@@ -47,7 +45,6 @@ pub fn check_task(loader: &Loader<'_>, task: &Task, vars: Option<&Source>) {
         check_args(loader, task, reached && !task.has_loop());
     }
     check_lookup(loader, task, reached);
-    check_template_file(loader, task, reached && !task.has_loop());
     check_vars(loader, vars);
 }
 
@@ -160,22 +157,14 @@ fn check_lookup(loader: &Loader<'_>, task: &Task, is_certain: bool) {
     loader.templates.add(BadTemplate { error: error_of(loader, finding), is_certain });
 }
 
-/// Checks the file of a task `template` that names it without variables. One that is not there may be made before the task.
-fn check_template_file(loader: &Loader<'_>, task: &Task, reached: bool) {
-    let plain = |name: &str| {
-        let argument = task.args.named.iter().find(|(known, _)| &***known == name)?;
-        argument.1.value.as_text().filter(|_| !modbox_template::is_template(&argument.1.value))
-    };
-    // Other delimiters change what a template is.
-    let has_options = task.args.named.iter().any(|(name, _)| name.ends_with("_string"));
-    if !is_builtin(task.action_text(), "template") || has_options || task.args.whole.is_some() {
-        return;
-    }
-    let Some(name) = plain("src") else { return };
-    let places = find::stack(loader.files, &search_path(task), "templates", name, &loader.folder.borrow());
-    let Some(path) = places.into_iter().find(|path| loader.files.exists(path)) else { return };
-    let Some(text) = loader.files.text(&path).ok().filter(|text| text.len() <= MAX_TEMPLATE) else { return };
-    for finding in loader.engine.check_file(&template_file(&text, &path)) {
+/// Returns the text of a template file, unless it is too large to be checked before the play runs, or cannot be read.
+pub fn template_text(loader: &Loader<'_>, path: &str) -> Option<String> {
+    loader.files.text(path).ok().filter(|text| text.len() <= MAX_TEMPLATE)
+}
+
+/// Checks the syntax of a template file, and the names of its filters, tests and lookups.
+pub fn check_template_text(loader: &Loader<'_>, file: &Source, reached: bool) {
+    for finding in loader.engine.check_file(file) {
         let is_certain = reached && finding.is_certain;
         let error = error_of(loader, finding);
         loader.templates.add(BadTemplate { error, is_certain });

@@ -17,5 +17,5 @@ mod together;
 mod varnames;
 mod vars;
 
-pub(crate) use meaning::meaning;
+pub(crate) use meaning::{Meaning, meaning};
 pub use table::{KnownLookup, known_lookup, known_lookups};

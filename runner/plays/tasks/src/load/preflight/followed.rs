@@ -13,7 +13,7 @@ use crate::files::FileError;
 use crate::load::context::Loader;
 use crate::load::expand::{self, Additions};
 use crate::load::include::IncludeSearch;
-use crate::load::preflight::named_files;
+use crate::load::preflight::{looked_up, named_files};
 use crate::load::role::{self, FromFiles, RoleRequest, TaskRequest};
 use crate::load::{document, list, templates};
 use crate::model::block::Item;
@@ -57,6 +57,7 @@ fn follow(loader: &Loader<'_>, task: &Task, depth: usize) {
     let is_certain = templates::is_reached(loader, task) && !task.has_loop();
     loader.templates.makers.add(task, loader.settings.writes_freely);
     named_files::check(loader, task, is_certain);
+    looked_up::check(loader, task, is_certain);
     if depth >= MAX_DEPTH || !task.is_include() || task.args.whole.is_some() {
         return;
     }

@@ -4,4 +4,5 @@
 //! warning.
 
 pub mod followed;
+pub mod looked_up;
 pub mod named_files;

@@ -11,9 +11,11 @@ use crate::load::context::Loader;
 use crate::load::document;
 use crate::load::find;
 use crate::load::findings::BadTemplate;
+use crate::load::preflight::looked_up;
 use crate::load::values;
-use crate::model::task::{Task, short_name};
+use crate::model::task::{Task, is_builtin, short_name};
 use crate::paths;
+use crate::template_file::search::with_templates;
 use crate::vars::magic::search_path;
 use crate::words::first_word;
 
@@ -50,6 +52,11 @@ pub fn check(loader: &Loader<'_>, task: &Task, is_reached: bool) {
             return add(LoadError::new(&wanted.position, problem));
         }
     };
+    if is_builtin(task.action_text(), "template") && !changes_delimiters(task) {
+        let mut folders = search_path(task);
+        folders.extend([loader.folder.borrow().clone(), paths::parent(&path).to_owned()]);
+        looked_up::check_template(loader, task, &path, &with_templates(&folders), is_reached);
+    }
     match wanted.content {
         Content::Decrypted if loader.files.is_encrypted(&path) => {
             if let Err(error @ (FileError::Denied { .. } | FileError::Other { .. })) = loader.files.bytes(&path) {
@@ -87,12 +94,22 @@ pub fn check_play(loader: &Loader<'_>, files: &Source) {
     }
 }
 
+/// Says whether a name is that of a file of the play, whose place does not depend on anything else.
+pub fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('~') && !name.contains("://")
+}
+
+/// Says whether a task has its template read with other delimiters, which change what a template is.
+fn changes_delimiters(task: &Task) -> bool {
+    task.args.named.iter().any(|(name, _)| name.ends_with("_string"))
+}
+
 /// Returns the file that a name means for a task; `None` if a place may not be looked at.
 ///
 /// # Errors
 ///
 /// The places where nothing lies, which are all.
-fn find(loader: &Loader<'_>, task: &Task, folder: &str, name: &str) -> Result<Option<String>, Vec<String>> {
+pub fn find(loader: &Loader<'_>, task: &Task, folder: &str, name: &str) -> Result<Option<String>, Vec<String>> {
     let mut places = find::stack(loader.files, &search_path(task), folder, name, &loader.folder.borrow());
     let mut seen = HashSet::new();
     places.retain(|place| seen.insert(place.clone()));
@@ -146,6 +163,5 @@ fn wanted(task: &Task) -> Option<NamedFile> {
         "script" => first_word(text)?,
         _ => text.trim_end_matches('\n').to_owned(),
     };
-    let is_plain = !name.is_empty() && !name.starts_with('~') && !name.contains("://");
-    is_plain.then(|| NamedFile { folder, name, position: source.position().clone(), content })
+    is_plain(&name).then(|| NamedFile { folder, name, position: source.position().clone(), content })
 }
