@@ -14,6 +14,7 @@ pub(crate) mod plays_resources;
 pub(crate) mod plays_runs;
 pub(crate) mod plays_secrets;
 pub(crate) mod plays_settings;
+pub(crate) mod plays_settings_table;
 pub(crate) mod plays_terminal;
 pub(crate) mod plays_tree;
 pub(crate) mod plays_unsafe;

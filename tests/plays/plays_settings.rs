@@ -135,7 +135,7 @@ fn settings_of_the_environment_and_of_the_file_are_honoured() {
         &["-t", "x"],
         "makes no difference: plugins in Python",
     );
-    check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "merge", &[], "combine the variables in the play");
+    check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "mix", &[], "use `replace` or `merge`");
     check("ANSIBLE_HASH_BEHAVIOUR", defaults("hash_behaviour"), "replace", &["-t", "x"], "PLAY RECAP");
     check("ANSIBLE_STRATEGY", defaults("strategy"), "free", &["-t", "x"], "PLAY RECAP");
     let groups = ("ANSIBLE_TRANSFORM_INVALID_GROUP_CHARS", defaults("force_valid_group_names"));

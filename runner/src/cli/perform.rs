@@ -92,6 +92,7 @@ pub(crate) fn perform_by(
         stdin_args: args.stdin_args,
         keep_files: args.keep_files,
         pipelining: !args.no_pipelining,
+        open_files: 0,
         http: stub.as_ref(),
         scrutiny: Scrutiny::default(),
     };

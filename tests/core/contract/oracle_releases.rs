@@ -122,6 +122,7 @@ fn prepare(
         pipelining: false,
         powershell: &NoPowershell,
         secrets: &GivenSecrets::default(),
+        open_files: 0,
     };
     modbox_kinds::prepare(kind, &request)
 }

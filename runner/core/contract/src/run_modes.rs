@@ -17,4 +17,8 @@ pub struct RunModes {
     pub repeats_arguments: bool,
     /// The number of `-v`.
     pub verbosity: u8,
+    /// The soft limit of open files of a native Python module, below the hard one; 0 to leave it (ansible-core,
+    /// `PYTHON_MODULE_RLIMIT_NOFILE`).
+    #[serde(default)]
+    pub open_files: u64,
 }

@@ -107,6 +107,7 @@ mod tests {
             pipelining: true,
             powershell: &NoPowershell,
             secrets: &GivenSecrets::default(),
+            open_files: 0,
         };
         Ok(provider.prepare(&request)?.invocation)
     }

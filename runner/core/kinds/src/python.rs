@@ -84,6 +84,7 @@ impl PythonSource {
                 pipelining: false,
                 powershell: &NoPowershell,
                 secrets: &GivenSecrets::default(),
+                open_files: 0,
             },
         )?;
         let mut words = line.words;
@@ -109,6 +110,15 @@ impl PythonSource {
     }
 }
 
+/// Returns the command of the shell that sets the soft limit of open files before the interpreter starts: the number, or the hard
+/// limit if that is lower (ansible-core 2.21, `_ansiballz_main`).
+fn open_files_limit(number: u64) -> String {
+    match number {
+        0 => String::new(),
+        number => format!("ulimit -Sn {number} 2>/dev/null || ulimit -Sn \"$(ulimit -Hn)\"; "),
+    }
+}
+
 fn with_common(bytes: &Arc<[u8]>) -> Arc<[u8]> {
     let text = String::from_utf8_lossy(bytes);
     match text.contains(COMMON_TOKEN) {
@@ -131,8 +141,9 @@ impl ModuleKind for Python {
         let params = encode_file(&Dict::from_iter([("ANSIBLE_MODULE_ARGS".to_owned(), Value::Dict(args))]));
         let shebang = shebang::Shebang { words: start.interpreter.clone(), replaced: false, names_encoding: false };
         let words = start.interpreter.iter().map(String::as_str);
+        let limit = open_files_limit(request.open_files);
         let piped = |command: String, stdin: Vec<u8>| Invocation {
-            program: Program::Native(NativeProgram { command }),
+            program: Program::Native(NativeProgram { command: format!("{limit}{command}") }),
             files: Vec::new(),
             stdin,
             runtime_paths: Vec::new(),

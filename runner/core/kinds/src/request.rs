@@ -59,6 +59,8 @@ pub struct Request<'a> {
     pub powershell: &'a dyn PowershellSource,
     /// Secrets that are in the arguments, for a Python module of ansible-core 2.22.
     pub secrets: &'a GivenSecrets,
+    /// The soft limit of open files of a Python module; 0 to leave it. Guests open no files of the machine's.
+    pub open_files: u64,
 }
 
 /// A prepared module.

@@ -63,6 +63,7 @@ fn prepare_with(case: &Case<'_>, kind: Kind, bytes: &[u8]) -> Result<PreparedInv
             pipelining: case.pipelining,
             powershell: &NoPowershell,
             secrets: &GivenSecrets::default(),
+            open_files: 0,
         },
     )
 }
@@ -224,6 +225,7 @@ fn python_is_asked_for_its_arguments_where_it_can_be() {
             pipelining: true,
             powershell: &NoPowershell,
             secrets: &GivenSecrets::default(),
+            open_files: 0,
         };
         let prepared = prepare(Kind::Python, &request).unwrap();
         let stdin = String::from_utf8(prepared.invocation.stdin).unwrap();

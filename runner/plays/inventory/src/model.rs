@@ -47,6 +47,8 @@ pub struct Host {
 pub struct Inventory {
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, Host>,
+    /// Whether mappings of one variable become one.
+    merges: bool,
 }
 
 impl Default for Inventory {
@@ -80,6 +82,12 @@ impl Inventory {
         self
     }
 
+    /// Sets whether mappings that several places give to one variable of a group or a host become one, in place of the last one
+    /// (ansible-core, `DEFAULT_HASH_BEHAVIOUR`).
+    pub fn set_merges(&mut self, merges: bool) {
+        self.merges = merges;
+    }
+
     /// Returns an inventory without hosts.
     #[must_use]
     pub fn new() -> Self {
@@ -88,7 +96,7 @@ impl Inventory {
         let mut ungrouped = Group::new(1);
         ungrouped.parents.insert("all".to_owned());
         let groups = [("all".to_owned(), all), ("ungrouped".to_owned(), ungrouped)].into_iter().collect();
-        Self { groups, hosts: IndexMap::new() }
+        Self { groups, hosts: IndexMap::new(), merges: false }
     }
 
     /// Adds a group. Returns whether it is new.
@@ -182,14 +190,14 @@ impl Inventory {
             });
             group.priority = number.unwrap_or(group.priority);
         } else {
-            group.vars.insert(name, value);
+            set(&mut group.vars, name, value, self.merges);
         }
     }
 
     /// Sets a variable of a host.
     pub fn set_host_variable(&mut self, host: &str, name: Arc<str>, value: Source) {
         if let Some(host) = self.hosts.get_mut(host) {
-            host.vars.insert(name, value);
+            set(&mut host.vars, name, value, self.merges);
         }
     }
 
@@ -295,6 +303,15 @@ impl Inventory {
         }
         found
     }
+}
+
+/// Sets a variable. With `merges`, mappings become one.
+fn set(vars: &mut Vars, name: Arc<str>, value: Source, merges: bool) {
+    let value = match vars.get(&name) {
+        Some(known) if merges && known.as_map().is_some() && value.as_map().is_some() => known.merged_with(&value),
+        _ => value,
+    };
+    vars.insert(name, value);
 }
 
 #[cfg(test)]

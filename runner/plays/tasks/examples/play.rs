@@ -193,8 +193,12 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--skip-tags" => found.options.skip_tags = list(words.next()),
             "--start-at-task" => found.options.start_at_task = words.next(),
             "--force-handlers" => found.options.force_handlers = true,
-            "--list-tasks" => found.listing = Some(Listing { hosts: false, tasks: true, tags: false }),
-            "--list-tags" => found.listing = Some(Listing { hosts: false, tasks: false, tags: true }),
+            "--list-tasks" => {
+                found.listing = Some(Listing { hosts: false, tasks: true, tags: false, merges_mappings: false })
+            }
+            "--list-tags" => {
+                found.listing = Some(Listing { hosts: false, tasks: false, tags: true, merges_mappings: false })
+            }
             "--syntax-check" => found.syntax = true,
             "-e" => {
                 let text = words.next().unwrap_or_default();

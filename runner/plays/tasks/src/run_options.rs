@@ -74,6 +74,8 @@ pub struct RunOptions {
     pub managed: Option<String>,
     /// Whether skipped tasks are shown.
     pub shows_skipped: bool,
+    /// The soft limit of open files of Python modules, where no variable says it; 0 to leave it.
+    pub open_files: u64,
 }
 
 /// What a pattern of hosts does that fits none (ansible-core, `HOST_PATTERN_MISMATCH`).
@@ -135,6 +137,7 @@ impl Default for RunOptions {
             on_mismatch: OnMismatch::Warn,
             managed: None,
             shows_skipped: true,
+            open_files: 0,
         }
     }
 }

@@ -145,6 +145,31 @@ impl Source {
         Self::new(Node::Map(changed), self.position().clone())
     }
 
+    /// Returns two mappings as one: keys that both have get the value of `above`, and mappings among those values become one in the
+    /// same way (ansible-core, `merge_hash`). Of other nodes, `above` is returned.
+    #[must_use]
+    pub fn merged_with(&self, above: &Self) -> Self {
+        let (Some(below), Some(more)) = (self.as_map(), above.as_map()) else { return above.clone() };
+        if below.is_empty() || self.is_same(above) {
+            return above.clone();
+        }
+        if more.is_empty() {
+            return self.clone();
+        }
+        let mut merged = Map::default();
+        for (key, entry) in below.iter() {
+            merged.insert(key.clone(), entry.clone());
+        }
+        for (key, entry) in more.iter() {
+            let value = match merged.value_of(key) {
+                Some(known) => known.merged_with(&entry.value),
+                None => entry.value.clone(),
+            };
+            merged.insert(key.clone(), Entry { key: entry.key.clone(), value });
+        }
+        Self::new(Node::Map(merged), above.position().clone())
+    }
+
     /// Returns a text as data, as if it had the tag `!unsafe`. Every other node is returned as it is.
     #[must_use]
     pub fn as_unsafe(&self) -> Self {
@@ -210,6 +235,24 @@ mod tests {
         let changed = data.with_entry(Source::literal("a"), template_file("{{ b }}", "x"));
         assert!(changed.as_map().unwrap().get("a").unwrap().as_text().is_some());
         assert_eq!(changed.to_data().unwrap(), value);
+    }
+
+    #[test]
+    fn mappings_become_one_key_by_key() {
+        let read = |text: &str| load_play_file(text, "x").unwrap().root;
+        let check = |below: &str, above: &str, expect: &str| {
+            let merged = read(below).merged_with(&read(above));
+            assert_eq!(modbox_python_json::encode(&merged.to_data().unwrap()), expect, "{below} {above}");
+        };
+        check("{a: 1, b: {c: [1], d: 2}}", "{b: {c: [3]}, e: 4}", r#"{"a": 1, "b": {"c": [3], "d": 2}, "e": 4}"#);
+        check("{a: {b: 1}}", "{a: 2}", r#"{"a": 2}"#);
+        check("{a: 1}", "{a: {b: 2}}", r#"{"a": {"b": 2}}"#);
+        check("[1]", "{a: 1}", r#"{"a": 1}"#);
+        check("{a: 1}", "{}", r#"{"a": 1}"#);
+        check("{a: 1}", "null", "null");
+        let merged = read("a: {b: '{{ x }}'}").merged_with(&read("a: {c: !unsafe '{{ y }}'}"));
+        let a = merged.as_map().unwrap().get("a").unwrap().as_map().unwrap();
+        assert!(a.get("b").unwrap().as_text().is_some() && a.get("c").unwrap().as_text().is_none());
     }
 
     #[test]

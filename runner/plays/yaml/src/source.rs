@@ -228,6 +228,11 @@ impl Map {
         self.entries.get(&Lookup(key))
     }
 
+    /// Returns the value of a key.
+    pub(crate) fn value_of(&self, key: &Key) -> Option<&Source> {
+        self.entries.get(key).map(|entry| &entry.value)
+    }
+
     /// Iterates over the entries, in the order of the file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Key, &Entry)> {
         self.entries.iter()

@@ -56,6 +56,9 @@ pub struct JobOptions {
     /// Let the result repeat the arguments, as `invocation`, under ansible-core 2.21 and newer.
     #[serde(skip)]
     pub repeats_arguments: bool,
+    /// The soft limit of open files of a native Python module; 0 to leave it.
+    #[serde(skip)]
+    pub open_files: u64,
     /// Whether the module is observed, and not confined, where it is native.
     #[serde(skip)]
     pub is_observed: bool,
@@ -86,16 +89,16 @@ impl JobOptions {
     /// Returns the options of a run in these modes, under the contract of a release.
     #[must_use]
     pub fn of_modes(modes: RunModes, release: Release) -> Self {
-        let RunModes { check, diff, no_log, repeats_arguments, verbosity } = modes;
+        let RunModes { check, diff, no_log, repeats_arguments, verbosity, open_files } = modes;
         let internal = CallerChoices { contract: release, ..CallerChoices::default() };
-        Self { check, diff, no_log, repeats_arguments, verbosity, internal, ..Self::default() }
+        Self { check, diff, no_log, repeats_arguments, verbosity, open_files, internal, ..Self::default() }
     }
 
     /// Returns the modes of the run.
     #[must_use]
     pub fn modes(&self) -> RunModes {
-        let Self { check, diff, no_log, repeats_arguments, verbosity, .. } = *self;
-        RunModes { check, diff, no_log, repeats_arguments, verbosity }
+        let Self { check, diff, no_log, repeats_arguments, verbosity, open_files, .. } = *self;
+        RunModes { check, diff, no_log, repeats_arguments, verbosity, open_files }
     }
 }
 

@@ -218,6 +218,7 @@ fn request<'a>(job: &'a Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a,
         stdin_args: job.options.stdin_args,
         keep_files: false,
         pipelining: !job.options.no_pipelining,
+        open_files: job.options.open_files,
         http: None,
         scrutiny: match job.options.is_observed && !setup.form.is_guest() {
             true => Scrutiny::Observed,

@@ -96,6 +96,7 @@ pub(crate) fn prepare(
             pipelining: request.pipelining && !request.keep_files,
             powershell: source,
             secrets: request.given_secrets.unwrap_or(&no_secrets),
+            open_files: request.open_files,
         },
     )?;
     if !kind.is_wasm() && kind != Kind::Python {

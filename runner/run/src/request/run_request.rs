@@ -75,6 +75,8 @@ pub struct RunRequest<'a> {
     pub keep_files: bool,
     /// Pipes a native module to its interpreter on standard input where its kind allows that, unless files are kept.
     pub pipelining: bool,
+    /// The soft limit of open files of a native Python module; 0 to leave it.
+    pub open_files: u64,
     /// Answers for a guest's HTTP requests, in place of the network's.
     pub http: Option<&'a HttpStub>,
     /// How the uses of paths and addresses by a native module are treated.
@@ -101,6 +103,7 @@ impl<'a> RunRequest<'a> {
             stdin_args: false,
             keep_files: false,
             pipelining: true,
+            open_files: 0,
             http: None,
             scrutiny: Scrutiny::default(),
         }

@@ -13,12 +13,13 @@ use crate::cli::play::vault_store::VaultStore;
 /// Maximum bytes of a file of variables.
 const MAX_FILE: u64 = 64 << 20;
 
-/// Reads all `-e` of a command line; a later one hides the variables of an earlier one.
+/// Reads all `-e` of a command line; a later one hides the variables of an earlier one. With `merges`, mappings of one name become
+/// one.
 ///
 /// # Errors
 ///
 /// A file cannot be read, or a text does not define variables.
-pub(crate) fn read(given: &[String], vault: &VaultStore) -> anyhow::Result<Layer> {
+pub(crate) fn read(given: &[String], vault: &VaultStore, merges: bool) -> anyhow::Result<Layer> {
     let mut layer = Layer::default();
     for text in given {
         let root = parse(text, vault)?;
@@ -27,7 +28,10 @@ pub(crate) fn read(given: &[String], vault: &VaultStore) -> anyhow::Result<Layer
             let Key::Text(name) = key else {
                 bail!("{}: the name of a variable must be text", entry.key.position());
             };
-            layer.insert(name.clone(), Slot::source_from(entry.value.clone(), Origin::ExtraVars));
+            let slot = Slot::source_from(entry.value.clone(), Origin::ExtraVars);
+            let known = layer.get(name).filter(|_| merges);
+            let slot = known.and_then(|known| slot.merged_onto(known)).unwrap_or(slot);
+            layer.insert(name.clone(), slot);
         }
     }
     Ok(layer)
@@ -82,7 +86,7 @@ mod tests {
 
     fn names(given: &[&str]) -> Result<Vec<String>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-        let layer = read(&given, &VaultStore::default()).map_err(|error| error_words(&error))?;
+        let layer = read(&given, &VaultStore::default(), false).map_err(|error| error_words(&error))?;
         Ok(layer.iter().map(|(name, _)| name.to_string()).collect())
     }
 

@@ -67,6 +67,10 @@ pub(crate) fn run_options(
         },
         managed: ansible.text("DEFAULT_MANAGED_STR").map(managed_template),
         shows_skipped: ansible.flag("DISPLAY_SKIPPED_HOSTS").unwrap_or(usual.shows_skipped),
+        open_files: ansible
+            .number("PYTHON_MODULE_RLIMIT_NOFILE")
+            .and_then(|number| number.try_into().ok())
+            .unwrap_or(0),
         python: python.map_or_else(|| RunOptions::default().python, str::to_owned),
         ..RunOptions::default()
     })

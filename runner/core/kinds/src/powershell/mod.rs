@@ -72,6 +72,7 @@ pub fn find_scripts(lookup: &ScriptLookup<'_>) -> Result<(), PowershellError> {
         pipelining: false,
         powershell: lookup.source,
         secrets: &GivenSecrets::default(),
+        open_files: 0,
     };
     lookup.source.script(BOOTSTRAP)?;
     manifest::assemble(&request, &with_old_token_replaced(lookup.bytes)).map(drop)

@@ -17,13 +17,14 @@ const IGNORED: [&str; 12] =
 const IGNORED_NAMES: [&str; 3] = ["host_vars", "group_vars", "vars_plugins"];
 
 /// Reads the sources of an inventory, in their order. A source that does not exist is left out with a warning, as
-/// Ansible does; each other one must be an inventory.
+/// Ansible does; each other one must be an inventory. `merges`: mappings that several places give to one variable become one.
 ///
 /// # Errors
 ///
 /// A source cannot be read, is neither YAML nor INI, or is a program.
-pub fn read(files: &dyn PlayFiles, sources: &[String]) -> Result<GivenInventory, SourceError> {
+pub fn read(files: &dyn PlayFiles, sources: &[String], merges: bool) -> Result<GivenInventory, SourceError> {
     let mut given = GivenInventory::default();
+    given.inventory.set_merges(merges);
     for source in sources {
         given.sources.push(source.clone());
         match files.kind(source) {
@@ -120,7 +121,7 @@ mod tests {
     fn hosts(given: &[(&str, &str)], sources: &[&str]) -> Result<String, String> {
         let files = MemoryFiles::new(given);
         let sources: Vec<String> = sources.iter().map(|source| (*source).to_owned()).collect();
-        let given = read(&files, &sources).map_err(|error| error.to_string())?;
+        let given = read(&files, &sources, false).map_err(|error| error.to_string())?;
         let hosts: Vec<&str> = given.inventory.host_names().collect();
         Ok(format!("{} | {} | {}", hosts.join(" "), given.folders.join(" "), given.warnings.len()))
     }

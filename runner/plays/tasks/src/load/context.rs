@@ -56,6 +56,9 @@ pub struct LoadSettings {
     pub private_roles: bool,
     /// What a key does that a mapping of YAML has twice.
     pub on_duplicate: OnDuplicate,
+    /// Whether mappings that several places give to one variable become one, and do not hide each other (ansible-core,
+    /// `DEFAULT_HASH_BEHAVIOUR`).
+    pub merges_mappings: bool,
 }
 
 /// What a key does that a mapping of YAML has twice (ansible-core, `DUPLICATE_YAML_DICT_KEY`).
@@ -117,7 +120,7 @@ impl<'a> Loader<'a> {
             engine,
             names,
             settings,
-            vars: RefCell::default(),
+            vars: RefCell::new(StaticVars { merges: settings.merges_mappings, ..StaticVars::default() }),
             folder: RefCell::default(),
             errors: RefCell::default(),
             warnings: RefCell::default(),

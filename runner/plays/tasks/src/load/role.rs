@@ -310,7 +310,7 @@ fn layer_of_files(
 ) -> Result<Arc<Layer>, LoadError> {
     let sources = role_files::read_vars(loader, &RoleFile { role, kind, name, position })?;
     sources.iter().for_each(|source| templates::check_vars(loader, Some(source)));
-    Ok(layer::of_maps(sources.iter().filter_map(Source::as_map)))
+    Ok(layer::of_maps(sources.iter().filter_map(Source::as_map), loader.settings.merges_mappings))
 }
 
 /// Returns a text that is the same for uses of a role that Ansible takes for the same (ansible-core 2.21, `Role.__eq__`): by name,

@@ -66,6 +66,8 @@ pub struct Session<'a> {
     pub step: bool,
     /// The name of the first task to run, until it was found.
     pub start_at: Option<String>,
+    /// Variables of which was said that they make no difference.
+    pub told_variables: HashSet<&'static str>,
     /// Tasks of the play that one host runs for all, by their places and how often they were reached.
     pub done_once: HashSet<(String, usize)>,
     /// Handlers that wait for the commit.
@@ -165,7 +167,7 @@ impl<'a> Session<'a> {
         first: &Play,
     ) -> Self {
         let mut vars = HostVars::default();
-        vars.set_fact_injection(options.injects_facts);
+        vars.set_rules(options.injects_facts, settings.merges_mappings);
         Self {
             engine,
             host,
@@ -186,6 +188,7 @@ impl<'a> Session<'a> {
             variable_files: RefCell::default(),
             step: options.step,
             start_at: options.start_at_task.clone(),
+            told_variables: HashSet::new(),
             done_once: HashSet::new(),
             late: Vec::new(),
             failed: false,
@@ -210,7 +213,7 @@ impl<'a> Session<'a> {
         let vars = std::mem::replace(&mut self.vars, state.vars);
         let counters = std::mem::replace(&mut self.counters, state.counters);
         let failed = std::mem::replace(&mut self.failed, state.failed);
-        self.vars.set_fact_injection(self.options.injects_facts);
+        self.vars.set_rules(self.options.injects_facts, self.settings.merges_mappings);
         self.connection = magic::of_connection(name, &self.hosts, self.options.managed.as_deref());
         let left = std::mem::replace(&mut self.host_name, name.to_owned());
         self.parked.insert(left, HostState { vars, counters, failed });
@@ -281,6 +284,7 @@ impl<'a> Session<'a> {
             roles: &self.play.roles,
             extra: &self.options.extra_vars,
             magic: &self.play.magic,
+            merges: self.settings.merges_mappings,
         };
         let mut scope = layers.scope(task);
         if let Some(task) = task {
@@ -304,6 +308,7 @@ impl<'a> Session<'a> {
             roles: &self.play.roles,
             extra: &self.options.extra_vars,
             magic: &self.play.magic,
+            merges: self.settings.merges_mappings,
         };
         layers.scope(Some(task))
     }

@@ -6,8 +6,10 @@ mod file;
 mod setting;
 mod table;
 mod value;
+mod variables;
 
 pub use file::{FileSettings, read_file};
 pub use setting::{Key, Kind, Setting, Status};
 pub use table::{ALL, find};
 pub use value::parse;
+pub use variables::VARIABLES;

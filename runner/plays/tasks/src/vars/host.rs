@@ -18,6 +18,8 @@ pub struct HostVars {
     facts: Facts,
     /// Whether facts are variables of their own names, too.
     injects_facts: bool,
+    /// Whether mappings of one name become one.
+    merges: bool,
     fact_layer: Arc<Layer>,
     included: Arc<Layer>,
     set: Arc<Layer>,
@@ -33,6 +35,7 @@ impl Default for HostVars {
             fact_layer: Arc::new(facts.layer(true)),
             facts,
             injects_facts: true,
+            merges: false,
             included: layer::empty(),
             set: layer::empty(),
             generation: 0,
@@ -41,9 +44,11 @@ impl Default for HostVars {
 }
 
 impl HostVars {
-    /// Sets whether facts are variables of their own names, too.
-    pub fn set_fact_injection(&mut self, injects: bool) {
-        self.injects_facts = injects;
+    /// Sets whether facts are variables of their own names, too, and whether mappings that several places give to one variable
+    /// become one.
+    pub fn set_rules(&mut self, injects_facts: bool, merges: bool) {
+        self.injects_facts = injects_facts;
+        self.merges = merges;
         self.fact_layer = Arc::new(self.fact_layer(&self.facts));
     }
 
@@ -89,13 +94,17 @@ impl HostVars {
 
     /// Sets a variable as `include_vars` does: text of a file of the play, evaluated when it is used.
     pub fn include(&mut self, name: &str, source: Source) {
-        Arc::make_mut(&mut self.included).insert(name, Slot::source(source));
-        self.generation += 1;
+        self.include_slot(name, Slot::source(source));
     }
 
     /// Sets a variable as `include_vars` does, of data.
     pub fn include_data(&mut self, name: &str, value: &Json) {
-        let slot = Slot::value(values::from_json(value), Origin::Result("include_vars".into()));
+        self.include_slot(name, Slot::value(values::from_json(value), Origin::Result("include_vars".into())));
+    }
+
+    fn include_slot(&mut self, name: &str, slot: Slot) {
+        let known = self.included.get(name).filter(|_| self.merges);
+        let slot = known.and_then(|known| slot.merged_onto(known)).unwrap_or(slot);
         Arc::make_mut(&mut self.included).insert(name, slot);
         self.generation += 1;
     }
@@ -132,6 +141,6 @@ impl HostVars {
         self.push_high(&mut layers);
         layers.push(Arc::clone(extra));
         layers.extend(magic.iter().cloned());
-        layers.into_iter().collect()
+        Scope::of_layers(layers, self.merges)
     }
 }

@@ -16,16 +16,20 @@ pub fn empty() -> Arc<Layer> {
 /// Returns the layer of a mapping of a play.
 #[must_use]
 pub fn of_map(map: &Map) -> Arc<Layer> {
-    of_maps(std::iter::once(map))
+    of_maps(std::iter::once(map), false)
 }
 
-/// Returns the layer of several mappings of a play. A later one hides names of earlier ones.
+/// Returns the layer of several mappings of a play. A later one hides names of earlier ones; with `merges`, mappings of one name
+/// become one.
 #[must_use]
-pub fn of_maps<'a>(maps: impl IntoIterator<Item = &'a Map>) -> Arc<Layer> {
+pub fn of_maps<'a>(maps: impl IntoIterator<Item = &'a Map>, merges: bool) -> Arc<Layer> {
     let mut layer = Layer::default();
     for (key, entry) in maps.into_iter().flat_map(Map::iter) {
         if let Key::Text(name) = key {
-            layer.insert(Arc::clone(name), Slot::source(entry.value.clone()));
+            let slot = Slot::source(entry.value.clone());
+            let known = layer.get(name).filter(|_| merges);
+            let slot = known.and_then(|known| slot.merged_onto(known)).unwrap_or(slot);
+            layer.insert(Arc::clone(name), slot);
         }
     }
     Arc::new(layer)

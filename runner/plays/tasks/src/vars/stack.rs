@@ -29,6 +29,8 @@ pub struct Layers<'a> {
     pub extra: &'a Arc<Layer>,
     /// Variables of the engine, lowest first.
     pub magic: &'a [Arc<Layer>],
+    /// Whether mappings that several of them give to one variable become one.
+    pub merges: bool,
 }
 
 impl Layers<'_> {
@@ -61,7 +63,7 @@ impl Layers<'_> {
         }
         layers.push(Arc::clone(self.extra));
         layers.extend(self.magic.iter().cloned());
-        layers.into_iter().collect()
+        Scope::of_layers(layers, self.merges)
     }
 }
 
@@ -76,11 +78,13 @@ pub struct StaticVars {
     pub extra: Arc<Layer>,
     /// Variables of the engine, such as `playbook_dir`.
     pub magic: Arc<Layer>,
+    /// Whether mappings that several of them give to one variable become one.
+    pub merges: bool,
 }
 
 impl Default for StaticVars {
     fn default() -> Self {
-        Self { play: Vec::new(), roles: Vec::new(), extra: layer::empty(), magic: layer::empty() }
+        Self { play: Vec::new(), roles: Vec::new(), extra: layer::empty(), magic: layer::empty(), merges: false }
     }
 }
 
@@ -105,6 +109,7 @@ fn before(known: &StaticVars, task: Option<&Task>) -> Scope {
         roles: &known.roles,
         extra: &known.extra,
         magic: of_play,
+        merges: known.merges,
     };
     let mut scope = layers.scope(task);
     if let Some(task) = task {

@@ -122,7 +122,7 @@ fn run_plays<'a>(
     if args.learn.is_some() {
         tree.learn();
     }
-    let given = inventory::load(&tree, &sources).or_usage()?;
+    let given = inventory::load(&tree, &sources, load.merges_mappings).or_usage()?;
     let tree = Arc::new(tree);
     let release = args.contract.unwrap_or_else(|| installed(environment, &lookup).max(Release::V2_21));
     let collections = play::collection_folders(&tree, &folders(&files), &load.collections_path, &ansible);
@@ -147,7 +147,7 @@ fn run_plays<'a>(
     let names = ModuleNames::new(context, lookup.clone(), &first_folder, Arc::clone(&plugins));
     let python = usual_python(&lookup.python, lookup.interpreter(), &environment.cwd);
     let python = python.map(|python| python.display().to_string());
-    let extra_vars = play::extra_vars(&args.extra_vars, &vault).or_usage()?;
+    let extra_vars = play::extra_vars(&args.extra_vars, &vault, load.merges_mappings).or_usage()?;
     let mut options = run_options(args, extra_vars, &ansible, &sources, given, python.as_deref()).or_usage()?;
     if release > Release::V2_21 {
         release.version().clone_into(&mut options.ansible_version);
@@ -157,7 +157,13 @@ fn run_plays<'a>(
         return syntax_checked(&playbooks);
     }
     if args.list_hosts || args.list_tasks || args.list_tags {
-        return list(&playbooks, &engine, &options, args);
+        let listing = Listing {
+            hosts: args.list_hosts,
+            tasks: args.list_tasks,
+            tags: args.list_tags,
+            merges_mappings: load.merges_mappings,
+        };
+        return list(&playbooks, &engine, &options, listing);
     }
     let pool = PoolConfig {
         jobs: 1,
@@ -248,7 +254,7 @@ fn lookup(
         lookup.python.collections.variable = ansible.paths("COLLECTIONS_PATHS", "--collections-path");
     }
     // ansible-core may be installed for the Python that the operator names.
-    let named = || play::extra_vars(&args.extra_vars, vault).map(|variables| play::named_python(&variables));
+    let named = || play::extra_vars(&args.extra_vars, vault, false).map(|variables| play::named_python(&variables));
     if lookup.interpreter().is_none()
         && let Some(python) = named().or_usage()?
     {
@@ -270,6 +276,7 @@ fn load_settings(context: &Context, args: &PlayArgs, lookup: &Lookup, ansible: &
         collections_path: lookup.collection_roots(context).into_iter().map(shown).collect(),
         writes_freely: false,
         private_roles: ansible.flag("DEFAULT_PRIVATE_ROLE_VARS").unwrap_or(false),
+        merges_mappings: ansible.merges_mappings(),
         on_duplicate: match ansible.text("DUPLICATE_YAML_DICT_KEY") {
             Some("error") => OnDuplicate::Fail,
             Some("ignore") => OnDuplicate::Ignore,
@@ -354,8 +361,12 @@ fn syntax_checked(playbooks: &[Playbook]) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn list(playbooks: &[Playbook], engine: &Engine, options: &RunOptions, args: &PlayArgs) -> Result<ExitStatus, Failure> {
-    let listing = Listing { hosts: args.list_hosts, tasks: args.list_tasks, tags: args.list_tags };
+fn list(
+    playbooks: &[Playbook],
+    engine: &Engine,
+    options: &RunOptions,
+    listing: Listing,
+) -> Result<ExitStatus, Failure> {
     for playbook in playbooks {
         let text = listing::text(playbook, engine, options, listing).or_usage()?;
         output::print_bytes(output::clean(&text).as_bytes()).or_internal()?;

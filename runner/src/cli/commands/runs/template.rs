@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context, args: &TemplateArgs) -> Result<ExitStatus, 
     let merged = settings.for_every_module().or_usage()?;
     let policy = &merged.policy;
     let engine = engine(context, args, settings, &merged)?;
-    let extra = Arc::new(extra_vars(&args.extra_vars, &VaultStore::default()).or_usage()?);
+    let extra = Arc::new(extra_vars(&args.extra_vars, &VaultStore::default(), false).or_usage()?);
     if args.jsonl {
         return filter(&engine, &extra).or_internal();
     }

@@ -149,6 +149,11 @@ impl AnsibleSettings {
         self.given.get(name)?.value.as_str()
     }
 
+    /// Says whether mappings that several places give to one variable become one.
+    pub(crate) fn merges_mappings(&self) -> bool {
+        self.text("DEFAULT_HASH_BEHAVIOUR") == Some("merge")
+    }
+
     /// Returns the items of a list that is set, without empty ones.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let items = self.given.get(name).and_then(|given| given.value.as_list()).unwrap_or_default();

@@ -46,12 +46,16 @@ pub(crate) fn only_host(sources: &[InventorySource]) -> Option<&str> {
     names.next().filter(|_| names.next().is_none())
 }
 
-/// Reads the inventory; `None` if the operator names none.
+/// Reads the inventory; `None` if the operator names none. `merges`: mappings that several places give to one variable become one.
 ///
 /// # Errors
 ///
 /// A file cannot be read, is not an inventory, or is a program.
-pub(crate) fn load(tree: &PlayTree, sources: &[InventorySource]) -> anyhow::Result<Option<GivenInventory>> {
+pub(crate) fn load(
+    tree: &PlayTree,
+    sources: &[InventorySource],
+    merges: bool,
+) -> anyhow::Result<Option<GivenInventory>> {
     if sources.is_empty() {
         return Ok(None);
     }
@@ -59,7 +63,7 @@ pub(crate) fn load(tree: &PlayTree, sources: &[InventorySource]) -> anyhow::Resu
         InventorySource::Path(path) => path.display().to_string(),
         InventorySource::Hosts(names) => names.clone(),
     };
-    Ok(Some(read(tree, &sources.iter().map(text).collect::<Vec<_>>())?))
+    Ok(Some(read(tree, &sources.iter().map(text).collect::<Vec<_>>(), merges)?))
 }
 
 /// Lets a play's tree have the files of an inventory, and the variables beside them.

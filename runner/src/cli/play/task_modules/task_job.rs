@@ -144,7 +144,7 @@ impl TaskJob {
         let internal = Box::new(job.internal_args(&self.task_name));
         let arguments = Arguments::Task { args: job.args.clone(), internal };
         let new = RunRequest::new(&self.name, arguments, &self.policy, &self.limits);
-        let request = RunRequest { interpreters: &self.interpreters, ..new };
+        let request = RunRequest { interpreters: &self.interpreters, open_files: self.modes.open_files, ..new };
         let audit = Audit::open(&self.policy)?;
         audit.check(&self.policy)?;
         let pending = audit.start(context, &module, &request)?;

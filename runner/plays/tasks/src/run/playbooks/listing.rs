@@ -27,6 +27,8 @@ pub struct Listing {
     pub tasks: bool,
     /// The tags of all tasks.
     pub tags: bool,
+    /// Whether mappings that several places give to one variable become one.
+    pub merges_mappings: bool,
 }
 
 /// Returns the list of a playbook's hosts, tasks or tags, as Ansible writes it. Dynamic includes are not followed.
@@ -55,7 +57,7 @@ fn write_play(
     listing: Listing,
     text: &mut String,
 ) -> Result<(), FieldError> {
-    let scope = scope(play, options);
+    let scope = scope(play, options, listing.merges_mappings);
     let own = play_tags(play);
     let hosts = play.frame.keywords.get(Keyword::Hosts).map(values::items).unwrap_or_default();
     let hosts: Vec<String> = hosts.iter().map(|host| names::text(engine, &scope, host)).collect();
@@ -142,7 +144,7 @@ fn task_name(engine: &Engine, scope: &Scope, task: &Task) -> String {
 }
 
 /// Returns the variables that are known without running anything.
-fn scope(play: &Play, options: &RunOptions) -> Scope {
+fn scope(play: &Play, options: &RunOptions, merges: bool) -> Scope {
     let magic: [Arc<Layer>; 0] = [];
     let layers = Layers {
         connection: None,
@@ -151,6 +153,7 @@ fn scope(play: &Play, options: &RunOptions) -> Scope {
         roles: &play.roles,
         extra: &options.extra_vars,
         magic: &magic,
+        merges,
     };
     layers.scope(None)
 }

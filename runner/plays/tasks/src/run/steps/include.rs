@@ -111,6 +111,7 @@ fn loader<'s>(session: &'s Session<'_>) -> Loader<'s> {
         roles: session.play.roles.clone(),
         extra: Arc::clone(&session.options.extra_vars),
         magic: crate::vars::layer::of_texts([("playbook_dir", session.play.folder.as_str())]),
+        merges: session.settings.merges_mappings,
     };
     loader
 }

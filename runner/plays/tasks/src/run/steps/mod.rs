@@ -17,3 +17,4 @@ pub mod settle;
 pub mod task;
 pub mod task_fields;
 pub mod task_run;
+mod told_variables;

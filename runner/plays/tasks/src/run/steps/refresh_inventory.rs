@@ -21,7 +21,8 @@ pub fn run(session: &mut Session<'_>, task: &Task) -> Result<(), Message> {
         return Ok(());
     }
     let files = session.host.files();
-    let found = read(files, &given.sources).map_err(|error| Message::new(error.to_string()))?;
+    let found = read(files, &given.sources, session.settings.merges_mappings)
+        .map_err(|error| Message::new(error.to_string()))?;
     let is_written = found.files.iter().any(|file| files.is_new(file).unwrap_or(true));
     let inventory = if is_written { found.inventory.into_data() } else { found.inventory };
     found.warnings.into_iter().for_each(|warning| session.warn(warning));

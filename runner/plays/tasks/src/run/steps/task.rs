@@ -18,6 +18,7 @@ use crate::run::session::Session;
 use crate::run::steps::attempt::{self, AttemptEnd};
 use crate::run::steps::looping::{self, LoopEnd, LoopError};
 use crate::run::steps::task_run::TaskRun;
+use crate::run::steps::told_variables;
 
 /// How a task ended.
 #[derive(Debug, Default)]
@@ -68,6 +69,7 @@ pub fn info(session: &mut Session<'_>, task: &Task) -> TaskInfo {
 /// Runs a task.
 pub fn run(session: &mut Session<'_>, task: &Task, info: &TaskInfo) -> TaskEnd {
     let mut scope = session.scope(Some(task));
+    told_variables::tell(session, &scope);
     scope.push(Arc::new(projections::before()));
     let run = TaskRun { task, info, scope, earlier: None };
     let mut last = run.scope.clone();

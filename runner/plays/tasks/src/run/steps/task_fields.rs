@@ -14,7 +14,7 @@ use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::become_user::{self, BecomeError};
 use crate::run::steps::task_run::TaskRun;
-use crate::scalars::truth;
+use crate::scalars::{truth, whole};
 use crate::vars::interpreters::{self, NamedInterpreter};
 use crate::vars::job_folder;
 
@@ -76,13 +76,14 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
     passwords.iter().for_each(|password| session.host.register_secret(password));
     let named = become_fields.variable("ansible_inject_invocation").as_ref().and_then(truth);
     let repeats_arguments = named.unwrap_or(options.repeats_arguments);
+    let open_files = open_files(&become_fields, options.open_files)?;
     let become_user = become_user::target(&become_fields, options, run.task).map_err(|error| match error {
         BecomeError::Field(error) => errors::of_field(session, &error),
         error @ BecomeError::NotRoot { .. } => Message::new(error.to_string()),
     })?;
     let delay = run.field(session, |fields, task| fields.number(task, Keyword::Delay))?.unwrap_or(5.0);
     Ok(TaskFields {
-        modes: RunModes { check, diff, no_log, repeats_arguments, verbosity: options.verbosity },
+        modes: RunModes { check, diff, no_log, repeats_arguments, verbosity: options.verbosity, open_files },
         ignore_errors,
         any_errors_fatal,
         notify,
@@ -96,6 +97,17 @@ pub fn evaluate(run: &TaskRun<'_>, session: &Session<'_>) -> Result<TaskFields, 
         interpreters: interpreters::named(session.engine, &run.scope, &options.python)
             .map_err(|error| errors::of_template(session, &error))?,
     })
+}
+
+/// Returns the soft limit of open files of Python modules: what the variable says, or else the setting; 0 to leave it.
+fn open_files(fields: &Fields<'_>, setting: u64) -> Result<u64, Message> {
+    const VARIABLE: &str = "ansible_python_module_rlimit_nofile";
+    let Some(value) = fields.variable(VARIABLE) else { return Ok(setting) };
+    let number = whole(&value).ok_or_else(|| {
+        let shown = modbox_python_json::encode(&value);
+        Message::new(format!("failed to read the variable `{VARIABLE}`: expected a whole number, found {shown}"))
+    })?;
+    Ok(u64::try_from(number).unwrap_or(0))
 }
 
 /// Checks the types of keywords that make no difference here, or that were evaluated before with a default for errors.

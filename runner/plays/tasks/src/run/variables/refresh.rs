@@ -42,14 +42,12 @@ fn other_host(session: &mut Session<'_>, name: &str, low: Vec<Arc<Layer>>) -> Sc
         session.warn(format!("the variables of `{name}` are left out: {}", error.problem));
         Vec::new()
     });
-    let mut scope: Scope = low.into_iter().chain(layers).collect();
-    if let Some(state) = session.parked.get(name) {
-        state.vars.changed_layers().into_iter().for_each(|layer| scope.push(layer));
-    }
-    scope.push(Arc::clone(&session.options.extra_vars));
-    session.play.magic.first().into_iter().for_each(|layer| scope.push(Arc::clone(layer)));
-    scope.push(Arc::new(magic::of_host_names(name, &session.hosts)));
-    scope
+    let changed = session.parked.get(name).map(|state| state.vars.changed_layers()).unwrap_or_default();
+    let of_engine = session.play.magic.first().cloned();
+    let layers = low.into_iter().chain(layers).chain(changed);
+    let layers = layers.chain([Arc::clone(&session.options.extra_vars)]).chain(of_engine);
+    let layers = layers.chain([Arc::new(magic::of_host_names(name, &session.hosts))]);
+    Scope::of_layers(layers, session.settings.merges_mappings)
 }
 
 /// Returns `ansible_delegated_vars`: the variables of the host that a task is delegated to, by its name.

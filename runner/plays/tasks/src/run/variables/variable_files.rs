@@ -36,7 +36,7 @@ pub fn mappings(source: &Source) -> Result<Vec<&Map>, LoadError> {
 /// The file cannot be read, is not YAML, or has no mapping.
 pub fn read(loader: &Loader<'_>, path: &str) -> Result<Arc<Layer>, LoadError> {
     match document::read_variables(loader, path)? {
-        Some(source) => Ok(layer::of_maps(mappings(&source)?)),
+        Some(source) => Ok(layer::of_maps(mappings(&source)?, loader.settings.merges_mappings)),
         None => Ok(layer::empty()),
     }
 }
