@@ -4,6 +4,7 @@ pub(crate) mod inventories;
 pub(crate) mod plays_asking;
 pub(crate) mod plays_bad_input;
 pub(crate) mod plays_daemons;
+pub(crate) mod plays_damaged_vaults;
 pub(crate) mod plays_explained;
 pub(crate) mod plays_jobs;
 pub(crate) mod plays_json;

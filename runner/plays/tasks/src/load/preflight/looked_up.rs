@@ -171,7 +171,9 @@ impl Search<'_> {
         if depth > MAX_DEPTH || !self.loader.templates.is_first(&format!("template {is_certain} {path} {folders:?}")) {
             return;
         }
-        if let Some(Err(error)) = self.loader.files.is_encrypted(path).then(|| self.loader.files.bytes(path)) {
+        // That of the action itself is tried where the task names it.
+        let is_tried = depth > 0 && self.loader.files.is_encrypted(path);
+        if let Some(Err(error)) = is_tried.then(|| self.loader.files.bytes(path)) {
             let error = LoadError::new(&crate::error::beginning(path), Problem::File(error));
             return self.loader.templates.add(BadTemplate { error, is_certain });
         }
