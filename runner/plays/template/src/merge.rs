@@ -99,7 +99,7 @@ mod tests {
     fn layers_hide_each_other_otherwise() {
         let scope = Scope::of_layers([layer("a: {x: 1}\n"), layer("a: {y: 2}\n")], false);
         assert_eq!(shown(&scope, "{{ a.x | default('none') }}"), "none");
-        // What is no mapping begins anew.
+        // A value that is not a mapping begins anew.
         let scope = Scope::of_layers([layer("a: {x: 1}\n"), layer("a: 1\n"), layer("a: {y: 2}\n")], true);
         assert_eq!(shown(&scope, "{{ a.x | default('none') }} {{ a.y }}"), "none 2");
     }

@@ -84,7 +84,7 @@ fn of_text(
     search.program(&program);
 }
 
-/// Whether a part is reached, and what becomes of its failure.
+/// Whether a part is reached, and whether its failure counts.
 #[derive(Debug, Clone, Copy)]
 struct Reach {
     is_certain: bool,

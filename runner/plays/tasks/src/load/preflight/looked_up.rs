@@ -144,7 +144,7 @@ impl Search<'_> {
 
     /// Checks a template that another one names: the first of its names that exists.
     fn included(&self, named: &NamedFile, folders: &[String], is_certain: bool, depth: usize) {
-        // A text of a task is no template file, and finds none.
+        // Only a template file includes others.
         if folders.is_empty() {
             return;
         }
