@@ -1,10 +1,12 @@
-"""Builds the interpreter: CPython for WASI with the user's `ansible.module_utils` imported, as one component.
+"""Builds the interpreter: CPython for WASI with the user's `ansible.module_utils` imported, as one component; or with
+`--plugins` the component of plugins, with ansible-core's controller half imported.
 
     build.py --ansible FOLDER --wit FOLDER --out FILE [--collection NAMESPACE.NAME=FOLDER]...
         [--componentize PROGRAM | --componentize-package FOLDER]
+    build.py --ansible FOLDER --wit FOLDER --out FILE --plugins [--package NAME=FOLDER]... [--componentize ...]
 
 FOLDER of `--ansible` is the package `ansible` of an installed ansible-core, and that of `--collection` an installed
-collection, whose `module_utils` are imported, too. FOLDER of `--wit` holds the interfaces that the world imports, one
+collection, whose `module_utils` are imported, too. FOLDER of `--package` is a Python package that the controller half needs. FOLDER of `--wit` holds the interfaces that the world imports, one
 folder or file for each package. The build fails if what every module needs could not be
 imported. componentize-py is a program, or a package in a folder, which then runs with this Python. Other packages of this
 machine are kept out, so that the result depends on nothing else.
@@ -76,23 +78,69 @@ def lay_out(ansible, folder, collections=()):
     return release
 
 
+# Parts of ansible-core that plugins do not import: programs of other systems, and what needs further packages.
+_NOT_OF_PLUGINS = ("powershell", "csharp", "galaxy", "cli")
+
+# The parts of the worker that run in any place, in this order.
+_WORKER = ("values.py", "variables.py", "worker.py")
+
+
+def lay_out_controller(ansible, folder, packages):
+    """Writes the files of the controller half, of the packages that it needs, and the worker. `packages` are pairs of a name and a
+    folder."""
+    release = release_of(ansible)
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.ps1", "*.psm1", "*.cs", *_NOT_OF_PLUGINS)
+
+    def ignored_in(at, names):
+        # Of Ansible's modules, only the empty package.
+        modules = [name for name in names if name != "__init__.py"] if at == os.path.join(ansible, "modules") else []
+        return {*ignored(at, names), *modules}
+
+    shown, versions = {}, {}
+    for name, root in (("ansible", ansible), *packages):
+        shutil.copytree(root, os.path.join(folder, name), ignore=ignored_in)
+        shown[name] = os.path.abspath(root)
+        versions[name] = version_of(name, root)
+    with open(os.path.join(folder, "modbox_worker.py"), "w", encoding="utf-8") as file:
+        for name in _WORKER:
+            with open(os.path.join(HERE, "plugins", name), encoding="utf-8") as part:
+                file.write(part.read() + "\n")
+    with open(os.path.join(folder, "modbox_layout.py"), "w", encoding="utf-8") as file:
+        file.write('"""Where the packages come from."""\n\nimport os\n\nFOLDER = os.path.dirname(__file__)\n')
+        file.write("RELEASE = %r\nPACKAGES = %r\nVERSIONS = %r\n" % (release, shown, versions))
+    return release
+
+
+def version_of(name, root):
+    """Returns the version of an installed package, by the folder of its metadata; empty if there is none."""
+    for entry in sorted(os.listdir(os.path.dirname(os.path.abspath(root)))):
+        found = re.fullmatch(r"([^-]+)-([^-]+)(?:-py[0-9.]+)?\.(?:dist|egg)-info", entry)
+        if found and found[1].lower() in (name, "py" + name):
+            return found[2]
+    return ""
+
+
 def lay_out_wit(interfaces, folder):
     """Writes the world and the interfaces that it imports."""
     shutil.copytree(interfaces, os.path.join(folder, "deps"))
     shutil.copy(os.path.join(HERE, "world.wit"), folder)
 
 
-def build(ansible, collections, interfaces, out, componentize, work):
-    """Builds the interpreter in a folder for work."""
+def build(options, componentize, work):
+    """Builds the interpreter, or the component of plugins, in a folder for work."""
     sources, wit, empty = (os.path.join(work, name) for name in ("sources", "wit", "empty"))
     for folder in (sources, wit, os.path.join(empty, "lib", "site-packages")):
         os.makedirs(folder)
-    release = lay_out(ansible, sources, collections)
-    lay_out_wit(interfaces, wit)
+    if options.plugins:
+        release = lay_out_controller(options.ansible, sources, options.package)
+    else:
+        release = lay_out(options.ansible, sources, options.collection)
+    lay_out_wit(options.wit, wit)
+    world, component = ("plugins", "plugins_component") if options.plugins else ("interpreter", "component")
     # componentize-py adds the packages of a virtual environment, or else those of this machine's Python.
     environment = {**os.environ, "VIRTUAL_ENV": empty}
     unfinished = os.path.join(work, "interpreter.wasm")
-    command = [*componentize, "-q", "-d", wit, "-w", "interpreter", "componentize", "component", "-o", unfinished]
+    command = [*componentize, "-q", "-d", wit, "-w", world, "componentize", component, "-o", unfinished]
     for folder in (HERE, sources):
         command += ["-p", folder]
     done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, check=False)
@@ -100,7 +148,7 @@ def build(ansible, collections, interfaces, out, componentize, work):
         message = done.stderr.decode("utf-8", "replace").split("\nStack backtrace:")[0]
         raise BuildError("componentize-py failed:\n%s" % message)
     # Under its final name, the file is complete or not there.
-    os.replace(unfinished, out)
+    os.replace(unfinished, options.out)
     return release
 
 
@@ -112,6 +160,14 @@ def collection(text):
     return name, folder
 
 
+def package(text):
+    """Reads `NAME=FOLDER`."""
+    name, sign, folder = text.partition("=")
+    if not sign or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise argparse.ArgumentTypeError("`%s` is not NAME=FOLDER" % text)
+    return name, folder
+
+
 def main():
     """Reads the command line, and builds."""
     parser = argparse.ArgumentParser(description="Builds a Python interpreter for modbox's sandbox.")
@@ -119,6 +175,9 @@ def main():
     parser.add_argument("--wit", required=True, help="the folder of the interfaces")
     parser.add_argument("--collection", action="append", default=[], type=collection,
                         help="an installed collection, as NAMESPACE.NAME=FOLDER")
+    parser.add_argument("--plugins", action="store_true", help="build the component of plugins")
+    parser.add_argument("--package", action="append", default=[], type=package,
+                        help="a package that the controller half needs, as NAME=FOLDER")
     parser.add_argument("--out", required=True, help="the component to write")
     parser.add_argument("--componentize", default="componentize-py", help="the program componentize-py")
     parser.add_argument("--componentize-package", help="a folder with the package componentize_py")
@@ -129,7 +188,7 @@ def main():
     # The folder lies beside the component, so that an interrupted installation, which removes its own folder, removes it.
     with tempfile.TemporaryDirectory(prefix=".work-", dir=os.path.dirname(os.path.abspath(options.out))) as work:
         try:
-            release = build(options.ansible, options.collection, options.wit, options.out, componentize, work)
+            release = build(options, componentize, work)
         except (BuildError, OSError) as error:
             sys.exit("failed to build the interpreter: %s" % error)
     print("built `%s` with ansible-core %s" % (options.out, release))

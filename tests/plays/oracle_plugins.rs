@@ -13,7 +13,7 @@ use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle};
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Expressions of the plugins in `oracle/plugins`.
-const EXPRESSIONS: &[&str] = &[
+pub(super) const EXPRESSIONS: &[&str] = &[
     "1 | show(2, a=3, b=[1])",
     "1 | show(*[1, 2], **{'k': 1})",
     "lazy | show",
@@ -86,7 +86,7 @@ const EXPRESSIONS: &[&str] = &[
 ];
 
 /// What `make` of `oracle/plugins` makes.
-const MADE: [&str; 24] = [
+pub(super) const MADE: [&str; 24] = [
     "set",
     "frozenset",
     "generator",
@@ -118,7 +118,7 @@ const MADE_PLAIN: [&str; 10] =
     ["generator", "tuple", "keys", "template", "date", "time", "datetime", "infinity", "big", "nested"];
 
 /// How `fail` of `oracle/plugins` fails.
-const FAILURES: [&str; 6] = ["filter", "value", "key", "undefined", "ansible", "empty"];
+pub(super) const FAILURES: [&str; 6] = ["filter", "value", "key", "undefined", "ansible", "empty"];
 
 /// Writes a play that shows expressions, each in a task of that name whose failure is ignored.
 pub(super) fn write_play(dir: &TestDir, path: &str, expressions: &[String]) {
@@ -155,7 +155,7 @@ pub(super) fn modbox(dir: &TestDir, play: &Path) -> Modbox {
     modbox_by(dir, play, &oracle::python())
 }
 
-fn modbox_by(dir: &TestDir, play: &Path, python: &Path) -> Modbox {
+pub(super) fn modbox_by(dir: &TestDir, play: &Path, python: &Path) -> Modbox {
     let python = format!("python={}", python.display());
     Modbox::new(dir).arg("play").arg(play).args(["--interpreter", &python]).patience(PATIENCE)
 }
@@ -175,10 +175,10 @@ const OWN_TYPES: [(&str, &str); 6] = [
 ];
 
 /// How the name of an expression begins several parts of which may fail: then either program may come to another one first.
-const NESTED: &str = "(nested) ";
+pub(super) const NESTED: &str = "(nested) ";
 
 /// Says whether a task has the same result by both programs.
-fn is_same(expect: &(String, String), found: &(String, String)) -> bool {
+pub(super) fn is_same(expect: &(String, String), found: &(String, String)) -> bool {
     let plain = |text: &str| OWN_TYPES.iter().fold(text.to_owned(), |text, (own, plain)| text.replace(own, plain));
     let fail = [&expect.1, &found.1].iter().all(|result| result.starts_with("fatal: "));
     expect.0 == found.0 && (plain(&expect.1) == plain(&found.1) || (fail && expect.0.starts_with(NESTED)))
@@ -279,7 +279,7 @@ fn argument(random: &mut Random) -> String {
 }
 
 /// Returns the text of a random call of a filter, a test or a lookup of the play, whose arguments are such calls, too.
-fn call(random: &mut Random, depth: usize) -> String {
+pub(super) fn call(random: &mut Random, depth: usize) -> String {
     let inner = if depth == 0 { argument(random) } else { call(random, depth - 1) };
     let other = argument(random);
     match random.below(12) {

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::oracle_plugins::{check_with, modbox, results, write_play, write_play_with};
 use crate::support::{Modbox, TestDir, fixture, oracle_collections};
 
-const OF_UTILS: &[&str] = &[
+pub(super) const OF_UTILS: &[&str] = &[
     "'192.168.0.1/24' | ansible.utils.ipaddr",
     "'192.168.0.1/24' | ansible.utils.ipaddr('address')",
     "'192.168.0.1/24' | ansible.utils.ipaddr('network/prefix')",

@@ -67,6 +67,28 @@ class Build(unittest.TestCase):
             self.assertEqual(self.main("exit 0", "--collection", "../x=/"), 2)
         self.assertIn("failed to build", self.main("exit 0", "--collection", "a.b=" + self.work))
 
+    def test_the_controller_is_laid_out_with_its_packages_and_the_worker(self):
+        for name in ("__init__.py", "plugins/loader.py", "config/base.yml", "modules/__init__.py", "modules/ping.py", "galaxy/x.py"):
+            self.write("site/ansible/" + name, "")
+        self.write("site/ansible/release.py", "__version__ = '2.19.1'\n")
+        for name in ("yaml/__init__.py", "yaml/_yaml.so", "pyyaml-6.0.3.dist-info/METADATA"):
+            self.write("site/" + name, "")
+        site, folder = os.path.join(self.work, "site"), os.path.join(self.work, "sources")
+        os.mkdir(folder)
+        yaml = os.path.join(site, "yaml")
+        self.assertEqual(build.lay_out_controller(os.path.join(site, "ansible"), folder, [("yaml", yaml)]), "2.19.1")
+        found = [os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names]
+        self.assertEqual(sorted(found), [
+            "ansible/__init__.py", "ansible/config/base.yml", "ansible/modules/__init__.py", "ansible/plugins/loader.py",
+            "ansible/release.py", "modbox_layout.py", "modbox_worker.py", "yaml/__init__.py"])
+        with open(os.path.join(folder, "modbox_layout.py"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("'yaml': %r" % yaml, text)
+        self.assertIn("'yaml': '6.0.3'", text)
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(self.main("exit 0", "--plugins", "--package", "../x=/"), 2)
+        self.assertIn("failed to build", self.main("exit 0", "--plugins", "--package", "yaml=" + self.work + "/none"))
+
     def test_a_failure_leaves_no_file_and_says_why(self):
         self.assertIn("no module named x", self.main("echo 'no module named x' >&2; exit 1"))
         self.assertIn("failed to build", self.main("exit 0"))

@@ -48,6 +48,7 @@ pub use error::{BuildError, NewError, TargetMissing};
 pub use inspection::{LanguageTools, inspect_tools};
 pub use interpreter::{
     COMPONENTIZE_VERSION, CollectionFolder, Componentize, InterpreterError, InterpreterSources, build_interpreter,
+    build_plugins,
 };
 pub use languages::PROJECT_FILES;
 pub use module::{BuildOptions, BuiltModule};

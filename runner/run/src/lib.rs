@@ -49,16 +49,18 @@ pub use self::modules::module::NOWHERE;
 pub use self::modules::provider_section::detect_file;
 pub use self::modules::summary::{ModuleSummary, package_version};
 pub use self::modules::{library, locate};
-pub use self::plugins::{CollectionFolder, PluginError, PluginPlace, PluginProcess, PluginRights, ShownPath};
+pub use self::plugins::{
+    CollectionFolder, PluginError, PluginPlace, PluginProcess, PluginRights, SandboxPlace, ShownPath,
+};
 pub use self::programs::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{
     Answer, Catalogue, Managed, Provider, ProviderProblem, ResourceRequest, Unmanaged, Update, attribute_message,
     clear_descriptions, lens_grants, provider_files, selection_message,
 };
 pub use self::python::{
-    CollectionPaths, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
-    KnownPackages, PayloadForm, PythonConfig, PythonError, PythonSurvey, clear_cache as clear_python_cache,
-    find_collection, usual_python,
+    CollectionPaths, ControllerPackages, InstalledInterpreter, InterpreterCollection, InterpreterContents,
+    InterpreterFacts, Interpreters, KnownPackages, PLUGINS, PayloadForm, PluginsFacts, PythonConfig, PythonError,
+    PythonSurvey, clear_cache as clear_python_cache, find_collection, usual_python,
 };
 pub use self::reports::error::layered_error::LayeredError;
 pub use self::reports::error::provider_error::ProviderError;

@@ -80,7 +80,7 @@ impl Runner {
         self.scratch.sweep_once();
         let directory = self.scratch.create(DirPurpose::Run, policy.user())?;
         let confinement = execute_guest::confinement(policy, directory.path().to_owned(), false);
-        let setup = GuestSetup { policy: policy.clone(), limits: *limits, http: None, confinement };
+        let setup = GuestSetup { policy: policy.clone(), limits: *limits, http: None, has_plugins: false, confinement };
         Ok(WarmSetup { setup, directory })
     }
 

@@ -10,7 +10,7 @@ use crate::interpreter::carried;
 use crate::interpreter::error::{InterpreterError, file_error};
 use crate::interpreter::sources::InterpreterSources;
 
-/// Maximum depth of folders in `module_utils`.
+/// Maximum depth of folders in a package.
 const MAX_DEPTH: usize = 32;
 
 impl InterpreterSources {
@@ -20,7 +20,7 @@ impl InterpreterSources {
     ///
     /// A file cannot be read.
     pub fn key(&self) -> Result<String, InterpreterError> {
-        let Self { ansible, collections, componentize, .. } = self;
+        let Self { ansible, collections, componentize, packages, .. } = self;
         let mut hash = Sha256::new();
         for (name, text) in carried::files() {
             add(&mut hash, name.as_bytes(), text.as_bytes());
@@ -32,6 +32,14 @@ impl InterpreterSources {
         for collection in collections {
             add(&mut hash, collection.name.as_bytes(), collection.root.as_os_str().as_encoded_bytes());
             add_folder(&mut hash, &collection.utilities(), 0)?;
+        }
+        if let Some(packages) = packages {
+            // What plugins import is all of ansible-core but its modules.
+            add_folder(&mut hash, ansible, 0)?;
+            for (name, folder) in packages {
+                add(&mut hash, name.as_bytes(), folder.as_os_str().as_encoded_bytes());
+                add_folder(&mut hash, folder, 0)?;
+            }
         }
         add_file(&mut hash, &componentize.file())?;
         Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
@@ -75,7 +83,7 @@ fn add_folder(hash: &mut Sha256, folder: &Path, depth: usize) -> Result<(), Inte
                 add_folder(hash, &path, depth + 1)?;
                 add(hash, b"..", b"");
             }
-        } else if path.extension().is_some_and(|extension| extension == "py") {
+        } else if path.extension().is_some_and(|extension| extension == "py" || extension == "yml") {
             add_file(hash, &path)?;
         }
     }
@@ -106,6 +114,7 @@ mod tests {
             python: dir.path().join("python"),
             ansible: ansible.clone(),
             collections: Vec::new(),
+            packages: None,
             componentize: Componentize::Program(tool.clone()),
         };
         let made = || sources.key().unwrap();
@@ -137,6 +146,16 @@ mod tests {
         let first = with.key().unwrap();
         fs::write(root.join("plugins/module_utils/a.py"), "").unwrap();
         assert!(first != with.key().unwrap() && first != made());
+        let jinja = dir.path().join("jinja2");
+        fs::create_dir_all(&jinja).unwrap();
+        let packages = Some(vec![("jinja2".to_owned(), jinja.clone())]);
+        let with = InterpreterSources { packages, ..sources.clone() };
+        let first = with.key().unwrap();
+        fs::write(jinja.join("runtime.py"), "").unwrap();
+        let second = with.key().unwrap();
+        write("config/base.yml", "");
+        let third = with.key().unwrap();
+        assert!(first != second && second != third && first != made());
         fs::remove_file(ansible.join("release.py")).unwrap();
         assert!(sources.key().is_err());
     }

@@ -37,6 +37,40 @@ pub fn build_interpreter(
     sources: &InterpreterSources,
     out: &Path,
 ) -> Result<(), InterpreterError> {
+    let mut words = Vec::new();
+    for collection in &sources.collections {
+        let mut named = OsString::from(format!("--collection={}=", collection.name));
+        named.push(&collection.root);
+        words.push(named);
+    }
+    build(cx, sources, out, words)
+}
+
+/// Builds the component of plugins. `out` is written when the build has succeeded, and not before.
+///
+/// # Errors
+///
+/// componentize-py fails, or ansible-core's controller half cannot be imported.
+pub fn build_plugins(
+    cx: &mut AuthoringContext<'_>,
+    sources: &InterpreterSources,
+    out: &Path,
+) -> Result<(), InterpreterError> {
+    let named = sources.packages.iter().flatten().map(|(name, folder)| {
+        let mut named = OsString::from(format!("--package={name}="));
+        named.push(folder);
+        named
+    });
+    build(cx, sources, out, std::iter::once("--plugins".into()).chain(named).collect())
+}
+
+/// Runs the build with further words of its command line.
+fn build(
+    cx: &mut AuthoringContext<'_>,
+    sources: &InterpreterSources,
+    out: &Path,
+    words: Vec<OsString>,
+) -> Result<(), InterpreterError> {
     let parent = out.parent().unwrap_or_else(|| Path::new("/"));
     let work = TemporaryFolder::create(&cx.cleanup, parent, ".building-", 0o700).map_err(file_error("make", parent))?;
     for (name, text) in carried::files() {
@@ -50,11 +84,7 @@ pub fn build_interpreter(
     let mut args: Vec<OsString> = vec!["-I".into(), "-B".into(), script.into(), "--ansible".into()];
     args.extend([sources.ansible.clone().into(), "--wit".into(), work.path().join(carried::WIT).into()]);
     args.extend(["--out".into(), OsString::from(out)]);
-    for collection in &sources.collections {
-        let mut named = OsString::from(format!("--collection={}=", collection.name));
-        named.push(&collection.root);
-        args.push(named);
-    }
+    args.extend(words);
     args.extend(sources.componentize.args());
     run(cx, &sources.python, &args, work.path())?;
     match fs::metadata(out) {

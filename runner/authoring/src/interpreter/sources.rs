@@ -30,6 +30,9 @@ pub struct InterpreterSources {
     pub ansible: PathBuf,
     /// Collections whose `module_utils` are imported, too.
     pub collections: Vec<CollectionFolder>,
+    /// The packages besides ansible-core that its controller half needs, by name, such as `jinja2`, each with its folder. `None` if
+    /// there is no controller half, or one of them is missing: then no component of plugins is built.
+    pub packages: Option<Vec<(String, PathBuf)>>,
     /// componentize-py.
     pub componentize: Componentize,
 }

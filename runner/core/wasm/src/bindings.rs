@@ -22,6 +22,15 @@ pub(crate) mod file_systems_guest {
     });
 }
 
+/// The interface of workers of Python plugins.
+pub(crate) mod plugins_guest {
+    wasmtime::component::bindgen!({
+        path: "../../../guest-sdk/host/wit",
+        world: "modbox:host/plugins-guest",
+        imports: { default: trappable },
+    });
+}
+
 /// The interface of guests that write to the system's log.
 pub(crate) mod system_log_guest {
     wasmtime::component::bindgen!({

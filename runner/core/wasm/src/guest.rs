@@ -20,6 +20,7 @@ use wasmtime_wasi::{I32Exit, WasiCtx};
 use crate::error::WasmError;
 use crate::files::{FileGuard, Ledger};
 use crate::net::Network;
+use crate::plugins::RunPlugins;
 use crate::process::Commands;
 use crate::run_clock::RunClock;
 use crate::store::{self, Meter, State};
@@ -42,6 +43,8 @@ pub(super) struct Guest {
     pub(super) commands: Commands,
     /// The system's log, if it is granted.
     pub(super) log: RunLog,
+    /// The channel of a worker of plugins.
+    pub(super) plugins: RunPlugins,
     pub(super) limits: Limits,
     /// The clock of its time limit.
     pub(super) clock: Arc<RunClock>,
@@ -106,9 +109,9 @@ fn new_runtime(network: bool) -> Result<Runtime, WasmError> {
 fn run_on(runtime: &Runtime, guest: Guest) -> Result<GuestEnd, WasmError> {
     let ledger = guest.files.ledger();
     let ticking = guest.code.ticker.start().map_err(WasmError::Runtime)?;
-    let Guest { code, wasi, files, commands, log, limits, clock, network } = guest;
+    let Guest { code, wasi, files, commands, log, plugins, limits, clock, network } = guest;
     let timing = (&limits, Arc::clone(&clock));
-    let mut store = store::new_store(&code.engine, wasi, files, commands, log, network, timing);
+    let mut store = store::new_store(&code.engine, wasi, files, commands, (log, plugins), network, timing);
     let started = Instant::now();
     let mut instantiate_us = 0;
     let call = async {

@@ -26,6 +26,7 @@ mod module;
 mod net;
 mod newer_wasi;
 mod output;
+mod plugins;
 mod process;
 mod run_clock;
 mod store;
@@ -46,6 +47,7 @@ pub use self::error::WasmError;
 pub use self::loader::Loader;
 pub use self::module::{GuestInput, LoadedModule, RunContext};
 pub use self::newer_wasi::NewerWasi;
+pub use self::plugins::{MAX_PLUGIN_MESSAGE, PluginChannel};
 pub use self::system_log::SystemLog;
 pub use self::worker::{
     AttendError, AttendedRun, ConfinementOrder, GuestEvent, GuestOrder, GuestSetup, GuestWorker, RunDirectory, RunEnd,

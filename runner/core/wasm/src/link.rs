@@ -14,7 +14,7 @@ use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView};
 
 use crate::store::State;
-use crate::{files, net, process, system_log};
+use crate::{files, net, plugins, process, system_log};
 
 /// The guest's resource table: all that streams and polling need.
 struct Table;
@@ -41,6 +41,7 @@ const INTERFACES: &[(&str, Link)] = &[
     ("modbox:host/file-changes", files::add_changes),
     ("modbox:host/file-systems", files::add_file_systems),
     ("modbox:host/files", files::add_attributes),
+    (plugins::INTERFACE, |linker| plugins::add_plugins(linker, State::plugins)),
     (process::INTERFACE, |linker| process::add_process(linker, State::commands)),
     ("modbox:host/system-log", |linker| system_log::add_log(linker, State::log)),
     ("modbox:host/tls", |linker| net::tls::add_sessions(linker, State::net)),

@@ -16,6 +16,7 @@ use crate::files::FileGuard;
 use crate::guest::{self, Code, Guest};
 use crate::net::Network;
 use crate::output::{HeadStream, OnOutput};
+use crate::plugins::PluginChannel;
 use crate::process::Commands;
 use crate::run_clock::RunClock;
 use crate::store::State;
@@ -37,6 +38,8 @@ pub struct RunContext<'a> {
     pub commands: Option<Arc<dyn CommandService>>,
     /// The system's log; without it, messages for it are dropped.
     pub log: Option<Arc<SystemLog>>,
+    /// The channel of a worker of Python plugins; without it, the guest is none.
+    pub plugins: Option<Arc<dyn PluginChannel>>,
     /// Answers for HTTP requests in place of the network's.
     pub http: Option<HttpStub>,
     /// Called with what the guest prints on standard output, as far as the limit keeps it, in addition to capturing it.
@@ -49,7 +52,7 @@ impl<'a> RunContext<'a> {
     /// Returns the context of a run without commands, whose output is only captured.
     #[must_use]
     pub fn new(run_dir: &'a Arc<RunDir>) -> Self {
-        Self { run_dir, commands: None, log: None, http: None, on_stdout: None, on_stderr: None }
+        Self { run_dir, commands: None, log: None, plugins: None, http: None, on_stdout: None, on_stderr: None }
     }
 }
 
@@ -102,7 +105,7 @@ impl LoadedModule {
         context: RunContext<'_>,
     ) -> Result<Outcome, WasmError> {
         let GuestInput { program, files, stdin } = input;
-        let RunContext { run_dir, commands, log, http, on_stdout, on_stderr } = context;
+        let RunContext { run_dir, commands, log, plugins, http, on_stdout, on_stderr } = context;
         let stdout = HeadStream::new(limits.max_output, on_stdout);
         let stderr = HeadStream::new(limits.max_output, on_stderr);
         let network = Network::new(policy, limits, http);
@@ -117,6 +120,7 @@ impl LoadedModule {
             files,
             commands,
             log,
+            plugins,
             limits: *limits,
             clock,
             network: Arc::clone(&network),

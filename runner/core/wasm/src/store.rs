@@ -12,6 +12,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::files::{FileGuard, GuardView, HasGuard};
 use crate::net::{self, HttpState, HttpView, NetView, Network};
+use crate::plugins::{MAX_PLUGIN_MESSAGE, RunPlugins};
 use crate::process::Commands;
 use crate::run_clock::RunClock;
 use crate::system_log::RunLog;
@@ -19,6 +20,9 @@ use crate::wasi::MAX_RANDOM;
 
 /// Bytes that one host call may copy out of a guest; far more than WASI's own calls carry.
 const HOSTCALL_FUEL: usize = 4 << 20;
+
+/// The same for workers of plugins, whose answers may be larger.
+const HOSTCALL_FUEL_OF_PLUGINS: usize = MAX_PLUGIN_MESSAGE + (1 << 20);
 
 /// Text of the engine's error when a guest opens too many handles; the engine has no type for it.
 const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
@@ -46,6 +50,7 @@ pub(super) struct State {
     files: FileGuard,
     commands: Commands,
     log: RunLog,
+    plugins: RunPlugins,
     network: Arc<Network>,
     http: HttpState,
     pub(super) meter: Meter,
@@ -72,6 +77,11 @@ impl State {
     /// Returns the data for host calls of `modbox:host/system-log`.
     pub(super) fn log(&mut self) -> &mut RunLog {
         &mut self.log
+    }
+
+    /// Returns the data for host calls of `modbox:host/plugins`.
+    pub(super) fn plugins(&mut self) -> &mut RunPlugins {
+        &mut self.plugins
     }
 
     /// Returns the data for host calls of `wasi:http`.
@@ -180,7 +190,7 @@ pub(super) fn new_store(
     wasi: WasiCtx,
     files: FileGuard,
     commands: Commands,
-    log: RunLog,
+    (log, plugins): (RunLog, RunPlugins),
     network: Arc<Network>,
     (limits, clock): (&Limits, Arc<RunClock>),
 ) -> Store<State> {
@@ -189,9 +199,10 @@ pub(super) fn new_store(
     table.set_max_capacity(handles);
     let http = HttpState::new(Arc::clone(&network));
     let meter = Meter::new(limits, clock);
-    let mut store = Store::new(engine, State { wasi, table, files, commands, log, network, http, meter });
+    let fuel = if plugins.is_some() { HOSTCALL_FUEL_OF_PLUGINS } else { HOSTCALL_FUEL };
+    let mut store = Store::new(engine, State { wasi, table, files, commands, log, plugins, network, http, meter });
     store.limiter(|state| &mut state.meter);
-    store.set_hostcall_fuel(HOSTCALL_FUEL);
+    store.set_hostcall_fuel(fuel);
     store.set_max_component_handles(handles);
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|mut cx| Ok(cx.data_mut().meter.check_time()));

@@ -49,6 +49,15 @@ impl Child {
     }
 }
 
+/// Reads the processor time in a file `stat` of `/proc`: its 14th and 15th field, in ticks. The second field is the program's name,
+/// which may have any characters in it.
+fn processor_time_in(stat: &str) -> Option<Duration> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let ticks = fields.split(' ').skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>().ok()?;
+    let per_second = rustix::param::clock_ticks_per_second();
+    Some(Duration::from_micros(ticks.saturating_mul(1_000_000) / per_second.max(1)))
+}
+
 /// Side on which a process is after it was forked.
 #[derive(Debug)]
 pub enum Forked {
@@ -131,6 +140,21 @@ impl WorkerProcess {
         self.pid
     }
 
+    /// Returns the processor time that all threads of the worker have used until now. The kernel counts it in hundredths of a
+    /// second.
+    ///
+    /// # Errors
+    ///
+    /// The worker was waited for, or `/proc` cannot be read.
+    pub fn processor_time(&self) -> io::Result<Duration> {
+        let child = self.lock();
+        if child.status.is_some() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_nonzero()))?;
+        processor_time_in(&stat).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     /// Waits until the worker has ended. Returns `None` if `patience` is over first.
     pub fn wait(&self, patience: Duration) -> Option<ExitStatus> {
         // The kernel closes the worker's end of the socket when the worker ends in any way.
@@ -167,5 +191,20 @@ impl WorkerProcess {
 
     fn lock(&self) -> MutexGuard<'_, Child> {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_read_behind_any_name() {
+        let ticks = rustix::param::clock_ticks_per_second();
+        let stat = format!("7 (a) 1 (b) S 1 7 7 0 -1 4194304 95 0 0 0 {ticks} {ticks} 0 0 20 0 1 0 99 1 1");
+        assert_eq!(processor_time_in(&stat), Some(Duration::from_secs(2)));
+        for damaged in ["", "7 (a", "7 (a) S 1 7 7 0 -1 4194304 95 0 0 0 x 1"] {
+            assert_eq!(processor_time_in(damaged), None, "{damaged}");
+        }
     }
 }

@@ -143,7 +143,7 @@ impl GuestRun<'_> {
     fn setup(&self) -> GuestSetup {
         let (policy, limits) = (self.request.policy.clone(), *self.request.limits);
         let confinement = confinement(&policy, self.run_dir.path().to_owned(), true);
-        GuestSetup { policy, limits, http: self.request.http.cloned(), confinement }
+        GuestSetup { policy, limits, http: self.request.http.cloned(), has_plugins: false, confinement }
     }
 
     fn order(&self) -> GuestOrder {

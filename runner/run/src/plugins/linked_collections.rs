@@ -13,6 +13,15 @@ const MAX_ENTRIES: usize = 5000;
 
 /// Returns the folders outside of a folder `ansible_collections` that links of namespaces and collections in it lead to.
 pub(super) fn behind_links(folder: &Path) -> Vec<PathBuf> {
+    let mut targets: Vec<PathBuf> = links(folder).into_iter().map(|(_, target)| target).collect();
+    targets.sort();
+    targets.dedup();
+    targets
+}
+
+/// Returns the links of namespaces and collections in a folder `ansible_collections` that lead out of it, each with the folder that
+/// it leads to.
+pub(super) fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let Ok(own) = folder.canonicalize() else { return Vec::new() };
     // A link can lead to what is around this folder, which has no collections.
     let is_inside = |path: &PathBuf| path.canonicalize().is_ok_and(|real| !own.starts_with(real));
@@ -22,11 +31,10 @@ pub(super) fn behind_links(folder: &Path) -> Vec<PathBuf> {
     let parts = collections.iter().flat_map(|collection| PARTS.map(|part| collection.join(part)));
     let candidates = namespaces.iter().cloned().chain(collections.iter().cloned()).chain(parts);
     let links = candidates.filter(|path| path.is_symlink());
-    let mut targets: Vec<PathBuf> = links.filter_map(|path| path.canonicalize().ok()).collect();
-    targets.retain(|target| target.is_dir() && !target.starts_with(&own) && !own.starts_with(target));
-    targets.sort();
-    targets.dedup();
-    targets
+    let with_targets = links.filter_map(|path| path.canonicalize().ok().map(|target| (path, target)));
+    let leads_out =
+        |(_, target): &(PathBuf, PathBuf)| target.is_dir() && !target.starts_with(&own) && !own.starts_with(target);
+    with_targets.filter(leads_out).collect()
 }
 
 /// Lists the folders in a folder, and links to folders.
@@ -55,6 +63,8 @@ mod tests {
         symlink("../own/plugins", folder.join("a/parts/roles")).unwrap();
         symlink("/", folder.join("root")).unwrap();
         assert_eq!(behind_links(&folder), [path.join("plugins"), path.join("whole")]);
+        let whole = links(&folder).into_iter().find(|(_, target)| *target == path.join("whole"));
+        assert_eq!(whole.map(|(link, _)| link), Some(folder.join("a/whole")));
         assert!(behind_links(&path.join("none")).is_empty());
     }
 }

@@ -13,10 +13,14 @@ use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 use crate::python::contents::InterpreterContents;
+use crate::python::controller::ControllerPackages;
 use crate::python::disk::read_bounded;
 
 /// The component in a tree.
 const COMPONENT: &str = "interpreter.wasm";
+
+/// The component of plugins in a tree, if it was built.
+pub const PLUGINS: &str = "plugins.wasm";
 
 /// The facts in a tree.
 const FACTS: &str = "facts.json";
@@ -29,7 +33,7 @@ const MAX_FACTS: u64 = 4 << 20;
 
 const INTERPRETER: Kind = Kind::trees("interpreter");
 
-/// Twenty interpreters.
+/// Ten interpreters, with their components of plugins.
 const PURPOSE: Purpose = Purpose { kinds: &[INTERPRETER], max_size: 1 << 30, obsolete: &[] };
 
 /// What an interpreter is.
@@ -46,6 +50,32 @@ pub struct InterpreterFacts {
     pub collections: Vec<InterpreterCollection>,
     /// Digest of the component.
     pub digest: String,
+    /// The component of plugins, or why there is none.
+    #[serde(default = "not_built")]
+    pub plugins: Result<PluginsFacts, String>,
+}
+
+/// What a component of plugins is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginsFacts {
+    /// Digest of the component.
+    pub digest: String,
+    /// What it was made from.
+    pub sources: ControllerPackages,
+    /// The [mark](ControllerPackages::mark) of that.
+    pub mark: String,
+}
+
+impl PluginsFacts {
+    /// Returns whether the files that it was made from were changed.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.sources.mark() != self.mark
+    }
+}
+
+fn not_built() -> Result<PluginsFacts, String> {
+    Err("it was installed before there were any".to_owned())
 }
 
 /// A collection in an interpreter.
@@ -80,7 +110,7 @@ pub struct InstalledInterpreter {
     pub component: PathBuf,
     /// What it is.
     pub facts: InterpreterFacts,
-    /// Bytes of the component.
+    /// Bytes of its components.
     pub bytes: u64,
     /// When it was installed.
     pub made: SystemTime,
@@ -103,6 +133,12 @@ impl InstalledInterpreter {
     pub fn is_stale(&self) -> bool {
         let now = self.facts.present_files().ok();
         self.contents().map(|contents| contents.files) != now
+    }
+
+    /// Returns the path of the component of plugins, whether it exists or not.
+    #[must_use]
+    pub fn plugins(&self) -> PathBuf {
+        self.component.with_file_name(PLUGINS)
     }
 
     /// Records that a run uses it.
@@ -167,6 +203,9 @@ impl Interpreters {
             let component = staging.join(COMPONENT);
             let (facts, contents) = build(&component)?;
             fs::set_permissions(&component, fs::Permissions::from_mode(0o600))?;
+            if facts.plugins.is_ok() {
+                fs::set_permissions(component.with_file_name(PLUGINS), fs::Permissions::from_mode(0o600))?;
+            }
             fs::write(staging.join(CONTENTS), serde_json::to_vec(&contents).map_err(io::Error::other)?)?;
             fs::write(staging.join(FACTS), serde_json::to_vec(&facts).map_err(io::Error::other)?)?;
             Ok::<(), E>(())
@@ -194,8 +233,11 @@ impl Interpreters {
 fn installed(key: &str, tree: Tree) -> Option<InstalledInterpreter> {
     let component = tree.path().join(COMPONENT);
     let facts_file = tree.path().join(FACTS);
-    let facts = serde_json::from_slice(&read_bounded(&facts_file, MAX_FACTS).ok()?).ok()?;
-    let bytes = fs::metadata(&component).ok()?.len();
+    let facts: InterpreterFacts = serde_json::from_slice(&read_bounded(&facts_file, MAX_FACTS).ok()?).ok()?;
+    let mut bytes = fs::metadata(&component).ok()?.len();
+    if facts.plugins.is_ok() {
+        bytes += fs::metadata(component.with_file_name(PLUGINS)).ok()?.len();
+    }
     let written = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let (made, used) = (written(&facts_file)?, written(tree.path())?);
     Some(InstalledInterpreter { key: key.to_owned(), component, facts, bytes, made, used, tree })
@@ -220,7 +262,10 @@ mod tests {
             let ansible = PathBuf::from("/usr/lib/ansible");
             let (python, release, digest) = (text("3.14.0"), text("2.19.14"), text("0"));
             let contents = InterpreterContents { modules: ["os".to_owned()].into(), ..InterpreterContents::default() };
-            Ok((InterpreterFacts { python, release, ansible, collections: Vec::new(), digest }, contents))
+            Ok((
+                InterpreterFacts { python, release, ansible, collections: Vec::new(), digest, plugins: not_built() },
+                contents,
+            ))
         })
     }
 

@@ -13,6 +13,7 @@ mod call;
 mod config;
 mod contents;
 mod context;
+mod controller;
 mod disk;
 mod error;
 mod folders;
@@ -32,12 +33,16 @@ pub(crate) use self::call::{SourceSpec, read_own_options, read_spec};
 pub use self::config::{CollectionPaths, KnownPackages, PayloadForm, PythonConfig};
 pub use self::contents::InterpreterContents;
 pub(crate) use self::context::ModuleSource;
+pub use self::controller::ControllerPackages;
+pub(crate) use self::controller::minor_version;
 pub(crate) use self::disk::{MAX_ROUTING, read_bounded};
 pub use self::error::PythonError;
 pub use self::folders::find_collection;
 pub(crate) use self::folders::{ansible_package, collection_folders, controllers};
 pub(crate) use self::guest::{
-    GuestChoice, GuestModule, SandboxLine, Verdict, read_code, remember_need, take_sandbox_line,
+    GuestChoice, GuestModule, SandboxLine, Verdict, host_facts, read_code, remember_need, take_sandbox_line,
 };
-pub use self::interpreters::{InstalledInterpreter, InterpreterCollection, InterpreterFacts, Interpreters};
+pub use self::interpreters::{
+    InstalledInterpreter, InterpreterCollection, InterpreterFacts, Interpreters, PLUGINS, PluginsFacts,
+};
 pub use self::survey::{PythonSurvey, usual_python};

@@ -22,6 +22,12 @@ impl Runner {
         })
     }
 
+    /// Says whether the user has installed an interpreter.
+    #[must_use]
+    pub fn has_sandbox_pythons(&self) -> bool {
+        !self.sandbox_pythons().is_empty()
+    }
+
     fn open_python(&self, installed: InstalledInterpreter) -> Option<SandboxPython> {
         let opened = Module::open(&installed.component, None, self.config.cache.as_ref(), &self.config.cleanup);
         match opened {

@@ -56,9 +56,10 @@ Examples:
   modbox python install --with community.general
 
 The interpreter is CPython for WebAssembly, in which the installed ansible-core's `ansible.module_utils` is imported \
-already. Building it takes about a minute and 100 MB of the cache. It is kept for these files of ansible-core; a newer \
-ansible-core needs another one. Modules of collections run in it, too. With `--with`, they start faster. From then on, Python modules run in the sandbox if the interpreter has all that they need; \
-`--python native` runs one natively.
+already. Building it takes about a minute and 100 MB of the cache, and a component for the plugins of plays as much again. \
+It is kept for these files of ansible-core; a newer ansible-core needs another one. Modules of collections run in it, too. \
+With `--with`, they start faster. From then on, Python modules run in the sandbox if the interpreter has all that they \
+need; `--python native` runs one natively.
 
 Exit status: 0 installed, or installed already · 2 usage · 3 Python, ansible-core or componentize-py is missing, or the \
 build failed.";

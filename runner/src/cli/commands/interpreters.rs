@@ -1,32 +1,39 @@
 //! `modbox python`: builds, lists and removes the Python interpreters of the sandbox.
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
-use modbox_authoring::{AuthoringContext, CollectionFolder, Componentize, InterpreterSources, build_interpreter};
+use modbox_authoring::{
+    AuthoringContext, CollectionFolder, Componentize, InterpreterSources, build_interpreter, build_plugins,
+};
 use modbox_collection::name::CollectionName;
 use modbox_contract::Dict;
 use modbox_policy::Policy;
 use modbox_python_json::Value;
 use modbox_run::{
-    Arguments, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts, Interpreters,
-    Module, PythonConfig, PythonSurvey, RunRequest, Status, find_collection, package_version,
+    Arguments, ControllerPackages, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts,
+    Interpreters, Module, PLUGINS, PluginsFacts, PythonConfig, PythonSurvey, RunRequest, Status, find_collection,
+    package_version,
 };
 use modbox_vocabulary::Limits;
 
 use crate::cli::args::{AnsiballzForm, InterpreterCommand, InterpreterInstallArgs, LookupArgs};
 use crate::cli::authoring::with_context;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::printing::output;
 use crate::cli::runner::{cache_of_user, runner};
 use crate::cli::settings;
 
 /// Characters of a key that are shown: as many as tell interpreters apart.
 const SHOWN_KEY: usize = 12;
+
+/// Longest reason why there is no component for plugins, in characters.
+const MAX_REASON: usize = 500;
 
 /// Time for compiling an interpreter. It takes 20 seconds of a processor.
 const COMPILE_TIME: Duration = Duration::from_mins(5);
@@ -62,7 +69,7 @@ fn install(
         }
         None => output::print_note(message),
     };
-    let (sources, release) = sources(context, args, &step)?;
+    let (sources, release, controller) = sources(context, args, &step)?;
     let key = sources.key().or_unavailable()?;
     if let Some(found) = interpreters.find(&key).or_unavailable()? {
         finish(spinner.as_ref());
@@ -72,15 +79,24 @@ fn install(
         step(&format!("building the interpreter with ansible-core {release}; this takes about a minute"));
         with_context(context, |cx| build_interpreter(cx, &sources, component))?;
         step("compiling and testing the interpreter");
-        let (facts, contents) = facts(context, component, &sources)?;
-        if facts.release != release {
-            bail!("the interpreter has ansible-core {}, and not {release}", facts.release);
-        }
-        Ok((facts, contents))
+        let told = told(context, component, &release, "interpreter")?;
+        // Modules run without it, so a controller half that cannot be imported is told, and no failure.
+        let plugins = controller.as_ref().map_err(Clone::clone).and_then(|controller| {
+            step("building the component for plugins; this takes about a minute");
+            let path = component.with_file_name(PLUGINS);
+            plugins(context, &path, (&sources, &release), controller).map_err(|error| {
+                drop(fs::remove_file(&path));
+                error_words(&error).chars().take(MAX_REASON).collect::<String>()
+            })
+        });
+        facts(told, &sources, plugins)
     });
     finish(spinner.as_ref());
     let installed =
         made.or_unavailable()?.context("another process removed the interpreter at once").or_unavailable()?;
+    if let Err(reason) = &installed.facts.plugins {
+        output::print_note(&format!("plugins of plays do not run in the sandbox: {reason}"));
+    }
     print(&installed, &format!("is installed; it took {} s", began.elapsed().as_secs()))
 }
 
@@ -90,12 +106,25 @@ fn finish(spinner: Option<&ProgressBar>) {
     }
 }
 
-/// Finds what an interpreter is made from, and the release of ansible-core. With `--with-pip`, installs componentize-py.
-fn sources(
+/// Builds the component of plugins, and tests it.
+fn plugins(
     context: &Context,
-    args: &InterpreterInstallArgs,
-    step: &dyn Fn(&str),
-) -> Result<(InterpreterSources, String), Failure> {
+    path: &Path,
+    (sources, release): (&InterpreterSources, &str),
+    controller: &ControllerPackages,
+) -> anyhow::Result<PluginsFacts> {
+    // Before the build reads the files, so that a later change is noticed.
+    let mark = controller.mark();
+    with_context(context, |cx| build_plugins(cx, sources, path))?;
+    let digest = told(context, path, release, "component for plugins")?.digest;
+    Ok(PluginsFacts { digest, sources: controller.clone(), mark })
+}
+
+/// What an interpreter is made from, the release of ansible-core, and its controller half, or why there is none.
+type Sources = (InterpreterSources, String, Result<ControllerPackages, String>);
+
+/// Finds what an interpreter is made from. With `--with-pip`, installs componentize-py.
+fn sources(context: &Context, args: &InterpreterInstallArgs, step: &dyn Fn(&str)) -> Result<Sources, Failure> {
     let environment = &context.environment;
     let named = args.interpreter.iter().map(|path| ("python".to_owned(), path.clone())).collect();
     let collections_path = args.collections_path.clone();
@@ -123,7 +152,9 @@ fn sources(
         (None, _) => Componentize::find(cx),
     };
     let componentize = with_context(context, find).or_unavailable()?;
-    Ok((InterpreterSources { python, ansible, collections, componentize }, release))
+    let controller = ControllerPackages::find(&config, &python, &ansible);
+    let packages = controller.as_ref().ok().map(|controller| controller.packages.clone());
+    Ok((InterpreterSources { python, ansible, collections, packages, componentize }, release, controller))
 }
 
 /// Finds the collections that were named, each once.
@@ -155,13 +186,20 @@ fn collections(config: &PythonConfig, names: &[String], ansible: &Path) -> Resul
     Ok(found)
 }
 
-/// Runs the interpreter in the sandbox, which compiles it for later runs, and returns what it says about itself. So an
-/// interpreter that does not start is never installed.
-fn facts(
-    context: &Context,
-    component: &Path,
-    sources: &InterpreterSources,
-) -> anyhow::Result<(InterpreterFacts, InterpreterContents)> {
+/// What a component says about itself.
+struct Told {
+    /// Version of CPython.
+    python: String,
+    /// Release of ansible-core.
+    release: String,
+    /// Digest of the component.
+    digest: String,
+    contents: InterpreterContents,
+}
+
+/// Runs a component in the sandbox, which compiles it for later runs, and returns what it says about itself. So one that does not
+/// start is never installed. `name` is for messages.
+fn told(context: &Context, component: &Path, release: &str, name: &str) -> anyhow::Result<Told> {
     let cache = cache_of_user(context);
     let module = Module::open(component, None, cache.as_ref(), &context.cleanup)?;
     let (policy, defaults) = (Policy::default(), Limits::default());
@@ -169,21 +207,33 @@ fn facts(
     let request = RunRequest::new("python", Arguments::Complete(Dict::new()), &policy, &limits);
     let report = runner(context, None, PythonConfig::default()).run(&module, &request);
     if let Some(error) = report.error {
-        return Err(anyhow::Error::new(error).context("failed to run the interpreter"));
+        return Err(anyhow::Error::new(error).context(format!("failed to run the {name}")));
     }
     let text = |name: &str| report.result.as_dict().get(name).and_then(Value::as_str).map(str::to_owned);
     match (report.status, text("python"), text("release")) {
-        (Status::Ok, Some(python), Some(release)) => {
-            let digest = module.digest().to_owned();
-            let told = report.result.to_json();
-            let collections = sources.collections.iter().map(in_interpreter).collect();
-            let facts = InterpreterFacts { python, release, ansible: sources.ansible.clone(), collections, digest };
-            let files = facts.present_files().context("failed to read ansible-core and collections")?;
-            let contents = serde_json::from_str(&told).context("the interpreter does not say what it has")?;
-            Ok((facts, InterpreterContents { files, ..contents }))
+        (Status::Ok, Some(python), Some(own)) => {
+            if own != release {
+                bail!("the {name} has ansible-core {own}, and not {release}");
+            }
+            let contents = serde_json::from_str(&report.result.to_json());
+            let contents = contents.with_context(|| format!("the {name} does not say what it has"))?;
+            Ok(Told { python, release: own, digest: module.digest().to_owned(), contents })
         }
-        _ => bail!("failed to run the interpreter: {}", text("msg").unwrap_or_default()),
+        _ => bail!("failed to run the {name}: {}", text("msg").unwrap_or_default()),
     }
+}
+
+/// Returns the facts about an interpreter, and what it has.
+fn facts(
+    told: Told,
+    sources: &InterpreterSources,
+    plugins: Result<PluginsFacts, String>,
+) -> anyhow::Result<(InterpreterFacts, InterpreterContents)> {
+    let Told { python, release, digest, contents } = told;
+    let collections = sources.collections.iter().map(in_interpreter).collect();
+    let facts = InterpreterFacts { python, release, ansible: sources.ansible.clone(), collections, digest, plugins };
+    let files = facts.present_files().context("failed to read ansible-core and collections")?;
+    Ok((facts, InterpreterContents { files, ..contents }))
 }
 
 fn in_interpreter(collection: &CollectionFolder) -> InterpreterCollection {
@@ -211,9 +261,10 @@ fn list(interpreters: &Interpreters) -> Result<ExitStatus, Failure> {
         let age = now.duration_since(interpreter.used).unwrap_or_default();
         let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
         let ansible = interpreter.facts.ansible.display();
+        let plugins = if interpreter.facts.plugins.is_ok() { "  with plugins" } else { "" };
         let stale =
             if interpreter.is_stale() { "  stale: `modbox python install` makes one of its present files" } else { "" };
-        let used = format!("{}  used {age} ago  {ansible}{stale}", line(&interpreter));
+        let used = format!("{}{plugins}  used {age} ago  {ansible}{stale}", line(&interpreter));
         output::print_name(&used).or_internal()?;
     }
     Ok(ExitStatus::Success)

@@ -65,6 +65,8 @@ pub enum GuestEvent {
     Printed(OutputStream, Vec<u8>),
     /// The guest wants to run a command with this standard input, and waits for the answer.
     Command(Box<CommandRequest>, Vec<u8>),
+    /// A worker of plugins sent a message.
+    Plugins(Vec<u8>),
     /// The run has ended. The outcome has no output: that was printed before.
     Ended(Box<Outcome>),
     /// The guest could not be started.
@@ -142,6 +144,24 @@ impl GuestWorker {
             }
             refused => self.push(&Request::Answer(Box::new(refused)), &[]),
         }
+    }
+
+    /// Queues a message for a worker of plugins.
+    ///
+    /// # Errors
+    ///
+    /// The message is too long.
+    pub fn tell_plugins(&mut self, message: &[u8]) -> io::Result<()> {
+        self.push(&Request::Plugins, &[message])
+    }
+
+    /// Returns the processor time that all threads of the worker have used.
+    ///
+    /// # Errors
+    ///
+    /// The worker has ended.
+    pub fn processor_time(&self) -> io::Result<Duration> {
+        self.process.processor_time()
     }
 
     fn push(&mut self, request: &Request, attached: &[&[u8]]) -> io::Result<()> {
@@ -293,6 +313,7 @@ fn event(frame: &[u8]) -> io::Result<GuestEvent> {
         Parcel { message: Reply::NotStarted(failure), .. } => GuestEvent::NotStarted(failure.into()),
         parcel => match parcel.with_one()? {
             (Reply::Printed(stream), bytes) => GuestEvent::Printed(stream, bytes),
+            (Reply::Plugins, message) => GuestEvent::Plugins(message),
             (Reply::Command(request), stdin) => GuestEvent::Command(Box::new(request), stdin),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         },

@@ -12,6 +12,7 @@ use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{CommandOutput, CommandRefusal, CommandRequest, CommandService};
 
 use crate::engine::Instances;
+use crate::plugins::{MAX_PLUGIN_MESSAGE, PluginChannel};
 use crate::worker::messages::{OutputStream, REPLIES, REQUESTS, Reply, Request};
 
 /// Size of the input buffer in bytes, so that one call reads several short runs.
@@ -123,6 +124,22 @@ fn with_output(
 
 pub(super) fn unexpected() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the monitor sent another message than expected")
+}
+
+impl PluginChannel for Connection {
+    fn receive(&self) -> Option<Vec<u8>> {
+        match self.receive() {
+            Ok(Some(parcel)) => match parcel.with_one() {
+                Ok((Request::Plugins, message)) => Some(message),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn send(&self, message: &[u8]) -> bool {
+        message.len() <= MAX_PLUGIN_MESSAGE && self.send(&Reply::Plugins, &[message]).is_ok()
+    }
 }
 
 impl CommandService for Connection {

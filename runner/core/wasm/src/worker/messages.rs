@@ -12,15 +12,16 @@ use modbox_vocabulary::{
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Instances;
+use crate::plugins::MAX_PLUGIN_MESSAGE;
 use crate::worker::failure::StartFailure;
 
 /// Framing of the messages to a worker. The bound is large: a run carries its arguments, and an answer the output of a
 /// command.
 pub(super) const REQUESTS: Framing = Framing::new(1 << 30);
 
-/// Framing of the messages of a worker. The longest is a request for a command of at most 2 MiB, each byte of which
-/// takes at most six in JSON.
-pub(super) const REPLIES: Framing = Framing::new(16 << 20);
+/// Framing of the messages of a worker. The longest is a message of plugins, which travels raw. A request for a command of at
+/// most 2 MiB, each byte of which takes at most six in JSON, is shorter.
+pub(super) const REPLIES: Framing = Framing::new((1 << 20) + MAX_PLUGIN_MESSAGE as u32);
 
 /// Message to a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,6 +34,8 @@ pub(super) enum Request {
     Run(Box<GuestOrder>),
     /// The answer to [`Reply::Command`]. Attached, if the command ran: its standard output and standard error.
     Answer(Box<Result<CommandOutput, CommandRefusal>>),
+    /// A message for a worker of plugins. Attached: the message.
+    Plugins,
 }
 
 /// Settings of all runs of a worker.
@@ -44,6 +47,8 @@ pub struct GuestSetup {
     pub limits: Limits,
     /// Answers for HTTP requests in place of the network's.
     pub http: Option<HttpStub>,
+    /// Whether the guest is a worker of Python plugins, which has a channel to the monitor.
+    pub has_plugins: bool,
     /// The confinement of the worker; `None` for guests that are trusted with everything.
     pub confinement: Option<ConfinementOrder>,
 }
@@ -101,6 +106,8 @@ pub(super) enum Reply {
     Printed(OutputStream),
     /// The guest wants to run a command, and waits. Attached: the command's standard input.
     Command(CommandRequest),
+    /// A worker of plugins sends a message. Attached: the message.
+    Plugins,
     /// The run has ended. The bytes of its output were sent before.
     Ended(Box<Outcome>),
     /// The guest could not be started.

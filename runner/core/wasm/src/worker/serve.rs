@@ -17,6 +17,7 @@ use crate::engine::Instances;
 use crate::error::WasmError;
 use crate::loader::Loader;
 use crate::module::{GuestInput, LoadedModule, RunContext};
+use crate::plugins::PluginChannel;
 use crate::system_log::SystemLog;
 use crate::worker::connection::{Connection, unexpected};
 use crate::worker::messages::{ConfinementOrder, GuestOrder, GuestSetup, OutputStream, Reply, Request, RunDirectory};
@@ -123,6 +124,7 @@ impl GuestProcess {
                 .allows_commands()
                 .then(|| Arc::clone(&self.connection) as Arc<dyn CommandService>),
             log: self.log.clone(),
+            plugins: self.setup.has_plugins.then(|| Arc::clone(&self.connection) as Arc<dyn PluginChannel>),
             http: self.setup.http.clone(),
             on_stdout: Some(Arc::new(move |bytes| out.print(OutputStream::Stdout, bytes))),
             on_stderr: Some(Arc::new(move |bytes| err.print(OutputStream::Stderr, bytes))),

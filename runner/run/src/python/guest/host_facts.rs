@@ -20,7 +20,7 @@ const MAX_NAME: u64 = 256;
 
 /// Returns the facts, in the form of the interpreter's start file. They have no process number: modules make
 /// unique names with it, and all jobs of a batch share that of modbox. The interpreter draws a number instead.
-pub(super) fn host_facts() -> Dict {
+pub(crate) fn host_facts() -> Dict {
     let name = |file: &str| {
         let read = read_bounded(&Path::new(NAMES).join(file), MAX_NAME).unwrap_or_default();
         Value::from(String::from_utf8_lossy(&read).trim_end().to_owned())

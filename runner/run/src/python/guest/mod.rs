@@ -24,7 +24,7 @@ use modbox_python_json::{Value, decode};
 use modbox_vocabulary::InputFile;
 use sha2::{Digest, Sha256};
 
-use self::host_facts::host_facts;
+pub(crate) use self::host_facts::host_facts;
 use self::suitability::{Suitability, module_name};
 use crate::python::assembly::Assembly;
 use crate::python::cache::{CODE, Cache, NEEDED, SUITABILITY};

@@ -7,6 +7,7 @@ mod collections;
 mod folders;
 mod limits;
 mod listing;
+mod places;
 mod rules;
 mod worker;
 mod workers;
@@ -61,14 +62,26 @@ struct State {
     own: HashMap<PluginKind, HashMap<String, Arc<PluginWorker>>>,
     /// Those that take undefined arguments.
     accepting: HashSet<(PluginKind, String)>,
-    /// Names that were found in collections: the full name, or the reason where loading failed.
-    of_collections: HashMap<(PluginKind, String), Result<String, String>>,
+    /// Names that were found in collections, or the reason where loading failed.
+    of_collections: HashMap<(PluginKind, String), Result<Found, String>>,
     /// Files that were not loaded, and why.
     failures: HashMap<String, String>,
     /// Warnings that were shown.
     warnings: HashSet<String>,
     /// What was loaded and found, and what could not be.
     listings: Vec<PluginListing>,
+}
+
+/// A plugin of a collection that was found.
+#[derive(Clone)]
+struct Found {
+    full_name: String,
+    /// The process that has it.
+    worker: Arc<PluginWorker>,
+    /// What the process calls it.
+    name: String,
+    /// Whether modules are missing there that it imports.
+    lacks: bool,
 }
 
 impl std::fmt::Debug for PlayPlugins {
@@ -140,15 +153,8 @@ impl PlayPlugins {
     fn load_file(&self, kind: PluginKind, path: String, is_configured: bool) {
         let text = self.source(&path);
         let mut listing = PluginListing::of_file(kind, &path, text.as_deref().ok());
-        let loaded = text.and_then(|text| {
-            let workers = self.workers()?;
-            let Chosen { worker, is_granted } = workers.of_file(&path, &text)?;
-            listing.is_granted = is_granted;
-            let answer = worker.load(OwnFile { kind, path: path.clone(), text, is_configured });
-            let answer = answer.map_err(|reason| bounded(&reason, MAX_REASON))?;
-            self.warn(&answer);
-            Ok((worker, names(&answer, "names")?, names(&answer, "accepting")?))
-        });
+        let loaded = text
+            .and_then(|text| self.load_text(OwnFile { kind, path: path.clone(), text, is_configured }, &mut listing));
         let mut state = self.state();
         match loaded {
             Ok((worker, names, accepting)) => {
@@ -165,7 +171,7 @@ impl PlayPlugins {
             }
             // As Ansible does: the file is left out, and a template that needs it fails.
             Err(reason) => {
-                listing.failure = Some(reason.clone());
+                listing.set_failure(&reason);
                 let is_told = state.failures.values().any(|told| *told == reason);
                 if !is_told {
                     output::print_note(&format!("the plugins in `{path}` are left out: {reason}"));
@@ -174,6 +180,32 @@ impl PlayPlugins {
             }
         }
         state.listings.push(listing);
+    }
+
+    /// Loads a file in the first place that has all that it imports. Loading does nothing else, so it is tried in each of them.
+    fn load_text(&self, file: OwnFile, listing: &mut PluginListing) -> Result<LoadedFile, String> {
+        let workers = self.workers()?;
+        let Chosen { candidates, is_granted } = workers.of_file(&file.path, &file.text)?;
+        listing.is_granted = is_granted;
+        let mut why_not = None;
+        for (index, worker) in candidates.iter().enumerate() {
+            let is_last = index + 1 == candidates.len();
+            match worker.load(file.clone()) {
+                Err(reason) if is_last => return Err(bounded(&reason, MAX_REASON)),
+                Err(reason) => why_not = Some(format!("it does not load in the sandbox: {reason}")),
+                Ok(answer) if !is_last && lacks(&answer) => {
+                    worker.forget(&file.path);
+                    why_not = Some(format!("the sandbox lacks {}", absent(&answer)));
+                }
+                Ok(answer) => {
+                    self.warn(&answer);
+                    let reason = why_not.map(|reason| bounded(&reason, MAX_REASON)).or_else(|| workers.reason(worker));
+                    listing.set_place(worker.is_sandboxed(), reason);
+                    return Ok((Arc::clone(worker), names(&answer, "names")?, names(&answer, "accepting")?));
+                }
+            }
+        }
+        Err(NO_CORE.to_owned())
     }
 
     /// Reads a file of the play. What a task may have written is not the author's code.
@@ -198,12 +230,16 @@ impl PlayPlugins {
             Some((collection, _)) => format!("the collection `{collection}` is not installed, or does not have it"),
             None => "the file does not give it".to_owned(),
         };
-        Some(of_file().or_else(|| workers.shared().refusal()).or_else(of_name).unwrap_or_else(unknown))
+        let refusal = || match workers.shared() {
+            Ok(shared) => shared.iter().find_map(|worker| worker.refusal()),
+            Err(reason) => Some(reason),
+        };
+        Some(of_file().or_else(refusal).or_else(of_name).unwrap_or_else(unknown))
     }
 
-    /// Returns the full name of a plugin of a collection. One that is not found is looked for again the next time, since a task
-    /// may install its collection.
-    fn find(&self, kind: PluginKind, name: &str) -> Result<Option<String>, String> {
+    /// Returns a plugin of a collection. One that is not found is looked for again the next time, since a task may install its
+    /// collection.
+    fn find(&self, kind: PluginKind, name: &str) -> Result<Option<Found>, String> {
         let Some(workers) = &self.workers else { return Ok(None) };
         let key = (kind, name.to_owned());
         if let Some(Ok(known)) = self.state().of_collections.get(&key) {
@@ -211,15 +247,35 @@ impl PlayPlugins {
         }
         let found = self.look_for(workers, kind, name).transpose();
         let Some(found) = found else { return Ok(None) };
-        if let Ok(full_name) = &found {
+        if let Ok(Found { full_name, worker, .. }) = &found {
             let is_granted = workers.of_name(full_name).is_ok_and(|chosen| chosen.is_granted);
-            self.state().listings.push(PluginListing::of_collection(kind, full_name, is_granted));
+            let mut listing = PluginListing::of_collection(kind, full_name, is_granted);
+            listing.set_place(worker.is_sandboxed(), workers.reason(worker));
+            self.state().listings.push(listing);
         }
         self.state().of_collections.insert(key, found.clone());
         found.map(Some)
     }
 
-    fn look_for(&self, workers: &PluginWorkers, kind: PluginKind, name: &str) -> Result<Option<String>, String> {
+    /// Looks for a plugin in each place, until one has all that it imports.
+    fn look_for(&self, workers: &PluginWorkers, kind: PluginKind, name: &str) -> Result<Option<Found>, String> {
+        let shared = workers.shared()?;
+        let mut last = Ok(None);
+        for (index, worker) in shared.iter().enumerate() {
+            last = self.look_in(workers, worker, (kind, name));
+            if index + 1 == shared.len() || matches!(&last, Ok(Some(found)) if !found.lacks) {
+                break;
+            }
+        }
+        last
+    }
+
+    fn look_in(
+        &self,
+        workers: &PluginWorkers,
+        shared: &Arc<PluginWorker>,
+        (kind, name): (PluginKind, &str),
+    ) -> Result<Option<Found>, String> {
         let found_by = |worker: &PluginWorker, name: &str| {
             let answer = worker.ask("find", [("kind", kind.word()), ("name", name)].map(texts).into(), None)?;
             self.warn(&answer);
@@ -230,19 +286,22 @@ impl PlayPlugins {
             let name = answer.get("name").and_then(Value::as_str);
             name.filter(|name| is_of_collection(name)).map(str::to_owned)
         };
-        let mut answer = found_by(workers.shared(), name)?;
-        if full_name_in(&answer).is_none() && workers.shared().ends_if_outdated() {
-            answer = found_by(workers.shared(), name)?;
+        let mut answer = found_by(shared, name)?;
+        if full_name_in(&answer).is_none() && shared.ends_if_outdated() {
+            answer = found_by(shared, name)?;
         }
         let Some(full_name) = full_name_in(&answer) else { return Ok(None) };
-        let worker = workers.of_name(&full_name)?.worker;
-        if workers.is_apart(&worker) && full_name_in(&found_by(&worker, &full_name)?).is_none() {
+        let chosen = workers.of_name(&full_name)?;
+        let worker = Arc::clone(chosen.beside(shared).unwrap_or(shared));
+        let is_apart = workers.is_apart(&worker);
+        if is_apart && full_name_in(&found_by(&worker, &full_name)?).is_none() {
             return Err(ONLY_OF_PLAY.to_owned());
         }
         if answer.get("accepting").and_then(Value::as_bool) == Some(true) {
             self.state().accepting.insert((kind, name.to_owned()));
         }
-        Ok(Some(full_name))
+        let name = if is_apart { full_name.clone() } else { name.to_owned() };
+        Ok(Some(Found { full_name, worker, name, lacks: lacks(&answer) }))
     }
 
     fn answer(&self, call: &PluginCall<'_>) -> Result<Dict, String> {
@@ -261,10 +320,12 @@ impl PlayPlugins {
         if let Some(own) = self.state().own.get(&call.kind).and_then(|own| own.get(call.name)) {
             return Ok((Arc::clone(own), call.name.to_owned(), true));
         }
-        let full_name = self.find(call.kind, call.name)?.unwrap_or_else(|| call.name.to_owned());
-        let worker = workers.of_name(&full_name)?.worker;
-        let name = if workers.is_apart(&worker) { full_name } else { call.name.to_owned() };
-        Ok((worker, name, false))
+        if let Some(Found { worker, name, .. }) = self.find(call.kind, call.name)? {
+            return Ok((worker, name, false));
+        }
+        // It says itself that it does not have the plugin.
+        let first = workers.shared()?.first().ok_or(NO_CORE)?;
+        Ok((Arc::clone(first), call.name.to_owned(), false))
     }
 
     /// Shows what the plugins warn of, each text once.
@@ -278,6 +339,21 @@ impl PlayPlugins {
             }
         }
     }
+}
+
+/// A file that was loaded: the process that has it, the names that it gives, and those of them that take undefined arguments.
+type LoadedFile = (Arc<PluginWorker>, Vec<String>, Vec<String>);
+
+/// Says whether a plugin imports modules that are missing where it was loaded.
+fn lacks(answer: &Dict) -> bool {
+    answer.get("absent").and_then(Value::as_list).is_some_and(|absent| !absent.is_empty())
+}
+
+/// Returns the missing modules, in words.
+fn absent(answer: &Dict) -> String {
+    let absent = answer.get("absent").and_then(Value::as_list).unwrap_or_default();
+    let names: Vec<String> = absent.iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 fn texts((key, text): (&str, &str)) -> (String, Value) {

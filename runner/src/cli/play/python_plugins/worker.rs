@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_policy::Policy;
-use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner, ShownPath};
+use modbox_run::{PluginError, PluginPlace, PluginProcess, PluginRights, Runner, SandboxPlace, ShownPath};
 use modbox_template::{CallVariables, PluginKind, Variable};
 use modbox_vocabulary::error_chain;
 
@@ -49,6 +49,8 @@ pub(super) struct WorkerGrants {
 pub(super) struct PluginWorker {
     runner: Arc<Runner>,
     place: PluginPlace,
+    /// The component in which they run; without one they run natively.
+    sandbox: Option<SandboxPlace>,
     tree: Arc<PlayTree>,
     grants: WorkerGrants,
     state: Mutex<State>,
@@ -79,9 +81,19 @@ struct Sent {
 }
 
 impl PluginWorker {
-    /// Returns a process that is started by its first message.
-    pub(super) fn new(runner: Arc<Runner>, place: PluginPlace, tree: Arc<PlayTree>, grants: WorkerGrants) -> Self {
-        Self { runner, place, tree, grants, state: Mutex::default() }
+    /// Returns a process that is started by its first message: in the sandbox if there is a component, else natively.
+    pub(super) fn new(
+        runner: Arc<Runner>,
+        (place, sandbox): (PluginPlace, Option<SandboxPlace>),
+        tree: Arc<PlayTree>,
+        grants: WorkerGrants,
+    ) -> Self {
+        Self { runner, place, sandbox, tree, grants, state: Mutex::default() }
+    }
+
+    /// Says whether the process runs in the sandbox.
+    pub(super) fn is_sandboxed(&self) -> bool {
+        self.sandbox.is_some()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -103,6 +115,11 @@ impl PluginWorker {
         let answer = self.exchange("load", load_message(&file), None)?;
         self.state().files.push(file);
         Ok(answer)
+    }
+
+    /// Forgets a file that was loaded, so that a new process does not load it. The names that it gave are not called here.
+    pub(super) fn forget(&self, path: &str) {
+        self.state().files.retain(|file| file.path != path);
     }
 
     /// Sends a message, and returns the answer. The variables are those that a plugin may ask for meanwhile.
@@ -133,7 +150,11 @@ impl PluginWorker {
             let WorkerGrants { of_rule, every_module } = &self.grants;
             state.shown = self.shown();
             let rights = PluginRights::new(of_rule.clone(), every_module, &state.shown.0);
-            match self.runner.start_plugins(&self.place, &rights) {
+            let started = match &self.sandbox {
+                Some(sandbox) => self.runner.start_sandboxed_plugins(sandbox, &self.place, &rights),
+                None => self.runner.start_plugins(&self.place, &rights),
+            };
+            match started {
                 Ok(process) => {
                     state.process = Some(process);
                     state.generation += 1;

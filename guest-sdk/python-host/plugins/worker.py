@@ -1,8 +1,8 @@
 """The worker of Python plugins: loads files with filters, tests and lookups, and calls them.
 
-modbox starts it in a room, with ansible-core's controller half to import. Standard input is a socket; a message on it is
-JSON behind four bytes of its length, the least significant first. While a plugin runs, the worker asks the host for
-variables; the host may call other plugins before it answers. modbox trusts nothing that comes from here.
+It has ansible-core's controller half to import. `native` or `sandboxed` has its channel to the host, `receive`, `write` and `ask`; a
+message is JSON. While a plugin runs, the worker asks the host for variables; the host may call other plugins before it answers.
+modbox trusts nothing that comes from here.
 """
 
 import collections.abc
@@ -15,34 +15,15 @@ import types
 
 from jinja2.runtime import Undefined as UNDEFINED
 
-CHANNEL = os.dup(0)
-NULL = os.open(os.devnull, os.O_RDWR)
-for stream in (0, 1):
-    os.dup2(NULL, stream)
-
 MAX_FRAME = 32 << 20
+
+# Modules that the message that is served imports and that are not there, where the channel's place lists them.
+ABSENT = {}
 
 # What Ansible makes a list of while the plugin still runs.
 ITERATORS = (
     collections.abc.Iterator, collections.abc.ItemsView, collections.abc.KeysView, collections.abc.ValuesView, range,
 )
-
-
-def receive():
-    """Returns the next message; ends the process at the end of the stream."""
-    length = int.from_bytes(read(4), 'little')
-    return json.loads(read(length))
-
-
-def read(length):
-    parts = []
-    while length:
-        part = os.read(CHANNEL, min(length, 1 << 20))
-        if not part:
-            os._exit(0)
-        parts.append(part)
-        length -= len(part)
-    return b''.join(parts)
 
 
 def data_of(message):
@@ -52,12 +33,6 @@ def data_of(message):
         error = 'the result is larger than the limit of %d bytes' % MAX_FRAME
         data = json.dumps({'error': error, 'id': message['id']}).encode()
     return data
-
-
-def write(data):
-    data = len(data).to_bytes(4, 'little') + data
-    while data:
-        data = data[os.write(CHANNEL, data):]
 
 
 def send(message):
@@ -98,12 +73,11 @@ class Call:
 
     def ask(self, question):
         """Asks the host, and does meanwhile what the host wants done."""
-        send({'id': self.number, 'ask': question})
-        while True:
-            message = receive()
-            if 'op' not in message:
-                return message
+        message = ask({'id': self.number, 'ask': question})
+        while 'op' in message:
             self.plugins.serve(message)
+            message = receive()
+        return message
 
     def encode(self, value):
         return encode(value, self.markers)
@@ -181,9 +155,12 @@ class Plugins:
 
     def serve(self, message):
         """Does what a message wants, and answers."""
+        ABSENT.clear()
         try:
             answer = getattr(self, message['op'])(message)
             answer.update(id=message['id'], warnings=self.warnings[:])
+            if ABSENT and message['op'] != 'call':
+                answer['absent'] = list(ABSENT)
             data = data_of(answer)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             data = data_of({'error': text_of(error, message['op']), 'id': message['id'], 'warnings': self.warnings[:]})
@@ -337,21 +314,8 @@ def collect_warnings():
     return warnings
 
 
-def main():
-    try:
-        from ansible.parsing.dataloader import DataLoader
-        from ansible.plugins.loader import init_plugin_loader
-        import ansible.plugins.filter.core
-        init_plugin_loader()
-        accept_variables()
-        plugins = Plugins(collect_warnings(), DataLoader())
-    except Exception as error:
-        send({'error': one_line(error)})
-        return
-    send({'ready': True})
-    os.dup2(NULL, 2)
-    while True:
-        plugins.serve(receive())
-
-
-main()
+def prepared():
+    """Returns the worker's plugins, of which it has none yet."""
+    from ansible.parsing.dataloader import DataLoader
+    accept_variables()
+    return Plugins(collect_warnings(), DataLoader())
