@@ -76,6 +76,10 @@ impl PlayFiles for MemoryFiles {
     }
 
     fn link(&self, path: &str) -> Result<Option<String>, FileError> {
-        Ok(self.links.get(&paths::normalize(path)).cloned())
+        match self.links.get(&paths::normalize(path)) {
+            Some(target) => Ok(Some(target.clone())),
+            None if self.kind(path)?.is_none() => Err(FileError::NotFound { path: path.to_owned() }),
+            None => Ok(None),
+        }
     }
 }

@@ -5,7 +5,7 @@ use modbox_template::{Content, FileUse, Kind, NamedFile, is_template};
 use modbox_yaml::{Source, template_file};
 
 use crate::error::{LoadError, Problem};
-use crate::files::{FileError, FileKind};
+use crate::files::FileError;
 use crate::keywords::Keyword;
 use crate::load::context::Loader;
 use crate::load::findings::BadTemplate;
@@ -68,6 +68,17 @@ pub fn check_template(loader: &Loader<'_>, task: &Task, path: &str, folders: &[S
     Search { loader, task }.template(path, folders, is_certain, 0);
 }
 
+/// What lies where a file is looked for.
+enum Found<'p> {
+    /// Something lies at a place.
+    At(&'p str),
+    /// Nothing does.
+    Nowhere,
+    /// A place may not be looked at, or has a link. What the task comes to there is told when it runs, with the switch that allows
+    /// it.
+    Unknown,
+}
+
 /// The task whose files are looked for.
 struct Search<'a> {
     loader: &'a Loader<'a>,
@@ -105,20 +116,32 @@ impl Search<'_> {
                     _ => return,
                 };
                 for name in named.names.iter().filter(|name| named_files::is_plain(name)) {
-                    match named_files::find(self.loader, self.task, folder, name) {
-                        // What may not be looked at is denied when the task runs, with the switch that allows it.
-                        Ok(None) => {}
-                        Ok(Some(path)) if lookup == "template" => {
-                            let mut folders = vec![paths::parent(&path).to_owned()];
+                    let places = named_files::places(self.loader, self.task, folder, name);
+                    match self.first(&places) {
+                        Found::Unknown => {}
+                        Found::At(path) if lookup == "template" => {
+                            let mut folders = vec![paths::parent(path).to_owned()];
                             folders.extend(with_templates(&self.search_path()));
-                            self.template(&path, &folders, is_certain, depth + 1);
+                            self.template(path, &folders, is_certain, depth + 1);
                         }
-                        Ok(Some(path)) => self.content(named, &path, is_certain),
-                        Err(searched) => self.missing(named, name.clone(), searched, is_certain),
+                        Found::At(path) => self.content(named, path, is_certain),
+                        Found::Nowhere => self.missing(named, name.clone(), places, is_certain),
                     }
                 }
             }
         }
+    }
+
+    /// Returns the first place at which something lies. A lookup may never run, so that nothing is noted as lacking here.
+    fn first<'p>(&self, places: &'p [String]) -> Found<'p> {
+        for place in places {
+            match self.loader.files.link(place) {
+                Ok(None) => return Found::At(place),
+                Err(FileError::NotFound { .. }) => {}
+                Ok(Some(_)) | Err(_) => return Found::Unknown,
+            }
+        }
+        Found::Nowhere
     }
 
     /// Returns the folders where files of the task are looked for, with that of the playbook.
@@ -156,10 +179,11 @@ impl Search<'_> {
             }
             for folder in folders {
                 let path = paths::join(folder, &parts.join("/"));
-                match self.loader.files.kind(&path) {
-                    Ok(Some(FileKind::File)) => return self.template(&path, folders, is_certain, depth + 1),
-                    Ok(_) | Err(FileError::NotFound { .. }) => searched.push(path),
-                    Err(_) => return,
+                match self.first(std::slice::from_ref(&path)) {
+                    Found::At(_) if self.loader.files.is_folder(&path) => searched.push(path),
+                    Found::At(_) => return self.template(&path, folders, is_certain, depth + 1),
+                    Found::Nowhere => searched.push(path),
+                    Found::Unknown => return,
                 }
             }
         }

@@ -109,10 +109,8 @@ fn changes_delimiters(task: &Task) -> bool {
 /// # Errors
 ///
 /// The places where nothing lies, which are all.
-pub fn find(loader: &Loader<'_>, task: &Task, folder: &str, name: &str) -> Result<Option<String>, Vec<String>> {
-    let mut places = find::stack(loader.files, &search_path(task), folder, name, &loader.folder.borrow());
-    let mut seen = HashSet::new();
-    places.retain(|place| seen.insert(place.clone()));
+fn find(loader: &Loader<'_>, task: &Task, folder: &str, name: &str) -> Result<Option<String>, Vec<String>> {
+    let places = places(loader, task, folder, name);
     for place in &places {
         match loader.files.kind(place) {
             Ok(Some(_)) => return Ok(Some(place.clone())),
@@ -121,6 +119,14 @@ pub fn find(loader: &Loader<'_>, task: &Task, folder: &str, name: &str) -> Resul
         }
     }
     Err(places)
+}
+
+/// Returns the places where a file of a task is looked for, each once.
+pub fn places(loader: &Loader<'_>, task: &Task, folder: &str, name: &str) -> Vec<String> {
+    let mut places = find::stack(loader.files, &search_path(task), folder, name, &loader.folder.borrow());
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    places
 }
 
 /// Returns the file of a task; `None` if there is none, or variables decide about it.
