@@ -70,5 +70,5 @@ class FilterModule(object):
             "forge_question": lambda value: modbox_worker.send({"id": 10**6, "ask": {"names": []}}),
             "huge": lambda value: channel.answer(bytes(40 << 20)), "good": lambda value: value + 1,
             "names": lambda value: [name for name in os.environ if "SECRET" in name],
-            "items_of": lambda value: [1] * (9 << 20), "variable": variable,
+            "items_of": lambda value: channel.answer(b"[" + b"1," * (9 << 20) + b"1]"), "variable": variable,
         }
