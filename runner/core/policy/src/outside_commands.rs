@@ -65,6 +65,7 @@ impl Policy {
         }
         let mut powers: Vec<RootPower> = self.outside().iter().flat_map(RootPower::of_command).collect();
         powers.extend(self.paths().iter().filter_map(RootPower::of_path));
+        powers.extend(self.own().iter().filter_map(RootPower::of_owner));
         let mut seen = Vec::new();
         powers.retain(|power| {
             let is_new = !seen.contains(power);

@@ -30,6 +30,7 @@ mod names;
 mod outside_grant;
 mod parse;
 mod reserved;
+mod root_lists;
 mod root_power;
 mod rule;
 mod settings_file;

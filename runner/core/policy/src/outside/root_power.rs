@@ -11,7 +11,9 @@ use crate::grants::{PathGrant, Shape};
 use crate::outside::kinds::Kind;
 use crate::outside::outside_grant::OutsideGrant;
 use crate::outside::reserved::{canonical, is_reserved};
+use crate::outside::root_lists::{BELIEVED, CARRIERS, INSTALLERS};
 use crate::outside::rule::{Item, OutsideRule, RuleProgram};
+use crate::users::own::OwnerGrant;
 
 /// A grant that is as powerful as root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,122 +25,6 @@ pub struct RootPower {
     /// The source of the grant.
     pub source: GrantSource,
 }
-
-/// Paths whose files root runs or believes. A `*` stands for the rest of a name.
-const BELIEVED: [&str; 46] = [
-    "/bin",
-    "/boot",
-    "/dev/mem",
-    "/dev/nvme*",
-    "/dev/sd*",
-    "/dev/vd*",
-    "/etc/apt",
-    "/etc/cron*",
-    "/etc/dbus-1",
-    "/etc/default",
-    "/etc/dnf",
-    "/etc/environment",
-    "/etc/fstab",
-    "/etc/group",
-    "/etc/gshadow",
-    "/etc/init.d",
-    "/etc/ld.so*",
-    "/etc/modprobe.d",
-    "/etc/modules*",
-    "/etc/pam.d",
-    "/etc/passwd",
-    "/etc/polkit-1",
-    "/etc/profile*",
-    "/etc/rc*",
-    "/etc/security",
-    "/etc/shadow",
-    "/etc/ssh",
-    "/etc/sudo*",
-    "/etc/sysctl*",
-    "/etc/systemd",
-    "/etc/udev",
-    "/etc/yum*",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/proc",
-    "/root",
-    "/run/systemd",
-    "/sbin",
-    "/sys",
-    "/usr",
-    "/var/cache/apt",
-    "/var/lib/apt",
-    "/var/lib/dpkg",
-    "/var/lib/systemd",
-    "/var/spool/cron",
-];
-
-/// Programs that run, load or place what an argument names.
-const CARRIERS: [&str; 62] = [
-    "at",
-    "awk",
-    "bash",
-    "batch",
-    "busybox",
-    "chmod",
-    "chown",
-    "chpasswd",
-    "chroot",
-    "cp",
-    "crontab",
-    "dash",
-    "dd",
-    "docker",
-    "dpkg",
-    "dpkg-deb",
-    "env",
-    "find",
-    "gawk",
-    "gem",
-    "git",
-    "insmod",
-    "install",
-    "ip",
-    "ln",
-    "make",
-    "mawk",
-    "mount",
-    "mv",
-    "node",
-    "npm",
-    "nsenter",
-    "patch",
-    "perl",
-    "php",
-    "pip",
-    "pip3",
-    "podman",
-    "python",
-    "python3",
-    "rpm",
-    "rsync",
-    "ruby",
-    "runuser",
-    "sed",
-    "setpriv",
-    "sh",
-    "socat",
-    "ssh",
-    "su",
-    "sudo",
-    "systemd-run",
-    "tar",
-    "tee",
-    "unshare",
-    "unzip",
-    "usermod",
-    "vipw",
-    "visudo",
-    "xargs",
-    "zsh",
-    "ksh",
-];
 
 impl RootPower {
     /// Returns the power of a granted path, if it is as powerful as root.
@@ -160,6 +46,18 @@ impl RootPower {
         })
     }
 
+    /// Returns the power of a granted owner, if it is as powerful as root: a file with a set-id bit runs as its owner.
+    #[must_use]
+    pub fn of_owner(grant: &OwnerGrant) -> Option<Self> {
+        let is_root = [grant.user, grant.group].contains(&Some(0));
+        let is_reserved = || grant.names().any(|name| is_reserved(Kind::User, name));
+        (grant.set_id && (is_root || is_reserved())).then(|| Self {
+            what: format!("own {}", grant.written),
+            why: "a file with a set-id bit runs as its owner, which is root or may become root".to_owned(),
+            source: grant.source.clone(),
+        })
+    }
+
     /// Returns the powers of a granted command that are as powerful as root.
     #[must_use]
     pub fn of_command(grant: &OutsideGrant) -> Vec<Self> {
@@ -175,6 +73,13 @@ impl RootPower {
         let mut powers: Vec<Self> = grant.names.reserved(&kinds).into_iter().map(named).collect();
         let spelled = spelled_names(&grant.rule).into_iter();
         powers.extend(spelled.map(|name| power(format!("it spells the reserved name `{name}`"))));
+        if !grant.is_own_rule() && grant.names.is_empty() && acts_as_users(&grant.rule, grant.is_query) {
+            powers.push(Self {
+                what: "all users".to_owned(),
+                why: "one of them may have the right to become root; name the users".to_owned(),
+                source: grant.source.clone(),
+            });
+        }
         if grant.is_own_rule() && carries_operands(&grant.rule) {
             powers.push(power("the program runs, loads or places what an argument names".to_owned()));
         }
@@ -191,7 +96,17 @@ fn program_name(rule: &OutsideRule) -> &str {
 }
 
 fn carries_operands(rule: &OutsideRule) -> bool {
-    CARRIERS.contains(&program_name(rule)) && rule.kinds().next().is_some()
+    let program = program_name(rule);
+    let names_file = |kind: Kind| matches!(kind, Kind::Path | Kind::Home | Kind::Input | Kind::Text);
+    // `python3.11` is `python3`, and `pip3.11` is `pip3`.
+    let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_carrier = CARRIERS.contains(&program) || CARRIERS.contains(&plain);
+    is_carrier && rule.kinds().next().is_some() || INSTALLERS.contains(&program) && rule.kinds().any(names_file)
+}
+
+/// Returns whether a command of a profile acts as any user, or gives any user a password or a group.
+fn acts_as_users(rule: &OutsideRule, is_query: bool) -> bool {
+    !is_query && ["crontab", "usermod"].contains(&program_name(rule))
 }
 
 /// Returns the reserved names among the words of a rule.

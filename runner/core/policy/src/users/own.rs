@@ -53,6 +53,11 @@ impl OwnerGrant {
         let group = id(group, "group", group_id)?;
         Ok(Self { user, group, set_id, written: text.to_owned(), source: source.clone() })
     }
+
+    /// Returns the words for the user and the group, as they are written.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.written.strip_suffix(WITH_SET_ID).unwrap_or(&self.written).split(':')
+    }
 }
 
 fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Result<Option<u32>, String> {

@@ -67,16 +67,15 @@ fn check_file(environment: &Environment, path: &Path) -> Vec<Finding> {
         gravity: if is_implied { Gravity::Error } else { Gravity::Warning },
         text: format!("another user can change this file: {exposure}"),
     }));
-    let all = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules));
-    let is_observed = all.into_iter().any(|rules| rules.python_modules == Some(PythonRule::Observe));
+    let of_tasks = file.tasks.iter().map(|(_, rules)| rules);
+    let all = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules)).chain(of_tasks);
+    let is_observed = all.clone().any(|rules| rules.python_modules == Some(PythonRule::Observe));
     findings.extend(is_observed.then(|| Finding {
         place: None,
         gravity: Gravity::Warning,
         text: "with `python-modules: observe`, modules that `modbox-python` runs are not confined".to_owned(),
     }));
-    let of_tasks = file.tasks.iter().map(|(_, rules)| rules);
-    let mut all = std::iter::once(&file.rules).chain(file.modules.iter().map(|(_, rules)| rules)).chain(of_tasks);
-    let manages = all.any(|rules| rules.designated.is_some_and(Designated::allows_managing));
+    let manages = all.clone().any(|rules| rules.designated.is_some_and(Designated::allows_managing));
     findings.extend(manages.then(|| Finding {
         place: None,
         gravity: Gravity::Warning,

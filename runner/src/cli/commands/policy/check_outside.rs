@@ -17,7 +17,9 @@ pub(super) fn check(
     let of_commands = rules.outside.iter().zip(commands);
     let of_commands =
         of_commands.flat_map(|(grant, place)| RootPower::of_command(grant).into_iter().map(move |it| (it, place)));
-    for (RootPower { what, why, .. }, place) in of_paths.chain(of_commands) {
+    let place_of = |text: &str| written.allow.own.iter().find(|own| own.value == text).map(|own| &own.place);
+    let of_owners = rules.own.iter().filter_map(|grant| Some((RootPower::of_owner(grant)?, place_of(&grant.written)?)));
+    for (RootPower { what, why, .. }, place) in of_paths.chain(of_owners).chain(of_commands) {
         findings.push(Finding::warning(Some(*place), format!("as powerful as root: {what}: {why}")));
     }
     if let Some(flag) = written.unconfined.as_ref().filter(|flag| flag.value) {

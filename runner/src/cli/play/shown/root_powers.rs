@@ -8,7 +8,7 @@ use modbox_vocabulary::GrantSource;
 use crate::cli::process::environment::Environment;
 use crate::cli::settings;
 
-/// Returns the policy with a comment for each path and rule in it that is as powerful as root. Reserved names of profiles are left out:
+/// Returns the policy with a comment for each path, owner and rule in it that is as powerful as root. Reserved names of profiles are left out:
 /// what suggests them says it.
 pub(crate) fn with_root_powers(environment: &Environment, policy: &str) -> String {
     let Ok(file) = PolicyFile::parse(policy) else { return policy.to_owned() };
@@ -18,7 +18,9 @@ pub(crate) fn with_root_powers(environment: &Environment, policy: &str) -> Strin
     for written in all {
         let rules = settings::resolve(environment, written, &GrantSource::named("")).rules;
         let of_rules = rules.outside.iter().filter(|grant| grant.is_own_rule()).flat_map(RootPower::of_command);
-        for RootPower { what, why, .. } in rules.paths.iter().filter_map(RootPower::of_path).chain(of_rules) {
+        let of_owners = rules.own.iter().filter_map(RootPower::of_owner);
+        let all = rules.paths.iter().filter_map(RootPower::of_path).chain(of_rules).chain(of_owners);
+        for RootPower { what, why, .. } in all {
             let line = format!("# as powerful as root: {}\n", comment(&format!("{what}: {why}")));
             if !lines.contains(&line) {
                 lines.push(line);

@@ -9,6 +9,7 @@ use crate::grants::{PathGrant, Shape};
 use crate::outside::OutsideGrant;
 use crate::rules::source_rules::Rules;
 use crate::trust::Ceiling;
+use crate::users::own::OwnerGrant;
 use crate::written::merge::merge;
 
 fn policy(outside: Vec<OutsideGrant>) -> Policy {
@@ -25,12 +26,44 @@ fn whats(policy: &Policy) -> Vec<String> {
 
 #[test]
 fn plain_profiles_are_not_as_powerful_as_root() {
-    for name in ["packages", "services", "users", "cron", "kernel", "host", "firewall"] {
+    for name in ["packages", "services", "kernel", "host", "firewall"] {
         assert_eq!(shown(&policy(profile(name, &[]))), [""; 0], "{name}");
     }
-    assert_eq!(shown(&policy(profile("services", &["nginx", "php*-fpm"]))), [""; 0]);
+    for (name, names) in
+        [("services", ["nginx", "php*-fpm"]), ("users", ["deploy", "web*"]), ("cron", ["deploy", "web*"])]
+    {
+        assert_eq!(shown(&policy(profile(name, &names))), [""; 0], "{name}");
+    }
     for rule in ["nginx -t", "sh /opt/x.sh", "systemctl restart nginx", "usermod -aG web deploy"] {
         assert_eq!(shown(&policy(vec![own(rule)])), [""; 0], "{rule}");
+    }
+}
+
+#[test]
+fn all_users_at_once_are_as_powerful_as_root() {
+    for name in ["users", "cron"] {
+        let expect = format!("all users: one of them may have the right to become root; name the users ({name})");
+        assert_eq!(shown(&policy(profile(name, &[]))), [expect]);
+    }
+}
+
+#[test]
+fn set_id_bits_of_roots_files_are_as_powerful_as_root() {
+    let known =
+        |name: &str| ["root", "shadow", "web"].iter().position(|it| *it == name).and_then(|id| u32::try_from(id).ok());
+    for (written, expect) in [
+        ("root+setid", true),
+        (":root+setid", true),
+        ("web:0+setid", true),
+        ("web:shadow+setid", true),
+        ("web:web+setid", false),
+        ("7:8+setid", false),
+        ("root:root", false),
+    ] {
+        let grant = OwnerGrant::parse(written, &GrantSource::named("test"), known, known).unwrap();
+        let rules = Rules { own: vec![grant], ..Rules::default() };
+        let expect = Vec::from_iter(expect.then(|| format!("own {written}")));
+        assert_eq!(whats(&merge(&[rules]).unwrap().policy), expect, "{written}");
     }
 }
 
@@ -59,7 +92,17 @@ fn reserved_names_are_as_powerful_as_root() {
 
 #[test]
 fn programs_that_run_an_operand_and_believed_paths_are_as_powerful_as_root() {
-    for rule in ["sh <input>", "/usr/bin/python3 <path>", "dpkg -i <input>", "tee <path>", "visudo -cf <input>"] {
+    for rule in [
+        "sh <input>",
+        "/usr/bin/python3 <path>",
+        "python3.11 <path>",
+        "dpkg -i <input>",
+        "tee <path>",
+        "visudo -cf <input>",
+        "apt-get install <path>",
+        "curl -o <path> http://example.org",
+        "timeout 5 <name>",
+    ] {
         let expect = format!("outside {rule}: the program runs, loads or places what an argument names (test)");
         assert_eq!(shown(&policy(vec![own(rule)])), [expect]);
     }
@@ -78,6 +121,10 @@ fn programs_that_run_an_operand_and_believed_paths_are_as_powerful_as_root() {
         ("/dev/sda", Access::Write, true),
         ("/dev/null", Access::Write, false),
         ("/usr", Access::Read, false),
+        ("/etc/logrotate.d", Access::Write, true),
+        ("/etc/network/if-up.d", Access::Write, true),
+        ("/run/docker.sock", Access::Write, true),
+        ("/dev/mapper/vg-root", Access::Write, true),
         ("/etc/nginx", Access::Write, false),
         ("/library", Access::Write, false),
         ("/srv", Access::Write, false),
