@@ -277,6 +277,48 @@ fn assert_order_of_handlers(case: &Layered) {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {ran}");
 }
 
+/// A play with a handler that asks a program outside, by a rule of its own or because it names what it manages.
+const ASK: &str = "
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - lineinfile: {path: %/tree/file, line: three}
+      notify: [told, parameter]
+  handlers:
+    - name: told
+      module.py: {do: \"os.system('/usr/bin/cp %/tree/file %/seen')\"}
+    - name: parameter
+      ansible.posix.sysctl: {name: kernel.ostype, folder: %}
+";
+
+/// A module in the place of `ansible.posix.sysctl`, which only asks.
+const SYSCTL: &str = r#"#!/usr/bin/python3
+# WANT_JSON
+import json, subprocess, sys
+args = json.load(open(sys.argv[1]))
+asked = subprocess.run(["sysctl", "-n", args["name"]], capture_output=True, text=True)
+print(json.dumps({"changed": True, "msg": asked.stdout, "failed": asked.returncode != 0}))
+"#;
+
+#[test]
+fn handlers_with_commands_outside_run_after_the_commit() {
+    let Some(case) = case() else { return };
+    case.dir.write("collections/ansible_collections/ansible/posix/plugins/modules/sysctl.py", SYSCTL);
+    let here = case.dir.path().display().to_string();
+    let policy = "tasks:\n  told: {allow: {outside: ['/usr/bin/cp %/tree/file %/seen']}}\n".replace('%', &here);
+    case.dir.write("policy.yaml", policy);
+    let switches = ["--policy", "%/policy.yaml", "--designated", "manage", "--collections-path", "%/collections"];
+    let previewed = play(&case, ASK, &[&switches[..], &["--preview", "--output", "jsonl"]].concat()).exits_with(0);
+    let waits = |name: &str| json!({"kind": "handler", "subject": name, "withheld": true});
+    assert_eq!(effect(&previewed)["outside"], json!([waits("told"), waits("parameter")]), "{previewed}");
+    assert!(!case.dir.join("seen").exists());
+    let ran = play(&case, ASK, &[&switches[..], &["--transaction"]].concat()).exits_with(0);
+    assert_eq!(case.read("seen"), "one\ntwo\nthree\n", "{ran}");
+    let text = ran.stdout_text();
+    let places = ["committed", "HANDLER [told]", "HANDLER [parameter]"].map(|part| text.find(part));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {ran}");
+}
+
 #[test]
 fn a_handler_that_fails_after_the_commit_fails_the_play() {
     let Some(case) = case() else { return };

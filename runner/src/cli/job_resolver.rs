@@ -14,7 +14,7 @@ use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
 use modbox_run::library::FoundModule;
 use modbox_run::{
     Admission, ArgumentOrigin, Arguments, ManagedNeeds, Module, PythonConfig, RunForm, RunRequest, Runner, Scrutiny,
-    lens_grants, locate,
+    lens_grants, locate, reaches_out,
 };
 use modbox_vocabulary::{FileFingerprint, Limits};
 
@@ -205,7 +205,7 @@ impl<'a> JobResolver<'a> {
         facts.map_err(|error| error_words(&error))
     }
 
-    /// Returns whether a task's module is granted an effect that no layer holds.
+    /// Returns whether a task's module is granted an effect that no layer holds, or its arguments may grant it one.
     ///
     /// # Errors
     ///
@@ -213,8 +213,9 @@ impl<'a> JobResolver<'a> {
     pub(crate) fn reaches_out(&mut self, job: &Job, found: &FoundModule, names: &TaskNames) -> Result<bool, String> {
         let module = self.loaded(job, found)?;
         let identity = self.identity(job, &found.name, &module, &self.interpreters)?;
-        let module = ModuleIdentity::of(&found.name, &module, &identity);
-        self.settings.reaches_out(module, names).map_err(|error| error_words(&error))
+        let known = ModuleIdentity::of(&found.name, &module, &identity);
+        let policy = self.settings.without_arguments(known, names).map_err(|error| error_words(&error))?;
+        Ok(reaches_out(&policy) || self.runner.may_manage(&module, &policy))
     }
 
     /// Returns what a resolved run lacks besides paths; `None` if modbox's table of Ansible's modules does not have the module. `user`

@@ -13,6 +13,8 @@ use crate::grants::run_user::{as_user, unreached};
 use crate::grants::{native, real_run, requests};
 use crate::modules::documentation;
 use crate::modules::documentation::FragmentFolders;
+use crate::modules::managed::line::Line;
+use crate::modules::managed::managed_table::ManagedTable;
 use crate::modules::module::Module;
 use crate::modules::path_uses::{PathUses, Row};
 use crate::reports::error::RunError;
@@ -65,6 +67,14 @@ impl Runner {
         let table = module.managed_table(&self.config.directory)?;
         let user = policy.user().map_or(user, |user| user.name.as_str());
         Some(table.lacking(self.known_options(module, interpreters), args, user, policy))
+    }
+
+    /// Returns whether arguments may grant the module commands outside: the policy lets them, and modbox's table says that one names what
+    /// the module manages.
+    #[must_use]
+    pub fn may_manage(&self, module: &Module, policy: &Policy) -> bool {
+        let names = |table: &ManagedTable| table.lines.iter().any(Line::has_names);
+        policy.designated().allows_managing() && module.managed_table(&self.config.directory).is_some_and(names)
     }
 
     /// Returns a module's spec or documentation. If the bytes cannot be read, the engine reports that later.

@@ -17,7 +17,7 @@ use crate::cli::printing::output;
 const MAX_ROUNDS: usize = 24;
 
 /// Capabilities whose use no view holds.
-const OUTSIDE: [Capability; 3] = [Capability::Net, Capability::Listen, Capability::Outside];
+const OUTSIDE: [Capability; 4] = [Capability::Net, Capability::Listen, Capability::Outside, Capability::All];
 
 /// Returns whether a person can be asked: questions are written to standard error, and answers are read from standard input.
 pub(crate) fn has_terminal() -> bool {

@@ -99,6 +99,17 @@ pub(crate) struct WrongGrant {
     pub(crate) error: anyhow::Error,
 }
 
+impl WrongGrant {
+    /// Returns whether what the grant names does not exist.
+    fn is_absent(&self) -> bool {
+        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let text = self.error.to_string();
+        self.error.chain().filter_map(|error| error.downcast_ref()).any(is_missing)
+            || text.starts_with("unknown user `")
+            || text.starts_with("unknown group `")
+    }
+}
+
 /// The rules of a policy file, with grants resolved.
 pub(crate) struct Resolved {
     /// The rules, with all valid grants.
@@ -228,6 +239,33 @@ pub(super) fn resolve_all(
     source: &GrantSource,
 ) -> anyhow::Result<Rules> {
     let Resolved { rules, wrong, .. } = resolve(environment, rules, source);
+    refuse(path, rules, wrong)
+}
+
+/// Resolves the grants of a section for a module or a task, when it starts. What is not there grants nothing: an earlier task may not
+/// have made it on this host, and the module finds nothing there either.
+///
+/// # Errors
+///
+/// As [`resolve_all`], but for paths that do not exist and unknown users and groups.
+pub(super) fn resolve_there(
+    environment: &Environment,
+    path: &Path,
+    rules: &FileRules,
+    source: &GrantSource,
+) -> anyhow::Result<Rules> {
+    let Resolved { rules, mut wrong, .. } = resolve(environment, rules, source);
+    wrong.retain(|wrong| {
+        let is_absent = wrong.is_absent();
+        if is_absent {
+            tracing::warn!(grant = wrong.written, error = %wrong.error, "left out, since it is not there");
+        }
+        !is_absent
+    });
+    refuse(path, rules, wrong)
+}
+
+fn refuse(path: &Path, rules: Rules, wrong: Vec<WrongGrant>) -> anyhow::Result<Rules> {
     match wrong.into_iter().min_by_key(|wrong| wrong.place) {
         None => Ok(rules),
         Some(wrong) => Err(wrong.error)

@@ -22,7 +22,7 @@ pub(super) struct KeyedRules<K> {
 impl<K: fmt::Display> KeyedRules<K> {
     pub(super) fn resolved(&self, environment: &Environment) -> anyhow::Result<Rules> {
         let source = GrantSource::PolicyFile(format!("{}, `{}`", self.file.display(), self.key.value));
-        let rules = files::resolve_all(environment, &self.file, &self.rules, &source)?;
+        let rules = files::resolve_there(environment, &self.file, &self.rules, &source)?;
         Ok(Rules { narrows: self.narrows, ..rules })
     }
 }

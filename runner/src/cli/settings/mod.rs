@@ -13,6 +13,8 @@ mod offline;
 mod plugin_rules;
 pub(crate) mod policy_folder;
 mod python;
+#[cfg(test)]
+mod reach_of_words;
 mod sent_policy;
 mod signature_files;
 mod switches;
@@ -27,7 +29,6 @@ use modbox_closure::Part;
 use modbox_policy::{
     Designated, FileRules, LimitOverrides, MergedPolicy, ModuleKey, Policy, Rules, TaskKey, TaskNames, ToolRules, merge,
 };
-use modbox_run::reaches_out;
 use modbox_vocabulary::GrantSource;
 use sha2::{Digest as _, Sha256};
 
@@ -297,16 +298,15 @@ impl Settings {
         Ok(effective)
     }
 
-    /// Returns whether a task's module is granted an effect that no layer holds, also if every run is one without the
-    /// network.
+    /// Returns what a task's module is granted before its arguments are known, also if every run is one without the network.
     ///
     /// # Errors
     ///
     /// As [`Settings::for_module`].
-    pub(crate) fn reaches_out(&self, module: ModuleIdentity<'_>, task: &TaskNames) -> anyhow::Result<bool> {
+    pub(crate) fn without_arguments(&self, module: ModuleIdentity<'_>, task: &TaskNames) -> anyhow::Result<Policy> {
         let mut sources = self.of_module(module)?;
         sources.extend(self.of_task(task)?);
-        Ok(reaches_out(&self.granted(sources, None)?.policy))
+        Ok(self.granted(sources, None)?.policy)
     }
 
     /// Returns whether any module has specific rules, or rules by its signature.
@@ -490,7 +490,8 @@ mod tests {
         let digest = modbox_run::digest(b"the module");
         let text = format!(
             "limits: {{files: 1}}\nmodules:\n  \"sha256:{digest}\": {{allow: {{write: [.::/own]}}, limits: {{files: 9}}}}\n  \
-             copy: {{designated: none, allow: {{env: [STAGE]}}}}\n  other: {{allow: {{read: [missing/missing]}}}}\n"
+             copy: {{designated: none, allow: {{env: [STAGE]}}}}\n  other: {{allow: {{net: [':']}}}}\n  \
+             gone: {{allow: {{read: [missing/missing], write: [missing/missing], own: [no-such-user]}}}}\n"
         );
         fs::write(cwd.join("user.yaml"), text).unwrap();
         let settings = load(&cwd, &GrantArgs::default(), &LimitArgs::default()).unwrap();
@@ -504,7 +505,9 @@ mod tests {
             assert_eq!((effective.limits.max_files, effective.policy.designated()), (files, designated));
         }
         let wrong = format!("{:#}", settings.for_module(named("other", &identity(""))).unwrap_err());
-        assert!(wrong.contains("invalid grant `missing/missing` at line 5, column 26"), "{wrong}");
+        assert!(wrong.contains("invalid grant `:` at line 5, column 25"), "{wrong}");
+        let gone = settings.for_module(named("gone", &identity(""))).unwrap();
+        assert_eq!((subjects(&gone), gone.policy.own().len()), (Vec::new(), 0), "what is not there grants nothing");
     }
 
     #[test]

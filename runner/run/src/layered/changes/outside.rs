@@ -14,7 +14,7 @@ use crate::trial::{RealEffects, check_special};
 /// A granted path is a socket, a pipe or a device, which cannot be withheld.
 pub fn withhold_outside(policy: &mut Policy, effects: RealEffects) -> Result<Vec<OutsideEffect>, TrialError> {
     let withheld = effects == RealEffects::Refused;
-    let outside = policy.grants().into_iter().filter(|grant| is_outside(grant.capability));
+    let outside = policy.grants().into_iter().filter(|grant| is_withheld(grant.capability));
     let outside = outside.map(|grant| OutsideEffect {
         kind: OutsideKind::Granted(grant.capability),
         subject: grant.subject,
@@ -28,14 +28,30 @@ pub fn withhold_outside(policy: &mut Policy, effects: RealEffects) -> Result<Vec
     Ok(outside)
 }
 
-/// Says whether a policy grants an effect that no layer holds: the network, a socket, a pipe or a device.
+/// Says whether a policy grants an effect that no layer holds: the network, a command outside, everything, a socket, a pipe or a
+/// device. What arguments grant is not in a policy before a run; see `Runner::may_manage`.
 #[must_use]
 pub fn reaches_out(policy: &Policy) -> bool {
-    policy.grants().into_iter().any(|grant| is_outside(grant.capability))
+    policy.grants().into_iter().any(|grant| leaves_layers(grant.capability))
         || policy.paths().iter().any(|grant| check_special(grant).is_err())
 }
 
-fn is_outside(capability: Capability) -> bool {
+/// Returns whether a capability reaches more than files of the run's own view. Each one is named, so that a new one is decided here.
+fn leaves_layers(capability: Capability) -> bool {
+    match capability {
+        Capability::Net | Capability::Listen | Capability::Outside | Capability::All => true,
+        Capability::Read
+        | Capability::Write
+        | Capability::Own
+        | Capability::Env
+        // Commands run in the room, with the grants of the module.
+        | Capability::Run
+        | Capability::Confinement => false,
+    }
+}
+
+/// Returns whether a run on layers can go on without the grant. With a command outside it is refused.
+fn is_withheld(capability: Capability) -> bool {
     matches!(capability, Capability::Net | Capability::Listen)
 }
 

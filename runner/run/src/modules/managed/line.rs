@@ -72,6 +72,11 @@ impl Line {
         };
         Ok(Self { want, conditions: conditions.transpose()?.unwrap_or_default() })
     }
+
+    /// Returns whether options name what the module manages.
+    pub(crate) fn has_names(&self) -> bool {
+        matches!(&self.want, Want::Profile { options, .. } if !options.is_empty())
+    }
 }
 
 impl Condition {
