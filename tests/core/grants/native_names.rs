@@ -119,6 +119,43 @@ fn what_is_made_beside_it_fails_the_run_and_leaves_the_file_as_it_was() {
 }
 
 #[test]
+fn a_new_directory_is_taken_with_what_is_in_it() {
+    let case = Case::new();
+    let name = case.dir.join("etc/conf.d");
+    let allow = ["--allow-write", name.to_str().unwrap()];
+    for script in [
+        "mkdir -m 700 $d/conf.d && chmod g+s $d/conf.d",
+        "mkdir -p $d/conf.d/a/b; echo 1 > $d/conf.d/a/one; chmod 640 $d/conf.d/a/one",
+    ] {
+        let report = case.run(&format!("{script}; {DONE}"), &allow);
+        assert_eq!(report["status"], "changed", "{report:#}");
+        assert!(name.is_dir(), "{report:#}");
+        if script.contains("g+s") {
+            assert_eq!(name.metadata().unwrap().permissions().mode() & 0o7777, 0o2700);
+        } else {
+            assert!(name.join("a/b").is_dir());
+            assert_eq!(fs::read(name.join("a/one")).unwrap(), b"1\n");
+            assert_eq!(name.join("a/one").metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+        }
+        fs::remove_dir_all(&name).unwrap();
+    }
+    for (script, why) in [
+        ("mkdir $d/conf.d; ln -s /etc/passwd $d/conf.d/link", "a link in it"),
+        ("mkdir $d/conf.d; mkfifo $d/conf.d/pipe", "something else than a file in it"),
+        (
+            "mkdir $d/conf.d; touch $d/conf.d/x; chmod 4755 $d/conf.d/x; test -u $d/conf.d/x || ln -s x $d/conf.d/y",
+            "it",
+        ),
+        ("p=$d/conf.d; for i in $(seq 40); do mkdir $p; p=$p/x; done", "directories in each other"),
+    ] {
+        let report = case.run(&format!("{script}; {DONE}"), &allow);
+        assert_eq!(report["status"], "failed", "{script}: {report:#}");
+        assert!(report["lost"][0]["reason"].as_str().unwrap().contains(why), "{script}: {report:#}");
+        assert!(!name.exists(), "{script}: {report:#}");
+    }
+}
+
+#[test]
 fn only_files_are_taken() {
     let case = Case::new();
     for script in ["rm $f; ln -s /etc/passwd $f", "rm $f; mkdir $f", "rm $f; mkfifo $f"] {
@@ -129,7 +166,7 @@ fn only_files_are_taken() {
             report["result"]["msg"]
                 .as_str()
                 .unwrap()
-                .contains("and only files are taken back; allow it with `--allow-write "),
+                .contains("and only files and new directories are taken back; allow it with `--allow-write "),
             "{report:#}"
         );
     }
@@ -194,4 +231,14 @@ fn a_name_in_the_systems_tmp_is_granted_alike() {
     let report = case.run(&format!("echo new > '{path}'; ls /tmp >&2; {DONE}"), &["--allow-write", &path]);
     assert_eq!(report["status"], "changed", "{report:#}");
     assert_eq!(fs::read(file.path()).unwrap(), b"new\n");
+}
+
+#[test]
+fn a_module_that_may_send_datagrams_asks_name_servers_as_the_machine_does() {
+    let case = Case::new();
+    let tell = "echo \"{\\\"options\\\": \\\"$RES_OPTIONS\\\"}\"";
+    for (grant, expect) in [("*:53+any", "use-vc"), ("udp:*+any", "")] {
+        let report = case.run(tell, &["--allow-net", grant]);
+        assert_eq!(report["result"]["options"], expect, "{report:#}");
+    }
 }

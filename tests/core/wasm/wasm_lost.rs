@@ -62,15 +62,15 @@ fn a_path_whose_directory_is_missing_is_not_made_in_the_guests_own_tmp() {
 fn what_a_command_has_lost_fails_the_run() {
     let dir = TestDir::new();
     let name = dir.mkdir("data").join("name").display().to_string();
-    let command = json!({"argv": ["sh", "-c", format!("mkdir '{name}'; echo done")]});
+    let command = json!({"argv": ["sh", "-c", format!("ln -s nowhere '{name}'; echo done")]});
     let switches = ["--allow-run", "sh -c *", "--allow-write", &name];
     let args = json!({"commands": [command]});
     let ran = Modbox::run_module(&dir, guest("command")).args(switches).json_args(&args).report().run().exits_with(1);
-    assert_lost(&ran.json(), &name, "has made a directory of it");
+    assert_lost(&ran.json(), &name, "has made a link of it");
     // The guest learns of it, too.
     let stdout = ran.json()["result"]["module_stdout"].as_str().unwrap().to_owned();
-    assert!(stdout.contains("failed") && stdout.contains("has made a directory of it"), "{stdout}");
-    assert!(!Path::new(&name).exists());
+    assert!(stdout.contains("failed") && stdout.contains("has made a link of it"), "{stdout}");
+    assert!(Path::new(&name).symlink_metadata().is_err());
     dir.assert_nothing_left();
 }
 

@@ -128,7 +128,7 @@ fn is_unknown(errno: Errno) -> bool {
 }
 
 /// Returns the error for a file that another process has changed.
-fn changed() -> io::Error {
+pub(crate) fn changed() -> io::Error {
     io::Error::other("another process has changed it meanwhile, so it was left as it is")
 }
 

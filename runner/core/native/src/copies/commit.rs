@@ -1,11 +1,12 @@
 //! Takes the files of single-name write grants back to the machine, once no process of the module runs any more.
 //!
-//! The launcher does this, outside the room. It expects anything in the staged directory: a file is taken back, a name
-//! that is gone is removed, and all else is refused. Either all changed files are taken back, or none; see
-//! [`take_back`](crate::copies::take_back) for each. What is refused fails the run: the module has said that it made a change.
+//! The launcher does this, outside the room. It expects anything in the staged directory: a file is taken back, and so is a directory
+//! where there was nothing; a name that is gone is removed, and all else is refused. Either all changed files are taken back, or none;
+//! see [`take_back`](crate::copies::take_back) for each. What is refused fails the run: the module has said that it made a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
@@ -13,13 +14,14 @@ use std::path::{Path, PathBuf};
 
 use modbox_policy::{Access, path_option};
 use modbox_vocabulary::{FileFingerprint, LostChange, User};
-use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::copies::attributes::Attributes;
 use crate::copies::beside::Place;
-use crate::copies::take_back::{self, Circumstances, NotAFile, Plan};
-use crate::copies::{other_names, stage};
+use crate::copies::module_copy::{Circumstances, Copy, NotAFile, open_copy};
+use crate::copies::take_back::Plan;
+use crate::copies::{content, other_names, stage};
 use crate::link::StageNames;
 use crate::rooms::modes::SET_ID;
 
@@ -80,7 +82,7 @@ impl Stage {
             let place = Place { path: staged.host.clone(), parent, was: staged.was };
             let shown = match stage::look(&directory, &staged.name)? {
                 Some(stat) => {
-                    let copy = take_back::open_copy(&directory, &staged.name, stat, u64::MAX)?;
+                    let copy = open_copy(&directory, &staged.name, stat, u64::MAX)?;
                     // Opening it may have changed it.
                     Some(Attributes { stat: rustix::fs::fstat(&copy.file)?, ..copy.attributes })
                 }
@@ -203,7 +205,8 @@ pub(crate) fn drop_changes(stages: &[Stage]) -> TakenBack {
     let mut result = TakenBack { lost: stages.iter().flat_map(Stage::unkept).collect(), ..TakenBack::default() };
     for (stage, file) in stages.iter().flat_map(|stage| stage.files.iter().map(move |file| (stage, file))) {
         let copy = match stage::look(&stage.directory, &file.name) {
-            Ok(Some(now)) => take_back::open_copy(&stage.directory, &file.name, now, u64::MAX).map(drop),
+            Ok(Some(now)) if file.is_new_directory(&now) => Ok(()),
+            Ok(Some(now)) => open_copy(&stage.directory, &file.name, now, u64::MAX).map(drop),
             looked => looked.map(drop),
         };
         if let Err(error) = copy {
@@ -217,12 +220,7 @@ impl TakenBack {
     fn lose(&mut self, path: &Path, error: &io::Error) {
         let made_other = error.get_ref().and_then(|error| error.downcast_ref::<NotAFile>());
         let allow = made_other.map(|_| allow_around(path)).unwrap_or_default();
-        let first = if made_other.is_some_and(NotAFile::is_directory) && !path.exists() {
-            "make the directory first, or "
-        } else {
-            ""
-        };
-        let remedy = if allow.is_empty() { String::new() } else { format!("; {first}allow it with `{allow}`") };
+        let remedy = if allow.is_empty() { String::new() } else { format!("; allow it with `{allow}`") };
         self.lost.push(LostChange { path: path.display().to_string(), reason: format!("{error}{remedy}"), allow });
     }
 }
@@ -248,11 +246,30 @@ impl Name {
         let Some(now) = now else {
             return self.shown.as_ref().map(|_| Plan::removal(&self.place, circumstances)).transpose();
         };
-        let copy = take_back::open_copy(staged, &self.name, now, circumstances.limit)?;
+        if self.is_new_directory(&now) {
+            return Plan::directory(&self.place, (staged, &self.name), circumstances).map(Some);
+        }
+        let copy = open_copy(staged, &self.name, now, circumstances.limit)?;
         match &self.shown {
             Some(shown) if is_unchanged(shown, &copy.attributes) => Ok(None),
+            _ if self.is_made_by_others(&copy).unwrap_or(false) => Ok(None),
             shown => Plan::new(&self.place, shown.as_ref(), copy, circumstances).map(Some),
         }
+    }
+
+    /// Returns whether another process has made the same change meanwhile, such as a command outside that the module has started.
+    fn is_made_by_others(&self, copy: &Copy) -> io::Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&self.place.parent, self.place.name(), flags, Mode::empty())?);
+        let now = rustix::fs::fstat(&file)?;
+        let own = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid);
+        let is_changed = Some(FileFingerprint::from(&now)) != self.place.was;
+        Ok(is_changed && own(&now) == own(&copy.attributes.stat) && content::is_same(&copy.file, &file)?)
+    }
+
+    /// Returns whether the module has made a directory where there was nothing.
+    fn is_new_directory(&self, now: &Stat) -> bool {
+        self.place.was.is_none() && FileType::from_raw_mode(now.st_mode) == FileType::Directory
     }
 
     /// Returns the loss of a run that may have read what is no longer in the file, because the module changed it under another name.

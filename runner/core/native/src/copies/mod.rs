@@ -7,6 +7,8 @@ pub(crate) mod commit;
 pub(crate) mod content;
 pub(crate) mod flags;
 pub(crate) mod locks;
+pub(crate) mod module_copy;
+pub(crate) mod new_directory;
 pub(crate) mod other_names;
 pub(crate) mod stage;
 pub(crate) mod take_back;

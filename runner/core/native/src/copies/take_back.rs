@@ -8,77 +8,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use modbox_policy::{Owners, PathGrant, SingleFiles};
 use modbox_vocabulary::{FileFingerprint, error_text};
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{OFlags, Stat};
 
 use crate::copies::attributes::{self, Attributes, Before, Target};
 use crate::copies::beside::{Beside, OpenFile, Place};
-use crate::copies::clock::Moment;
-use crate::copies::{content, flags, xattrs};
-use crate::rooms::modes::MODE;
-use crate::rooms::room::Room;
+use crate::copies::module_copy::{Circumstances, Copy};
+use crate::copies::new_directory::NewDirectory;
+use crate::copies::{content, flags};
 use crate::rooms::writable::user;
-
-/// The module's copy of a file.
-#[derive(Debug)]
-pub(crate) struct Copy {
-    pub(crate) file: File,
-    pub(crate) attributes: Attributes,
-}
-
-/// Facts that all files of a run share.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Circumstances<'a> {
-    /// Directory for notes of files that a killed launcher leaves behind.
-    pub(crate) notes: &'a Path,
-    /// When the module began.
-    pub(crate) begun: Moment,
-    /// Maximum size of a file.
-    pub(crate) limit: u64,
-    /// The owners that the module may give, and whose files may have set-id bits.
-    pub(crate) own: &'a Owners,
-    /// What the module may use, where it can have seen other names of a file.
-    pub(crate) grants: &'a [PathGrant],
-    /// Whether the places are copies that stand for the machine's files, which have one name each. A change that is made in its
-    /// place tells that the machine's file would change under all of its names.
-    pub(crate) are_stand_ins: bool,
-}
-
-impl<'a> Circumstances<'a> {
-    /// Returns the facts of a room, whose module began at some moment.
-    pub(crate) fn of(room: &'a Room, own: &'a Owners, begun: Moment) -> Self {
-        Self {
-            notes: &room.tmpdir,
-            begun,
-            limit: room.limits.max_disk,
-            own,
-            grants: &room.grants,
-            are_stand_ins: matches!(room.single_files, SingleFiles::StandIns(_)),
-        }
-    }
-}
-
-/// What a module has made under a name that only files are taken back from.
-#[derive(Debug, thiserror::Error)]
-#[error("the module has made {} of it, and only files are taken back", self.what())]
-pub(crate) struct NotAFile {
-    kind: FileType,
-}
-
-impl NotAFile {
-    pub(crate) fn is_directory(&self) -> bool {
-        self.kind == FileType::Directory
-    }
-
-    fn what(&self) -> &'static str {
-        match self.kind {
-            FileType::Directory => "a directory",
-            FileType::Symlink => "a link",
-            _ => "something else than a file",
-        }
-    }
-}
 
 /// Prepared way to take a file back.
 #[derive(Debug)]
@@ -110,6 +48,8 @@ enum Way<'a> {
     },
     /// The old file is written, where it cannot be replaced.
     Overwrite(Overwrite),
+    /// A directory is made where there was nothing.
+    Make(NewDirectory<'a>),
 }
 
 /// Old file that is written in its place.
@@ -126,6 +66,17 @@ impl<'a> Plan<'a> {
     pub(crate) fn removal(place: &'a Place, circumstances: Circumstances<'a>) -> io::Result<Self> {
         place.check_unchanged()?;
         Ok(Self { place, way: Way::Remove { notes: circumstances.notes }, lost_bits: None, is_linked: false })
+    }
+
+    /// Prepares to make a directory that the module has made, where there was nothing.
+    pub(crate) fn directory(
+        place: &'a Place,
+        made: (&OwnedFd, &str),
+        circumstances: Circumstances<'a>,
+    ) -> io::Result<Self> {
+        place.check_unchanged()?;
+        let way = Way::Make(NewDirectory::prepare(made, circumstances)?);
+        Ok(Self { place, way, lost_bits: None, is_linked: false })
     }
 
     /// Prepares to take a copy back. `shown` has the attributes of the copy when the module began.
@@ -220,6 +171,7 @@ impl<'a> Plan<'a> {
                 put => put,
             },
             Way::Overwrite(overwrite) => overwrite.finish(place),
+            Way::Make(directory) => place.check_unchanged().and_then(|()| directory.finish(place)),
         }
     }
 }
@@ -265,28 +217,4 @@ fn replace<'a>(
 fn neither(replacing: &io::Error, writing: &io::Error) -> io::Error {
     let (user, replacing, writing) = (user(), error_text(replacing), error_text(writing));
     io::Error::other(format!("{user} may neither replace it ({replacing}) nor write it ({writing})"))
-}
-
-/// Opens a module's copy of a file, which may have any mode and may be anything.
-pub(crate) fn open_copy(directory: &OwnedFd, name: &str, stat: Stat, limit: u64) -> io::Result<Copy> {
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other(NotAFile { kind: FileType::from_raw_mode(stat.st_mode) }));
-    }
-    if u64::try_from(stat.st_size).unwrap_or(u64::MAX) > limit {
-        return Err(io::Error::other("it is longer than the limit of what may be written; raise it with `--max-disk`"));
-    }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let open = || rustix::fs::openat(directory, name, flags, Mode::empty());
-    let is_readable = stat.st_mode & 0o400 != 0;
-    if !is_readable {
-        // Its owner, who is this user, may read neither the file nor its attributes otherwise.
-        let mode = Mode::from_raw_mode(stat.st_mode & MODE | 0o400);
-        rustix::fs::chmodat(directory, name, mode, rustix::fs::AtFlags::empty())?;
-    }
-    let file = File::from(open()?);
-    let xattrs = xattrs::read(&file);
-    if !is_readable {
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & MODE))?;
-    }
-    Ok(Copy { file, attributes: Attributes { stat, xattrs: xattrs? } })
 }

@@ -249,7 +249,10 @@ pub(crate) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
     // Variables that the task has not would change what is observed.
     if room.as_ref().is_some_and(|room| !room.observed) {
         let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
-        let is_wanted = |name: &str| cx.room_variables.is_none_or(|names| names.contains(&name));
+        let is_wanted = |name: &str| {
+            cx.room_variables.is_none_or(|names| names.contains(&name))
+                && cx.confine.as_ref().is_none_or(|confine| confine.has_usual(name))
+        };
         let more = room::USUAL_VARIABLES.iter().filter(|(name, _)| is_wanted(name));
         let more = more.filter(|(name, _)| !given.iter().any(|given| given == *name));
         environment.extend(more.map(|(name, value)| (name.into(), value.into())));

@@ -6,7 +6,7 @@
 //! that rules name are in a file of the room; see [`passwords`].
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -17,6 +17,7 @@ use modbox_policy::outside::BoundNames;
 use modbox_vocabulary::FileFingerprint;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
+use crate::copies::commit::Stage;
 use crate::copies::stage;
 use crate::rooms::base;
 use crate::rooms::directories::open_below;
@@ -34,11 +35,35 @@ const PASSWD: &str = "/etc/passwd";
 /// Maximum number of homes that a room shows.
 const MAX_HOMES: usize = 512;
 
+/// A directory of the room's own in the place of one of the machine's, since the module may write single names in it.
+#[derive(Debug)]
+pub(crate) struct ShownStage {
+    at: PathBuf,
+    opened: OwnedFd,
+    /// The names that the module may write. They are its own until it ends.
+    granted: Vec<String>,
+}
+
+impl ShownStage {
+    pub(crate) fn of(stage: &Stage) -> io::Result<Self> {
+        let (names, opened) = stage.directory();
+        let granted = names.names.iter().map(|staged| staged.name.clone()).collect();
+        Ok(Self { at: PathBuf::from(&names.directory), opened: opened.try_clone()?, granted })
+    }
+}
+
+/// Where the copies of a room are.
+#[derive(Debug)]
+struct Copies {
+    /// The module's own file system.
+    private: OwnedFd,
+    stages: Vec<ShownStage>,
+}
+
 /// The copies of a room.
 #[derive(Debug)]
 pub(crate) struct Refresher {
-    /// The module's own file system.
-    private: OwnedFd,
+    copies: Copies,
     /// What each file was when it was copied last.
     known: Vec<(&'static str, Option<FileFingerprint>)>,
     shows_homes: bool,
@@ -47,9 +72,14 @@ pub(crate) struct Refresher {
 }
 
 impl Refresher {
-    pub(crate) fn new(private: OwnedFd, shows_homes: bool, passwords_of: Vec<BoundNames>) -> Self {
+    pub(crate) fn new(
+        (private, stages): (OwnedFd, Vec<ShownStage>),
+        shows_homes: bool,
+        passwords_of: Vec<BoundNames>,
+    ) -> Self {
+        let copies = Copies { private, stages };
         let known = base::CHANGED_BY_COMMANDS.into_iter().map(|path| (path, None)).collect();
-        let mut refresher = Self { private, known, shows_homes, passwords_of };
+        let mut refresher = Self { copies, known, shows_homes, passwords_of };
         if shows_homes {
             refresher.show_homes();
         }
@@ -62,7 +92,7 @@ impl Refresher {
         // The copies have exactly the modes of the files.
         let umask = rustix::process::umask(Mode::empty());
         for (path, known) in &mut self.known {
-            if let Err(error) = refresh_one(&self.private, Path::new(path), known) {
+            if let Err(error) = refresh_one(&self.copies, Path::new(path), known) {
                 tracing::debug!(path, %error, "failed to copy a file into a room again");
             }
         }
@@ -80,7 +110,7 @@ impl Refresher {
         if self.passwords_of.is_empty() {
             return;
         }
-        let written = passwords::lines_of(&self.passwords_of).and_then(|lines| write_passwords(&self.private, &lines));
+        let written = passwords::lines_of(&self.passwords_of).and_then(|lines| write_passwords(&self.copies, &lines));
         if let Err(error) = written {
             tracing::debug!(%error, "failed to show the passwords of named users");
         }
@@ -95,23 +125,36 @@ impl Refresher {
         }
         for home in homes(&passwd).into_iter().filter(|home| home.is_dir()).take(MAX_HOMES) {
             let below = Path::new(ROOT).join(home.strip_prefix("/").unwrap_or(&home));
-            if let Err(error) = open_below(&self.private, &below) {
+            if let Err(error) = open_below(&self.copies.private, &below) {
                 tracing::debug!(home = %home.display(), %error, "failed to show that a home exists");
             }
         }
     }
 }
 
-/// Writes a file of passwords below the root of a room, in the place of the one before.
-fn write_passwords(private: &OwnedFd, lines: &[u8]) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    let directory = rustix::fs::openat2(private, Path::new(ROOT).join("etc"), flags, Mode::empty(), within)?;
+impl Copies {
+    /// Opens the directory in which the room has the copy of a file; `None` if the module may write that itself.
+    fn around(&self, path: &Path) -> io::Result<Option<(OwnedFd, OsString)>> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        if let Some(stage) = self.stages.iter().find(|stage| stage.at == parent) {
+            let is_granted = stage.granted.iter().any(|granted| *name == **granted);
+            return (!is_granted).then(|| Ok((stage.opened.try_clone()?, name.to_owned()))).transpose();
+        }
+        let below = Path::new(ROOT).join(parent.strip_prefix("/").unwrap_or(parent));
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        Ok(Some((rustix::fs::openat2(&self.private, &below, flags, Mode::empty(), within)?, name.to_owned())))
+    }
+}
+
+/// Writes a file of passwords into a room, in the place of the one before.
+fn write_passwords(copies: &Copies, lines: &[u8]) -> io::Result<()> {
+    let Some((directory, name)) = copies.around(Path::new("/etc/shadow"))? else { return Ok(()) };
     let _ = rustix::fs::unlinkat(&directory, NEW, AtFlags::empty());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::openat(&directory, NEW, flags, Mode::RUSR | Mode::WUSR)?);
     file.write_all(lines)?;
-    Ok(rustix::fs::renameat(&directory, NEW, &directory, "shadow")?)
+    Ok(rustix::fs::renameat(&directory, NEW, &directory, &name)?)
 }
 
 /// Returns the homes of a list of users (passwd(5)), each once.
@@ -124,7 +167,7 @@ fn homes(passwd: &[u8]) -> BTreeSet<PathBuf> {
     passwd.split(|byte| *byte == b'\n').filter_map(home).collect()
 }
 
-fn refresh_one(private: &OwnedFd, path: &Path, known: &mut Option<FileFingerprint>) -> io::Result<()> {
+fn refresh_one(copies: &Copies, path: &Path, known: &mut Option<FileFingerprint>) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = rustix::fs::open(path, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&from)?;
@@ -133,19 +176,15 @@ fn refresh_one(private: &OwnedFd, path: &Path, known: &mut Option<FileFingerprin
     if !fits || *known == Some(found) {
         return Ok(());
     }
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let below = Path::new(ROOT).join(parent.strip_prefix("/").unwrap_or(parent));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    let directory = rustix::fs::openat2(private, &below, flags, Mode::empty(), within)?;
+    let Some((directory, name)) = copies.around(path)? else { return Ok(()) };
     // Where the room shows the machine's own directory, there is no copy.
-    if !is_copy(&directory, name)? {
+    if !is_copy(&directory, &name)? {
         return Ok(());
     }
     // Left by a copy that failed.
     let _ = rustix::fs::unlinkat(&directory, NEW, AtFlags::empty());
     stage::copy_base(&from, &stat, &directory, OsStr::new(NEW))?;
-    rustix::fs::renameat(&directory, NEW, &directory, name)?;
+    rustix::fs::renameat(&directory, NEW, &directory, &name)?;
     *known = Some(found);
     Ok(())
 }
@@ -174,7 +213,7 @@ mod tests {
     #[test]
     fn passwords_are_written_for_the_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let private = || OwnedFd::from(fs::File::open(dir.path()).unwrap());
+        let private = || Copies { private: OwnedFd::from(fs::File::open(dir.path()).unwrap()), stages: Vec::new() };
         assert!(write_passwords(&private(), b"x").is_err(), "nothing is made around it");
         fs::create_dir_all(dir.path().join("root/etc")).unwrap();
         for lines in ["app:one\n", "app:other\n"] {
@@ -193,7 +232,7 @@ mod tests {
         let (machine, room) = (dir.path().join("machine"), dir.path().join("private"));
         let copy = room.join(format!("root{}", machine.display()));
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        let private = || OwnedFd::from(fs::File::open(&room).unwrap());
+        let private = || Copies { private: OwnedFd::from(fs::File::open(&room).unwrap()), stages: Vec::new() };
         let mut known = None;
         fs::write(&machine, "one").unwrap();
         refresh_one(&private(), &machine, &mut known).unwrap();
@@ -214,5 +253,23 @@ mod tests {
         fs::remove_file(&machine).unwrap();
         assert!(refresh_one(&private(), &machine, &mut known).is_err());
         assert_eq!(io::read_to_string(File::open(&copy).unwrap()).unwrap(), "two");
+    }
+
+    #[test]
+    fn a_copy_beside_a_name_that_the_module_writes_is_replaced_and_that_name_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (machine, staged) = (dir.path().join("machine"), dir.path().join("staged"));
+        [&machine, &staged].iter().for_each(|path| fs::create_dir(path).unwrap());
+        for name in ["followed", "granted"] {
+            fs::write(machine.join(name), "now").unwrap();
+            fs::write(staged.join(name), "before").unwrap();
+        }
+        let open = |path: &Path| OwnedFd::from(fs::File::open(path).unwrap());
+        let stage = ShownStage { at: machine.clone(), opened: open(&staged), granted: vec!["granted".to_owned()] };
+        let copies = Copies { private: open(dir.path()), stages: vec![stage] };
+        for (name, expect) in [("followed", "now"), ("granted", "before")] {
+            refresh_one(&copies, &machine.join(name), &mut None).unwrap();
+            assert_eq!(io::read_to_string(File::open(staged.join(name)).unwrap()).unwrap(), expect, "{name}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use modbox_kernel::NetPlan;
+use modbox_policy::net::Transport;
 use modbox_policy::outside::{BoundNames, Kind};
 use modbox_policy::{Access, MissingPath, OwnerGrant, PathGrant, Policy, Profile, Shape, SingleFiles, normalize};
 use modbox_vocabulary::{GrantSource, Limits, native_path};
@@ -21,17 +22,23 @@ use crate::rooms::writable;
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
 ///
-/// `RES_OPTIONS` makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
-/// datagrams. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
+/// [`RESOLVER_OPTIONS`] makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
+/// datagrams; with such a grant, a module does not have it. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
 /// replaced, as when only the file is granted in a read-only directory (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
 pub const USUAL_VARIABLES: [(&str, &str); 6] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
     ("HOME", "/tmp"),
     ("LANG", "C.UTF-8"),
     ("TMPDIR", "/tmp"),
-    ("RES_OPTIONS", "use-vc"),
+    (RESOLVER_OPTIONS, "use-vc"),
     ("ANSIBLE_UNSAFE_WRITES", "1"),
 ];
+
+/// The variable with options of the resolver (resolv.conf(5)).
+const RESOLVER_OPTIONS: &str = "RES_OPTIONS";
+
+/// The port of name servers.
+const DOMAIN_PORT: u16 = 53;
 
 /// Confinement of a module.
 #[derive(Debug, Clone)]
@@ -56,6 +63,15 @@ pub struct RoomRequest {
     pub observed: bool,
     /// How commands run outside of the room that the policy grants. Without it, the module starts them in the room.
     pub outside: Option<OutsideRequest>,
+}
+
+impl RoomRequest {
+    /// Returns whether the module has a usual variable. Where datagrams to name servers are granted, the resolver asks as the machine does:
+    /// not every name server answers by TCP.
+    pub(crate) fn has_usual(&self, name: &str) -> bool {
+        name != RESOLVER_OPTIONS
+            || !self.policy.net().iter().any(|grant| grant.rule.covers(Transport::Udp, DOMAIN_PORT))
+    }
 }
 
 /// How commands run outside of a room.

@@ -25,7 +25,7 @@ use crate::inside::private_space::PrivateSpace;
 use crate::inside::process_limits::lower_limits;
 use crate::link::{Failure, InitMessage, Ready, at};
 use crate::outside::asks::{self, Asks};
-use crate::outside::refresh::Refresher;
+use crate::outside::refresh::{Refresher, ShownStage};
 use crate::processes::group::Group;
 use crate::processes::module_process;
 use crate::processes::namespaces::Namespaces;
@@ -289,7 +289,6 @@ fn begin(
         let mut descriptors = descriptors.into_iter();
         let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
         let private_of_asks = private.as_ref().filter(|_| !room.outside.is_empty());
-        let asks = private_of_asks.map(|private| asks(control, private, room)).transpose().map_err(at(Step::Stubs))?;
         let mut stages = Vec::new();
         for names in ready.stages {
             let subject = names.directory.clone();
@@ -298,6 +297,8 @@ fn begin(
             let stage = modbox_kernel::as_user(spec.user.as_ref(), || Stage::new(names, directory));
             stages.push(stage.flatten().map_err(Failure::with(Step::Grant, subject.as_ref()))?);
         }
+        let asks = private_of_asks.map(|private| asks(control, private, &stages, room));
+        let asks = asks.transpose().map_err(at(Step::Stubs))?;
         let observer = if ready.listens {
             let counts = ReportScope::of_room(namespaces.any, ready.counts_memory, room.reports_reads);
             let rights = if spec.is_of_root() { FileRights::Root } else { FileRights::Owner };
@@ -351,9 +352,10 @@ fn no_outside(room: &Room, namespaces: Namespaces, ready: &Ready, in_force: &InF
 }
 
 /// Receives the channel to the starter of commands outside.
-fn asks(control: &File, private: &OwnedFd, room: &Room) -> io::Result<Asks> {
+fn asks(control: &File, private: &OwnedFd, stages: &[Stage], room: &Room) -> io::Result<Asks> {
     let starter = UnixStream::from(descriptor::receive(control)?);
     asks::bound(&starter)?;
-    let refresher = Refresher::new(private.try_clone()?, room.shows_homes, room.passwords_of.clone());
+    let stages = stages.iter().map(ShownStage::of).collect::<io::Result<_>>()?;
+    let refresher = Refresher::new((private.try_clone()?, stages), room.shows_homes, room.passwords_of.clone());
     Ok(Asks::new(starter, refresher))
 }

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use crate::calls::observe::Observer;
 use crate::copies::clock::{self, Moment};
 use crate::copies::commit::{self, Stage, TakenBack};
-use crate::copies::take_back::Circumstances;
+use crate::copies::module_copy::Circumstances;
 use crate::copies::unreached;
 use crate::inside::private_space::PrivateSpace;
 use crate::link::{InitMessage, ModuleEnd};

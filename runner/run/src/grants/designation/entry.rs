@@ -1,8 +1,8 @@
 //! Paths of native modules that are more than single files to write: entries that a module makes, replaces or removes in
 //! a directory, and files beside a path.
 //!
-//! A native module works on copies of single files, and only files are taken back from it. For every other entry it needs
-//! the directory. Naming a path does not grant the directory around it, so the operator has to.
+//! A native module works on copies of single files, and only files and new directories are taken back from it. For every other
+//! entry it needs the directory. Naming a path does not grant the directory around it, so the operator has to.
 
 use std::path::Path;
 
@@ -63,7 +63,8 @@ fn changes_directory(path_use: PathUse, path: &Path) -> bool {
     match path_use {
         PathUse::None | PathUse::Read | PathUse::Target | PathUse::Write => false,
         PathUse::Replace => found.is_some_and(|found| found.is_symlink()) && !path.is_dir(),
-        PathUse::Folder => !path.exists(),
+        // A new directory is taken back from its name, and not with those on the way to it.
+        PathUse::Folder => !path.exists() && !path.parent().is_some_and(Path::is_dir),
         PathUse::Entry => true,
         PathUse::Remove => found.is_some() && !is_file,
     }
