@@ -95,6 +95,8 @@ pub enum Operation {
     Follow,
     /// Changing, making or removing a file.
     Change,
+    /// Removing a file, a link or a directory, by a module that is observed.
+    Remove,
     /// Making a directory.
     MakeDirectory,
     /// Making a link or a special file.

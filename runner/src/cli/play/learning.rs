@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use modbox_contract::Dict;
 use modbox_policy::accounts::Accounts;
 use modbox_policy::outside::RootPower;
 use modbox_policy::{FileRules, PolicyFile, Rules, TaskNames, merge};
@@ -45,14 +46,19 @@ pub(crate) struct LearnedFile {
 }
 
 impl Learning {
-    /// Adds what a run shows. `action` is the name of the module as the task has it, which is the name of a task without one.
-    pub(crate) fn add(&mut self, names: &TaskNames, action: &str, report: &Report) {
+    /// Adds what a run shows. `action` is the name of the module as the task has it, which is the name of a task without one, with its
+    /// arguments.
+    pub(crate) fn add(&mut self, names: &TaskNames, (action, args): (&str, &Dict), report: &Report) {
         let shown = match &names.role {
             Some(role) => format!("{role} : {}", names.name),
             None => names.name.clone(),
         };
         let is_named = !names.name.is_empty() && names.name != action;
-        if let Ok(record) = RunRecord::of(shown.clone(), &report.to_value()) {
+        if let Ok(mut record) = RunRecord::of(shown.clone(), &report.to_value()) {
+            // Results need not repeat them.
+            args.iter().for_each(|(name, value)| {
+                record.arguments.entry(name.clone()).or_insert_with(|| value.clone());
+            });
             let task = LearnedTask { name: is_named.then_some(&*shown) };
             self.policy.add(task, &record, &owner_names);
         }
@@ -153,7 +159,8 @@ fn powers(environment: &Environment, file: &PolicyFile) -> BTreeSet<String> {
     let of_section = |written: &FileRules| {
         let rules = settings::resolve(environment, written, &source).rules;
         let of_commands = rules.outside.iter().flat_map(RootPower::of_command);
-        let all = of_commands.chain(rules.paths.iter().filter_map(RootPower::of_path));
+        let of_owners = rules.own.iter().filter_map(RootPower::of_owner);
+        let all = of_commands.chain(rules.paths.iter().filter_map(RootPower::of_path)).chain(of_owners);
         all.map(|RootPower { what, why, .. }| format!("as powerful as root: {what}: {why}")).collect::<Vec<_>>()
     };
     sections(file).flat_map(of_section).collect()

@@ -60,8 +60,9 @@ impl Observer {
             }
             CallEffect::Remove { directory, path } => {
                 let path = path_of(report, directory, path)?;
-                let refused = self.remove(&path).or_else(|| self.of_directory(&path, Operation::Change));
-                refused.or_else(|| self.write(report, path, Operation::Change, false))
+                let operation = if self.room.observed { Operation::Remove } else { Operation::Change };
+                let refused = self.remove(&path).or_else(|| self.of_directory(&path, operation));
+                refused.or_else(|| self.write(report, path, operation, false))
             }
             CallEffect::Make { directory, path } => {
                 self.make(report, path_of(report, directory, path)?, Operation::Change)

@@ -1,10 +1,10 @@
 //! The commands of an observed module, with their words, and which of them a process belongs to.
 //!
-//! A process belongs to the command that it has started last, and a new process to that of its parent. The first program is the
-//! shell that starts the module, and what that shell starts is the module itself. A number of a process that Linux uses again
-//! falsifies only the report.
+//! A process belongs to the command that it has started last, and a new process to that of its parent. A daemon, whose parents are
+//! gone, belongs to the command that started the program with its words. The first program is the shell that starts the module, and
+//! what that shell starts is the module itself. A number of a process that Linux uses again falsifies only the report.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,9 @@ const MAX_BYTES: usize = 32 << 10;
 
 /// Maximum number of processes that are remembered.
 const MAX_PROCESSES: usize = 1 << 16;
+
+/// Maximum number of programs that are remembered for daemons; the last ones are.
+const MAX_STARTED: usize = 256;
 
 /// How many parents are asked for the command of a process.
 const MAX_DEPTH: usize = 32;
@@ -54,6 +57,8 @@ pub(crate) struct ObservedCommands {
     /// Commands that are not listed.
     omitted: u64,
     processes: HashMap<u32, Running>,
+    /// The words of the programs that were started last, with what they belong to.
+    started: VecDeque<(Vec<String>, Running)>,
     /// Whether a shell starts the module.
     by_shell: bool,
     user: String,
@@ -63,7 +68,7 @@ impl ObservedCommands {
     /// `by_shell`: the first program is a shell that starts the module.
     pub(crate) fn new(by_shell: bool, uid: u32) -> Self {
         let user = find_user(&uid.to_string()).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
-        Self { commands: Vec::new(), omitted: 0, processes: HashMap::new(), by_shell, user }
+        Self { commands: Vec::new(), omitted: 0, processes: HashMap::new(), started: VecDeque::new(), by_shell, user }
     }
 
     /// Returns the number of the command that a process belongs to; `None` if a profile covers the command, so that nothing that it
@@ -84,8 +89,15 @@ impl ObservedCommands {
         let now = match running {
             Running::Nothing if self.by_shell => Running::Shell,
             Running::Nothing | Running::Shell => Running::Command(MODULE),
-            Running::Command(by) if self.is_covered(by) => running,
-            Running::Command(by) => self.add(by, &program, words_of(report, words), report),
+            Running::Command(by) => {
+                let words = words_of(report, words);
+                let now = if self.is_covered(by) { running } else { self.add(by, &program, words.clone(), report) };
+                self.started.push_back((words, now));
+                if self.started.len() > MAX_STARTED {
+                    drop(self.started.pop_front());
+                }
+                now
+            }
         };
         self.remember(process, now);
     }
@@ -138,12 +150,21 @@ impl ObservedCommands {
             }
         }
         // A process whose parents are gone, such as a daemon, was started by something of the module.
-        let first = if self.processes.is_empty() { Running::Nothing } else { Running::Command(MODULE) };
-        let running = found.unwrap_or(first);
-        if found.is_some() {
-            between.into_iter().for_each(|process| self.remember(process, running));
-        }
+        let running = match found {
+            Some(running) => running,
+            None if self.processes.is_empty() => return Running::Nothing,
+            None => self.of_daemon(process).unwrap_or(Running::Command(MODULE)),
+        };
+        between.into_iter().for_each(|process| self.remember(process, running));
         running
+    }
+
+    /// Returns what the last program with the words of a process belongs to. A process that was forked has the words of its parent.
+    fn of_daemon(&self, process: u32) -> Option<Running> {
+        let line = kernel_file::read(CWD, format!("/proc/{process}/cmdline"), MAX_BYTES as u64).ok()?;
+        let words: Vec<&str> = line.trim_end_matches('\0').split('\0').collect();
+        let is_it = |(started, _): &&(Vec<String>, Running)| has_words(&words, started);
+        self.started.iter().rev().find(is_it).map(|(_, running)| *running)
     }
 
     fn remember(&mut self, process: u32, running: Running) {
@@ -156,6 +177,20 @@ impl ObservedCommands {
     pub(crate) fn into_commands(self) -> (Vec<ObservedCommand>, u64) {
         (self.commands, self.omitted)
     }
+}
+
+/// Returns whether a process with these words runs a program that was started with others: the same ones, or, for a script, those of its
+/// interpreter and then the script and its arguments. The kernel puts the script's path in the place of its first word.
+fn has_words(process: &[&str], started: &[String]) -> bool {
+    let Some((program, arguments)) = started.split_first() else { return false };
+    let is_program = |word: &str| {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        word == program || name(word) == name(program)
+    };
+    let Some(before) = process.len().checked_sub(arguments.len() + 1).filter(|before| *before <= 2) else {
+        return false;
+    };
+    is_program(process[before]) && process[before + 1..].iter().eq(arguments)
 }
 
 /// Returns the program that a call starts, if there is one. A search in `PATH` names others before it.
@@ -198,4 +233,26 @@ fn parent_of(process: u32) -> Option<u32> {
 /// Returns whether a mode gives all users the right to read.
 pub(crate) fn is_readable(mode: u32) -> bool {
     mode & READABLE != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_has_the_words_of_the_program_that_it_was() {
+        let started = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        for (process, program, expect) in [
+            (&["/usr/bin/redis-server", "127.0.0.1:6379"][..], &["/usr/bin/redis-server", "127.0.0.1:6379"][..], true),
+            (&["/usr/bin/python3", "/usr/bin/fail2ban-server", "-b"], &["fail2ban-server", "-b"], true),
+            (&["/bin/sh", "-e", "/etc/init.d/x", "start"], &["/etc/init.d/x", "start"], true),
+            (&["sh", "-c", "sleep 9 &"], &["sh", "-c", "sleep 9 &"], true),
+            (&["nginx", "-g"], &["nginx"], false),
+            (&["nginx"], &["nginx", "-g"], false),
+            (&["apache2"], &["nginx"], false),
+            (&[""], &[], false),
+        ] {
+            assert_eq!(has_words(process, &started(program)), expect, "{process:?}");
+        }
+    }
 }

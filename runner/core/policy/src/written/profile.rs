@@ -100,6 +100,7 @@ const PACKAGES: &[&str] = &[
     "/etc/yum.conf",
     "/lib/apk/db",
     "/usr/lib/sysimage/rpm",
+    "/var/cache/apt",
     "/var/lib/apt/extended_states",
     "/var/lib/apt/lists",
     "/var/lib/dpkg",

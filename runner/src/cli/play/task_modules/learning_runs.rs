@@ -39,7 +39,7 @@ impl TaskModules<'_> {
             let run = RequestedRun { more: lacked.clone(), is_observed: true, ..run.clone() };
             let ready = self.resolve(names, run.clone())?;
             let report = self.run_ready(ready)?;
-            learning.borrow_mut().add(&run.names, run.name, &report);
+            learning.borrow_mut().add(&run.names, (run.name, &run.args), &report);
             let is_done = report.observed || report.status.is_success() || rounds >= MAX_ROUNDS;
             let granted = (!is_done).then(|| learning.borrow_mut().grants_of(&self.context.environment, &report));
             match granted.flatten() {

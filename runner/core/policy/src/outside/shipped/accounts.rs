@@ -31,6 +31,7 @@ pub const ACCOUNTS: ShippedRules = ShippedRules {
             rules: "
                 useradd,usermod --help
                 passwd -S <user>
+                chage -l <user>
             ",
         },
     ],

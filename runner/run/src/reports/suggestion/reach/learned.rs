@@ -72,7 +72,12 @@ impl LearnedPolicy {
             self.remarks
                 .push(format!("{module}: {} more uses are not in the record ({})", record.omitted, record.origin));
         }
-        let needs = Needs::of(record, owner);
+        let mut needs = Needs::of(record, owner);
+        if task.name.is_none() {
+            // Rules for all tasks of a module leave it confined, or not at all.
+            let beyond = needs.beyond.take();
+            needs.unconfined = needs.unconfined.or(beyond);
+        }
         let Some(name) = record.name.as_deref().map(short).filter(|name| !name.is_empty()) else {
             if !needs.is_empty() {
                 self.remarks.push(format!("left out, since the record does not name the module: {}", record.origin));
@@ -89,14 +94,14 @@ impl LearnedPolicy {
             return;
         }
         let is_free = FREE.contains(&name.rsplit('.').next().unwrap_or(name));
-        let Needs { profiles, allow, limits, decisions, reasons, unconfined } = needs;
         let (of_module, of_task) = match task.name {
-            Some(_) if is_free => (Needs::default(), Needs { profiles, allow, limits, decisions, reasons, unconfined }),
-            Some(_) => (
-                Needs { profiles, limits, ..Needs::default() },
-                Needs { allow, decisions, reasons, unconfined, ..Needs::default() },
-            ),
-            None => (Needs { profiles, allow, limits, decisions, reasons, unconfined }, Needs::default()),
+            Some(_) if is_free || needs.beyond.is_some() => (Needs::default(), needs),
+            Some(_) => {
+                let Needs { profiles, limits, .. } = needs;
+                let of_task = Needs { profiles: BTreeMap::new(), limits: BTreeMap::new(), ..needs };
+                (Needs { profiles, limits, ..Needs::default() }, of_task)
+            }
+            None => (needs, Needs::default()),
         };
         if !of_module.is_empty() {
             if OF_SERVICE.contains(&name) && !self.is_by_digest {
@@ -136,7 +141,7 @@ impl LearnedPolicy {
     #[must_use]
     pub fn decisions(&self) -> usize {
         let rules = self.modules.values().chain(self.tasks.iter().map(|(_, needs)| needs));
-        self.unconfined.len() + rules.filter(|needs| !needs.decisions.is_empty()).count()
+        self.unconfined.len() + rules.filter(|needs| !needs.decisions.is_empty() || needs.beyond.is_some()).count()
     }
 }
 

@@ -22,6 +22,9 @@ const OF_FACTS: [(&str, Profile); 5] = [
     ("setup", Profile::Facts),
 ];
 
+/// The passwords of all users.
+const SHADOW: &str = "/etc/shadow";
+
 /// What one run needs, or several of the same task or module.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
@@ -37,6 +40,8 @@ pub(super) struct Needs {
     pub(super) reasons: BTreeSet<String>,
     /// Why no room can hold the module.
     pub(super) unconfined: Option<String>,
+    /// Why no room can hold this task, while one can hold the module.
+    pub(super) beyond: Option<String>,
 }
 
 impl Needs {
@@ -57,15 +62,22 @@ impl Needs {
         needs.settle_updates(record);
         let profiles: Vec<Profile> = needs.profiles.keys().filter_map(|name| name.parse().ok()).collect();
         if record.observed {
+            let homes = unconfinable::new_homes(record);
+            // A room with this profile shows which homes there are, and the passwords of the users that are named.
+            let of_users = |path: &str| {
+                profiles.contains(&Profile::ManageUsers) && (path == SHADOW || homes.iter().any(|home| home == path))
+            };
             let is_granted = |path: &str, writes: bool| {
-                profiles.iter().any(|profile| {
-                    is_below(path, profile.written_paths()) || !writes && is_below(path, profile.paths())
-                })
+                !writes && of_users(path)
+                    || profiles.iter().any(|profile| {
+                        is_below(path, profile.written_paths()) || !writes && is_below(path, profile.paths())
+                    })
             };
             let paths = PathNeeds::of(record, &commands, is_granted);
             needs.allow_all(Capability::Read, paths.read);
             needs.allow_all(Capability::Write, paths.write);
             needs.reasons.extend(paths.left_out);
+            needs.beyond = paths.beyond;
         }
         if commands.lacks_names {
             needs
@@ -153,12 +165,21 @@ impl Needs {
             *own = value.max(*own);
         }
         self.decisions.extend(other.decisions);
+        for capability in [Capability::Read, Capability::Write] {
+            let written = self.allow.get(&Capability::Write).cloned().unwrap_or_default();
+            if let Some(items) = self.allow.get_mut(&capability) {
+                items.retain(|item| !is_within_another(item, &written));
+            }
+        }
+        self.allow.retain(|_, items| !items.is_empty());
+        self.beyond = self.beyond.take().or(other.beyond);
         self.reasons.extend(other.reasons);
     }
 
     /// Returns whether a policy file has to grant nothing.
     pub(super) fn is_empty(&self) -> bool {
-        self.profiles.is_empty() && self.allow.is_empty() && self.limits.is_empty() && self.unconfined.is_none()
+        let has_none = self.profiles.is_empty() && self.allow.is_empty() && self.limits.is_empty();
+        has_none && self.unconfined.is_none() && self.beyond.is_none()
     }
 }
 
@@ -177,6 +198,11 @@ fn destinations(record: &RunRecord, missing: &Lacking, rule: &str) -> BTreeSet<S
         _ if record.missing.iter().any(is_tcp) => BTreeSet::new(),
         _ => [rule.to_owned()].into(),
     }
+}
+
+/// Returns whether a path lies in one that may be written.
+fn is_within_another(path: &str, written: &BTreeSet<String>) -> bool {
+    written.iter().any(|other| other != path && Path::new(path).starts_with(other))
 }
 
 fn is_below(path: &str, granted: &[&str]) -> bool {

@@ -67,6 +67,10 @@ fn push(text: &mut String, key: &str, needs: &Needs, reasons: bool) {
     if !decide.is_empty() {
         decide.insert_str(0, "  # decide: ");
     }
+    if let Some(why) = &needs.beyond {
+        let _ = writeln!(text, "  {key}: {{allow: all}}  # decide: {}", comment(why));
+        return;
+    }
     if needs.is_empty() {
         let _ = writeln!(text, "  # {key}:{}", decide.trim_start_matches("  #"));
         return;

@@ -42,6 +42,20 @@ pub(super) struct PathNeeds {
     pub(super) write: BTreeSet<String>,
     /// What is left out, for a person.
     pub(super) left_out: Vec<String>,
+    /// Why no grant of paths is enough.
+    pub(super) beyond: Option<String>,
+}
+
+/// What a use of a path becomes.
+enum PathOutcome {
+    /// A grant of this path.
+    Path(String),
+    /// No grant.
+    Nothing,
+    /// No grant, which a person may want to know.
+    LeftOut(String),
+    /// No grant, without which the task fails.
+    Beyond(String),
 }
 
 impl PathNeeds {
@@ -63,10 +77,11 @@ impl PathNeeds {
                 continue;
             }
             match (writes, kept(&used)) {
-                (_, Err(Some(why))) => needs.left_out.push(why),
-                (_, Err(None)) => {}
-                (true, Ok(path)) => drop(needs.write.insert(path)),
-                (false, Ok(path)) => drop(needs.read.insert(path)),
+                (_, PathOutcome::LeftOut(why)) => needs.left_out.push(why),
+                (_, PathOutcome::Nothing) => {}
+                (_, PathOutcome::Beyond(why)) => needs.beyond = Some(why),
+                (true, PathOutcome::Path(path)) => drop(needs.write.insert(path)),
+                (false, PathOutcome::Path(path)) => drop(needs.read.insert(path)),
             }
         }
         needs.reduce();
@@ -151,32 +166,45 @@ fn is_own(record: &RunRecord, path: &str) -> bool {
         || path.components().any(|part| part.as_os_str().to_str().is_some_and(|name| name.starts_with(".ansible_tmp")))
 }
 
-/// Returns the path to grant for a use, or why none is.
-fn kept(used: &Use<'_>) -> Result<String, Option<String>> {
-    let (subject, was) = (&used.missing.subject, used.was);
-    let path = Path::new(subject);
-    let is_top = is_top(path);
-    if used.is_for(Capability::Write) {
-        let is_new = matches!(was, None | Some(PathState::Missing));
-        // A file is taken back from a granted name; a directory or a link that is made needs the directory around it.
-        return match is_new && (used.is(Operation::MakeDirectory) || used.is(Operation::MakeLink)) {
-            true => made_in(subject)
-                .ok_or_else(|| Some(format!("left out, since it would grant a directory at the top: write {subject}"))),
-            false if is_top && was == Some(PathState::Directory) => {
-                Err(Some(format!("left out, since it is a directory at the top: write {subject}")))
-            }
-            false => Ok(subject.clone()),
-        };
+/// Returns what a use of a path becomes.
+fn kept(used: &Use<'_>) -> PathOutcome {
+    match used.is_for(Capability::Write) {
+        true => written(used),
+        false => read(used),
     }
-    match was {
-        Some(PathState::Missing) | None => Err(None),
-        Some(PathState::Directory) if used.is(Operation::MakeDirectory) => Err(None),
-        Some(PathState::Directory) if is_top => {
-            let why = || format!("left out, since it is a directory at the top: read {subject}");
-            Err((!used.is(Operation::Look)).then(why))
+}
+
+fn written(used: &Use<'_>) -> PathOutcome {
+    let (subject, was) = (&used.missing.subject, used.was);
+    let is_new = matches!(was, None | Some(PathState::Missing));
+    let makes_directory = is_new && used.is(Operation::MakeDirectory);
+    // Files and new directories are taken back from a granted name. Links need the directory around them, and so does what is removed.
+    let changes_link = is_new && used.is(Operation::MakeLink)
+        || used.is(Operation::Change) && was == Some(PathState::Other)
+        || used.is(Operation::Remove) && matches!(was, Some(PathState::Other | PathState::Directory));
+    match made_in(subject) {
+        Some(folder) if makes_directory || changes_link => PathOutcome::Path(folder),
+        None if changes_link => {
+            PathOutcome::Beyond(format!("it makes, replaces or removes the link or the directory {subject}"))
         }
+        _ if is_top(Path::new(subject)) && was == Some(PathState::Directory) => {
+            PathOutcome::LeftOut(format!("left out, since it is a directory at the top: write {subject}"))
+        }
+        _ => PathOutcome::Path(subject.clone()),
+    }
+}
+
+fn read(used: &Use<'_>) -> PathOutcome {
+    let (subject, was) = (&used.missing.subject, used.was);
+    match was {
+        Some(PathState::Missing) | None => PathOutcome::Nothing,
+        Some(PathState::Directory) if used.is(Operation::MakeDirectory) => PathOutcome::Nothing,
+        Some(PathState::Directory) if is_top(Path::new(subject)) => match used.is(Operation::Look) {
+            true => PathOutcome::Nothing,
+            false => PathOutcome::LeftOut(format!("left out, since it is a directory at the top: read {subject}")),
+        },
         // What was looked at and is a link leads to something else, which has a use of its own.
-        Some(PathState::PrivateFile | PathState::Other) if used.is(Operation::Look) => Err(None),
-        _ => Ok(subject.clone()),
+        Some(PathState::PrivateFile | PathState::Other) if used.is(Operation::Look) => PathOutcome::Nothing,
+        _ => PathOutcome::Path(subject.clone()),
     }
 }

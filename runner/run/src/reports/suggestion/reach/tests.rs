@@ -145,3 +145,53 @@ fn files_of_a_controller_and_questions_need_no_grant() {
     let lines = learned(None, &[record("ansible.builtin.copy", "", &denials.join(", "), "")]);
     assert_eq!(lines, ["modules:", "  copy: {allow: {read: [/etc/magic]}}"]);
 }
+
+#[test]
+fn what_no_name_can_hold_needs_the_directory_around_it_or_a_decision() {
+    for (used, expect) in [
+        (used("write", "/etc/app", "make-directory", "0", "missing"), "write: [/etc/app]"),
+        (used("write", "/etc/app/sub", "make-directory", "0", "missing"), "write: [/etc/app]"),
+        (used("write", "/etc/app/link", "make-link", "0", "missing"), "write: [/etc/app]"),
+        (used("write", "/etc/app/link", "remove", "0", "other"), "write: [/etc/app]"),
+        (used("write", "/etc/app/sub", "remove", "0", "directory"), "write: [/etc/app]"),
+        (used("write", "/etc/app/sub", "change", "0", "directory"), "write: [/etc/app/sub]"),
+        (used("write", "/etc/app/file", "remove", "0", "file"), "write: [/etc/app/file]"),
+    ] {
+        let lines = learned(Some("t"), &[record("file", "", &used, "")]);
+        assert_eq!(lines, ["tasks:".to_owned(), format!("  \"t\": {{allow: {{{expect}}}}}")]);
+    }
+    // The directory around it is the system's own.
+    for (path, operation, was) in [("/etc/localtime", "change", "other"), ("/etc/localtime", "make-link", "missing")] {
+        let record = record("file", "", &used("write", path, operation, "0", was), "");
+        let why = format!("it makes, replaces or removes the link or the directory {path}");
+        let lines = learned(Some("t"), std::slice::from_ref(&record));
+        assert_eq!(lines, ["tasks:".to_owned(), format!("  \"t\": {{allow: all}}  # decide: {why}")]);
+        let lines = learned(None, &[record]);
+        assert!(lines[1].ends_with(&format!("{{unconfined: true}}  # decide: file: {why}")), "{lines:?}");
+    }
+}
+
+#[test]
+fn what_a_profile_for_users_shows_is_granted_by_it_alone() {
+    let profile = r#", "profile": "manage-users", "names": ["app"]"#;
+    let useradd = command(1, 0, "/usr/sbin/useradd -m app", profile);
+    let denials = [
+        used("read", "/etc/shadow", "open", "0", "private-file"),
+        used("read", "/home/app", "open", "0", "directory"),
+        used("read", "/srv/other", "open", "0", "directory"),
+    ];
+    let lines = learned(Some("t"), &[record("user", &useradd, &denials.join(", "), "")]);
+    assert_eq!(
+        lines,
+        ["modules:", "  user: {profiles: [{manage-users: [app]}]}", "tasks:", "  \"t\": {allow: {read: [/srv/other]}}"]
+    );
+}
+
+#[test]
+fn the_runs_of_a_loop_have_one_list_of_outermost_paths() {
+    let first = record("copy", "", &used("write", "/srv/app/x", "make-directory", "0", "missing"), "");
+    let second = record("copy", "", &used("write", "/srv/app/x/file", "change", "0", "file"), "");
+    let third = record("copy", "", &used("read", "/srv/app/y", "open", "0", "file"), "");
+    let lines = learned(Some("t"), &[second, third, first]);
+    assert_eq!(lines, ["tasks:", "  \"t\": {allow: {write: [/srv/app]}}"]);
+}

@@ -75,7 +75,7 @@ pub(super) fn reason(record: &RunRecord) -> Option<String> {
 }
 
 /// Returns the homes of the users that a run has made.
-fn new_homes(record: &RunRecord) -> Vec<String> {
+pub(super) fn new_homes(record: &RunRecord) -> Vec<String> {
     let made = record.commands.iter().filter(|command| command.program.ends_with("/useradd"));
     let home = |command: &ObservedCommand| {
         let mut words = command.words.iter();
