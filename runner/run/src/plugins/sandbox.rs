@@ -290,7 +290,7 @@ fn order(place: &PluginPlace) -> GuestOrder {
     ];
     let environment = environment.map(|(name, value)| (name.to_owned(), Value::from(value)));
     let start = Dict::from_iter([
-        ("host".to_owned(), Value::Dict(host_facts())),
+        ("host".to_owned(), Value::Dict(host_facts(None))),
         ("environment".to_owned(), Value::Dict(environment.into_iter().collect())),
         ("executable".to_owned(), "python3".into()),
     ]);

@@ -158,7 +158,7 @@ impl Runner {
         let directory = policy.covers(directory, Access::Read).then(|| directory.display().to_string());
         let start = PythonStart {
             interpreter: vec!["python3".to_owned()],
-            form: PythonForm::Guest { start: guest.start_file(directory).into(), code },
+            form: PythonForm::Guest { start: guest.start_file(directory, policy.user()).into(), code },
             core_args: guest.core_args.clone(),
             runtime_paths: Vec::new(),
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use modbox_native::base;
 use modbox_policy::run::RunGrant;
 use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
-use modbox_vocabulary::GrantSource;
+use modbox_vocabulary::{GrantSource, User};
 
 /// The source of these grants.
 const SOURCE: &str = "what every Python module may read";
@@ -27,8 +27,12 @@ pub(crate) fn with_base(policy: &Policy) -> Policy {
     if policy.allows_everything() {
         return whole;
     }
-    for (name, value) in modbox_native::USUAL_VARIABLES.into_iter().filter(|(name, _)| *name != WRITES_IN_PLACE) {
-        if policy.env().iter().all(|grant| grant.name != name) {
+    // The variables of another user go before the usual ones, as for native modules.
+    let own = policy.user().into_iter().flat_map(User::variables);
+    let own = own.filter_map(|(name, value)| Some((name, value.to_str()?)));
+    let usual = modbox_native::USUAL_VARIABLES.into_iter().filter(|(name, _)| *name != WRITES_IN_PLACE);
+    for (name, value) in own.chain(usual) {
+        if whole.env().iter().all(|grant| grant.name != name) {
             let (name, value, source) = (name.to_owned(), value.to_owned(), GrantSource::named(SOURCE));
             whole.allow_env(EnvGrant { name, value, source });
         }
@@ -79,6 +83,22 @@ mod tests {
         assert!(!with_base(&policy).covers(Path::new("/etc/passwd"), Access::Write));
         assert!(with_base(&policy).covers(Path::new("/dev/null"), Access::Write));
         assert!(with_base(&policy).env().iter().all(|grant| grant.name != WRITES_IN_PLACE));
+        let user = User {
+            name: "app".to_owned(),
+            uid: 7,
+            gid: 8,
+            groups: vec![8],
+            home: "/srv/app".into(),
+            shell: "/bin/sh".into(),
+        };
+        let mut of_user = policy.clone();
+        of_user.set_user(user);
+        let value = |policy: &Policy, name: &str| {
+            let whole = with_base(policy);
+            whole.env().iter().find(|grant| grant.name == name).map(|grant| grant.value.clone())
+        };
+        let homes = [value(&of_user, "HOME"), value(&of_user, "USER"), value(&policy, "HOME"), value(&policy, "USER")];
+        assert_eq!(homes, [Some("/srv/app".to_owned()), Some("app".to_owned()), Some("/tmp".to_owned()), None]);
         policy.allow_path(etc).unwrap();
         let whole = with_base(&policy);
         assert!(whole.covers(Path::new("/etc/passwd"), Access::Write));

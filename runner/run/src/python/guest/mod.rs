@@ -21,7 +21,7 @@ use modbox_contract::Dict;
 use modbox_contract::args::encode_file;
 use modbox_kinds::{CoreArgs, GUEST_CODE_PATH};
 use modbox_python_json::{Value, decode};
-use modbox_vocabulary::InputFile;
+use modbox_vocabulary::{InputFile, User};
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::host_facts::host_facts;
@@ -188,12 +188,12 @@ fn unsealed(entry: &[u8]) -> Option<Arc<[u8]>> {
 }
 
 impl GuestModule {
-    /// Returns the start file of a run.
-    pub(crate) fn start_file(&self, directory: Option<String>) -> Vec<u8> {
+    /// Returns the start file of a run. `user` is the user whose run it is, if that is another one than the user of this process.
+    pub(crate) fn start_file(&self, directory: Option<String>, user: Option<&User>) -> Vec<u8> {
         let mut start = Dict::from_iter([
             ("module".to_owned(), Value::from(self.name.as_str())),
             ("code".to_owned(), GUEST_CODE_PATH.into()),
-            ("host".to_owned(), Value::Dict(host_facts())),
+            ("host".to_owned(), Value::Dict(host_facts(user))),
             ("executable".to_owned(), "python3".into()),
         ]);
         start.extend(directory.map(|directory| ("directory".to_owned(), Value::from(directory))));
@@ -219,7 +219,7 @@ impl GuestModule {
             listed.push(Value::Dict(entry.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()));
             files.push(file(&at, Arc::clone(source)));
         }
-        let start = [("pack", Value::from(true)), ("sources", listed.into()), ("host", Value::Dict(host_facts()))];
+        let start = [("pack", Value::from(true)), ("sources", listed.into()), ("host", Value::Dict(host_facts(None)))];
         let start = Dict::from_iter(start.map(|(key, value)| (key.to_owned(), value)));
         files.push(file("start.json", encode_file(&start).into()));
         files
