@@ -4,6 +4,7 @@ pub(crate) mod oracle_corpus;
 pub(crate) mod oracle_filters;
 pub(crate) mod oracle_hostile_plugins;
 pub(crate) mod oracle_includes;
+pub(crate) mod oracle_learning;
 pub(crate) mod oracle_play_secrets;
 pub(crate) mod oracle_plays;
 pub(crate) mod oracle_plugins;

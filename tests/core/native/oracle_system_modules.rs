@@ -4,7 +4,7 @@
 //! Each side runs in a host of its own, on this machine's file systems; see `system_host.sh`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -19,6 +19,9 @@ user: {name: lodger, uid: 23460, groups: [lodgers], comment: "A lodger", passwor
 user: {name: lodger, uid: 23460, groups: [lodgers], comment: "A lodger", password: "$6$abc$IB2mjUgCHjWNlkpsLHOXcnMqKwLdZVlqrjYE4LBzF9hHqw0nqFNKFBnB8QxmPQbcTvXQLIK0xGQtP1PeIX3QU/"}
 user: {name: lodger, password: "$6$def$IB2mjUgCHjWNlkpsLHOXcnMqKwLdZVlqrjYE4LBzF9hHqw0nqFNKFBnB8QxmPQbcTvXQLIK0xGQtP1PeIX3QU/"}
 getent: {database: passwd, key: lodger}
+cron: {name: modtest, user: lodger, special_time: daily, job: "true"}
+cron: {name: modtest, user: lodger, special_time: daily, job: "true"}
+cron: {name: modtest, user: lodger, state: absent}
 dpkg_selections: {name: bash, selection: hold}
 dpkg_selections: {name: bash, selection: hold}
 debconf: {name: modtest, question: modtest/question, value: "yes", vtype: boolean}
@@ -38,13 +41,73 @@ apt: {name: modtest, state: absent, purge: true}
 apt: {name: modtest, state: absent, purge: true}
 "#;
 
+/// Tasks of modules that write configuration, most of them of collections.
+const CONFIGURING: &str = r#"
+ansible.builtin.file: {path: /etc/modtest-folder, state: directory, mode: "0750"}
+ansible.builtin.file: {path: /etc/modtest-folder, state: directory, mode: "0750"}
+ansible.builtin.lineinfile: {path: /etc/modtest/main.conf, line: "c = 1"}
+ansible.builtin.lineinfile: {path: /etc/modtest/main.conf, line: "c = 1"}
+ansible.builtin.blockinfile: {path: /etc/modtest/main.conf, block: "d = 1"}
+ansible.builtin.blockinfile: {path: /etc/modtest/main.conf, block: "d = 1"}
+ansible.builtin.replace: {path: /etc/modtest/main.conf, regexp: "^a = .*", replace: "a = 2"}
+ansible.builtin.replace: {path: /etc/modtest/main.conf, regexp: "^a = .*", replace: "a = 2"}
+ansible.builtin.assemble: {src: /etc/modtest/parts, dest: /etc/modtest-assembled, remote_src: true}
+ansible.builtin.assemble: {src: /etc/modtest/parts, dest: /etc/modtest-assembled, remote_src: true}
+ansible.builtin.wait_for: {path: /etc/modtest/main.conf}
+ansible.builtin.unarchive: {src: /var/modtest/archive.tar, dest: /var/modtest/unpacked, remote_src: true}
+ansible.builtin.unarchive: {src: /var/modtest/archive.tar, dest: /var/modtest/unpacked, remote_src: true}
+ansible.builtin.deb822_repository: {name: modtest, types: [deb], uris: ["file:/var/modtest-repository"], suites: ["./"], trusted: true}
+ansible.builtin.deb822_repository: {name: modtest, types: [deb], uris: ["file:/var/modtest-repository"], suites: ["./"], trusted: true}
+ansible.builtin.apt_repository: {repo: "deb [trusted=yes] file:/var/modtest-repository ./ #2", filename: modtest2, update_cache: false}
+ansible.builtin.apt_repository: {repo: "deb [trusted=yes] file:/var/modtest-repository ./ #2", filename: modtest2, update_cache: false}
+ansible.posix.authorized_key: {user: root, path: /etc/modtest-keys, manage_dir: false, key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJoHG8qHUqMb0gqBvVrKKgqxhNZLXPpEmW5yrkrYbRxF one"}
+ansible.posix.authorized_key: {user: root, path: /etc/modtest-keys, manage_dir: false, key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJoHG8qHUqMb0gqBvVrKKgqxhNZLXPpEmW5yrkrYbRxF one"}
+ansible.posix.sysctl: {name: vm.swappiness, value: "61", sysctl_file: /etc/modtest-sysctl.conf, reload: false}
+ansible.posix.sysctl: {name: vm.swappiness, value: "61", sysctl_file: /etc/modtest-sysctl.conf, reload: false}
+community.general.ini_file: {path: /etc/modtest.ini, section: a, option: b, value: c}
+community.general.ini_file: {path: /etc/modtest.ini, section: a, option: b, value: c}
+community.general.pamd: {name: pam, path: /etc/modtest, type: auth, control: required, module_path: pam_unix.so, new_control: sufficient}
+community.general.pamd: {name: pam, path: /etc/modtest, type: auth, control: required, module_path: pam_unix.so, new_control: sufficient}
+community.general.sudoers: {name: modtest, user: lodger, commands: [/bin/true], sudoers_path: /etc/modtest/sudoers.d, validation: absent}
+community.general.sudoers: {name: modtest, user: lodger, commands: [/bin/true], sudoers_path: /etc/modtest/sudoers.d, validation: absent}
+community.general.alternatives: {name: modtest, path: /bin/false}
+community.general.alternatives: {name: modtest, path: /bin/false}
+community.general.timezone: {name: Europe/Vienna}
+community.general.timezone: {name: Europe/Vienna}
+community.general.kernel_blacklist: {name: modtest, blacklist_file: /etc/modtest/blacklist.conf}
+community.general.kernel_blacklist: {name: modtest, blacklist_file: /etc/modtest/blacklist.conf}
+community.general.cronvar: {name: MAILTO, value: lodger, user: games}
+community.general.cronvar: {name: MAILTO, value: lodger, user: games}
+community.general.htpasswd: {path: /etc/modtest-htpasswd, name: lodger, password: secret, hash_scheme: plaintext}
+community.general.htpasswd: {path: /etc/modtest-htpasswd, name: lodger, password: secret, hash_scheme: plaintext}
+community.general.archive: {path: /etc/modtest/main.conf, dest: /var/modtest-archived.zip, format: zip}
+community.general.git_config: {name: user.name, value: lodger, scope: file, file: /etc/modtest/gitconfig}
+community.general.git_config: {name: user.name, value: lodger, scope: file, file: /etc/modtest/gitconfig}
+community.general.interfaces_file: {dest: /etc/modtest/interfaces, iface: eth0, option: mtu, value: "1400"}
+community.general.interfaces_file: {dest: /etc/modtest/interfaces, iface: eth0, option: mtu, value: "1400"}
+community.general.xml: {path: /etc/modtest/a.xml, xpath: /a/b, value: c}
+community.general.xml: {path: /etc/modtest/a.xml, xpath: /a/b, value: c}
+community.general.filesize: {path: /var/modtest/sized, size: 10KiB}
+community.general.filesize: {path: /var/modtest/sized, size: 10KiB}
+community.general.read_csv: {path: /etc/modtest/a.csv}
+community.general.crypttab: {name: luks-modtest, backing_device: /dev/null, password: none, opts: discard, path: /etc/modtest/crypttab, state: present}
+community.general.crypttab: {name: luks-modtest, backing_device: /dev/null, password: none, opts: discard, path: /etc/modtest/crypttab, state: present}
+community.crypto.openssl_privatekey_info: {content: "KEY"}
+community.crypto.openssl_publickey: {path: /etc/modtest.pub, privatekey_content: "KEY"}
+community.crypto.openssl_publickey: {path: /etc/modtest.pub, privatekey_content: "KEY"}
+"#;
+
+/// A private key of no use elsewhere.
+const KEY: &str = r"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIFOzQHtf5i1dpilFJb6IicjMCpqIYCDlJ51Y4koJK5z+\n-----END PRIVATE KEY-----\n";
+
 /// Keys of results that tell of the place, the time or the words of a run.
 const ASIDE: [&str; 7] =
     ["invocation", "warnings", "deprecations", "diff", "stderr", "stderr_lines", "cache_update_time"];
 
 /// Writes the play, and returns it with the number of its tasks.
-fn play(dir: &TestDir) -> (std::path::PathBuf, usize) {
-    let tasks: Vec<&str> = TASKS.lines().filter(|line| !line.is_empty()).collect();
+fn play(dir: &TestDir, tasks: &str) -> (PathBuf, usize) {
+    let tasks = tasks.replace("\"KEY\"", &format!("\"{KEY}\""));
+    let tasks: Vec<&str> = tasks.lines().filter(|line| !line.is_empty()).collect();
     let task = |(index, task): (usize, &&str)| {
         let module = task.split(':').next().unwrap();
         format!("    - name: {index} {module}\n      {task}\n      register: r{index}\n")
@@ -74,26 +137,30 @@ fn host(folder: &Path) -> Command {
     host
 }
 
-#[test]
-fn modules_that_manage_a_machine_do_as_under_plain_ansible() {
-    let Some(version) = oracle::newest() else { return };
+/// Returns whether the tests can make hosts here, with packages of Debian.
+fn can_run() -> bool {
     let has = |program: &str| Path::new(program).exists();
-    if !rustix::process::geteuid().is_root() || !has("/usr/bin/apt-get") || !has("/usr/lib/python3/dist-packages/apt") {
-        return;
-    }
-    let (dir, python) = (TestDir::new(), oracle::python_of(version));
-    let (play, count) = play(&dir);
+    rustix::process::geteuid().is_root() && has("/usr/bin/apt-get") && has("/usr/lib/python3/dist-packages/apt")
+}
+
+/// Runs tasks under plain Ansible, and with what `--explain` says that they need, and compares results and states.
+#[track_caller]
+fn compare(tasks: &str, python: &Path, collections: Option<&Path>) {
+    let dir = TestDir::new();
+    let (play, count) = play(&dir, tasks);
     let (theirs, their_state) = side(&dir, "plain", |host, results| {
-        let mut playbook = oracle::ansible_by(&python, &dir, "playbook");
+        let mut playbook = oracle::ansible_by(python, &dir, "playbook");
         playbook.arg(&play).args(["-i", "localhost,", "-c", "local", "-e", &format!("results={results}")]);
         playbook.arg("-e").arg(format!("ansible_python_interpreter={}", python.display()));
+        playbook.envs(collections.map(|folder| ("ANSIBLE_COLLECTIONS_PATH", folder)));
         let ran = prefixed(host, &playbook).output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
     });
     let modbox = |host: Command, results: &str, words: &[&str]| {
         let usual = ["play", "play.yml", "--prefer", "classic", "-e", &format!("results={results}"), "--interpreter"];
+        let folders = collections.map(|folder| ["--collections-path".as_ref(), folder.as_os_str()]);
         let play = Modbox::new(&dir).args(usual).arg(format!("python={}", python.display())).args(words);
-        play.behind(|command| prefixed(host, &command)).run()
+        play.args(folders.into_iter().flatten()).behind(|command| prefixed(host, &command)).run()
     };
     let explained = dir.mkdir("explained");
     let needs = modbox(host(&explained), explained.join("results").to_str().unwrap(), &["--explain"]).exits_with(0);
@@ -106,10 +173,29 @@ fn modules_that_manage_a_machine_do_as_under_plain_ansible() {
     for (index, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         let keys = theirs.as_object().unwrap().keys().chain(ours.as_object().unwrap().keys());
         for key in keys.filter(|key| !ASIDE.contains(&key.as_str())) {
-            assert_eq!(ours.get(key), theirs.get(key), "task {index}, `{key}`");
+            assert_eq!(
+                ours.get(key),
+                theirs.get(key),
+                "task {index}, `{key}`: {}",
+                tasks.lines().nth(index + 1).unwrap()
+            );
         }
     }
     assert_eq!(our_state, their_state);
     assert!(!fs::read_to_string("/etc/group").unwrap().contains("lodgers"), "the machine was changed");
     dir.assert_nothing_left();
+}
+
+#[test]
+fn modules_that_manage_a_machine_do_as_under_plain_ansible() {
+    if let Some(version) = oracle::newest().filter(|_| can_run()) {
+        compare(TASKS, &oracle::python_of(version), None);
+    }
+}
+
+#[test]
+fn modules_that_write_configuration_do_as_under_plain_ansible() {
+    if oracle::newest().is_some() && can_run() {
+        compare(CONFIGURING, &oracle::python_for_collections(), Some(&oracle::collections()));
+    }
 }
