@@ -42,7 +42,7 @@ impl Parser<'_> {
             if !names.insert(name) {
                 return Err(self.failure(format!("duplicate argument '{name}' in the definition of a macro")));
             }
-            let default = if self.skip_symbol("=")? { Some(self.expression()?.tree) } else { None };
+            let default = if self.skip_symbol("=")? { Some(self.certainly(Self::expression)?.tree) } else { None };
             if default.is_none() && parameters.last().is_some_and(|(_, default)| default.is_some()) {
                 return Err(self.failure("non-default argument follows default argument"));
             }

@@ -1,6 +1,6 @@
 //! What the parser makes of texts: how operators bind, what is refused with which words and line, and bounds.
 
-use crate::compile::{Expr, Form, Node, compile};
+use crate::compile::{Expr, Form, Mention, Node, compile};
 use crate::options::TemplateOptions;
 
 /// Writes an expression with parentheses around each operation.
@@ -144,6 +144,24 @@ fn what_jinja_refuses_is_refused_in_its_words() {
          block that needs to be closed is 'if'.",
         2,
     );
+}
+
+#[test]
+fn filters_of_scopes_are_looked_for_at_once() {
+    for (text, expect) in [
+        ("{{ a | f }}", true),
+        ("{{ a | f if b }}", false),
+        ("{% if a %}{{ a | f }}{% endif %}", false),
+        ("{% if a %}{% set b | f %}{% endset %}{% endif %}", true),
+        ("{% if a %}{% filter f %}{% endfilter %}{% endif %}", true),
+        ("{% if a %}{% for b in c | f %}{% endfor %}{% endif %}", false),
+        ("{% if a %}{% for b in c if b | f %}{% endfor %}{% endif %}", true),
+        ("{% if a %}{% macro m(b=c | f) %}{% endmacro %}{% endif %}", true),
+    ] {
+        let program = compile(text, Form::Template, &TemplateOptions::default()).unwrap();
+        let [Mention::Filter { is_certain, .. }] = program.mentions[..] else { panic!("one filter: {text}") };
+        assert_eq!(is_certain, expect, "{text}");
+    }
 }
 
 #[test]

@@ -130,6 +130,14 @@ impl<'t> Parser<'t> {
         Ok(nodes)
     }
 
+    /// Reads an expression of a scope of its own, whose filters Jinja looks for at once.
+    pub(super) fn certainly<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        let outer = std::mem::replace(&mut self.is_optional, false);
+        let made = read(self)?;
+        self.is_optional = outer;
+        Ok(made)
+    }
+
     /// Reads nodes that are a scope of their own, and the tag that ends them.
     pub(super) fn whole_scope(&mut self, ends: Ends) -> Parse<Vec<Node>> {
         let nodes = self.scope(ends)?;
@@ -168,7 +176,7 @@ impl<'t> Parser<'t> {
         let target = self.target(TupleEnd::Tag, false)?;
         self.expect_word("in")?;
         let iterable = self.tuple(false, TupleEnd::Tag)?;
-        let filter = if self.skip_word("if")? { Some(self.expression()?.tree) } else { None };
+        let filter = if self.skip_word("if")? { Some(self.certainly(Self::expression)?.tree) } else { None };
         let is_recursive = self.skip_word("recursive")?;
         let body = self.scope(&["endfor", "else"])?;
         let is_otherwise = self.is_word("else");
@@ -213,7 +221,7 @@ impl<'t> Parser<'t> {
         let mut filter = None;
         while self.skip_symbol("|")? {
             let input = filter.unwrap_or_else(|| Parsed::leaf(Expr::Captured));
-            filter = Some(self.filter(input)?);
+            filter = Some(self.certainly(|parser| parser.filter(input))?);
         }
         let body = self.whole_scope(&["endset"])?;
         Ok(Node::Capture(line, target, filter.map(|filter| filter.tree), body))
@@ -238,9 +246,9 @@ impl<'t> Parser<'t> {
 
     fn filter_block(&mut self, line: u32) -> Parse<Node> {
         self.next()?;
-        let mut filter = self.filter(Parsed::leaf(Expr::Captured))?;
+        let mut filter = self.certainly(|parser| parser.filter(Parsed::leaf(Expr::Captured)))?;
         while self.skip_symbol("|")? {
-            filter = self.filter(filter)?;
+            filter = self.certainly(|parser| parser.filter(filter))?;
         }
         Ok(Node::Filtered(line, filter.tree, self.whole_scope(&["endfilter"])?))
     }
