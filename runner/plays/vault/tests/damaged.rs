@@ -10,6 +10,7 @@ use pbkdf2::pbkdf2_hmac;
 use sha2::Sha256;
 
 /// Returns the number of damaged texts. Most cost the 10,000 rounds that a password costs.
+#[expect(clippy::disallowed_methods, reason = "the person who runs the tests says how many")]
 fn count() -> usize {
     if std::env::var_os("MODBOX_WHOLE").is_some() { 10_000 } else { 1_000 }
 }
