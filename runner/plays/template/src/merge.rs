@@ -10,7 +10,7 @@ use minijinja::value::ValueKind;
 use modbox_jinja::values;
 use modbox_yaml::{Position, Source};
 
-use crate::scope::{Content, Layer, Slot};
+use crate::scope::{Content, Layer, Scope, Slot};
 
 /// What names of several layers hold so far.
 enum Held<'a> {
@@ -21,7 +21,7 @@ enum Held<'a> {
 }
 
 /// Returns the layer of the mappings that several layers have under one name, as one mapping each (ansible-core, `combine_vars`).
-pub(crate) fn merged<'a>(layers: impl IntoIterator<Item = &'a Arc<Layer>>) -> Layer {
+fn merged<'a>(layers: impl IntoIterator<Item = &'a Arc<Layer>>) -> Layer {
     let mut held: IndexMap<&Arc<str>, Held<'a>> = IndexMap::new();
     for (name, slot) in layers.into_iter().flat_map(|layer| layer.iter()) {
         let below = match held.get(name) {
@@ -37,6 +37,17 @@ pub(crate) fn merged<'a>(layers: impl IntoIterator<Item = &'a Arc<Layer>>) -> La
         Held::Merged(slot) => Some((Arc::clone(name), slot)),
     });
     merged.collect()
+}
+
+impl Scope {
+    /// Makes a scope of layers, the lowest first. With `merges`, mappings of one name are one mapping, as with Ansible's
+    /// `hash_behaviour = merge`; layers that are added later hide others all the same.
+    #[must_use]
+    pub fn of_layers(layers: impl IntoIterator<Item = Arc<Layer>>, merges: bool) -> Self {
+        let layers: Vec<Arc<Layer>> = layers.into_iter().collect();
+        let above = merges.then(|| Arc::new(merged(&layers)));
+        layers.into_iter().chain(above).collect()
+    }
 }
 
 impl Slot {
@@ -67,7 +78,7 @@ mod tests {
     use modbox_yaml::load_play_file;
 
     use super::*;
-    use crate::{Engine, Origin, Scope};
+    use crate::{Engine, Origin};
 
     fn layer(text: &str) -> Arc<Layer> {
         let root = load_play_file(text, "x").unwrap().root;

@@ -8,7 +8,6 @@ use indexmap::IndexMap;
 use minijinja::Value;
 use modbox_yaml::{Key, Source};
 
-use crate::merge;
 use crate::origin::{Origin, Provenance};
 
 /// A variable: its content, and where that came from.
@@ -168,17 +167,6 @@ impl Scope {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Makes a scope of layers, the lowest first. With `merges`, mappings of one name are one mapping, as with Ansible's
-    /// `hash_behaviour = merge`; layers that are added later hide others all the same.
-    #[must_use]
-    pub fn of_layers(layers: impl IntoIterator<Item = Arc<Layer>>, merges: bool) -> Self {
-        let mut scope: Self = layers.into_iter().collect();
-        if merges {
-            scope.push(Arc::new(merge::merged(&scope.layers)));
-        }
-        scope
     }
 
     /// Adds a layer above the others.

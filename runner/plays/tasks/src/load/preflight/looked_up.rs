@@ -43,6 +43,9 @@ pub fn check(loader: &Loader<'_>, task: &Task, is_reached: bool) {
         task.keywords.get(keyword).iter().for_each(|source| search.text(source, kind, is_certain));
     }
     search.loop_terms();
+    if let Some(path) = named_files::template_of(loader, task) {
+        check_template(loader, task, &path, is_reached);
+    }
     let action = task.action_text();
     for source in task.args.raw.iter().chain(&task.args.whole) {
         search.text(source, Kind::Template, is_reached);
@@ -63,9 +66,11 @@ pub fn check(loader: &Loader<'_>, task: &Task, is_reached: bool) {
     }
 }
 
-/// Checks the templates that a template file includes, and the files that its lookups name. `folders` are those where it finds others.
-pub fn check_template(loader: &Loader<'_>, task: &Task, path: &str, folders: &[String], is_certain: bool) {
-    Search { loader, task }.template(path, folders, is_certain, 0);
+/// Checks the template file of a task: the templates that it includes, and the files that its lookups name.
+fn check_template(loader: &Loader<'_>, task: &Task, path: &str, is_certain: bool) {
+    let mut folders = search_path(task);
+    folders.extend([loader.folder.borrow().clone(), paths::parent(path).to_owned()]);
+    Search { loader, task }.template(path, &with_templates(&folders), is_certain, 0);
 }
 
 /// What lies where a file is looked for.

@@ -11,11 +11,9 @@ use crate::load::context::Loader;
 use crate::load::document;
 use crate::load::find;
 use crate::load::findings::BadTemplate;
-use crate::load::preflight::looked_up;
 use crate::load::values;
 use crate::model::task::{Task, is_builtin, short_name};
 use crate::paths;
-use crate::template_file::search::with_templates;
 use crate::vars::magic::search_path;
 use crate::words::first_word;
 
@@ -52,11 +50,6 @@ pub fn check(loader: &Loader<'_>, task: &Task, is_reached: bool) {
             return add(LoadError::new(&wanted.position, problem));
         }
     };
-    if is_builtin(task.action_text(), "template") && !changes_delimiters(task) {
-        let mut folders = search_path(task);
-        folders.extend([loader.folder.borrow().clone(), paths::parent(&path).to_owned()]);
-        looked_up::check_template(loader, task, &path, &with_templates(&folders), is_reached);
-    }
     match wanted.content {
         Content::Decrypted if loader.files.is_encrypted(&path) => {
             if let Err(error @ (FileError::Denied { .. } | FileError::Other { .. })) = loader.files.bytes(&path) {
@@ -97,6 +90,13 @@ pub fn check_play(loader: &Loader<'_>, files: &Source) {
 /// Says whether a name is that of a file of the play, whose place does not depend on anything else.
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('~') && !name.contains("://")
+}
+
+/// Returns the template file that a task renders, if it names the file without variables, and no other delimiters.
+pub fn template_of(loader: &Loader<'_>, task: &Task) -> Option<String> {
+    let is_usual = is_builtin(task.action_text(), "template") && !changes_delimiters(task);
+    let wanted = wanted(task).filter(|_| is_usual)?;
+    find(loader, task, wanted.folder, &wanted.name).ok().flatten()
 }
 
 /// Says whether a task has its template read with other delimiters, which change what a template is.
