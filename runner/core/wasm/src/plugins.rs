@@ -1,4 +1,4 @@
-//! `modbox:host/plugins`: the channel between a worker of Python plugins and the monitor. A guest that is no such worker has none.
+//! `modbox:host/plugins`: the channel between a worker of Python plugins and the monitor. Other guests have none.
 
 use std::sync::Arc;
 

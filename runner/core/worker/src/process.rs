@@ -3,7 +3,8 @@
 //! The thread that works with a worker shares it with the thread that ends it when a signal ends modbox, so all
 //! functions take `&self`.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -19,6 +20,9 @@ use crate::program::WORD;
 use crate::role::{ASSIGNMENTS, Assignment, MountsOf, Role};
 use crate::spawn_lock::exclude_spawns;
 use crate::thread_mounts;
+
+/// Longest file `stat` of a process that is read; it has some hundred bytes.
+const MAX_STAT: u64 = 4096;
 
 /// A started worker. Dropping it closes its socket, and leaves the process to end by itself.
 #[derive(Debug)]
@@ -151,7 +155,9 @@ impl WorkerProcess {
         if child.status.is_some() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_nonzero()))?;
+        let mut stat = String::new();
+        let file = File::open(format!("/proc/{}/stat", self.pid.as_raw_nonzero()))?;
+        file.take(MAX_STAT).read_to_string(&mut stat)?;
         processor_time_in(&stat).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 

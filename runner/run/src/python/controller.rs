@@ -1,5 +1,5 @@
-//! ansible-core's controller half, from which a component of plugins is made: its packages, and whether their files are still
-//! those of the component.
+//! The folders of ansible-core's controller half that a component of plugins was made from, and whether their files are still the
+//! same.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,16 +8,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::python::config::PythonConfig;
-use crate::python::folders::known_site_folders;
-use crate::python::install;
-
-/// Packages that the controller half imports, besides its own.
-const PACKAGES: [&str; 4] = ["jinja2", "markupsafe", "packaging", "yaml"];
-
-/// A file that only the controller half has.
-const OF_CONTROLLER: &str = "plugins/loader.py";
-
 /// Maximum depth of folders in a package.
 const MAX_DEPTH: usize = 32;
 
@@ -25,33 +15,12 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerPackages {
     /// The package `ansible`.
-    ansible: PathBuf,
+    pub(super) ansible: PathBuf,
     /// The packages that it needs, by name, each with its folder.
     pub packages: Vec<(String, PathBuf)>,
 }
 
 impl ControllerPackages {
-    /// Finds the packages of an ansible-core that a Python runs.
-    ///
-    /// # Errors
-    ///
-    /// What is missing, in words.
-    pub fn find(config: &PythonConfig, python: &Path, ansible: &Path) -> Result<Self, String> {
-        if !ansible.join(OF_CONTROLLER).is_file() {
-            return Err(format!("`{}` has no controller half", ansible.display()));
-        }
-        let mut folders: Vec<PathBuf> = ansible.parent().map(Path::to_owned).into_iter().collect();
-        folders.extend(install::site_folders(Some(python), config.home.as_deref()));
-        folders.extend(known_site_folders(config));
-        let found = |name: &&str| {
-            let folder =
-                folders.iter().map(|folder| folder.join(name)).find(|folder| folder.join("__init__.py").is_file());
-            folder.map(|folder| ((*name).to_owned(), folder)).ok_or_else(|| format!("the package `{name}` is missing"))
-        };
-        let packages = PACKAGES.iter().map(|name| found(&name)).collect::<Result<_, _>>()?;
-        Ok(Self { ansible: ansible.to_owned(), packages })
-    }
-
     /// Returns a mark that is another one after a file was changed, added or removed. It reads no contents: this is done before
     /// each play with plugins.
     #[must_use]
@@ -72,7 +41,7 @@ fn add_folder(hash: &mut Sha256, folder: &Path, depth: usize) {
     for entry in entries {
         let (path, name) = (entry.path(), entry.file_name());
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // Modules are no part of it.
+            // Modules do not belong to it.
             if depth < MAX_DEPTH && name != "__pycache__" && !(depth == 0 && name == "modules") {
                 add_folder(hash, &path, depth + 1);
             }
@@ -103,31 +72,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_and_each_change_makes_another_mark() {
+    fn each_change_makes_another_mark() {
         let dir = tempfile::tempdir().unwrap();
-        let packages = dir.path().join("lib/python3.11/site-packages");
-        let (ansible, python) = (packages.join("ansible"), dir.path().join("bin/python3"));
-        let write = |path: &str| {
-            let path = packages.join(path);
+        let (ansible, yaml) = (dir.path().join("ansible"), dir.path().join("yaml"));
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
+            fs::write(path, text).unwrap();
         };
-        let find = || ControllerPackages::find(&PythonConfig::default(), &python, &ansible);
-        write("ansible/release.py");
-        assert!(find().unwrap_err().contains("has no controller half"));
-        write("ansible/plugins/loader.py");
-        PACKAGES[1..].iter().for_each(|name| write(&format!("{name}/__init__.py")));
-        write("jinja2/__init__.py");
-        let found = find().unwrap();
-        assert_eq!(found.packages[0], ("jinja2".to_owned(), packages.join("jinja2")));
+        write("ansible/release.py", "");
+        write("yaml/__init__.py", "");
+        let found = ControllerPackages { ansible, packages: vec![("yaml".to_owned(), yaml)] };
         let first = found.mark();
-        assert_eq!(found.mark(), first);
-        write("ansible/modules/ping.py");
-        assert_eq!(found.mark(), first, "modules are no part of it");
-        write("yaml/loader.py");
+        write("ansible/modules/ping.py", "");
+        assert_eq!(found.mark(), first, "modules do not belong to it");
+        write("yaml/loader.py", "");
         let second = found.mark();
-        fs::write(packages.join("yaml/loader.py"), "x").unwrap();
-        assert!(first != second && second != found.mark());
+        write("yaml/loader.py", "x");
+        let third = found.mark();
+        write("ansible/config/base.yml", "");
+        assert!(first != second && second != third && third != found.mark());
     }
 
     #[test]

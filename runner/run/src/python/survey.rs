@@ -1,11 +1,18 @@
-//! Lists the ansible-core and the Python interpreters that runs would use, without starting any.
+//! Lists the ansible-core with its packages and the Python interpreters that runs would use, without starting any.
 
 use std::path::{Path, PathBuf};
 
 use crate::python::config::PythonConfig;
-use crate::python::folders::{ansible_package, program};
-use crate::python::install::Install;
+use crate::python::controller::ControllerPackages;
+use crate::python::folders::{ansible_package, known_site_folders, program};
+use crate::python::install::{self, Install};
 use crate::python::interpreter;
+
+/// Packages that the controller half imports, besides its own.
+const PACKAGES: [&str; 4] = ["jinja2", "markupsafe", "packaging", "yaml"];
+
+/// A file that only the controller half has.
+const OF_CONTROLLER: &str = "plugins/loader.py";
 
 /// What Python modules would run with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,5 +54,53 @@ impl PythonSurvey {
             }
         }
         Self { core: core.map(|install| (install.root, install.core.version)), interpreters }
+    }
+}
+
+/// Finds the packages of an ansible-core that a Python runs.
+///
+/// # Errors
+///
+/// What is missing, in words.
+pub fn controller_packages(config: &PythonConfig, python: &Path, ansible: &Path) -> Result<ControllerPackages, String> {
+    if !ansible.join(OF_CONTROLLER).is_file() {
+        return Err(format!("`{}` has no controller half", ansible.display()));
+    }
+    let mut folders: Vec<PathBuf> = ansible.parent().map(Path::to_owned).into_iter().collect();
+    folders.extend(install::site_folders(Some(python), config.home.as_deref()));
+    folders.extend(known_site_folders(config));
+    let found = |name: &str| {
+        let mut places = folders.iter().map(|folder| folder.join(name));
+        let folder = places.find(|folder| folder.join("__init__.py").is_file());
+        folder.map(|folder| (name.to_owned(), folder)).ok_or_else(|| format!("the package `{name}` is missing"))
+    };
+    let packages = PACKAGES.into_iter().map(found).collect::<Result<_, _>>()?;
+    Ok(ControllerPackages { ansible: ansible.to_owned(), packages })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let packages = dir.path().join("lib/python3.11/site-packages");
+        let (ansible, python) = (packages.join("ansible"), dir.path().join("bin/python3"));
+        let write = |path: &str| {
+            let path = packages.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
+        let find = || controller_packages(&PythonConfig::default(), &python, &ansible);
+        write("ansible/release.py");
+        assert!(find().unwrap_err().contains("has no controller half"));
+        write("ansible/plugins/loader.py");
+        PACKAGES.iter().for_each(|name| write(&format!("{name}/__init__.py")));
+        let found = find().unwrap();
+        assert_eq!(found.packages[0], ("jinja2".to_owned(), packages.join("jinja2")));
+        assert_eq!(found.ansible, ansible);
     }
 }

@@ -16,8 +16,8 @@ use modbox_policy::Policy;
 use modbox_python_json::Value;
 use modbox_run::{
     Arguments, ControllerPackages, InstalledInterpreter, InterpreterCollection, InterpreterContents, InterpreterFacts,
-    Interpreters, Module, PLUGINS, PluginsFacts, PythonConfig, PythonSurvey, RunRequest, Status, find_collection,
-    package_version,
+    Interpreters, Module, PLUGINS, PluginsFacts, PythonConfig, PythonSurvey, RunRequest, Status, controller_packages,
+    find_collection, package_version,
 };
 use modbox_vocabulary::Limits;
 
@@ -152,7 +152,7 @@ fn sources(context: &Context, args: &InterpreterInstallArgs, step: &dyn Fn(&str)
         (None, _) => Componentize::find(cx),
     };
     let componentize = with_context(context, find).or_unavailable()?;
-    let controller = ControllerPackages::find(&config, &python, &ansible);
+    let controller = controller_packages(&config, &python, &ansible);
     let packages = controller.as_ref().ok().map(|controller| controller.packages.clone());
     Ok((InterpreterSources { python, ansible, collections, packages, componentize }, release, controller))
 }
@@ -187,7 +187,7 @@ fn collections(config: &PythonConfig, names: &[String], ansible: &Path) -> Resul
 }
 
 /// What a component says about itself.
-struct Told {
+struct ComponentFacts {
     /// Version of CPython.
     python: String,
     /// Release of ansible-core.
@@ -199,7 +199,7 @@ struct Told {
 
 /// Runs a component in the sandbox, which compiles it for later runs, and returns what it says about itself. So one that does not
 /// start is never installed. `name` is for messages.
-fn told(context: &Context, component: &Path, release: &str, name: &str) -> anyhow::Result<Told> {
+fn told(context: &Context, component: &Path, release: &str, name: &str) -> anyhow::Result<ComponentFacts> {
     let cache = cache_of_user(context);
     let module = Module::open(component, None, cache.as_ref(), &context.cleanup)?;
     let (policy, defaults) = (Policy::default(), Limits::default());
@@ -217,7 +217,7 @@ fn told(context: &Context, component: &Path, release: &str, name: &str) -> anyho
             }
             let contents = serde_json::from_str(&report.result.to_json());
             let contents = contents.with_context(|| format!("the {name} does not say what it has"))?;
-            Ok(Told { python, release: own, digest: module.digest().to_owned(), contents })
+            Ok(ComponentFacts { python, release: own, digest: module.digest().to_owned(), contents })
         }
         _ => bail!("failed to run the {name}: {}", text("msg").unwrap_or_default()),
     }
@@ -225,11 +225,11 @@ fn told(context: &Context, component: &Path, release: &str, name: &str) -> anyho
 
 /// Returns the facts about an interpreter, and what it has.
 fn facts(
-    told: Told,
+    told: ComponentFacts,
     sources: &InterpreterSources,
     plugins: Result<PluginsFacts, String>,
 ) -> anyhow::Result<(InterpreterFacts, InterpreterContents)> {
-    let Told { python, release, digest, contents } = told;
+    let ComponentFacts { python, release, digest, contents } = told;
     let collections = sources.collections.iter().map(in_interpreter).collect();
     let facts = InterpreterFacts { python, release, ansible: sources.ansible.clone(), collections, digest, plugins };
     let files = facts.present_files().context("failed to read ansible-core and collections")?;

@@ -12,16 +12,15 @@ use modbox_vocabulary::{
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Instances;
-use crate::plugins::MAX_PLUGIN_MESSAGE;
 use crate::worker::failure::StartFailure;
 
 /// Framing of the messages to a worker. The bound is large: a run carries its arguments, and an answer the output of a
 /// command.
 pub(super) const REQUESTS: Framing = Framing::new(1 << 30);
 
-/// Framing of the messages of a worker. The longest is a message of plugins, which travels raw. A request for a command of at
+/// Framing of the messages of a worker. The longest is a message of plugins of 32 MiB, which travels raw. A request for a command of at
 /// most 2 MiB, each byte of which takes at most six in JSON, is shorter.
-pub(super) const REPLIES: Framing = Framing::new((1 << 20) + MAX_PLUGIN_MESSAGE as u32);
+pub(super) const REPLIES: Framing = Framing::new(33 << 20);
 
 /// Message to a worker.
 #[derive(Debug, Serialize, Deserialize)]
