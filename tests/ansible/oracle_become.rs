@@ -126,6 +126,7 @@ const HOSTS: [&str; 5] = [
 ];
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn hosts_lack_programs_or_print_banners() {
     for change in sample::sample(HOSTS.to_vec(), 1) {
         let dir = TestDir::new();

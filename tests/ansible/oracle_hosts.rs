@@ -212,6 +212,7 @@ fn check(version: &str) {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn twenty_hosts_get_the_results_of_ansible() {
     for version in sample::sample(releases(), 1) {
         check(version);

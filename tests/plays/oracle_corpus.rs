@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::support::{Modbox, TestDir, oracle, sample};
 
 /// Files that an ordinary run reads.
-const FILES: usize = 300;
+const FILES: usize = 150;
 
 /// Parts of messages, each with the reason why it may be said of a file that Ansible accepts.
 const REASONS: &[(&str, &str)] = &[

@@ -33,12 +33,15 @@ macro_rules! targets {
 }
 
 targets! {
+    #[ignore = "takes long; run it with `--ignored`"]
     add_host: "add_host", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     assemble: "assemble", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     assert: "assert", All;
     #[ignore = "takes long; run it with `--ignored`"]
     blockinfile: "blockinfile", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     changed_when: "changed_when", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     dict_transformations: "dict_transformations", Named;
@@ -76,6 +79,7 @@ targets! {
     lookup_vars: "lookup_vars", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     loops: "loops", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     old_style_modules_posix: "old_style_modules_posix", All;
     ping: "ping", Named;
     #[ignore = "takes long; run it with `--ignored`"]
@@ -95,6 +99,7 @@ targets! {
     test_mathstuff: "test_mathstuff", Named;
     undefined: "undefined", Named;
     var_inheritance: "var_inheritance", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     want_json_modules_posix: "want_json_modules_posix", All;
     #[ignore = "takes long; run it with `--ignored`"]
     yaml_parsing: "yaml_parsing", All;

@@ -187,6 +187,7 @@ fn compare(tasks: &str, python: &Path, collections: Option<&Path>) {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn modules_that_manage_a_machine_do_as_under_plain_ansible() {
     if let Some(version) = oracle::newest().filter(|_| can_run()) {
         compare(TASKS, &oracle::python_of(version), None);
