@@ -22,7 +22,7 @@ use crate::rooms::writable;
 
 /// Variables that a module has without a grant. None reveals anything about this machine or its user.
 ///
-/// [`RESOLVER_OPTIONS`] makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
+/// `RES_OPTIONS` makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
 /// datagrams; with such a grant, a module does not have it. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
 /// replaced, as when only the file is granted in a read-only directory (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
 pub const USUAL_VARIABLES: [(&str, &str); 6] = [
