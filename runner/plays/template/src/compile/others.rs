@@ -40,7 +40,9 @@ impl Parser<'_> {
         }
         self.next()?;
         self.program.shares_names = true;
-        Ok(Node::Extends(line, self.expression()?.tree))
+        let name = self.expression()?.tree;
+        self.is_extended |= self.ends.is_empty();
+        Ok(Node::Extends(line, name))
     }
 
     pub(super) fn include(&mut self, line: u32) -> Parse<Node> {

@@ -165,6 +165,21 @@ fn filters_of_scopes_are_looked_for_at_once() {
 }
 
 #[test]
+fn what_a_template_that_extends_another_would_print_is_not_looked_at() {
+    for (text, expect) in [
+        ("{{ a | f }}{% extends 'x' %}", 1),
+        ("{% extends 'x' %}{{ a | f }}", 0),
+        ("{% extends 'x' %}{% if a %}{{ a | f }}{% endif %}", 0),
+        ("{% extends 'x' %}{% if a | f %}{% endif %}", 1),
+        ("{% extends 'x' %}{% block b %}{{ a | f }}{% endblock %}", 1),
+        ("{% if a %}{% extends 'x' %}{% endif %}{{ a | f }}", 1),
+    ] {
+        let program = compile(text, Form::Template, &TemplateOptions::default()).unwrap();
+        assert_eq!(program.mentions.len(), expect, "{text}");
+    }
+}
+
+#[test]
 fn delimiters_must_be_different_and_not_empty() {
     let compile = |options| compile("a", Form::Template, &options).map(|_| ()).unwrap_err().message;
     let options = TemplateOptions { variable_start: "{%".to_owned(), ..TemplateOptions::default() };

@@ -49,6 +49,8 @@ pub(super) struct Parser<'t> {
     pub(super) is_optional: bool,
     /// Whether the current statement is in no other one but `if`.
     pub(super) is_top_level: bool,
+    /// Whether the template certainly extends another one, which prints instead of it.
+    pub(super) is_extended: bool,
     /// Whether anything sets a name.
     pub(super) sets_names: bool,
     /// How many `for` blocks are open.
@@ -79,6 +81,7 @@ impl<'t> Parser<'t> {
             literals: 0,
             is_optional: false,
             is_top_level: true,
+            is_extended: false,
             sets_names: false,
             loops: 0,
             specials: Specials::default(),

@@ -64,9 +64,14 @@ impl<'t> Parser<'t> {
             self.escapes = Escapes::Kept;
         }
         let line = self.next()?.line;
+        let since = self.program.mentions.len();
         let made = self.tuple(true, TupleEnd::Tag)?;
         self.escapes = Escapes::Processed;
         self.expect(TokenKind::VariableEnd)?;
+        if self.is_extended && self.is_top_level {
+            // Jinja does not compile what the template would print (3.1, `visit_Output`).
+            self.program.mentions.truncate(since);
+        }
         Ok(Node::Emit(line, made.tree))
     }
 
