@@ -31,7 +31,7 @@ pub struct InterpreterSources {
     /// Collections whose `module_utils` are imported, too.
     pub collections: Vec<CollectionFolder>,
     /// The packages besides ansible-core that its controller half needs, by name, such as `jinja2`, each with its folder. `None` if
-    /// there is no controller half, or one of them is missing: then no component of plugins is built.
+    /// the controller half or one of the packages is missing; the component for plugins is then not built.
     pub packages: Option<Vec<(String, PathBuf)>>,
     /// componentize-py.
     pub componentize: Componentize,

@@ -1,7 +1,7 @@
 //! Mappings that several layers have under one name, as one mapping: `hash_behaviour = merge` of Ansible.
 //!
-//! Only what is written or known as a mapping takes part. A template that would give one is text here, as in Ansible, and hides
-//! what is below it.
+//! Only values that are mappings before rendering are merged. A template whose result is a mapping is still text here, as in Ansible,
+//! so it replaces the value of the lower layer.
 
 use std::sync::Arc;
 

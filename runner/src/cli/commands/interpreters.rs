@@ -32,7 +32,7 @@ use crate::cli::settings;
 /// Characters of a key that are shown: as many as tell interpreters apart.
 const SHOWN_KEY: usize = 12;
 
-/// Longest reason why there is no component for plugins, in characters.
+/// Most characters of the reason why the component for plugins was not built.
 const MAX_REASON: usize = 500;
 
 /// Time for compiling an interpreter. It takes 20 seconds of a processor.
