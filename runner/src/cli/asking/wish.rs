@@ -185,24 +185,9 @@ fn distinct(wishes: impl Iterator<Item = Wish>) -> Vec<Wish> {
 mod tests {
     use super::*;
 
-    fn environment() -> Environment {
-        Environment {
-            cwd: "/place".into(),
-            temp_dir: "/tmp".into(),
-            cache_dir: None,
-            data_dir: None,
-            policy_files: Vec::new(),
-            policy_folder: None,
-            library: Vec::new(),
-            installed_library: None,
-            module_utils: Vec::new(),
-            variables: Vec::new(),
-        }
-    }
-
     fn wish(allow: &str) -> Option<String> {
         let task = Dict::from_iter([("path".to_owned(), Value::from("file"))]);
-        let wish = Wish::of("x", Cause::Lost, allow, &task, &environment())?;
+        let wish = Wish::of("x", Cause::Lost, allow, &task, &Environment::empty(Path::new("/place")))?;
         let grants = wish.grants.iter().map(|(capability, value)| format!("{capability} {value}"));
         let argument = wish.argument.map(|(name, value)| format!("{name}={value}"));
         Some(argument.into_iter().chain(grants).collect::<Vec<_>>().join(", "))
@@ -244,11 +229,14 @@ mod tests {
             cause: Cause::Lost,
         };
         let link = wish(Capability::Read, dir.join("link").display().to_string());
-        assert_eq!(link.resolved(&environment()).unwrap().paths[0].host, dir.join("file"));
+        assert_eq!(link.resolved(&Environment::empty(Path::new("/place"))).unwrap().paths[0].host, dir.join("file"));
         let missing = wish(Capability::Read, dir.join("none").display().to_string());
-        assert!(missing.resolved(&environment()).is_err());
-        let relative = wish(Capability::Write, "x".to_owned()).resolved(&environment()).unwrap_err().to_string();
+        assert!(missing.resolved(&Environment::empty(Path::new("/place"))).is_err());
+        let relative = wish(Capability::Write, "x".to_owned())
+            .resolved(&Environment::empty(Path::new("/place")))
+            .unwrap_err()
+            .to_string();
         assert!(relative.contains("absolute"), "{relative}");
-        assert!(wish(Capability::Env, "UNSET".to_owned()).resolved(&environment()).is_err());
+        assert!(wish(Capability::Env, "UNSET".to_owned()).resolved(&Environment::empty(Path::new("/place"))).is_err());
     }
 }

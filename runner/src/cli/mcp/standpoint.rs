@@ -78,19 +78,14 @@ mod tests {
         let folders = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
         let environment = without_directory(Environment {
             cwd: "/home/agent".into(),
-            temp_dir: "/tmp".into(),
-            cache_dir: None,
-            data_dir: None,
-            policy_files: Vec::new(),
-            policy_folder: None,
             library: folders(&["mine", "/srv/library", "./x"]),
-            installed_library: None,
             module_utils: folders(&["utils", "/srv/utils"]),
             variables: vec![
                 ("PATH".into(), "bin:/usr/bin:.".into()),
                 ("ANSIBLE_COLLECTIONS_PATH".into(), "collections:~/c:/c".into()),
                 ("OTHER".into(), "a:b".into()),
             ],
+            ..Environment::empty(Path::new("/tmp"))
         });
         assert_eq!(environment.cwd, Path::new("/"));
         assert_eq!(

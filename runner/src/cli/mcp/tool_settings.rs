@@ -91,18 +91,7 @@ mod tests {
     fn written(dir: &Path, agent: &str, person: &str) -> anyhow::Result<Settings> {
         fs::write(dir.join("agent.yaml"), agent)?;
         fs::write(dir.join("person.yaml"), person)?;
-        let environment = Environment {
-            cwd: dir.to_owned(),
-            temp_dir: dir.to_owned(),
-            cache_dir: None,
-            policy_files: vec![dir.join("person.yaml")],
-            policy_folder: None,
-            library: Vec::new(),
-            data_dir: None,
-            installed_library: None,
-            module_utils: Vec::new(),
-            variables: Vec::new(),
-        };
+        let environment = Environment { policy_files: vec![dir.join("person.yaml")], ..Environment::empty(dir) };
         load(&environment, &[dir.join("agent.yaml")])
     }
 

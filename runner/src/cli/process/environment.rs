@@ -66,6 +66,23 @@ impl Environment {
         })
     }
 
+    /// Returns an environment that names no file of the host, for tests.
+    #[cfg(test)]
+    pub(crate) fn empty(dir: &Path) -> Self {
+        Self {
+            cwd: dir.to_owned(),
+            temp_dir: dir.to_owned(),
+            cache_dir: None,
+            data_dir: None,
+            policy_files: Vec::new(),
+            policy_folder: None,
+            library: Vec::new(),
+            installed_library: None,
+            module_utils: Vec::new(),
+            variables: Vec::new(),
+        }
+    }
+
     /// Returns a variable's value.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
         self.variables.iter().find(|(other, _)| other == name).map(|(_, value)| value)

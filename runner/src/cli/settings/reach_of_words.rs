@@ -2,6 +2,8 @@
 //!
 //! The words are those that the language itself lists in its errors, so that a new word fails here until it is decided.
 
+use std::path::Path;
+
 use modbox_policy::outside::Kind;
 use modbox_policy::{Designated, GrantedProfile, Located, Place, PolicyFile, Profile, merge};
 use modbox_run::reaches_out;
@@ -34,18 +36,7 @@ fn reach(rules: &str) -> Reach {
 
 #[track_caller]
 fn of_rules(written: &modbox_policy::FileRules) -> Reach {
-    let environment = Environment {
-        cwd: "/".into(),
-        temp_dir: "/tmp".into(),
-        cache_dir: None,
-        policy_files: Vec::new(),
-        policy_folder: None,
-        library: Vec::new(),
-        data_dir: None,
-        installed_library: None,
-        module_utils: Vec::new(),
-        variables: Vec::new(),
-    };
+    let environment = Environment::empty(Path::new("/"));
     let resolved = files::resolve(&environment, written, &GrantSource::named("test"));
     assert!(resolved.wrong.is_empty(), "{written:?}");
     let policy = merge(&[resolved.rules]).unwrap().policy;

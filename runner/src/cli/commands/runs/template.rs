@@ -10,7 +10,6 @@ use anyhow::Context as _;
 use modbox_contract::{Dict, Value, decode, encode};
 use modbox_jinja::values;
 use modbox_policy::MergedPolicy;
-use modbox_run::PluginPlace;
 use modbox_template::{Engine, Layer, Origin, Scope, Slot, TemplateError, TemplateOptions};
 use modbox_yaml::{Source, load_extra_vars, template_file};
 
@@ -19,9 +18,10 @@ use crate::cli::args::{LookupArgs, TemplateArgs};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::named::find::Lookup;
-use crate::cli::play::{self, AnsibleSettings, PlayPlugins, PlayTree, PluginRules, VaultStore, described, extra_vars};
+use crate::cli::play::{
+    self, AnsibleSettings, EngineSources, PlayEngine, PlayTree, PluginRules, VaultStore, described, extra_vars,
+};
 use crate::cli::printing::output;
-use crate::cli::runner::runner;
 use crate::cli::settings::Settings;
 
 /// Maximum bytes of a template, and of a question.
@@ -88,7 +88,6 @@ fn engine(
     let lookup = lookup(context, args, &mut ansible)?;
     let plugin_folders = play::plugin_folders(&mut ansible, home.as_deref());
     ansible.notes.iter().for_each(|note| output::print_note(note));
-    let ansible = Arc::new(ansible);
     let mut folders = vec![environment.cwd.clone()];
     if let Some(path) = args.template.as_deref().and_then(|given| given.as_bytes().strip_prefix(b"@")) {
         let file = environment.absolute(Path::new(OsStr::from_bytes(path)));
@@ -101,18 +100,22 @@ fn engine(
     let roots = lookup.collection_roots(context);
     tree.add_sources(roots.iter().map(|root| root.join("ansible_collections")));
     tree.add_sources(plugin_folders.iter().map(|(_, folder)| folder.clone()));
-    let tree = Arc::new(tree);
     let searched: Vec<String> = roots.iter().map(|root| environment.absolute(root).display().to_string()).collect();
-    let collections = play::collection_folders(&tree, &folders, &searched, &ansible);
-    let place = PluginPlace::find(&lookup.python, lookup.interpreter(), &environment.cwd, collections);
-    let release = args.contract.unwrap_or_else(|| installed(environment, &lookup));
-    let runner = Arc::new(runner(context, None, lookup.python));
-    let rules = PluginRules { settings: Arc::new(settings), is_applied: true };
-    let plugins = Arc::new(PlayPlugins::new(Arc::clone(&tree), Arc::clone(&runner), (policy, rules), place));
-    folders.iter().for_each(|folder| plugins.folder_found(&folder.to_string_lossy()));
-    plugin_folders.iter().for_each(|(kind, folder)| plugins.configured_folder(*kind, &folder.to_string_lossy()));
-    let known = (ansible, Arc::default(), Some(plugins));
-    Ok(play::engine(context, &tree, merged, runner, (release, false, false), known))
+    let sources = EngineSources {
+        tree: Arc::new(tree),
+        merged,
+        rules: PluginRules { settings: Arc::new(settings), is_applied: true },
+        lookup: &lookup,
+        ansible: Arc::new(ansible),
+        vault: Arc::default(),
+        folders: &folders,
+        collections_path: &searched,
+        plugin_folders: &plugin_folders,
+        release: args.contract.unwrap_or_else(|| installed(environment, &lookup)),
+        explains: false,
+        learns: false,
+    };
+    Ok(PlayEngine::new(context, sources).templates)
 }
 
 /// Returns where collections and the Python with ansible-core are.

@@ -1,5 +1,6 @@
 //! The files that belong to a play, and inventories.
 
+mod contents;
 pub(crate) mod cover;
 mod denials;
 mod file_time;

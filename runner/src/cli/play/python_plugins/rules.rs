@@ -10,6 +10,7 @@ use crate::cli::identity::Identity;
 use crate::cli::settings::{ModuleIdentity, Settings};
 
 /// The rules for plugins, those of policy files.
+#[derive(Clone)]
 pub(crate) struct PluginRules {
     pub(crate) settings: Arc<Settings>,
     /// Whether plugins get what the rules grant. They do not where the play is only read or explained.
