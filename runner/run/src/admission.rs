@@ -9,12 +9,12 @@ use tracing::{debug, info};
 
 use crate::grants::checked_arguments;
 use crate::grants::confine;
-use crate::grants::designation::EffectiveGrants;
 use crate::grants::observed_variables;
 use crate::modules::module::Module;
 use crate::programs;
 use crate::python_place::decision::Placement;
 use crate::reports::error::RunError;
+use crate::reports::missing_grant::MissingGrant;
 use crate::reports::refusal;
 use crate::reports::report::Report;
 use crate::reports::secrets::TaskSecrets;
@@ -72,106 +72,136 @@ impl Admission {
     }
 }
 
+/// A run that may not start: the grants that it would have had, and its report.
+type RefusedRun = Box<(Policy, Report)>;
+
 impl Runner {
     /// Recognises a module and computes the grants of a run.
     #[must_use]
     pub fn admit(&self, module: &Module, request: &RunRequest<'_>) -> Admission {
         let secrets = TaskSecrets::of(module, request);
-        let refused = |policy: Policy, mut report: Report| {
-            report.secrets = secrets.clone();
-            report.mask_known();
-            Admission::Refused { policy: Box::new(policy), report: Box::new(report) }
-        };
+        match self.admitted(module, request, &secrets) {
+            Ok(run) => Admission::Admitted(Box::new(run)),
+            Err(refused) => {
+                let (policy, mut report) = *refused;
+                report.secrets = secrets;
+                report.mask_known();
+                Admission::Refused { policy: Box::new(policy), report: Box::new(report) }
+            }
+        }
+    }
+
+    fn admitted(
+        &self,
+        module: &Module,
+        request: &RunRequest<'_>,
+        secrets: &TaskSecrets,
+    ) -> Result<AdmittedRun, RefusedRun> {
         let failed = |error: RunError| {
-            let report = Report::of_module(module, request.policy).named(request.name);
-            refused(request.policy.clone(), refusal::report_failed_start(report, error))
+            refused(request.policy.clone(), refusal::report_failed_start(opening(module, request), error))
         };
-        let kind = match recognize(module, request) {
-            Ok(kind) => kind,
-            Err(error) => return failed(error),
-        };
-        let bound = match self.bind(kind, module, request) {
-            Ok(bound) => bound,
-            Err(error) => return failed(error),
-        };
+        let kind = recognize(module, request).map_err(failed)?;
+        let bound = self.bind(kind, module, request).map_err(failed)?;
         let request = &RunRequest { policy: &bound, arguments: Cow::Borrowed(&*request.arguments), ..*request };
-        let refusals = request.policy.refusals();
-        if !refusals.is_empty() {
-            let report = Report::of_module(module, request.policy).named(request.name);
-            return refused(request.policy.clone(), refusal::report_objections(report, &refusals));
-        }
-        let checked = module.metadata().filter(|_| kind.is_wasm() && !kind.is_provider());
-        let mistake = |metadata| checked_arguments::mistake(metadata, request.name, &request.arguments);
-        if let Some(message) = checked.and_then(mistake) {
-            let report = Report::of_module(module, request.policy).named(request.name);
-            return refused(request.policy.clone(), refusal::report_invalid(report, &message));
-        }
+        check_beforehand(kind, module, request)?;
         let (guest, place) = match kind {
-            Kind::Python => match self.place_python(module, request) {
-                Ok(Placement::Guest(guest, run)) => (Some(guest), Some(run)),
-                Ok(Placement::Native(run)) => (None, run),
-                Err(error) => return failed(error),
+            Kind::Python => match self.place_python(module, request).map_err(failed)? {
+                Placement::Guest(guest, run) => (Some(guest), Some(run)),
+                Placement::Native(run) => (None, run),
             },
             _ => (None, None),
         };
         let form = RunForm { kind, python: guest };
-        let is_guest = form.is_guest();
-        let (grants, provider) = match kind.is_provider() {
-            true => match self.admit_provider(kind, module, request) {
-                Ok((grants, run)) => (grants, Some(run)),
-                Err(refusal) => {
-                    let report = Report::of_module(module, request.policy).named(request.name);
-                    return refused(request.policy.clone(), refusal.report(report));
-                }
-            },
-            false => match self.grant(&form, module, request) {
-                Ok(grants) => (grants, None),
-                Err(error) => return failed(error),
-            },
+        let (grants, provider) = if kind.is_provider() {
+            let admitted = self.admit_provider(kind, module, request);
+            let (grants, run) = admitted
+                .map_err(|refusal| refused(request.policy.clone(), refusal.report(opening(module, request))))?;
+            (grants, Some(run))
+        } else {
+            (self.grant(&form, module, request).map_err(failed)?, None)
         };
-        let EffectiveGrants { policy, arguments, missing, notes, obstacles } = grants;
-        let obstacles = if arguments.asks_for_check() { obstacles } else { Vec::new() };
+        let obstacles = if grants.arguments.asks_for_check() { grants.obstacles } else { Vec::new() };
         let mut report = Report {
-            notes,
+            notes: grants.notes,
             obstacles,
             provider,
             python: place,
             secrets: secrets.clone(),
-            ..Report::of_module(module, &policy).named(request.name)
+            ..Report::of_module(module, &grants.policy).named(request.name)
         };
-        if is_guest {
-            report.grants.extend(programs::needed_by_commands(&policy));
+        if form.is_guest() {
+            report.grants.extend(programs::needed_by_commands(&grants.policy));
         }
         for grant in &report.grants {
             debug!(capability = %grant.capability, subject = grant.subject, source = %grant.source, "granted");
         }
+        let run = AdmittedRun { form, policy: grants.policy, arguments: grants.arguments, report };
+        self.decide(run, grants.missing, request)
+    }
+
+    /// Decides whether a run whose grants are known may start.
+    fn decide(
+        &self,
+        mut run: AdmittedRun,
+        missing: Vec<MissingGrant>,
+        request: &RunRequest<'_>,
+    ) -> Result<AdmittedRun, RefusedRun> {
+        let is_observed = request.scrutiny == Scrutiny::Observed;
         let lacking: Vec<_> = missing.iter().map(|missing| missing.denial.clone()).collect();
-        let objections = policy.objections(&lacking, request.scrutiny == Scrutiny::Observed);
+        let objections = run.policy.objections(&lacking, is_observed);
         if !objections.is_empty() {
-            return refused(policy, refusal::report_objections(report, &objections));
+            return Err(refused(run.policy, refusal::report_objections(run.report, &objections)));
         }
-        if request.scrutiny == Scrutiny::Observed {
-            report.denials = missing.into_iter().map(|missing| missing.denial).collect();
-            report.denials.extend(observed_variables::denials(&self.environment(&policy), &policy));
+        if is_observed {
+            run.report.denials = lacking;
+            run.report.denials.extend(observed_variables::denials(&self.environment(&run.policy), &run.policy));
             // It gets its arguments as they were sent, also where a confined module would get other paths.
-            let arguments = Arguments::clone(&request.arguments);
-            return Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report }));
+            run.arguments = Arguments::clone(&request.arguments);
+            return Ok(run);
         }
-        if let Some(error) = confine::contradiction(&policy) {
-            return refused(policy, refusal::report_failed_start(report, error));
+        if let Some(error) = confine::contradiction(&run.policy) {
+            return Err(refused(run.policy, refusal::report_failed_start(run.report, error)));
         }
-        report.notes.extend(
-            policy.unconfined_by().map(|source| format!("nothing confines the module: `unconfined`, {source}")),
+        run.report.notes.extend(
+            run.policy.unconfined_by().map(|source| format!("nothing confines the module: `unconfined`, {source}")),
         );
-        if kind.is_provider() && !policy.allows_everything() && !policy.outside().is_empty() {
+        let starts_outside = !run.policy.allows_everything() && !run.policy.outside().is_empty();
+        if run.form.kind.is_provider() && starts_outside {
             let why = "modbox starts such commands for modules alone; this is a provider";
-            let error = RunError::commands_outside(&policy, why.to_owned());
-            return refused(policy, refusal::report_failed_start(report, error));
+            let error = RunError::commands_outside(&run.policy, why.to_owned());
+            return Err(refused(run.policy, refusal::report_failed_start(run.report, error)));
         }
-        match missing.is_empty() {
-            true => Admission::Admitted(Box::new(AdmittedRun { form, policy, arguments, report })),
-            false => refused(policy, refusal::report_denial(report, missing)),
+        if !missing.is_empty() {
+            return Err(refused(run.policy, refusal::report_denial(run.report, missing)));
         }
+        Ok(run)
+    }
+}
+
+fn refused(policy: Policy, report: Report) -> RefusedRun {
+    Box::new((policy, report))
+}
+
+/// Returns the report of a run of which only the request is known.
+fn opening(module: &Module, request: &RunRequest<'_>) -> Report {
+    Report::of_module(module, request.policy).named(request.name)
+}
+
+/// Checks what needs no grants: whether trust rules refuse the module, and whether its arguments are valid.
+fn check_beforehand(kind: Kind, module: &Module, request: &RunRequest<'_>) -> Result<(), RefusedRun> {
+    let refusals = request.policy.refusals();
+    if !refusals.is_empty() {
+        let report = refusal::report_objections(opening(module, request), &refusals);
+        return Err(refused(request.policy.clone(), report));
+    }
+    let checked = module.metadata().filter(|_| kind.is_wasm() && !kind.is_provider());
+    let mistake = |metadata| checked_arguments::mistake(metadata, request.name, &request.arguments);
+    match checked.and_then(mistake) {
+        Some(message) => {
+            let report = refusal::report_invalid(opening(module, request), &message);
+            Err(refused(request.policy.clone(), report))
+        }
+        None => Ok(()),
     }
 }
 

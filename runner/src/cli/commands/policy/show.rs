@@ -223,18 +223,29 @@ impl PolicyListing<'_> {
     }
 
     fn to_text(&self) -> String {
-        let mut text = String::from("files:\n");
-        for (path, found) in self.files {
-            let _ = writeln!(text, "  {}{}", path.display(), if *found { "" } else { " (not there)" });
-        }
+        let mut text = String::new();
+        self.push_origin(&mut text);
+        self.push_settings(&mut text);
+        self.push_grants(&mut text);
+        self.push_run(&mut text);
+        self.push_surroundings(&mut text);
+        text
+    }
+
+    /// Writes the policy files, and the module that the rules are for.
+    fn push_origin(&self, text: &mut String) {
+        let there = |found: bool| if found { "" } else { " (not there)" };
+        push_list(text, "files", self.files.iter().map(|(path, found)| format!("{}{}", path.display(), there(*found))));
         if let Some((name, digest)) = &self.module {
             let _ = writeln!(text, "module: {name}, sha256:{digest}");
+            push_signature(text, self.effective.policy.trust());
         }
+    }
+
+    /// Writes the settings that have one value, each with the rule that decides it.
+    fn push_settings(&self, text: &mut String) {
         let effective = &self.effective;
         let policy = &effective.policy;
-        if self.module.is_some() {
-            push_signature(&mut text, policy.trust());
-        }
         let _ = writeln!(text, "designated: {} ({})", policy.designated(), effective.designated_by);
         let by = &effective.designated_by_results_by;
         let _ = writeln!(text, "designated-by-results: {} ({by})", policy.designated_by_results());
@@ -243,7 +254,7 @@ impl PolicyListing<'_> {
         let _ = writeln!(text, "python-modules: {} ({})", policy.python_rule(), policy.python_rule_by());
         let _ = writeln!(text, "accept-policy: {} ({})", effective.accept_policy, effective.accept_policy_by);
         if effective.audit_in_results {
-            text += "audit-in-results: true\n";
+            text.push_str("audit-in-results: true\n");
         }
         if let Some(rule) = self.offline {
             let _ = writeln!(text, "offline: true (policy file {})", rule.place());
@@ -251,74 +262,59 @@ impl PolicyListing<'_> {
         if let Some(user) = policy.user() {
             let _ = writeln!(text, "user: {} (--become-user)", user.name);
         }
-        text += "grants:\n";
-        let grants = self.grants();
-        if grants.is_empty() {
-            text += "  none, except paths in arguments\n";
-        }
-        for grant in grants {
-            let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
-        }
+    }
+
+    /// Writes what is granted, what may be asked for, and what of it is as powerful as root.
+    fn push_grants(&self, text: &mut String) {
+        let line = |grant: &Grant| format!("{} {} ({})", grant.capability, grant.subject, grant.source);
+        let or = |lines: Vec<String>, none: &str| if lines.is_empty() { vec![none.to_owned()] } else { lines };
+        let granted = self.grants().iter().map(line).collect();
+        push_list(text, "grants", or(granted, "none, except paths in arguments"));
         if let Some(source) = self.policy().unconfined_by() {
-            let _ = writeln!(
-                text,
-                "unconfined: nothing confines the module, which can do all that its user can ({source})"
-            );
+            let what = "nothing confines the module, which can do all that its user can";
+            let _ = writeln!(text, "unconfined: {what} ({source})");
         }
         if let Some(asks) = &self.asks {
-            text += "may be asked:\n";
-            text += if asks.is_empty() { "  nothing\n" } else { "" };
-            for grant in asks {
-                let _ = writeln!(text, "  {} {} ({})", grant.capability, grant.subject, grant.source);
-            }
+            push_list(text, "may be asked", or(asks.iter().map(line).collect(), "nothing"));
         }
-        let powers = self.policy().root_powers();
-        if !powers.is_empty() {
-            text += "as powerful as root:\n";
-        }
-        for RootPower { what, why, source } in powers {
-            let _ = writeln!(text, "  {what}: {why} ({source})");
-        }
-        let ExaminedRun { paths, missing, .. } = &self.run;
-        if !missing.is_empty() {
-            text += "missing:\n";
-        }
-        for Denial { capability, subject, allow, .. } in missing {
-            let _ = writeln!(text, "  {capability} {subject}: {allow}");
-        }
-        if !self.run.objections.is_empty() {
-            text += "the trust rules refuse the run:\n";
-        }
-        for objection in &self.run.objections {
-            let _ = writeln!(text, "  {objection}");
-        }
-        if !paths.is_empty() {
-            text += "paths in arguments:\n";
-        }
-        for PathOption { option, path_use, source } in paths {
-            let _ = writeln!(text, "  {option}: {path_use} ({source})");
-        }
+        let power = |RootPower { what, why, source }: RootPower| format!("{what}: {why} ({source})");
+        push_list(text, "as powerful as root", self.policy().root_powers().into_iter().map(power));
+    }
+
+    /// Writes what the examined run lacks, and what its arguments name.
+    fn push_run(&self, text: &mut String) {
+        let ExaminedRun { paths, missing, objections, .. } = &self.run;
+        let denial = |Denial { capability, subject, allow, .. }: &Denial| format!("{capability} {subject}: {allow}");
+        push_list(text, "missing", missing.iter().map(denial));
+        push_list(text, "the trust rules refuse the run", objections.iter().cloned());
+        let path = |PathOption { option, path_use, source }: &PathOption| format!("{option}: {path_use} ({source})");
+        push_list(text, "paths in arguments", paths.iter().map(path));
+    }
+
+    /// Writes what holds next to the grants: the files of native modules, limits, and rules for others.
+    fn push_surroundings(&self, text: &mut String) {
         let base: Vec<&str> = base::paths().collect();
-        let _ = writeln!(text, "native modules also read, if it exists:\n  {}", base.join(" "));
+        push_list(text, "native modules also read, if it exists", [base.join(" ")]);
         let groups = control_groups();
         let groups = if groups.is_empty() { "not available".to_owned() } else { groups.join("; ") };
         let _ = writeln!(text, "control group of a native module: {groups}");
-        text += "limits:\n";
-        for (name, value, by) in self.limits() {
-            let _ = writeln!(text, "  {}: {} ({by})", name.key(), name.show(value));
+        let limits = self.limits().into_iter();
+        push_list(
+            text,
+            "limits",
+            limits.map(|(name, value, by)| format!("{}: {} ({by})", name.key(), name.show(value))),
+        );
+        push_list(text, "modules with their own rules", self.others.iter().cloned());
+        push_list(text, "tasks with their own rules", self.tasks.iter().cloned());
+    }
+}
+
+/// Writes a heading and a line below it for each entry; nothing without entries.
+fn push_list(text: &mut String, heading: &str, entries: impl IntoIterator<Item = String>) {
+    for (index, entry) in entries.into_iter().enumerate() {
+        if index == 0 {
+            let _ = writeln!(text, "{heading}:");
         }
-        if !self.others.is_empty() {
-            text += "modules with their own rules:\n";
-        }
-        for key in &self.others {
-            let _ = writeln!(text, "  {key}");
-        }
-        if !self.tasks.is_empty() {
-            text += "tasks with their own rules:\n";
-        }
-        for key in &self.tasks {
-            let _ = writeln!(text, "  {key}");
-        }
-        text
+        let _ = writeln!(text, "  {entry}");
     }
 }
