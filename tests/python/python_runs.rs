@@ -347,6 +347,34 @@ fn a_shim_stands_for_the_interpreter_behind_it() {
     dir.assert_nothing_left();
 }
 
+/// Makes a script in the place of an interpreter, which writes its name and its first argument to a log before it does anything else.
+fn stand_in(dir: &TestDir, name: &str, rest: &str) {
+    let log = dir.join("log").display().to_string();
+    let script = dir.write(&format!("bin/{name}"), format!("#!/bin/sh\necho \"{name} $1\" >> '{log}'\n{rest}\n"));
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_process_asks_each_interpreter_once_and_the_next_process_asks_scripts_again() {
+    let dir = TestDir::new();
+    stand_in(&dir, "python3.13", "exit 3");
+    stand_in(&dir, "python3.12", &format!("exec '{}' \"$@\"", oracle::python().display()));
+    let utils = package(&oracle::python()).join("module_utils");
+    let module = |name: &str| dir.write(name, module("module.exit_json(a=module.params['a'])"));
+    let jobs = ["a", "b", "c", "d"]
+        .map(|name| format!("{}\n", json!({"id": name, "module": module(name), "args": {"a": name}})));
+    let asked = |name: &str| {
+        let log = fs::read_to_string(dir.join("log")).unwrap();
+        log.lines().filter(|line| *line == format!("{name} -")).count()
+    };
+    for process in 1..=2 {
+        let batch = Modbox::new(&dir).args(["batch", "--allow-all"]).arg("--module-utils").arg(&utils).own_cache(&dir);
+        let ran = batch.env("PATH", dir.join("bin")).stdin(jobs.concat()).run().exits_with(0);
+        assert_eq!(ran.stdout_text().lines().count(), 4, "{ran}");
+        assert_eq!((asked("python3.13"), asked("python3.12")), (process, process), "{ran}");
+    }
+}
+
 #[test]
 fn the_form_of_a_first_line_takes_variables_for_switches() {
     let dir = TestDir::new();

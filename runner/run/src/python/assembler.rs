@@ -1,6 +1,7 @@
 //! Chooses the interpreter and the ansible-core of a module, and prepares its start.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use modbox_kinds::ansiballz::Payload;
 use modbox_kinds::{PythonForm, PythonStart};
@@ -102,14 +103,14 @@ impl<'a> Assembler<'a> {
     /// Chooses the ansible-core of a module that no interpreter of this machine runs. Such an interpreter may know where
     /// ansible-core is.
     fn choose_for_other(&self, subject: ModuleSource<'_>) -> Result<(Option<Interpreter>, Install), PythonError> {
-        match self.choose(subject) {
+        self.asking_again(|| match self.choose(subject) {
             Ok((interpreter, install)) => Ok((Some(interpreter), install)),
             Err(error @ (PythonError::NoInterpreter(_) | PythonError::Interpreter { .. })) => {
                 let install = self.install(subject, None)?.or_else(|| install_of_sandbox(self.context.config));
                 Ok((None, install.ok_or(error)?))
             }
             Err(error) => Err(error),
-        }
+        })
     }
 
     /// Makes all that is needed to start a module. `known` is the payload that is to run. With `on_disk`, it is a file that may
@@ -127,7 +128,7 @@ impl<'a> Assembler<'a> {
         let (interpreter, install) =
             match chosen.and_then(|chosen| Some((chosen.interpreter.clone()?, &chosen.install))) {
                 Some((interpreter, install)) => (interpreter, install.clone()),
-                None => self.choose(subject)?,
+                None => self.asking_again(|| self.choose(subject))?,
             };
         let assembly = Assembly::new(&self.context, subject, &install, Some(&interpreter), known);
         self.start_by(&interpreter, assembly, subject, on_disk)
@@ -141,7 +142,7 @@ impl<'a> Assembler<'a> {
         known: Option<&KnownAssembly>,
         on_disk: bool,
     ) -> Result<PreparedModule, PythonError> {
-        let interpreter = self.choose_interpreter(subject)?;
+        let interpreter = self.asking_again(|| self.choose_interpreter(subject))?;
         let assembly = Assembly::received(&self.context, subject, payload, known);
         self.start_by(&interpreter, assembly, subject, on_disk)
     }
@@ -308,14 +309,21 @@ impl<'a> Assembler<'a> {
     }
 
     fn probe(&self, program: &str, brings_files: bool) -> Result<Result<Interpreter, String>, PythonError> {
-        interpreter::probe(
-            self.context.native,
-            self.context.cache.as_ref(),
-            &self.context.config.search_path,
-            program,
-            self.context.tmpdir,
-            brings_files,
-        )
+        interpreter::probe(&self.context, program, brings_files)
+    }
+
+    /// Chooses again if nothing was found and interpreters are held for broken that were asked earlier in this process: one may have
+    /// been mended since then.
+    fn asking_again<T>(&self, choose: impl Fn() -> Result<T, PythonError>) -> Result<T, PythonError> {
+        let begun = Instant::now();
+        match choose() {
+            Err(PythonError::NoInterpreter(_) | PythonError::Interpreter { .. } | PythonError::NoCore(_))
+                if self.context.config.probes.forget_failures(begun) =>
+            {
+                choose()
+            }
+            chosen => chosen,
+        }
     }
 
     /// Returns the ansible-core for a module: the one named by `module_utils`, the one that the module lies in, the

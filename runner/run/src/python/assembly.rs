@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::module_digest::digest;
+use crate::python::answers::stamp::Stamps;
 use crate::python::ask::{ScriptAccess, ask};
 use crate::python::cache::{Cache, INDEX, PAYLOAD};
 use crate::python::config::PythonConfig;
@@ -23,7 +24,6 @@ use crate::python::folders::collection_folders;
 use crate::python::install::Install;
 use crate::python::interpreter::Interpreter;
 use crate::python::parser_stack::with_parser_stack;
-use crate::python::stamp::Stamps;
 
 /// Name of the script that starts a tree.
 pub(super) const SCRIPT: &str = "_modbox_run.py";

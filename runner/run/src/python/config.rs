@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::python::answers::probes::Probes;
+
 /// Form in which a payload reaches the interpreter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PayloadForm {
@@ -39,6 +41,9 @@ pub struct PythonConfig {
     /// again.
     #[serde(skip)]
     pub known: Option<KnownPackages>,
+    /// What interpreters have answered in this process.
+    #[serde(skip)]
+    pub probes: Probes,
 }
 
 /// Packages `ansible` by the chosen interpreter and the folder of a module. Where there is none, the search reads the folders of all

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use modbox_kinds::ansiballz::{DottedName, EmbeddedFile, Found, Lookup, MAX_SOURCE, Routing};
 
+use crate::python::answers::stamp::{Stamp, Stamps, outermost_missing};
 use crate::python::error::PythonError;
-use crate::python::stamp::{Stamp, Stamps, outermost_missing};
 
 /// Largest file of redirects that is read; that of ansible-core has three hundred kilobytes.
 pub(crate) const MAX_ROUTING: u64 = 16 << 20;

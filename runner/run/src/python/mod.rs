@@ -5,6 +5,7 @@
 //! check each file that the payload was made of. Where nothing can be cached, and with [`PayloadForm::Zip`], the
 //! payload is passed as Ansible sends it: one script on the interpreter's standard input.
 
+mod answers;
 mod ask;
 mod assembler;
 mod assembly;
@@ -23,9 +24,9 @@ mod interpreter;
 mod interpreters;
 mod parser_stack;
 mod shim;
-mod stamp;
 mod survey;
 
+pub use self::answers::probes::Probes;
 pub(crate) use self::assembler::{Assembler, PreparedModule};
 pub(crate) use self::assembly::KnownAssembly;
 pub use self::cache::clear_cache;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// State of the file that a path leads to, links followed. A path to nothing has a stamp, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Stamp {
+pub(in crate::python) enum Stamp {
     /// The path does not exist.
     Missing,
     /// The fingerprint of the existing file.
@@ -18,7 +18,7 @@ pub(super) enum Stamp {
 
 impl Stamp {
     /// Returns the stamp of a path.
-    pub(super) fn of(path: &Path) -> Self {
+    pub(in crate::python) fn of(path: &Path) -> Self {
         fs::metadata(path).map_or(Self::Missing, |file| Self::There(FileFingerprint::from(&file)))
     }
 
@@ -31,7 +31,7 @@ impl Stamp {
 }
 
 /// Returns the outermost folder around a missing path that is missing itself, or else the path.
-pub(super) fn outermost_missing(path: PathBuf) -> PathBuf {
+pub(in crate::python) fn outermost_missing(path: PathBuf) -> PathBuf {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && Stamp::of(folder) == Stamp::Missing;
     let around = path.ancestors().skip(1).take_while(is_missing);
     around.last().map(Path::to_owned).unwrap_or(path)
@@ -39,10 +39,10 @@ pub(super) fn outermost_missing(path: PathBuf) -> PathBuf {
 
 /// Stamps of many paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamps(Vec<(PathBuf, Stamp)>);
+pub(in crate::python) struct Stamps(Vec<(PathBuf, Stamp)>);
 
 impl Stamps {
-    pub(super) fn of(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub(in crate::python) fn of(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let stamped = |path: PathBuf| {
             let stamp = Stamp::of(&path);
             (path, stamp)
@@ -50,17 +50,17 @@ impl Stamps {
         Self(paths.into_iter().map(stamped).collect())
     }
 
-    pub(super) fn push(&mut self, path: PathBuf, stamp: Stamp) {
+    pub(in crate::python) fn push(&mut self, path: PathBuf, stamp: Stamp) {
         self.0.push((path, stamp));
     }
 
     /// Returns whether all paths still have these stamps.
-    pub(super) fn are_current(&self) -> bool {
+    pub(in crate::python) fn are_current(&self) -> bool {
         self.0.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
     }
 
     /// Returns whether any change from now on would change the stamps.
-    pub(super) fn are_settled(&self) -> bool {
+    pub(in crate::python) fn are_settled(&self) -> bool {
         let now = SystemTime::now();
         self.0.iter().all(|(_, stamp)| stamp.is_settled(now))
     }
