@@ -13,8 +13,8 @@ pub(crate) fn compare_decimals(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// Returns the ASCII digit of a decimal digit of another script.
-pub(crate) fn decimal_digit(c: char) -> Option<char> {
+/// Returns the ASCII digit of a decimal digit of another script: of those that Python's `int` takes, the scripts in use.
+pub fn decimal_digit(c: char) -> Option<char> {
     // Unicode has decimal digits in runs of ten. These are the runs of scripts in use.
     const ZEROS: [char; 12] = [
         '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}', '\u{be6}', '\u{c66}',

@@ -21,6 +21,7 @@ mod walk;
 
 pub use access::get_item;
 pub use dates::{Calendar, Clock, Duration, Moment, Offset, ParseError, strptime};
+pub use decimal::decimal_digit;
 pub use equality::{ContainsError, Key, contains, equal};
 pub use group::Group;
 pub use json::{from_json, to_json};
@@ -36,6 +37,6 @@ pub use walk::{ValueError, Walk};
 
 pub(crate) use access::{identity, position};
 pub(crate) use dates::{Fields, strftime};
-pub(crate) use decimal::{decimal_digit, is_python_space};
+pub(crate) use decimal::is_python_space;
 pub(crate) use json::key_text;
 pub(crate) use number::integer;

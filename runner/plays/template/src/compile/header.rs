@@ -20,9 +20,20 @@ pub(crate) fn options_of<'a>(text: &'a str, given: &TemplateOptions) -> Result<(
         let (key, value) = pair
             .split_once(':')
             .ok_or_else(|| format!("Missing key-value separator `:` in '#jinja2:' override pair '{pair}'."))?;
+        let value = line_of(value).ok_or_else(|| format!("the value of `{}` must be on one line", key.trim()))?;
         set(&mut options, key.trim(), value.trim())?;
     }
     Ok((template, options))
+}
+
+/// Returns the line that has the value. For Python a carriage return ends a line; other lines may be empty or comments, and
+/// only the first may be indented (`ast.literal_eval`).
+fn line_of(value: &str) -> Option<&str> {
+    let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let mut lines = value.split('\r').enumerate().filter(|(_, line)| !is_empty(line));
+    let Some((index, line)) = lines.next() else { return Some("") };
+    let is_indented = index > 0 && line.starts_with([' ', '\t']);
+    (lines.next().is_none() && !is_indented).then_some(line)
 }
 
 fn set(options: &mut TemplateOptions, key: &str, value: &str) -> Result<(), String> {
@@ -79,6 +90,16 @@ mod tests {
         let (rest, options) = options_of(text, &TemplateOptions::default()).unwrap();
         assert_eq!(rest, "rest\n");
         assert_eq!((options.trim_blocks, &*options.variable_start, options.newline_sequence), (false, "[%", "\r\n"));
+    }
+
+    #[test]
+    fn a_carriage_return_ends_a_line_of_a_value() {
+        for text in ["trim_blocks:\rTrue", "trim_blocks\r: True\r", "block_start_string: '[%'\r # x"] {
+            assert!(options_of(&format!("#jinja2: {text}\n"), &TemplateOptions::default()).is_ok(), "{text:?}");
+        }
+        for text in ["trim_blocks:\r True", "block_start_string: '['\r'%'", "block_start_string: '[\r%'"] {
+            assert!(options_of(&format!("#jinja2: {text}\n"), &TemplateOptions::default()).is_err(), "{text:?}");
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Parser<'_> {
 
     fn definition(&mut self, name: Arc<str>, line: u32, parameters: Parameters, ends: Ends) -> Parse<MacroDefinition> {
         self.specials.begin();
-        let body = self.whole_scope(ends)?;
+        let body = self.kept_scope(ends)?;
         let reads = self.specials.end();
         let parameter = |name: &str| parameters.iter().find(|(known, _)| **known == *name);
         if reads.caller && parameter("caller").is_some_and(|(_, default)| default.is_none()) {

@@ -22,7 +22,7 @@ impl Parser<'_> {
         self.program.shares_names = true;
         // What a block reads is nothing that the macro around it reads.
         let specials = std::mem::take(&mut self.specials);
-        let body = self.whole_scope(&["endblock"])?;
+        let body = self.kept_scope(&["endblock"])?;
         self.specials = specials;
         if is_required && !body.iter().all(is_blank_text) {
             return Err(self.failure("Required blocks can only contain comments or whitespace"));
@@ -31,7 +31,7 @@ impl Parser<'_> {
         if self.program.blocks.insert(name.clone(), Arc::new(body)).is_some() {
             return Err(SyntaxFailure::new(format!("block '{name}' defined twice"), line));
         }
-        Ok(Node::Block { line, name, is_scoped, is_required })
+        Ok(Node::Block { line, name, is_scoped, is_required, is_top_level: self.is_top_level })
     }
 
     pub(super) fn extends(&mut self, line: u32) -> Parse<Node> {

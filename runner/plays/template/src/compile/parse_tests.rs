@@ -170,6 +170,8 @@ fn what_a_template_that_extends_another_would_print_is_not_looked_at() {
         ("{{ a | f }}{% extends 'x' %}", 1),
         ("{% extends 'x' %}{{ a | f }}", 0),
         ("{% extends 'x' %}{% if a %}{{ a | f }}{% endif %}", 0),
+        ("{% extends 'x' %}{% for a in b %}{{ a | f }}{% print a | f %}{% endfor %}", 0),
+        ("{% extends 'x' %}{% set a %}{{ a | f }}{% endset %}", 1),
         ("{% extends 'x' %}{% if a | f %}{% endif %}", 1),
         ("{% extends 'x' %}{% block b %}{{ a | f }}{% endblock %}", 1),
         ("{% if a %}{% extends 'x' %}{% endif %}{{ a | f }}", 1),

@@ -51,6 +51,8 @@ pub(super) struct Parser<'t> {
     pub(super) is_top_level: bool,
     /// Whether the template certainly extends another one, which prints instead of it.
     pub(super) is_extended: bool,
+    /// Whether the current statement is in a macro, a block, or a `set` block, which print for others.
+    pub(super) is_kept: bool,
     /// Whether anything sets a name.
     pub(super) sets_names: bool,
     /// How many `for` blocks are open.
@@ -82,6 +84,7 @@ impl<'t> Parser<'t> {
             is_optional: false,
             is_top_level: true,
             is_extended: false,
+            is_kept: false,
             sets_names: false,
             loops: 0,
             specials: Specials::default(),

@@ -37,7 +37,7 @@ pub(crate) enum Node {
     If(Vec<Branch>, Vec<Node>),
     For(u32, Arc<For>),
     With(u32, Vec<(Target, Expr)>, Vec<Node>),
-    /// `{% autoescape x %}…{% endautoescape %}`: the value is evaluated and has no effect.
+    /// `{% autoescape x %}…{% endautoescape %}`: where the value holds, what blocks capture is text.
     Autoescape(u32, Expr, Vec<Node>),
     Macro(Arc<MacroDefinition>),
     /// `{% call(args) m() %}…{% endcall %}`
@@ -49,7 +49,10 @@ pub(crate) enum Node {
         is_scoped: bool,
         /// Whether a template that extends this one must have it.
         is_required: bool,
+        /// Whether it is in no other statement but `if`. A template that extends another one prints no such block.
+        is_top_level: bool,
     },
+    /// At the top level or in `if`.
     Extends(u32, Expr),
     Include {
         line: u32,

@@ -59,6 +59,15 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Makes the node of what is printed. A template that certainly extends another one prints nothing, and Jinja does not
+    /// look for names in what it would print (3.1, `visit_Output`).
+    fn printed(&mut self, line: u32, value: Expr, since: usize) -> Node {
+        if self.is_extended && !self.is_kept {
+            self.program.mentions.truncate(since);
+        }
+        Node::Emit(line, value)
+    }
+
     fn emit(&mut self) -> Parse<Node> {
         if !self.syntax.options.process_escapes {
             self.escapes = Escapes::Kept;
@@ -68,11 +77,7 @@ impl<'t> Parser<'t> {
         let made = self.tuple(true, TupleEnd::Tag)?;
         self.escapes = Escapes::Processed;
         self.expect(TokenKind::VariableEnd)?;
-        if self.is_extended && self.is_top_level {
-            // Jinja does not compile what the template would print (3.1, `visit_Output`).
-            self.program.mentions.truncate(since);
-        }
-        Ok(Node::Emit(line, made.tree))
+        Ok(self.printed(line, made.tree, since))
     }
 
     /// Reads a statement, from its tag on.
@@ -132,6 +137,14 @@ impl<'t> Parser<'t> {
         (self.is_optional, self.is_top_level) = (false, false);
         let nodes = self.body(ends)?;
         (self.is_optional, self.is_top_level) = outer;
+        Ok(nodes)
+    }
+
+    /// Reads nodes that are a scope of their own and print for others, and the tag that ends them.
+    pub(super) fn kept_scope(&mut self, ends: Ends) -> Parse<Vec<Node>> {
+        let outer = std::mem::replace(&mut self.is_kept, true);
+        let nodes = self.whole_scope(ends)?;
+        self.is_kept = outer;
         Ok(nodes)
     }
 
@@ -228,7 +241,7 @@ impl<'t> Parser<'t> {
             let input = filter.unwrap_or_else(|| Parsed::leaf(Expr::Captured));
             filter = Some(self.certainly(|parser| parser.filter(input))?);
         }
-        let body = self.whole_scope(&["endset"])?;
+        let body = self.kept_scope(&["endset"])?;
         Ok(Node::Capture(line, target, filter.map(|filter| filter.tree), body))
     }
 
@@ -272,7 +285,9 @@ impl<'t> Parser<'t> {
             if !std::mem::take(&mut is_first) {
                 self.expect_symbol(",")?;
             }
-            nodes.push(Node::Emit(line, self.expression()?.tree));
+            let since = self.program.mentions.len();
+            let value = self.expression()?.tree;
+            nodes.push(self.printed(line, value, since));
         }
         Ok(())
     }

@@ -17,6 +17,8 @@ pub(crate) struct Macro {
     pub(crate) program: Arc<Program>,
     pub(crate) frame: Arc<Frame>,
     pub(crate) blocks: Arc<Blocks>,
+    /// The value of the `autoescape` block that it was defined in.
+    pub(crate) autoescape: Value,
 }
 
 impl fmt::Debug for Macro {

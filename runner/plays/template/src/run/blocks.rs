@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::Value;
 
 use super::interpreter::Interpreter;
-use crate::compile::{Expr, Node};
+use crate::compile::Expr;
 use crate::frame::Frame;
 use crate::marker::Run;
 
@@ -37,20 +37,29 @@ impl Interpreter<'_> {
         let mut out = Vec::new();
         let root = self.frame.root();
         self.block(&name, depth, &root, &mut out)?;
-        self.concatenate(out)
+        self.captured(out)
     }
 
-    /// Runs the template that this one extends, with the blocks of both. Of the rest, only names are used.
-    pub(super) fn extend(&mut self, name: &Expr, rest: &[Node], out: &mut Vec<Value>) -> Run<()> {
+    /// Finds the template that this one extends, and adds its blocks below those that are there.
+    pub(super) fn extend(&mut self, name: &Expr) -> Run<()> {
+        if self.parent.is_some() {
+            return Err(self.raise("extended multiple times"));
+        }
         let name = self.expression(name)?;
         let (source, program) = self.load(&name)?;
-        for node in rest.iter().filter(|node| !matches!(node, Node::Block { .. } | Node::Text(_) | Node::Emit(..))) {
-            self.nodes(std::slice::from_ref(node), &mut Vec::new())?;
-        }
         let mut blocks = (*self.blocks).clone();
         blocks.add(&source, &program);
+        self.blocks = Arc::new(blocks);
+        self.parent = Some((source, program));
+        Ok(())
+    }
+
+    /// Runs the template that this one extends, if it does, with the blocks of both.
+    pub(super) fn run_parent(&mut self, out: &mut Vec<Value>) -> Run<()> {
+        let Some((source, program)) = self.parent.take() else { return Ok(()) };
         self.evaluation.begin_template(source.position())?;
-        let mut parent = Interpreter::new(self.evaluation, &source, &program, self.frame.clone(), Arc::new(blocks));
+        let mut parent =
+            Interpreter::new(self.evaluation, &source, &program, self.frame.clone(), self.blocks.clone());
         let ran = parent.template(&program.body, out);
         self.evaluation.end_template();
         ran

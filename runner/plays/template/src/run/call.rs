@@ -105,7 +105,7 @@ impl Interpreter<'_> {
         {
             self.produce_items(items)?;
         }
-        if value.is_undefined() && !was_undefined {
+        if value.is_undefined() && !(was_undefined && plugin.accepts_markers) {
             return Ok(self.undefined(absent(name)));
         }
         if value.is_undefined() {

@@ -95,6 +95,9 @@ impl Interpreter<'_> {
             // The values are not read.
             return self.checked(dict.has_key(item));
         }
+        if container.is_undefined() {
+            return Ok(false);
+        }
         self.checked(values::contains(container, item))
     }
 }

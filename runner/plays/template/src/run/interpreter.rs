@@ -23,10 +23,14 @@ pub(crate) struct Interpreter<'e> {
     pub(crate) blocks: Arc<Blocks>,
     /// The name and the depth of the block that runs, for `super()`.
     pub(crate) block: Option<(Arc<str>, usize)>,
+    /// The template that this one extends.
+    pub(crate) parent: Option<(Source, Arc<Program>)>,
     /// The line of the node that runs.
     pub(crate) line: u32,
     /// The texts that filter blocks around the running expression captured.
     pub(crate) captured: Vec<Value>,
+    /// The value of the `autoescape` block around the running node, which may be a marker.
+    pub(crate) autoescape: Value,
     state: Option<State<'e, 'e>>,
 }
 
@@ -38,8 +42,8 @@ impl<'e> Interpreter<'e> {
         frame: Arc<Frame>,
         blocks: Arc<Blocks>,
     ) -> Self {
-        let (block, captured, state) = (None, Vec::new(), None);
-        Self { evaluation, source, program, frame, blocks, block, line: 1, captured, state }
+        let (block, parent, captured, autoescape, state) = (None, None, Vec::new(), Value::from(false), None);
+        Self { evaluation, source, program, frame, blocks, block, parent, line: 1, captured, autoescape, state }
     }
 
     /// Returns the state that filters get. Making one costs more than most expressions, so it is made when needed.

@@ -82,7 +82,7 @@ impl Interpreter<'_> {
         let ran = self.each_of(each, iterable, context.depth + 1, &mut out);
         self.frame = outer;
         ran?;
-        self.concatenate(out)
+        self.captured(out)
     }
 
     /// Returns the items of a value, none of which is a marker.

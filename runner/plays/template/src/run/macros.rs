@@ -24,6 +24,7 @@ impl Interpreter<'_> {
             program: self.program.clone(),
             frame: self.frame.clone(),
             blocks: self.blocks.clone(),
+            autoescape: self.autoescape.clone(),
         })
     }
 
@@ -33,10 +34,11 @@ impl Interpreter<'_> {
         let frame = Frame::within(&called.frame);
         let mut body = Interpreter::new(self.evaluation, &called.source, &called.program, frame, called.blocks.clone());
         body.line = definition.line;
+        body.autoescape = called.autoescape.clone();
         self.evaluation.enter(self.source.position(), self.line)?;
         let value = body.run_macro(definition, arguments);
         self.evaluation.leave();
-        value
+        self.captured(vec![value?])
     }
 
     /// Returns the value of each parameter, and of `varargs`, `kwargs` and `caller`.

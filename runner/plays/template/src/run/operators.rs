@@ -115,6 +115,8 @@ impl Interpreter<'_> {
                 let named = named.iter().filter_map(|(name, value)| Some((name.as_str()?, value.clone())));
                 vec![left.clone(), Value::from(named.collect::<Kwargs>())]
             }
+            // Jinja's own undefined value is empty as text.
+            View::Undefined => vec![left.clone(), Value::from("")],
             _ => vec![left.clone(), right.clone()],
         };
         let Some(format) = self.evaluation.machine.filters.get("format").map(|plugin| plugin.function.clone()) else {

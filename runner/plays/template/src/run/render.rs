@@ -127,6 +127,18 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Joins what a block captured, which within `autoescape` is text, even `None` (Jinja 3.1, `return_buffer_contents`).
+    pub(super) fn captured(&self, nodes: Vec<Value>) -> Run<Value> {
+        let value = self.concatenate(nodes)?;
+        if !self.is_true(&self.autoescape)? {
+            return Ok(value);
+        }
+        let value = self.evaluation.finalize(&value, Mode::Text, self.source.position(), self.line)?;
+        let text = self.checked(modbox_jinja::values::text(&value))?;
+        self.produce(text.len())?;
+        Ok(Value::from(text))
+    }
+
     /// Joins what was emitted: one node is a value of its own type, and several are text.
     pub(super) fn concatenate(&self, nodes: Vec<Value>) -> Run<Value> {
         let mut nodes: Vec<Value> = nodes.into_iter().filter(|node| !node.is_none()).collect();

@@ -11,16 +11,10 @@ use crate::marker::{Cause, Run};
 use crate::objects::{Macro, Module, Namespace};
 
 impl Interpreter<'_> {
-    /// Runs a whole template. With `extends`, the rest only sets names, and the parent emits.
+    /// Runs a whole template. With `extends`, the parent emits.
     pub(super) fn template(&mut self, nodes: &[Node], out: &mut Vec<Value>) -> Run<()> {
-        for (index, node) in nodes.iter().enumerate() {
-            if let Node::Extends(line, name) = node {
-                self.line = *line;
-                return self.extend(name, &nodes[index + 1..], out);
-            }
-            self.node(node, out)?;
-        }
-        Ok(())
+        nodes.iter().try_for_each(|node| self.node(node, out))?;
+        self.run_parent(out)
     }
 
     pub(super) fn nodes(&mut self, nodes: &[Node], out: &mut Vec<Value>) -> Run<()> {
@@ -33,7 +27,12 @@ impl Interpreter<'_> {
     fn node(&mut self, node: &Node, out: &mut Vec<Value>) -> Run<()> {
         self.step()?;
         match node {
-            Node::Text(text) => out.push(text.clone()),
+            // The template that this one extends prints.
+            Node::Text(_) | Node::Emit(..) | Node::Block { is_top_level: true, .. } if self.parent.is_some() => {}
+            Node::Text(text) => {
+                self.is_true(&self.autoescape)?;
+                out.push(text.clone());
+            }
             Node::Unset(names) => self.unset(names),
             Node::Emit(line, expression) => {
                 self.line = *line;
@@ -47,8 +46,11 @@ impl Interpreter<'_> {
             }
             Node::Capture(line, target, filter, body) => {
                 self.line = *line;
-                let value = self.capture(body)?;
-                let value = self.filtered(value, filter.as_ref())?;
+                // What is captured is not printed, so it stays where another template is extended.
+                let parent = self.parent.take();
+                let value = self.capture(body);
+                self.parent = parent;
+                let value = self.filtered(value?, filter.as_ref())?;
                 self.assign(target, value)?;
             }
             Node::Filtered(line, filter, body) => {
@@ -68,8 +70,11 @@ impl Interpreter<'_> {
             }
             Node::Autoescape(line, value, nodes) => {
                 self.line = *line;
-                self.expression(value)?;
-                return self.within(|interpreter| interpreter.nodes(nodes, out));
+                let value = self.expression(value)?;
+                let outer = std::mem::replace(&mut self.autoescape, value);
+                let ran = self.within(|interpreter| interpreter.nodes(nodes, out));
+                self.autoescape = outer;
+                return ran;
             }
             Node::Macro(definition) => {
                 let value = self.make_macro(definition);
@@ -81,7 +86,7 @@ impl Interpreter<'_> {
                 let value = self.call_with(call, Some(caller))?;
                 self.emit(value, out);
             }
-            Node::Block { line, name, is_scoped, is_required } => {
+            Node::Block { line, name, is_scoped, is_required, .. } => {
                 self.line = *line;
                 if *is_required && self.blocks.get(name, 1).is_none() {
                     return Err(self.raise(format!("Required block '{name}' not found")));
@@ -89,9 +94,9 @@ impl Interpreter<'_> {
                 let frame = if *is_scoped { self.frame.clone() } else { self.frame.root() };
                 return self.block(name, 0, &frame, out);
             }
-            Node::Extends(line, _) => {
+            Node::Extends(line, name) => {
                 self.line = *line;
-                return Err(self.raise("`extends` must be outside of other blocks"));
+                return self.extend(name);
             }
             Node::Include { .. } | Node::Import { .. } | Node::From { .. } => return self.other_template(node, out),
         }
@@ -117,7 +122,7 @@ impl Interpreter<'_> {
     pub(super) fn capture(&mut self, nodes: &[Node]) -> Run<Value> {
         let mut out = Vec::new();
         self.within(|interpreter| interpreter.nodes(nodes, &mut out))?;
-        self.concatenate(out)
+        self.captured(out)
     }
 
     /// Runs something in a scope within the current one.

@@ -1,7 +1,7 @@
 //! Numbers: `1_000`, `0xff`, `0o17`, `0b1`, `1.5`, `1e-3`.
 
 use minijinja::Value;
-use modbox_jinja::values::parse_int;
+use modbox_jinja::values::{decimal_digit, parse_int};
 
 /// The most digits of a decimal integer that Python reads.
 const MAX_DIGITS: usize = 4300;
@@ -12,7 +12,7 @@ pub(super) fn length(text: &str, is_after_dot: bool) -> (usize, bool) {
     let bytes = text.as_bytes();
     match fractional(bytes).filter(|_| !is_after_dot) {
         Some(length) => (length, true),
-        None => (integral(bytes), false),
+        None => (integral(text), false),
     }
 }
 
@@ -33,6 +33,21 @@ fn groups(bytes: &[u8], from: usize) -> Option<usize> {
     Some(digits(bytes, from, |byte| byte.is_ascii_digit()))
 }
 
+/// Returns the byte after the digits that a text begins with, which may be those of other scripts.
+fn decimal(text: &str) -> usize {
+    let mut end = 0;
+    loop {
+        let rest = &text[end..];
+        let digits = rest.strip_prefix('_').unwrap_or(rest);
+        match digits.chars().next() {
+            Some(c) if c.is_ascii_digit() || decimal_digit(c).is_some() => {
+                end = text.len() - digits.len() + c.len_utf8();
+            }
+            _ => return end,
+        }
+    }
+}
+
 fn digits(bytes: &[u8], from: usize, is_digit: fn(u8) -> bool) -> usize {
     let mut end = from;
     loop {
@@ -44,9 +59,10 @@ fn digits(bytes: &[u8], from: usize, is_digit: fn(u8) -> bool) -> usize {
     }
 }
 
-fn integral(bytes: &[u8]) -> usize {
+fn integral(text: &str) -> usize {
+    let bytes = text.as_bytes();
     if bytes.first() != Some(&b'0') {
-        return digits(bytes, 0, |byte| byte.is_ascii_digit());
+        return decimal(text);
     }
     let is_digit: fn(u8) -> bool = match bytes.get(1).map(u8::to_ascii_lowercase) {
         Some(b'b') => |byte| matches!(byte, b'0' | b'1'),
@@ -66,7 +82,8 @@ fn integral(bytes: &[u8]) -> usize {
 ///
 /// It has more digits than Python reads.
 pub(in crate::compile) fn integer(written: &str) -> Result<Value, String> {
-    let plain = written.replace('_', "").to_ascii_lowercase();
+    let plain: String = written.chars().filter(|c| *c != '_').map(|c| decimal_digit(c).unwrap_or(c)).collect();
+    let plain = plain.to_ascii_lowercase();
     let (radix, digits) = match plain.get(..2) {
         Some("0b") => (2, &plain[2..]),
         Some("0o") => (8, &plain[2..]),
@@ -118,6 +135,8 @@ mod tests {
             ("1e+", (1, false)),
             ("1.5e", (3, true)),
             ("007.5", (5, true)),
+            ("1_۳४.a", (6, false)),
+            ("0۳", (1, false)),
         ] {
             assert_eq!(length(text, false), expect, "{text}");
         }
@@ -129,6 +148,7 @@ mod tests {
         let check = |made: Result<Value, String>, expect: &str| assert_eq!(repr(&made.unwrap()).unwrap(), expect);
         check(integer("1_000"), "1000");
         check(integer("0XfF"), "255");
+        check(integer("1_۳४"), "134");
         check(integer("0b_101"), "5");
         check(
             integer("123456789012345678901234567890123456789012345"),
