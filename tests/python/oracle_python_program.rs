@@ -29,6 +29,10 @@ const OWN: [&str; 14] = [
     "writeable",
 ];
 
+/// A module that tells its limit of open files.
+const OPEN_FILES: &str = "#!/usr/bin/python\nimport resource\nfrom ansible.module_utils.basic import AnsibleModule\n\
+    module = AnsibleModule({})\nmodule.exit_json(soft=resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n";
+
 /// Makes the link that takes the place of Python.
 fn link(dir: &TestDir) -> PathBuf {
     let link = dir.mkdir("bin").join("modbox-python");
@@ -56,10 +60,11 @@ fn tasks(dir: &TestDir, place: &str, python: &str) -> Vec<Value> {
         json!({"slurp": {"src": at.join("copied")}}),
         json!({"lineinfile": job, "async": 60, "poll": 1}),
         json!({"file": {"path": at.join("copied"), "state": "absent"}}),
+        json!({"limit": {}, "vars": {"ansible_python_module_rlimit_nofile": 77}}),
+        json!({"limit": {}, "vars": {"ansible_python_module_rlimit_nofile": "{{ 70 + 8 }}"}}),
     ];
     for task in &mut tasks {
-        let task = task.as_object_mut().unwrap();
-        task.insert("vars".into(), json!({"ansible_python_interpreter": python}));
+        task["vars"]["ansible_python_interpreter"] = json!(python);
     }
     tasks
 }
@@ -87,6 +92,7 @@ fn remove(value: &mut Value) {
 fn check(version: &str, options: &[&str]) {
     let dir = TestDir::new();
     let link = link(&dir).display().to_string();
+    dir.write("library/limit.py", OPEN_FILES);
     // A confined module has no variable of its task that no policy grants, and makes directories only in granted ones.
     let rules = json!({"allow": {"env": ["LANG"]}, "modules": {"file": {"allow": {"write": [dir.join("ours")]}}}});
     dir.write("home/.config/modbox/policy.yaml", rules.to_string());
@@ -100,6 +106,8 @@ fn check(version: &str, options: &[&str]) {
     for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         assert_eq!(comparable(ours, "ours"), comparable(theirs, "theirs"), "{version}, task {number}: {ours}");
     }
+    let limits: Vec<&Value> = ours.iter().filter_map(|result| result.get("soft")).collect();
+    assert_eq!(limits, [77, 78], "{version}: {ours:?}");
     let read = |place: &str| fs::read_to_string(dir.join(place)).unwrap();
     assert_eq!((read("ours/file"), read("ours/file")), (read("theirs/file"), "one\ntwo\nthree\njob\n".to_owned()));
     dir.assert_nothing_left();

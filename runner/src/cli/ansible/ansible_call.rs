@@ -32,6 +32,8 @@ pub(crate) struct AnsibleCall<'a> {
     pub(crate) args: Dict,
     /// Secrets that came with the arguments.
     pub(crate) secrets: GivenSecrets,
+    /// Soft limit of open files of a Python module; 0 to leave it.
+    pub(crate) open_files: u64,
     /// Time limit, instead of the default one. A policy may set a shorter one.
     pub(crate) limit: Option<Duration>,
     /// Text of the policy that came with the task.
@@ -85,7 +87,7 @@ pub(crate) fn run(
     call: AnsibleCall<'_>,
     open: impl FnOnce() -> Result<Module, Failure>,
 ) -> Result<AnsweredRun, Failure> {
-    let AnsibleCall { path, name, args, secrets, limit, policy, signature, audit: is_asked } = call;
+    let AnsibleCall { path, name, args, secrets, open_files, limit, policy, signature, audit: is_asked } = call;
     let mut settings = Settings::load(&context.environment, &GrantArgs::default(), &LimitArgs::default()).or_usage()?;
     policy.map_or(Ok(()), |policy| settings.add_sent(policy)).or_usage()?;
     let general = settings.for_every_module().or_usage()?.policy;
@@ -111,6 +113,7 @@ pub(crate) fn run(
     let request = RunRequest {
         interpreters: &interpreters,
         given_secrets: Some(&secrets),
+        open_files,
         scrutiny,
         ..RunRequest::new(name, Arguments::Complete(args), &effective.policy, &effective.limits)
     };

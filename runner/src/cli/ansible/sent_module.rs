@@ -42,7 +42,7 @@ pub(crate) fn run(
     let file = ModuleFile { path: path.to_owned(), bytes: bytes.into() };
     let (policy, signature) = (policy.as_deref(), signature.as_deref());
     let call =
-        AnsibleCall { path, name: &name, args, secrets: GivenSecrets::default(), limit, policy, signature, audit };
+        AnsibleCall { path, name: &name, args, secrets: GivenSecrets::default(), open_files: 0, limit, policy, signature, audit };
     ansible_call::run(context, call, || Ok(Module::new(file, None)))
 }
 

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use modbox_contract::args::{ArgsError, decode_file};
 use modbox_contract::{Dict, GivenSecrets, Value};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{Expr, ExprCall, Stmt, StmtAssign, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprCall, Int, Stmt, StmtAssign, StmtFunctionDef};
 
 use crate::ansiballz::imports::{SourceError, parse};
 use crate::ansiballz::loader::{NewerCore, unknown_keyword};
@@ -47,6 +47,8 @@ pub struct ReceivedPayload {
     /// Secrets that are in the arguments, as ansible-core 2.22 knows them. They are not in the payload, whose digest names
     /// folders.
     pub secrets: GivenSecrets,
+    /// The soft limit of open files that ansible-core sets for the module; 0 if it sets none.
+    pub open_files: u64,
 }
 
 /// Reason why a program cannot be read as a payload.
@@ -85,6 +87,7 @@ struct Literals {
     params: Vec<String>,
     module: Vec<String>,
     secrets: GivenSecrets,
+    open_files: u64,
     unknown: Option<String>,
 }
 
@@ -133,7 +136,8 @@ impl ReceivedPayload {
             return Err(NewerCore::sent(Some(&args), unknown).into());
         }
         let has_loader = source.is_some();
-        Ok(Self { payload: Payload { module, has_loader, files }, args, secrets: literals.secrets })
+        let Literals { secrets, open_files, .. } = literals;
+        Ok(Self { payload: Payload { module, has_loader, files }, args, secrets, open_files })
     }
 
     /// Returns the source of the module itself.
@@ -183,8 +187,8 @@ impl Literals {
                 ("module_fqn", value) => literals.module.extend(text(value)),
                 ("profile", value) if text(value).as_deref() == Some(PROFILE) => {}
                 ("extensions", Expr::Dict(dict)) if dict.items.is_empty() => {}
-                // modbox sets limits of its own.
-                ("ansible_module" | "date_time" | "rlimit_nofile", _) => {}
+                ("rlimit_nofile", value) => literals.open_files = number(value),
+                ("ansible_module" | "date_time", _) => {}
                 ("secrets", value) => match secret_texts(value) {
                     Some(secrets) => literals.secrets = secrets,
                     None => literals.unknown = Some("secrets".to_owned()),
@@ -237,6 +241,12 @@ impl<'a> Visitor<'a> for Assignments {
             match target(assign) {
                 Some("ZIPDATA") => self.literals.zip.extend(text(&assign.value)),
                 Some("ANSIBALLZ_PARAMS") => self.literals.params.extend(text(&assign.value)),
+                // `requested_soft = min(existing_hard, 64)`
+                Some("requested_soft") => {
+                    if let Expr::Call(call) = &*assign.value {
+                        self.literals.open_files = call.arguments.args.last().map_or(0, number);
+                    }
+                }
                 _ => {}
             }
         }
@@ -275,6 +285,12 @@ fn secret_texts(expr: &Expr) -> Option<GivenSecrets> {
         [Expr::Set(set)] if set.elts.len() <= MAX_SECRETS => set.elts.iter().map(text).collect(),
         _ => None,
     }
+}
+
+/// Returns the value of a whole number. Python leaves the limit as it is for a negative one, which is no literal.
+fn number(expr: &Expr) -> u64 {
+    let Expr::NumberLiteral(literal) = expr else { return 0 };
+    literal.value.as_int().and_then(Int::as_u64).unwrap_or(0)
 }
 
 fn text(expr: &Expr) -> Option<String> {
@@ -338,12 +354,21 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        for program in [call(&[]), function("")] {
+        let limit = "    existing_hard = 1\n    requested_soft = min(existing_hard, 64)\n";
+        for program in [call(&[]), function(limit)] {
             let received = ReceivedPayload::read(program.as_bytes()).unwrap();
+            assert_eq!(received.open_files, 64);
             assert_eq!(received.payload, payload());
             assert_eq!(received.args.get("data"), Some(&Value::from("it's \"é\"")));
             assert_eq!(&received.source()[..], b"print('pong')\n");
             assert!(received.secrets.is_empty());
+        }
+    }
+
+    #[test]
+    fn limits_of_open_files_that_set_none_are_read() {
+        for program in [call(&[("rlimit_nofile", "0")]), call(&[("rlimit_nofile", "-1")]), function("")] {
+            assert_eq!(ReceivedPayload::read(program.as_bytes()).unwrap().open_files, 0);
         }
     }
 

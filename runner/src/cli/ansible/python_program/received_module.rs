@@ -22,10 +22,11 @@ pub(super) fn run(
 ) -> Result<AnsweredRun, Failure> {
     let module = Module::received(&received);
     let own_name = received.payload.module.to_string();
-    let ReceivedPayload { args, secrets, .. } = received;
+    let ReceivedPayload { args, secrets, open_files, .. } = received;
     let name = args.get("_ansible_module_name").and_then(Value::as_str).map_or(own_name, str::to_owned);
     let path = module.path().to_owned();
+    let (path, name) = (&*path, &*name);
     let call =
-        AnsibleCall { path: &path, name: &name, args, secrets, limit, policy: None, signature: None, audit: false };
+        AnsibleCall { path, name, args, secrets, open_files, limit, policy: None, signature: None, audit: false };
     ansible_call::run(context, call, || Ok(module))
 }

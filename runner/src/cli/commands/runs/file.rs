@@ -72,6 +72,7 @@ fn run_file(context: &Context, invocation: &Invocation) -> Result<AnsweredRun, F
         name: &name,
         args,
         secrets: GivenSecrets::default(),
+        open_files: 0,
         limit: None,
         policy: None,
         signature: None,
