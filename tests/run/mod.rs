@@ -9,6 +9,7 @@ pub(crate) mod audit_view;
 pub(crate) mod batch;
 pub(crate) mod batch_changed;
 pub(crate) mod batch_signals;
+pub(crate) mod batch_walls;
 pub(crate) mod check_mode;
 pub(crate) mod jobs;
 pub(crate) mod learn;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use modbox_contract::Dict;
 use modbox_overlay::commit::Origin;
 use modbox_policy::{DEFAULT_SOURCE, FileRules, LimitName, LimitOverrides, MergedPolicy, Policy, Rules, TaskNames};
-use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup};
+use modbox_run::batch::{GrantedPlaces, Job, ResolvedJob, Setup, Walls};
 use modbox_run::library::FoundModule;
 use modbox_run::{
     Admission, ArgumentOrigin, Arguments, ManagedNeeds, Module, PythonConfig, RunForm, RunRequest, Runner, Scrutiny,
@@ -369,7 +369,8 @@ impl<'a> JobResolver<'a> {
         }
         let policy = admission.policy().clone();
         let audit = self.audit.of_job(&policy).map_err(|error| modbox_vocabulary::error_chain(&error))?;
-        let setup = Arc::new(Setup { module, form, policy, places, layers, limits, interpreters, audit });
+        let walls = Walls::of(&policy, &places);
+        let setup = Arc::new(Setup { module, form, policy, places, walls, layers, limits, interpreters, audit });
         if self.setups.len() >= MAX_SETUPS {
             self.setups.clear();
         }

@@ -174,6 +174,14 @@ impl Policy {
         Self { paths, outside, own: Vec::new(), listen: Vec::new(), run: Vec::new(), ..self }
     }
 
+    /// Returns the policy without some of its paths, and without what a module sees on the way to named paths: what runs have in
+    /// common that differ in these alone.
+    #[must_use]
+    pub fn without_paths(mut self, is_left_out: impl Fn(&PathGrant) -> bool) -> Self {
+        self.paths.retain(|grant| !is_left_out(grant));
+        Self { missing: Vec::new(), waypoints: Waypoints::default(), ..self }
+    }
+
     /// Grants everything that the caller can access: for a module that the caller trusts completely.
     pub fn allow_everything(&mut self, source: &GrantSource) {
         // Mapped paths stay where they are. Unmapped ones are part of the root.

@@ -2,7 +2,8 @@
 //! another program has replaced what is granted: it would see the old file, or nothing.
 //!
 //! A name that is granted for writing is looked up in its folder at each use, since the module itself may replace the file. So only
-//! the folder counts, and a folder that lies at the name. Tasks that replace one file again and again share a worker.
+//! the folder counts, and what lies at the name and is no file: a folder, a socket, a device. Tasks that replace one file again and
+//! again share a worker.
 
 use std::path::Path;
 
@@ -13,21 +14,23 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 #[derive(Debug, PartialEq, Eq)]
 pub struct GrantedPlaces(Vec<Place>);
 
-#[derive(Debug, PartialEq, Eq)]
-struct Place {
+/// What is at a granted path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
     /// What lies there, unless the worker looks that up at each use.
-    found: Option<Identity>,
+    pub(crate) found: Option<Identity>,
     /// Of a granted name, the folder that has it: the worker has that open, too.
-    parent: Option<Identity>,
+    pub(crate) parent: Option<Identity>,
 }
 
 /// A file or a folder. A file system uses an inode again, so the time at which it was made counts, too.
-#[derive(Debug, PartialEq, Eq)]
-struct Identity {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Identity {
     device: (u32, u32),
     inode: u64,
     birth: Option<(i64, u32)>,
-    is_folder: bool,
+    /// Whether it is a file or a link, which modules replace.
+    is_replaced: bool,
 }
 
 impl GrantedPlaces {
@@ -35,13 +38,18 @@ impl GrantedPlaces {
     pub fn of(policy: &Policy) -> Self {
         Self(policy.paths().iter().map(Place::of).collect())
     }
+
+    /// Returns what is at each granted path, in the order of the grants.
+    pub(crate) fn all(&self) -> &[Place] {
+        &self.0
+    }
 }
 
 impl Place {
     fn of(grant: &PathGrant) -> Self {
         let parent = grant.host.parent().filter(|_| grant.shape == Shape::Name);
         let is_looked_up = grant.shape == Shape::Name && grant.access == Access::Write;
-        let found = Identity::at(&grant.host).filter(|found| !is_looked_up || found.is_folder);
+        let found = Identity::at(&grant.host).filter(|found| !(is_looked_up && found.is_replaced));
         Self { found, parent: parent.and_then(Identity::at) }
     }
 }
@@ -55,7 +63,10 @@ impl Identity {
             device: (found.stx_dev_major, found.stx_dev_minor),
             inode: found.stx_ino,
             birth: has_birth.then_some((found.stx_btime.tv_sec, found.stx_btime.tv_nsec)),
-            is_folder: FileType::from_raw_mode(found.stx_mode.into()) == FileType::Directory,
+            is_replaced: matches!(
+                FileType::from_raw_mode(found.stx_mode.into()),
+                FileType::RegularFile | FileType::Symlink
+            ),
         })
     }
 }

@@ -7,13 +7,14 @@ use modbox_policy::Policy;
 use modbox_vocabulary::Limits;
 
 use crate::batch::places::GrantedPlaces;
+use crate::batch::walls::Walls;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
 use crate::reports::audit::AuditLog;
 use crate::runner::run_form::RunForm;
 
-/// Settings of a slot. Jobs share a slot only when what runs, policy and limits are equal, and the grants lead to
-/// the same files.
+/// Settings of a slot. Jobs share a slot only when what runs and the limits are equal, and the kernel confines both to the same: the
+/// policies are equal and lead to the same files, or differ only where the kernel does not see it.
 #[derive(Debug)]
 pub struct Setup {
     /// The module.
@@ -24,6 +25,8 @@ pub struct Setup {
     pub policy: Policy,
     /// What its grants lead to.
     pub places: GrantedPlaces,
+    /// What confines its worker.
+    pub walls: Walls,
     /// How runs are made on layers, if they are.
     pub layers: Option<LayeredRun>,
     /// The limits of each run.
@@ -45,8 +48,16 @@ impl Setup {
         };
         is_same
             && self.limits == other.limits
-            && self.policy == other.policy
-            && self.places == other.places
             && self.layers == other.layers
+            && (self.has_grants_of(other) || self.layers.is_none() && self.walls == other.walls)
+    }
+
+    fn has_grants_of(&self, other: &Self) -> bool {
+        self.policy == other.policy && self.places == other.places
+    }
+
+    /// Returns the policy of a job that a worker with these settings runs, unless it is that of the worker.
+    pub(crate) fn own_policy(&self, worker: &Self) -> Option<Box<Policy>> {
+        (self.policy != worker.policy).then(|| Box::new(self.form.policy(&self.policy).into_owned()))
     }
 }

@@ -155,7 +155,7 @@ impl GuestRun<'_> {
 /// Returns the order for a worker to run a program.
 pub(crate) fn order(program: &WasmProgram, invocation: &Invocation, directory: RunDirectory) -> GuestOrder {
     let (files, stdin) = (invocation.files.clone(), invocation.stdin.clone());
-    GuestOrder { program: program.clone(), files, stdin, directory }
+    GuestOrder { program: program.clone(), files, stdin, directory, policy: None }
 }
 
 /// Returns the confinement of a worker under a policy: none if the policy grants everything.

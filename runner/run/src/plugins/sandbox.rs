@@ -301,6 +301,7 @@ fn order(place: &PluginPlace) -> GuestOrder {
         files: vec![file],
         stdin: Vec::new(),
         directory: RunDirectory::ToMake(DirPurpose::Guest),
+        policy: None,
     }
 }
 

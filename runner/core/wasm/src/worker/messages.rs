@@ -78,6 +78,8 @@ pub struct GuestOrder {
     pub stdin: Vec<u8>,
     /// Its directory.
     pub directory: RunDirectory,
+    /// Its grants, if they are not those of the worker. They have the same walls: the kernel confines a worker only once.
+    pub policy: Option<Box<Policy>>,
 }
 
 /// Directory of a run.

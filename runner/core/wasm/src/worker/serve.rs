@@ -114,6 +114,7 @@ impl GuestProcess {
         let run_dir = Arc::new(
             self.run_dir(order.directory).map_err(|error| WasmError::Runtime(io::Error::other(error_chain(&error))))?,
         );
+        let policy = order.policy.as_deref().unwrap_or(&self.setup.policy);
         let (out, err) = (Arc::clone(&self.connection), Arc::clone(&self.connection));
         let input = GuestInput { program: &order.program, files: &order.files, stdin: order.stdin };
         let context = RunContext {
@@ -129,7 +130,7 @@ impl GuestProcess {
             on_stdout: Some(Arc::new(move |bytes| out.print(OutputStream::Stdout, bytes))),
             on_stderr: Some(Arc::new(move |bytes| err.print(OutputStream::Stderr, bytes))),
         };
-        let completed = self.module.run(input, &self.setup.policy, &self.setup.limits, context);
+        let completed = self.module.run(input, policy, &self.setup.limits, context);
         match &completed {
             // The guest came to its own end, so nothing of it still writes to the directory.
             Ok(Outcome { exit: Exit::Code(_), .. }) => run_dir.give_back(),

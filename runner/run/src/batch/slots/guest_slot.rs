@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{Outcome, Timing};
-use modbox_wasm::{CodeFacts, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
+use modbox_wasm::{CodeFacts, GuestEvent, GuestOrder, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
 
 use crate::batch::setup::Setup;
 use crate::batch::slots::background::Background;
@@ -98,7 +98,7 @@ impl GuestSlot {
     /// Gives the slot a job. Returns the answer of a job that cannot be prepared.
     pub(crate) fn give(&mut self, mut task: Task, runner: &Runner) -> Option<Answer> {
         if let Stage::Working(working) = &mut self.stage {
-            match send(&mut working.worker, &mut task, runner) {
+            match send(&mut working.worker, &mut task, &self.setup, runner) {
                 Ok(()) if self.tasks.is_empty() && working.reached.is_some() => {
                     working.progress = Some(RunProgress::new(&self.setup.limits));
                 }
@@ -209,7 +209,7 @@ impl GuestSlot {
         let mut worker = worker.map_err(WasmError::Worker)?;
         worker.set_up(setup).map_err(WasmError::Worker)?;
         for task in &mut self.tasks {
-            send(&mut worker, task, runner)?;
+            send(&mut worker, task, &self.setup, runner)?;
         }
         worker.flush();
         Ok(SlotWorker {
@@ -390,8 +390,9 @@ fn find_code(setup: &Arc<Setup>, context: SlotContext<'_>, compile: bool) -> io:
 }
 
 /// Queues a job's run for a worker.
-fn send(worker: &mut GuestWorker, task: &mut Task, runner: &Runner) -> Result<(), RunError> {
+fn send(worker: &mut GuestWorker, task: &mut Task, setup: &Setup, runner: &Runner) -> Result<(), RunError> {
     let Some(order) = task.order(runner)? else { return Ok(()) };
+    let order = GuestOrder { policy: task.setup.own_policy(setup), ..order };
     Ok(worker.run(order).map_err(WasmError::Worker)?)
 }
 
