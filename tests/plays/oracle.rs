@@ -20,3 +20,4 @@ pub(crate) mod oracle_template_plugins;
 pub(crate) mod oracle_templates;
 pub(crate) mod oracle_vault;
 pub(crate) mod oracle_yaml;
+mod plugin_attempts;

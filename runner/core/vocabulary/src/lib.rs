@@ -24,6 +24,7 @@ mod observation;
 mod operation;
 mod outcome;
 mod outside;
+mod path_names;
 pub mod quoting;
 pub mod time;
 mod user;
@@ -50,4 +51,5 @@ pub use observation::{MODULE, Observation, ObservedCommand, ObservedUse, PathSta
 pub use operation::Operation;
 pub use outcome::{CapturedOutput, Confinement, Exit, Outcome, Timing, Usage};
 pub use outside::{OutsideEnd, OutsideRun};
+pub use path_names::names_from_last;
 pub use user::User;

@@ -87,8 +87,10 @@ fn stripped(text: &str) -> &str {
     text.trim_matches(|character: char| character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}'))
 }
 
-/// Removes quotes around a text, unless a backslash is before the last one.
-fn unquoted(text: &str) -> &str {
+/// Removes one pair of quotes around a text, unless a backslash is before the last one (ansible-core 2.19,
+/// `ansible.parsing.quoting`).
+#[must_use]
+pub fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(inside) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
             && !inside.ends_with('\\')

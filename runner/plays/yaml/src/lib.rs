@@ -48,7 +48,7 @@ mod warning;
 pub use error::{Problem, YamlError};
 pub use inventory::inventory_lines;
 pub use key::Key;
-pub use key_values::key_values;
+pub use key_values::{key_values, unquoted};
 pub use limits::{MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_SIZE, MAX_NODES, MAX_TEXT};
 pub use load::{Document, extra_vars_key_values, load_data, load_extra_vars, load_play_file, template_file};
 pub use position::Position;

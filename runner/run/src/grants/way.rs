@@ -1,12 +1,12 @@
 //! Resolves a named path on the machine, name by name as the kernel does, and keeps what is met on the way: links, and where
 //! the way ends if it does not reach the path.
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use modbox_policy::Shape;
+use modbox_vocabulary::names_from_last;
 use rustix::io::Errno;
 
 /// The most links on the way to a file (Linux, `MAXSYMLINKS`).
@@ -47,7 +47,7 @@ pub fn resolve(path: &Path, follow: bool) -> Way {
 fn walk(path: &Path, follow: bool, way: &mut Way) -> Result<End, (PathBuf, Errno)> {
     let mut slash = ends_as_directory(path);
     let mut real = PathBuf::from("/");
-    let mut rest = reversed(path);
+    let mut rest = names_from_last(path);
     while let Some(name) = rest.pop() {
         if name == ".." {
             // The kernel looks for `..` in the directory, which needs the right to search it.
@@ -79,7 +79,7 @@ fn walk(path: &Path, follow: bool, way: &mut Way) -> Result<End, (PathBuf, Errno
             if target.is_absolute() {
                 real = PathBuf::from("/");
             }
-            rest.extend(reversed(&target));
+            rest.extend(names_from_last(&target));
         } else if found.is_dir() {
             real = next;
         } else if is_last && !slash {
@@ -94,16 +94,6 @@ fn walk(path: &Path, follow: bool, way: &mut Way) -> Result<End, (PathBuf, Errno
 fn ends_as_directory(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     bytes.ends_with(b"/") || bytes.ends_with(b"/.")
-}
-
-/// Returns the names of a path, the last first.
-fn reversed(path: &Path) -> Vec<OsString> {
-    let names = path.components().rev().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    });
-    names.collect()
 }
 
 /// Returns whether a link can be followed for writing: no user can have made it but root and the one whose run it is. Another

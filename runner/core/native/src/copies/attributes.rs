@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use modbox_policy::{Owners, set_id_grant};
+use modbox_vocabulary::time::settable_times;
 use rustix::fs::{Gid, Mode, Stat, Timestamps, Uid};
 use rustix::io::Errno;
 
@@ -82,7 +83,7 @@ pub(crate) fn target(
     let (uid, gid) = owner(before, now);
     let bits = MODE | own.set_id_bits(uid, gid);
     let written = clock::modified(&now.stat);
-    let times = clock::times(&now.stat);
+    let times = settable_times(&now.stat);
     let are_times_natural = written >= begun && written <= clock::now();
     let Some(Before { file, copy }) = before else {
         let carried: Xattrs = now.xattrs.clone().into_iter().filter(|(name, _)| xattrs::is_carried(name)).collect();
@@ -171,7 +172,7 @@ impl Target {
     pub(crate) fn unchanged(file: &Attributes) -> Self {
         let before = Before { file, copy: file };
         let own = Owners::Some(Vec::new());
-        Self { times: Some(clock::times(&file.stat)), ..target(Some(before), file, false, clock::now(), &own) }
+        Self { times: Some(settable_times(&file.stat)), ..target(Some(before), file, false, clock::now(), &own) }
     }
 
     /// Gives a file these attributes.

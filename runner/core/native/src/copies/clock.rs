@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use rustix::fs::{Stat, Timespec, Timestamps};
+use modbox_vocabulary::time::settable_times;
+use rustix::fs::Stat;
 use rustix::time::ClockId;
 
 /// Time of a file: seconds and nanoseconds since the epoch.
@@ -27,16 +28,6 @@ pub(crate) fn own_processor_time() -> Duration {
 
 /// Returns when the content of a file was last modified.
 pub(crate) fn modified(stat: &Stat) -> Moment {
-    let modified = times(stat).last_modification;
+    let modified = settable_times(stat).last_modification;
     (modified.tv_sec, modified.tv_nsec)
-}
-
-/// Returns the times of a file that can be set.
-pub(crate) fn times(stat: &Stat) -> Timestamps {
-    let time =
-        |seconds: i64, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanoseconds).unwrap_or(0) };
-    Timestamps {
-        last_access: time(stat.st_atime, stat.st_atime_nsec),
-        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
-    }
 }

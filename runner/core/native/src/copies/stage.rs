@@ -12,11 +12,12 @@ use std::path::Path;
 
 use modbox_policy::Owners;
 use modbox_vocabulary::FileFingerprint;
+use modbox_vocabulary::time::settable_times;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use crate::copies::xattrs::Xattrs;
-use crate::copies::{clock, flags, xattrs};
+use crate::copies::{flags, xattrs};
 use crate::rooms::modes::{self, MODE};
 
 /// Size of the buffer for small files.
@@ -102,7 +103,7 @@ pub(crate) fn copy_base(
     if (stat.st_uid, stat.st_gid) != (0, 0) && rustix::process::geteuid().is_root() {
         set_owner(&copied, stat);
     }
-    Ok(rustix::fs::futimens(&copied, &clock::times(stat))?)
+    Ok(rustix::fs::futimens(&copied, &settable_times(stat))?)
 }
 
 fn copy_content(
@@ -136,7 +137,7 @@ fn copy_content(
 fn describe(file: &File, stat: &Stat, mode: Mode) -> io::Result<()> {
     set_owner(file, stat);
     rustix::fs::fchmod(file, mode)?;
-    Ok(rustix::fs::futimens(file, &clock::times(stat))?)
+    Ok(rustix::fs::futimens(file, &settable_times(stat))?)
 }
 
 /// Gives a file the owner and the group of another. Without the permission to do so, the file keeps its own.

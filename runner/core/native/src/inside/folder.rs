@@ -12,10 +12,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::{Access, PathGrant, Shape};
+use modbox_vocabulary::time::settable_times;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::copies::{clock, stage};
+use crate::copies::stage;
 use crate::inside::entries::{Entry, Source};
 use crate::inside::mounts::{self, Attributes};
 use crate::rooms::base;
@@ -91,7 +92,7 @@ pub(crate) fn describe(own: &OwnedFd, stat: &Stat) -> io::Result<()> {
     stage::set_owner(own, stat);
     let kept = if rustix::process::geteuid().is_root() { 0 } else { 0o700 };
     rustix::fs::fchmod(own, Mode::from_raw_mode(stat.st_mode & MODE | kept))?;
-    Ok(rustix::fs::futimens(own, &clock::times(stat))?)
+    Ok(rustix::fs::futimens(own, &settable_times(stat))?)
 }
 
 fn entry(directory: &OwnedFd, name: &OsString) -> io::Result<Source> {

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use modbox_kernel::{Links, PathRule, Rights};
 use modbox_policy::{Access, PathGrant, Shape};
+use modbox_vocabulary::time::settable_times;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::copies::clock;
 use crate::copies::stage;
 use crate::inside::entries::{Entry, Rules, Source, configuration, os_string, tree};
 use crate::inside::mounts::{self, Attributes};
@@ -247,7 +247,7 @@ fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>
 /// Gives a new link the times of the machine's link at a path. Without one, it keeps its own.
 fn copy_times(at: &Path, directory: impl AsFd, name: &OsStr) {
     if let Ok(found) = rustix::fs::lstat(at) {
-        let _ = rustix::fs::utimensat(directory, name, &clock::times(&found), AtFlags::SYMLINK_NOFOLLOW);
+        let _ = rustix::fs::utimensat(directory, name, &settable_times(&found), AtFlags::SYMLINK_NOFOLLOW);
     }
 }
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use modbox_policy::{Access, PathGrant, Shape};
-use modbox_vocabulary::GrantSource;
+use modbox_vocabulary::{GrantSource, names_from_last};
 
 use crate::rooms::base;
 use crate::rooms::covering::shows;
@@ -63,7 +63,7 @@ pub(crate) fn shown(paths: &[PathBuf], granted: &[PathGrant]) -> (Vec<PathGrant>
 pub fn trace(path: &Path) -> Trace {
     let mut trace = Trace::default();
     let mut real = PathBuf::from("/");
-    let mut pending = reversed(path);
+    let mut pending = names_from_last(path);
     while let Some(name) = pending.pop() {
         if name == ".." {
             real.pop();
@@ -76,7 +76,7 @@ pub fn trace(path: &Path) -> Trace {
                 if target.is_absolute() {
                     real = PathBuf::from("/");
                 }
-                pending.extend(reversed(&target));
+                pending.extend(names_from_last(&target));
                 trace.links.push((next, target));
             }
             // Not a link.
@@ -96,16 +96,6 @@ fn follow(path: &Path, links: &mut BTreeSet<Link>) -> Option<PathBuf> {
     let real = trace.real?;
     links.extend(trace.links);
     Some(real)
-}
-
-/// Returns the names of a path, the last first.
-fn reversed(path: &Path) -> Vec<OsString> {
-    let names = path.components().rev().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    });
-    names.collect()
 }
 
 #[cfg(test)]

@@ -107,17 +107,22 @@ mod tests {
         poll(&mut [PollFd::from_borrowed_fd(refused.listener().unwrap(), PollFlags::IN)], None).unwrap();
     }
 
-    #[test]
-    fn calls_are_refused_until_the_last_thread_has_ended() {
-        let (send, listener) = mpsc::channel();
-        let (go, may_end) = mpsc::channel::<()>();
-        let plan = Plan {
+    /// The confinement of a guest without grants.
+    fn plan() -> Plan {
+        Plan {
             profile: Profile::Guest,
             paths: Vec::new(),
             net: NetPlan::default(),
             counted_memory: false,
             limits: None,
-        };
+        }
+    }
+
+    #[test]
+    fn calls_are_refused_until_the_last_thread_has_ended() {
+        let (send, listener) = mpsc::channel();
+        let (go, may_end) = mpsc::channel::<()>();
+        let plan = plan();
         let thread = thread::spawn(move || {
             let (_, listener) = modbox_kernel::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(listener).unwrap();
@@ -165,13 +170,7 @@ mod tests {
             OwnerGrant::parse(&format!("{}+setid", stat.st_uid), &GrantSource::named("test"), |_| None, |_| None)
                 .unwrap();
         let (send, listener) = mpsc::channel();
-        let plan = Plan {
-            profile: Profile::Guest,
-            paths: Vec::new(),
-            net: NetPlan::default(),
-            counted_memory: false,
-            limits: None,
-        };
+        let plan = plan();
         let thread = thread::spawn(move || {
             let (_, listener) = modbox_kernel::confine_reporting_thread(&plan, &ReportedCalls::default()).unwrap();
             send.send(listener).unwrap();

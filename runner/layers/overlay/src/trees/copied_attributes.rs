@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::{Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
+use modbox_vocabulary::time::settable_times;
+use rustix::fs::{Gid, Mode, Uid, XattrFlags};
 
 use crate::changes::entry_reader;
 
@@ -17,7 +18,7 @@ pub(crate) fn copy_all(from: impl AsFd, to: impl AsFd) -> io::Result<()> {
     rustix::fs::fchown(&to, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)))?;
     copy_xattrs(&from, &to)?;
     rustix::fs::fchmod(&to, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
-    Ok(rustix::fs::futimens(&to, &times(&stat))?)
+    Ok(rustix::fs::futimens(&to, &settable_times(&stat))?)
 }
 
 /// Copies extended attributes between open files or directories. Returns whether all could be copied.
@@ -31,14 +32,4 @@ pub(crate) fn copy_xattrs(from: impl AsFd, to: impl AsFd) -> io::Result<bool> {
         all &= rustix::fs::fsetxattr(&to, &*name, &value, XattrFlags::empty()).is_ok();
     }
     Ok(all)
-}
-
-/// Returns the times of an entry.
-pub(crate) fn times(stat: &Stat) -> Timestamps {
-    let time =
-        |seconds: i64, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanoseconds).unwrap_or(0) };
-    Timestamps {
-        last_access: time(stat.st_atime, stat.st_atime_nsec),
-        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
-    }
 }

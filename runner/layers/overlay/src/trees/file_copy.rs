@@ -9,11 +9,11 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use modbox_vocabulary::time::settable_times;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags};
 
 use crate::changes::entry_reader::{self, FoundEntry};
 use crate::tree_root::TreeRoot;
-use crate::trees::copied_attributes::times;
 use crate::trees::file_holes::{has_holes, next_data};
 
 /// Size of the buffer for content.
@@ -61,7 +61,7 @@ pub(crate) fn describe(to: &TreeRoot, path: &Path, found: &FoundEntry, stat: &St
         rustix::fs::chmod(&*place, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
     }
     // An empty path is refused here by older kernels, and the name in `/proc` of a link would be followed.
-    Ok(rustix::fs::utimensat(to, path_or_dot(path), &times(stat), AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::utimensat(to, path_or_dot(path), &settable_times(stat), AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 fn path_or_dot(path: &Path) -> &Path {

@@ -11,33 +11,13 @@ use crate::action_host::{ActionHost, HostErrorKind, ModuleCall, ModuleOptions, P
 use crate::actions::error::ActionError;
 use crate::fields::defaults;
 use crate::load::find;
+use crate::model::path_arguments::may_name_a_path;
 use crate::model::task::{Argument, Task};
 use crate::report::events::{Event, Events};
 use crate::report::message::{Excerpt, Message};
 use crate::report::result;
 use crate::scalars;
 use crate::vars::{layer, magic};
-
-/// Arguments of tasks that no action makes a path of.
-const NOT_IN_PATHS: [&str; 17] = [
-    "attributes",
-    "backup",
-    "block",
-    "body",
-    "checksum",
-    "content",
-    "directory_mode",
-    "follow",
-    "force",
-    "group",
-    "line",
-    "mode",
-    "owner",
-    "regexp",
-    "replace",
-    "state",
-    "validate",
-];
 
 /// What an action works with.
 pub struct ActionContext<'a> {
@@ -134,8 +114,8 @@ impl ActionContext<'_> {
     /// Returns where an argument of a module comes from. One that the action made of the task's arguments comes from all
     /// that may be in a path.
     fn provenance_of(&self, name: &str, value: &Value) -> Provenance {
-        let is_given = self.args.get(name) == Some(value) || NOT_IN_PATHS.contains(&name);
-        let counts = |of: &str| if is_given { of == name } else { !NOT_IN_PATHS.contains(&of) };
+        let is_given = self.args.get(name) == Some(value) || !may_name_a_path(name);
+        let counts = |of: &str| if is_given { of == name } else { may_name_a_path(of) };
         let mut all = Provenance::default();
         let counted = self.provenance.iter().filter(|(of, _)| counts(of));
         counted.for_each(|(_, provenance)| all.extend(provenance));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use modbox_jinja::values;
 use modbox_python_json::{Value as Json, repr, str as python_str};
 use modbox_template::{LookupError, Value};
+use modbox_yaml::unquoted;
 
 use crate::scalars;
 
@@ -63,18 +64,6 @@ impl Options {
             Some(value) => Err(wrong_type(name, "list", &value)),
         }
     }
-}
-
-/// Removes one pair of quotes around a text.
-fn unquoted(text: &str) -> &str {
-    for quote in ['"', '\''] {
-        if let Some(inside) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
-            && !inside.ends_with('\\')
-        {
-            return inside;
-        }
-    }
-    text
 }
 
 fn wrong_type(name: &str, expected: &str, value: &Json) -> LookupError {

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 
 use modbox_yaml::{Map, Node, Source};
 
+use crate::model::path_arguments::may_name_a_written_path;
 use crate::model::task::{Task, is_one_of};
 use crate::paths;
 
@@ -55,33 +56,6 @@ const HARMLESS: [&str; 41] = [
     "async_status",
 ];
 
-/// Arguments that name no path that a module writes.
-const NOT_WRITTEN: [&str; 23] = [
-    "attributes",
-    "backup",
-    "block",
-    "body",
-    "checksum",
-    "content",
-    "create",
-    "enabled",
-    "follow",
-    "force",
-    "group",
-    "insertafter",
-    "insertbefore",
-    "line",
-    "mode",
-    "owner",
-    "password",
-    "regexp",
-    "replace",
-    "src",
-    "state",
-    "url",
-    "validate",
-];
-
 /// What the tasks of the plays may write.
 #[derive(Debug, Default)]
 pub struct Makers {
@@ -100,7 +74,7 @@ impl Makers {
         if writes_freely || task.args.whole.is_some() {
             return self.any.set(true);
         }
-        let named = task.args.named.iter().filter(|(name, _)| !NOT_WRITTEN.contains(&&***name));
+        let named = task.args.named.iter().filter(|(name, _)| may_name_a_written_path(name));
         let is_script = is_one_of(task.action_text(), &["script"]);
         let raw = task.args.raw.iter().filter(|raw| !is_script || modbox_template::is_template(raw));
         named.map(|(_, argument)| &argument.value).chain(raw).for_each(|value| self.add_value(value));

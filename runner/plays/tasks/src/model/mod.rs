@@ -7,6 +7,7 @@ pub mod block;
 pub mod frame;
 pub mod keywords;
 pub mod makers;
+pub(crate) mod path_arguments;
 pub mod play;
 pub mod role;
 pub mod task;
