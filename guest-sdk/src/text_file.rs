@@ -30,7 +30,7 @@ pub fn contents(path: &Path) -> Result<Vec<u8>, Failure> {
 /// ansible-core 2.19, and text since 2.20: then bytes that are not of the encoding are an error, and patterns are those of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileForm {
-    /// The encoding of the file.
+    /// How the bytes of the file become text, and text becomes bytes again.
     pub encoding: TextEncoding,
     /// Whether the file is read as text.
     pub is_text: bool,

@@ -25,7 +25,7 @@ pub struct Metadata {
     pub version: String,
     /// What the module does, one paragraph per item.
     pub description: Vec<String>,
-    /// The options.
+    /// The options that the module takes, with the rules between them.
     pub argument_spec: ArgumentSpec,
     /// Whether the module can report what it would change without changing it.
     pub supports_check_mode: bool,

@@ -172,7 +172,7 @@ pub struct Removal {
 /// A deprecated alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeprecatedAlias {
-    /// The alias.
+    /// The other name, as arguments spell it.
     pub name: String,
     /// When it will be removed.
     pub removal: Removal,

@@ -25,7 +25,7 @@ pub struct Validated {
 /// An error in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidationError {
-    /// The kind of error.
+    /// Which rule the arguments break; Ansible raises an exception of its own for each.
     pub kind: ErrorKind,
     /// The message, in Ansible's words.
     pub message: String,

@@ -23,7 +23,7 @@ pub struct Lost {
 /// A time of a file: seconds since 1970, negative before, and nanoseconds after that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileTime {
-    /// Seconds.
+    /// Whole seconds since 1970-01-01 00:00 UTC, rounded down.
     pub seconds: i64,
     /// Nanoseconds: at most 999,999,999.
     pub nanoseconds: u32,

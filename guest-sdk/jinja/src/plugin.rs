@@ -14,7 +14,7 @@ pub type Function = for<'a, 't, 'e> fn(&mut Call<'a, 't, 'e>) -> Outcome;
 /// A filter or a test.
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
-    /// The name.
+    /// The name that templates call it by, without a collection.
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],

@@ -52,7 +52,7 @@ pub struct FileArgs {
 /// The wanted attributes of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FileAttributes {
-    /// The file.
+    /// The path that gets the attributes, as the task names it.
     pub path: PathBuf,
     /// The permissions, as in the option.
     pub mode: Option<Value>,

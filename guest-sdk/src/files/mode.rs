@@ -11,11 +11,11 @@ const ALL: u32 = 0o7777;
 /// The state that a mode is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurrentMode {
-    /// The current mode.
+    /// The permission bits before the change, such as `0o644`.
     pub mode: u32,
     /// Whether it is the mode of a directory.
     pub directory: bool,
-    /// The umask.
+    /// The bits that symbolic modes without `u`, `g`, `o` or `a` leave alone.
     pub umask: u32,
 }
 

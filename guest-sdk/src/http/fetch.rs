@@ -31,15 +31,15 @@ const REFUSED: [(&str, &str); 6] = [
 /// A request to send.
 #[derive(Debug, Clone)]
 pub struct FetchOptions<'a> {
-    /// The URL.
+    /// The absolute URL, as the caller wrote it.
     pub url: &'a str,
-    /// The method.
+    /// The method, such as `GET`; it is sent as it is written here.
     pub method: &'a str,
     /// The header fields, in the order in which they are set.
     pub headers: &'a Dict,
     /// Header fields that are not sent after a redirect.
     pub unredirected: &'a [String],
-    /// The body.
+    /// What is sent after the header; empty for most methods.
     pub body: Body,
     /// The redirects to follow.
     pub redirects: Redirects,

@@ -16,7 +16,7 @@ const CHUNK: usize = 64 << 10;
 /// A response of a server.
 #[derive(Debug)]
 pub struct Response {
-    /// The status.
+    /// The status code, such as 200, of the last response after redirects.
     pub status: u16,
     /// The reason of the status, or why a redirect was not followed.
     pub reason: String,

@@ -11,7 +11,7 @@ pub struct Url {
     pub scheme: String,
     /// Host, port and credentials.
     pub authority: String,
-    /// The path.
+    /// The text between the authority and `?` or `#`, still percent-encoded; empty if the URL has none.
     pub path: String,
     /// The text after `?`, if there is one.
     pub query: Option<String>,

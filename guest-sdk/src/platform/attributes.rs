@@ -32,7 +32,7 @@ pub struct Attributes {
     pub device_type: u64,
     /// What it is, if it is not a regular file, directory or link.
     pub special: Option<Special>,
-    /// Whether it is a directory.
+    /// Whether the file is a directory; a link that was not followed is not one.
     pub directory: bool,
     /// The target, if the file is a link.
     pub target: Option<Vec<u8>>,

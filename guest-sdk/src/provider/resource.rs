@@ -48,7 +48,7 @@ pub enum UpdateAnswer {
 /// Change of one attribute, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The attribute.
+    /// The name of the attribute that was changed.
     pub attribute: String,
     /// Its value before, if it had one.
     pub was: Option<String>,

@@ -40,7 +40,7 @@ pub enum Admission {
 /// A run that lacks no grant.
 #[derive(Debug)]
 pub struct AdmittedRun {
-    /// What runs.
+    /// How the module runs: its kind, and the interpreter of the sandbox if it has one.
     pub form: RunForm,
     /// The grants of the run, with the paths that its arguments designate.
     pub policy: Policy,

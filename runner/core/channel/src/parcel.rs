@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 /// A received message and its byte strings.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parcel<M> {
-    /// The message.
+    /// What was sent as JSON.
     pub message: M,
     /// The byte strings, in the sender's order.
     pub attached: Vec<Vec<u8>>,

@@ -28,9 +28,9 @@ pub struct Plan {
 /// One path, with the rights for it and, if it is a directory, for everything below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathRule {
-    /// The path.
+    /// The absolute path on the machine.
     pub path: PathBuf,
-    /// The rights.
+    /// What Landlock allows there.
     pub rights: Rights,
     /// Whether symbolic links in the path are followed.
     pub links: Links,

@@ -17,7 +17,7 @@ use crate::{jsonargs, shebang};
 /// A kind, and the reason for choosing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detection {
-    /// The kind.
+    /// How the module is run.
     pub kind: Kind,
     /// A clause for people: the marker and its line.
     pub reason: String,

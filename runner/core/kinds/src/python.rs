@@ -49,7 +49,7 @@ pub(super) struct Python;
 /// A module's text, and the interpreter that its `#!` line and the overrides select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonSource {
-    /// The source for python.
+    /// The module's source in the encoding of the file, with Ansible's marker for common code replaced by that code.
     pub text: Arc<[u8]>,
     /// The interpreter. `None` stands for any python that is new enough.
     pub interpreter: Option<String>,

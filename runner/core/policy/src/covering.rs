@@ -27,7 +27,7 @@ const TRIED: [Profile; 8] = [
 /// The profile that covers a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Covering {
-    /// The profile.
+    /// What the policy file has to name for the command to be granted.
     pub profile: Profile,
     /// The names that it has to bind for this command: as far as they are known by its words.
     pub names: Vec<String>,

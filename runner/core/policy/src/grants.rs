@@ -47,10 +47,10 @@ impl PathGrant {
 /// An environment variable that a module sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvGrant {
-    /// The name.
+    /// The variable's name, without `=`.
     pub name: String,
-    /// The value.
+    /// What the module sees: the caller's value, or that of the rule.
     pub value: String,
-    /// The source of the grant.
+    /// The switch or policy file that granted it.
     pub source: GrantSource,
 }

@@ -18,7 +18,7 @@ use crate::outcome::CapturedOutput;
 pub struct CommandRequest {
     /// The program: an absolute path, or a name.
     pub program: String,
-    /// The arguments.
+    /// The arguments after the program's name, each as the program gets it.
     pub arguments: Vec<String>,
     /// Variables in addition to the granted ones.
     pub environment: Vec<(String, String)>,

@@ -31,7 +31,7 @@ pub struct StubAnswer {
 /// A request that a guest sent while there was a stub.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StubbedRequest {
-    /// Method.
+    /// The method as the guest spells it, such as `GET`.
     pub method: String,
     /// URL: scheme, host in small letters, port unless it is the scheme's, path and query.
     pub url: String,

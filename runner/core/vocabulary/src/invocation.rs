@@ -26,7 +26,7 @@ pub struct Invocation {
 /// interpreter's libraries, or the files of its payload. The program cannot write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimePath {
-    /// The path.
+    /// The absolute path on the machine, shown at the same place to the module.
     pub path: PathBuf,
     /// The program that needs it, if a report lists it as a grant. `None` for files of the module itself, and for paths
     /// that the module reads anyway.

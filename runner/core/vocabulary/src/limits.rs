@@ -54,7 +54,7 @@ pub const MAX_HANDLES: u64 = 10_000;
 /// The limit that a run reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitHit {
-    /// The kind of the limit.
+    /// Which limit ended the run.
     pub kind: LimitKind,
     /// The allowed amount in `unit`s.
     pub allowed: u64,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct LostChange {
     /// The path on the machine.
     pub path: String,
-    /// The reason.
+    /// Why the change did not reach the machine, as a clause.
     pub reason: String,
     /// The option of `modbox run` with which the change reaches the machine, quoted for a shell. Empty when no option
     /// would help.

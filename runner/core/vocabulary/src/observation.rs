@@ -72,11 +72,11 @@ pub struct ObservedUse {
 /// The record of an observed module, beside its denials.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The commands.
+    /// The programs that the module started, with their arguments.
     pub commands: Vec<ObservedCommand>,
     /// Number of commands that are not listed.
     pub commands_omitted: u64,
-    /// The uses.
+    /// The paths and addresses that the module used, with the operation of each.
     pub uses: Vec<ObservedUse>,
     /// The places that files were renamed to, by the places before.
     pub renamed: Vec<(String, String)>,

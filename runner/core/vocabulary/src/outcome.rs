@@ -123,7 +123,7 @@ pub struct Usage {
 pub struct Timing {
     /// Reading compiled code from the cache.
     pub load_us: u64,
-    /// Compiling.
+    /// Time to compile the module; zero if the code was in the cache.
     pub compile_us: u64,
     /// Linking and instantiating.
     pub instantiate_us: u64,

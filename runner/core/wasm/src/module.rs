@@ -65,7 +65,7 @@ impl std::fmt::Debug for RunContext<'_> {
 /// Input of one run.
 #[derive(Debug)]
 pub struct GuestInput<'a> {
-    /// The program.
+    /// The format of the code, and `argv`.
     pub program: &'a WasmProgram,
     /// Its files in `/args`.
     pub files: &'a [InputFile],

@@ -49,7 +49,7 @@ pub struct JobOptions {
     pub last_json_line: bool,
     /// Rules for this job only, in addition to those of the batch, in the form that a policy file has for one module.
     pub policy: Option<FileRules>,
-    /// Limits of this job.
+    /// The limits that the line of the job sets; `None` if it sets none.
     pub limits: Option<LimitOverrides>,
     /// Internal arguments, and the release of Ansible whose contract applies.
     pub internal: CallerChoices,
@@ -130,7 +130,7 @@ pub enum JobEffect {
 pub struct JobError {
     /// The `id` of the line, if one can be read.
     pub id: Value,
-    /// The error message.
+    /// Why the line of the batch is not a job that can run, in words for people.
     pub message: String,
 }
 

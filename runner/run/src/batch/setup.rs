@@ -17,7 +17,7 @@ use crate::runner::run_form::RunForm;
 /// policies are equal and lead to the same files, or differ only where the kernel does not see it.
 #[derive(Debug)]
 pub struct Setup {
-    /// The module.
+    /// What the jobs of the slot run.
     pub module: Arc<Module>,
     /// How the module runs.
     pub form: RunForm,

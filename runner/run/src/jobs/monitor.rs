@@ -24,7 +24,7 @@ use crate::jobs::order::{self, FinishedRun, JobRequest, StartReply};
 /// A job that was started.
 #[derive(Debug)]
 pub struct StartedJob {
-    /// Its id.
+    /// The name of the job's files in the folder of jobs; Ansible's `ansible_job_id`.
     pub id: String,
     /// Its monitor, if the job is followed.
     pub followed: Option<FollowedJob>,

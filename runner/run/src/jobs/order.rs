@@ -22,7 +22,7 @@ const MAX_MESSAGE: u64 = 512 << 20;
 pub struct JobRequest {
     /// The job's name. Its id is this name, a dot and the monitor's process id.
     pub name: String,
-    /// The folder of jobs.
+    /// The folder that has a status file for each job.
     pub folder: PathBuf,
     /// The release of Ansible whose file format is used.
     pub release: Release,

@@ -116,7 +116,7 @@ pub fn show_saved(saved: &SavedChanges, path: &Path, all_lines: bool) -> Result<
 /// Result of the commit of a file with changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedChanges {
-    /// The commit.
+    /// Whether the changes were made, and why not.
     pub commit: CommitReport,
     /// Notes on interrupted transactions.
     pub notes: Vec<String>,

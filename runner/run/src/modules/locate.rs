@@ -14,7 +14,7 @@ pub const MAX_MODULE: u64 = 256 << 20;
 /// A module's path and contents.
 #[derive(Debug, Clone)]
 pub struct ModuleFile {
-    /// Path of the file.
+    /// Where the module was found.
     pub path: PathBuf,
     /// Whole contents.
     pub bytes: Arc<[u8]>,

@@ -20,7 +20,7 @@ const MAX_LISTED: usize = 10_000;
 pub struct WasmInfo {
     /// Imports: `wasi:cli/environment@0.2.3`, or `wasi_snapshot_preview1.fd_write`.
     pub imports: Vec<String>,
-    /// Exports.
+    /// What the module exports, spelt as the imports are.
     pub exports: Vec<String>,
     /// The bytes of the section, as text.
     pub metadata: Option<String>,

@@ -17,7 +17,7 @@ const MAX_VERSION_FILE: u64 = 1 << 20;
 /// Facts about a module, without running it.
 #[derive(Debug, Default)]
 pub struct ModuleSummary {
-    /// Kind of the module.
+    /// The word of its kind, such as `component`; `None` if that is unknown.
     pub kind: Option<&'static str>,
     /// Version of a wasm module.
     pub version: String,

@@ -34,7 +34,7 @@ pub struct Provider {
 /// File that was left out.
 #[derive(Debug)]
 pub struct ProviderProblem {
-    /// Its path.
+    /// The file that was left out.
     pub path: PathBuf,
     /// What is wrong with it.
     pub message: String,
@@ -45,7 +45,7 @@ pub struct ProviderProblem {
 /// All providers, by their qualified names.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    /// The providers.
+    /// Those that can be used.
     pub providers: Vec<Provider>,
     /// Files that are not usable providers.
     pub problems: Vec<ProviderProblem>,

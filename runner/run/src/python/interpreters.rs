@@ -108,7 +108,7 @@ pub struct InstalledInterpreter {
     pub key: String,
     /// Path of the component.
     pub component: PathBuf,
-    /// What it is.
+    /// Its versions, and the ansible-core and collections in it.
     pub facts: InterpreterFacts,
     /// Bytes of its components.
     pub bytes: u64,

@@ -103,7 +103,7 @@ impl From<&User> for RunUser {
 /// Everything known about one run. Its serialised form is what `--output report` prints.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The module.
+    /// What ran: path, name, version, kind and digest.
     pub module: ModuleFacts,
     /// How it ended.
     pub status: Status,

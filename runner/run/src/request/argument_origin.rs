@@ -17,7 +17,7 @@ pub enum Distrust {
 /// Where an argument comes from, if that is not only what the caller wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentOrigin {
-    /// The argument.
+    /// The name of the argument at the top level.
     pub argument: String,
     /// What it was made from, such as: the result `r`.
     pub made_from: String,

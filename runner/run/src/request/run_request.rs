@@ -53,7 +53,7 @@ impl Arguments {
 pub struct RunRequest<'a> {
     /// Name of the module, and a guest's `argv[0]`.
     pub name: &'a str,
-    /// Arguments.
+    /// What the module is asked to do, with or without Ansible's internal arguments.
     pub arguments: Cow<'a, Arguments>,
     /// Names of options whose values are secrets, at every depth, besides those that the module declares.
     pub secrets: &'a [String],
@@ -63,7 +63,7 @@ pub struct RunRequest<'a> {
     pub origins: &'a [ArgumentOrigin],
     /// Grants, and what arguments may designate.
     pub policy: &'a Policy,
-    /// Limits.
+    /// What the run may use of time, memory, disk and output.
     pub limits: &'a Limits,
     /// Programs to start instead of an interpreter, by the interpreter's base name.
     pub interpreters: &'a BTreeMap<String, String>,

@@ -15,7 +15,7 @@ pub type CountsFn<'a> = dyn Fn(&SignatureFile, &str) -> bool + 'a;
 /// Numbers of what was left out for want of room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Statements.
+    /// How many statements had no room, each with its signatures.
     pub statements: usize,
     /// Signatures of statements that were kept.
     pub signatures: usize,

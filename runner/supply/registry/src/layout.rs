@@ -53,7 +53,7 @@ pub struct Layout {
 pub struct StoredModule {
     /// The reference without its scheme, as the layout has it.
     pub reference: String,
-    /// The manifest.
+    /// Digest and size of the module's manifest in the layout.
     pub manifest: Descriptor,
 }
 
@@ -62,7 +62,7 @@ pub struct StoredModule {
 pub struct StoredSignature {
     /// The bytes of its manifest.
     pub manifest: Vec<u8>,
-    /// The signature file.
+    /// The bytes of the statement with its signatures, as `modbox sign` writes them.
     pub file: Vec<u8>,
 }
 

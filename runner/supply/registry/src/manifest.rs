@@ -50,14 +50,14 @@ pub type Annotations = BTreeMap<String, String>;
 pub struct Descriptor {
     /// What sort of content it is.
     pub media_type: String,
-    /// Its digest.
+    /// The hash that names the content: `sha256:` and 64 hex digits.
     pub digest: Digest,
     /// Its size in bytes.
     pub size: u64,
     /// For a manifest, the type of its artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
-    /// Annotations.
+    /// Texts about the content by their keys.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
 }
@@ -93,7 +93,7 @@ pub struct Manifest {
     /// The manifest that this artifact says something about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Descriptor>,
-    /// Annotations.
+    /// Texts about the artifact by their keys.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
 }
@@ -105,9 +105,9 @@ pub struct Index {
     schema_version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     media_type: Option<String>,
-    /// The manifests.
+    /// The manifests by digest and size. In a layout, an annotation of each has its reference.
     pub manifests: Vec<Descriptor>,
-    /// Annotations.
+    /// Texts about the whole list by their keys.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
 }

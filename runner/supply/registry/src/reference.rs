@@ -43,7 +43,7 @@ impl fmt::Display for Repository {
 /// A reference to one module of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference {
-    /// The repository.
+    /// The host, and the name of the module there.
     pub repository: Repository,
     /// The tag, which its owner can move.
     pub tag: Option<String>,

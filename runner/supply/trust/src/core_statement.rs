@@ -90,7 +90,7 @@ impl fmt::Display for CoreStatement {
 /// A statement about a release with its signatures, which are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoreFile {
-    /// The statement.
+    /// The release, and the digests of its files.
     pub statement: CoreStatement,
     /// The signatures, as text without the last line end.
     pub signatures: Vec<String>,

@@ -16,7 +16,7 @@ pub const MAX_SIGNATURES: usize = 16;
 /// A statement with its signatures, which are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureFile {
-    /// The statement.
+    /// The digest of the module, and what else the signers said of it.
     pub statement: Statement,
     /// The signatures, as text without the last line end.
     pub signatures: Vec<String>,

@@ -25,7 +25,7 @@ pub struct Keyring {
 /// A statement with a signature that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedStatement {
-    /// The statement.
+    /// What the signers vouch for.
     pub statement: Statement,
     /// The signers, each with another key. There is at least one.
     pub signers: Vec<Signer>,

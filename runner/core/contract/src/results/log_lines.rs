@@ -21,9 +21,9 @@ pub enum LogLevel {
 /// One line of a module's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// The level.
+    /// How much the module thinks the line matters.
     pub level: LogLevel,
-    /// The message.
+    /// The text after the level, without the line end.
     pub message: String,
 }
 

@@ -14,11 +14,11 @@ pub(crate) const CREATING: u32 = 0o20_000_100;
 /// System calls that are allowed under one condition.
 #[derive(Debug, Clone, Copy)]
 pub struct CallGroup {
-    /// The reason.
+    /// Why a confined process needs the calls.
     pub reason: &'static str,
-    /// The condition.
+    /// What must be granted, or be in the arguments, for the calls to be allowed.
     pub condition: Condition,
-    /// The calls.
+    /// The system calls, numbered as on this architecture.
     pub calls: &'static [Sysno],
 }
 

@@ -27,9 +27,9 @@ pub struct ReportedCall {
     pub id: u64,
     /// The calling thread, or 0 if it is in a PID namespace that this process cannot see.
     pub thread: u32,
-    /// The number of the call.
+    /// The system call, as the kernel numbers it on this architecture.
     pub number: i64,
-    /// The arguments of the call.
+    /// The six registers for arguments. Those that the call does not take hold anything.
     pub arguments: [u64; 6],
 }
 

@@ -24,9 +24,9 @@ pub type Imports = BTreeMap<DottedName, bool>;
 /// What a source takes into its payload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// What it imports.
+    /// The Python modules that belong into the payload, by their dotted names.
     pub imports: Imports,
-    /// What it embeds.
+    /// The files that `EmbedManager.embed` names (ansible-core 2.21).
     pub embeds: Embeds,
 }
 
@@ -34,9 +34,9 @@ pub struct Scan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct SourceError {
-    /// The line of the error.
+    /// The number of the line where the parser stopped, from 1.
     pub line: usize,
-    /// The error.
+    /// What is wrong, in the words of the parser.
     pub reason: String,
 }
 

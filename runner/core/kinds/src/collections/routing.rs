@@ -19,7 +19,7 @@ pub enum Change {
 /// What a collection says about a module name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleRoute {
-    /// The change of the module.
+    /// The new name, or the removal; `None` for a module that is still there.
     pub change: Option<Change>,
     /// The announcement of a removal to come, with the stated reason and release.
     pub deprecation: Option<String>,

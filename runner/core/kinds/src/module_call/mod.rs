@@ -34,7 +34,7 @@ const FILE_OPTIONS: &str = "FILE_COMMON_ARGUMENTS";
 /// What a module passes to `AnsibleModule`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleCall {
-    /// Line of the call.
+    /// The number of the line where `AnsibleModule` is called, from 1.
     pub line: usize,
     /// The options and the rules between them, or the reason why they are unknown.
     pub spec: Result<LiteralSpec, NotLiteral>,
@@ -45,7 +45,7 @@ pub struct ModuleCall {
 /// An argument spec.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiteralSpec {
-    /// The options.
+    /// The value of `argument_spec`: by name, a dict for each option.
     pub options: Dict,
     /// The rules, by their names.
     pub rules: Dict,

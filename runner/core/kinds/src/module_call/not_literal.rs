@@ -6,6 +6,6 @@
 pub struct NotLiteral {
     /// Line in the source.
     pub line: usize,
-    /// The reason.
+    /// What the value depends on, as a clause for people.
     pub reason: String,
 }

@@ -41,13 +41,13 @@ const INTERPRETER: &str = "powershell";
 pub struct ScriptLookup<'a> {
     /// The source of scripts and utils.
     pub source: &'a dyn PowershellSource,
-    /// The name of the module.
+    /// The module's name, without its file's extension.
     pub module_name: &'a str,
-    /// The name of its file.
+    /// The last part of `path`.
     pub file_name: &'a str,
     /// The path of its file.
     pub path: &'a str,
-    /// Its bytes.
+    /// The whole contents of the module's file.
     pub bytes: &'a Arc<[u8]>,
 }
 

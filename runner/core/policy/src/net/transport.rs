@@ -25,9 +25,9 @@ impl Transport {
 /// A range of ports, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
-    /// The first.
+    /// The lowest port of the range.
     pub first: u16,
-    /// The last.
+    /// The highest port of the range.
     pub last: u16,
 }
 

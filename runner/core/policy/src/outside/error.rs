@@ -8,7 +8,7 @@ use crate::outside::kinds::Kind;
 pub struct OutsideRuleError {
     /// The position in the rule: 1 is its first character.
     pub position: usize,
-    /// The error.
+    /// What is wrong there.
     pub problem: OutsideRuleProblem,
 }
 

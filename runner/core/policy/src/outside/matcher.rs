@@ -23,7 +23,7 @@ pub struct Operand {
     pub argument: usize,
     /// The byte of the argument at which the part begins that the kind stands for.
     pub at: usize,
-    /// The kind.
+    /// What the rule has in this place, such as a name.
     pub kind: Kind,
     /// The part of the argument that the kind stands for.
     pub value: String,

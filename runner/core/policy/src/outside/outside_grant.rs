@@ -14,7 +14,7 @@ use crate::run::STANDARD_DIRECTORIES;
 /// A grant to run commands outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideGrant {
-    /// The rule.
+    /// The commands that are granted.
     pub rule: OutsideRule,
     /// The absolute paths of the program. Empty if the machine does not have it, and for scripts of services.
     pub programs: Vec<PathBuf>,
@@ -24,14 +24,14 @@ pub struct OutsideGrant {
     pub is_query: bool,
     /// Whether it is a rule of a profile, and not one that an operator wrote.
     pub is_shipped: bool,
-    /// The source of the grant.
+    /// The place of the rule, for reports.
     pub source: GrantSource,
 }
 
 /// A command that a grant covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideCommand<'g> {
-    /// The grant.
+    /// What permits the command.
     pub grant: &'g OutsideGrant,
     /// The program to start.
     pub program: PathBuf,

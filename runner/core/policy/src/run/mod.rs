@@ -46,7 +46,7 @@ pub struct RunGrant {
     pub rule: RunRule,
     /// The absolute paths of the program: first the one that is started, then other paths of the same file.
     pub programs: Vec<PathBuf>,
-    /// The source of the grant.
+    /// The switch or policy file that granted it.
     pub source: GrantSource,
 }
 

@@ -15,15 +15,15 @@ const WITH_SET_ID: &str = "+setid";
 /// A user, a group or both that may become the owner of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerGrant {
-    /// The user.
+    /// The number of the user who may become the owner; `None` for a grant of a group.
     pub user: Option<u32>,
-    /// The group.
+    /// The number of the group that may become the owner; `None` for a grant of a user.
     pub group: Option<u32>,
     /// Whether files of the user may get the set-user-id bit, and those of the group the set-group-id bit.
     pub set_id: bool,
     /// The text of the grant.
     pub written: String,
-    /// The source of the grant.
+    /// The switch or policy file that granted it.
     pub source: GrantSource,
 }
 

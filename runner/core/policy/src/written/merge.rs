@@ -35,7 +35,7 @@ pub const DEFAULT_SOURCE: &str = "default";
 pub struct MergedPolicy {
     /// The grants.
     pub policy: Policy,
-    /// The limits.
+    /// What bounds the run; the last source that sets a limit decides.
     pub limits: Limits,
     /// The source of the value of `designated`.
     pub designated_by: String,

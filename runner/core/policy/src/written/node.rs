@@ -13,9 +13,9 @@ use serde_saphyr::{Location, Spanned};
 /// A position in a file, counted from 1. 0 when it is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The line.
+    /// The number of the line, from 1.
     pub line: u64,
-    /// The column.
+    /// The number of the character in the line, from 1.
     pub column: u64,
 }
 
@@ -34,7 +34,7 @@ impl From<Location> for Place {
 /// A value with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located<T> {
-    /// The value.
+    /// What is written there.
     pub value: T,
     /// The position.
     pub place: Place,

@@ -69,7 +69,7 @@ pub struct ConfinementOrder {
 /// One run of a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestOrder {
-    /// The program.
+    /// The format of the code, and `argv` of the guest.
     pub program: WasmProgram,
     /// Its files in `/args`.
     pub files: Vec<InputFile>,

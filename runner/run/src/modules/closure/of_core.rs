@@ -31,9 +31,9 @@ const MAX_DEPTH: usize = 12;
 /// The files of an ansible-core that modules are run with.
 #[derive(Debug)]
 pub struct CoreFiles {
-    /// The release.
+    /// The version of ansible-core, such as `2.19.14`.
     pub release: String,
-    /// The files.
+    /// Its files by their names below `ansible/`, and its scripts for PowerShell, each with its digest.
     pub parts: Vec<Part>,
 }
 

@@ -34,7 +34,7 @@ impl AgentCall {
 /// What a person has decided about the plan of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentDecision<'a> {
-    /// The call.
+    /// What the agent asked for.
     pub call: &'a AgentCall,
     /// How the person was asked, in one word.
     pub by: &'a str,

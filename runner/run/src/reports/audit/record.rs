@@ -38,13 +38,13 @@ const CHECK_MODE_KEY: &str = "_ansible_check_mode";
 /// Facts about a run that the audit log gets before the run starts.
 #[derive(Debug)]
 pub struct AuditedRun<'a> {
-    /// The module.
+    /// What is run.
     pub module: &'a Module,
     /// The module's name.
     pub name: &'a str,
     /// The arguments, with or without internal ones.
     pub arguments: &'a Dict,
-    /// Whether the run is in check mode.
+    /// Whether the module is only asked what it would change.
     pub check_mode: bool,
     /// What must not be seen of it.
     pub secrets: TaskSecrets,
@@ -54,7 +54,7 @@ pub struct AuditedRun<'a> {
     pub signature: Option<&'a ModuleSignature>,
     /// SHA-256 of the module with all its parts, in hex, if it is known.
     pub digest: Option<&'a str>,
-    /// The grants.
+    /// All that the run may reach, with the source of each.
     pub grants: Vec<Grant>,
     /// The limits in force.
     pub limits: &'a Limits,

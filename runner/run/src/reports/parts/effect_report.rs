@@ -51,7 +51,7 @@ pub struct EffectReport {
     /// Granted effects that no layer holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideEffect>,
-    /// The commit.
+    /// Whether the changes were made on the machine, and why not.
     pub commit: CommitReport,
 }
 
@@ -218,7 +218,7 @@ pub struct ShownEntry {
 /// A granted effect that no layer holds, or a handler of a play that waits for the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutsideEffect {
-    /// What it is.
+    /// The capability that permits it, or that it is a handler.
     pub kind: OutsideKind,
     /// Subject of the grant, or name of the handler.
     pub subject: String,

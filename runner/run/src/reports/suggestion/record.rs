@@ -18,7 +18,7 @@ pub struct RunRecord {
     pub succeeded: bool,
     /// Whether the module was not confined, so that it had what a confined one would be denied.
     pub observed: bool,
-    /// The grants.
+    /// What the run was granted, as the report lists it.
     pub grants: Vec<RecordedGrant>,
     /// What was denied, and what a failed module probably lacked.
     pub missing: Vec<Lacking>,
@@ -45,14 +45,14 @@ pub struct RecordedGrant {
     pub capability: String,
     /// The path, address or name; it may be masked or cut.
     pub subject: String,
-    /// The source.
+    /// The switch, policy file or argument that granted it.
     pub source: GrantSource,
 }
 
 /// A missing grant.
 #[derive(Debug, Clone)]
 pub struct Lacking {
-    /// The capability.
+    /// The word for what was lacking, such as `read`.
     pub capability: String,
     /// The path, address or name.
     pub subject: String,

@@ -47,7 +47,7 @@ pub struct LockedModule {
     pub manifest: Digest,
     /// The digest of the module's bytes.
     pub module: Digest,
-    /// The version that the module says it has.
+    /// The version in the module's metadata; `None` if it has none.
     pub version: Option<String>,
     /// The names for which its signatures were verified.
     pub signers: Vec<String>,
