@@ -5,20 +5,18 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
-use modbox_contract::{Dict, ModuleResult, RawOutput, ResultLines, Value};
-use modbox_providers::{LogLevel as ProviderLevel, ProviderFailure};
+use modbox_contract::{ModuleResult, RawOutput, ResultLines};
 use modbox_vocabulary::{Denial, Exit, LimitKind, LostChange, Outcome, Program, Usage};
 
 use crate::execution::execute::{CompletedRun, Execution};
+use crate::execution::provider_verdict;
 use crate::grants::run_user::as_user;
 use crate::programs;
 use crate::python;
 use crate::python::SandboxLine;
 use crate::reports::advice;
 use crate::reports::facts;
-use crate::reports::hidden;
 use crate::reports::own_tmp;
-use crate::reports::parts::provider_run::ProviderRun;
 use crate::reports::parts::python_run::GUEST;
 use crate::reports::refusal;
 use crate::reports::report::{Report, Status};
@@ -60,13 +58,7 @@ fn report_outcome(
 ) -> Report {
     let CompletedRun { prepared, outcome, _leaving } = completed;
     let (lines, mut stderr) = log_lines::take(&outcome.stderr.bytes);
-    if let Some(run) = report.python.as_mut().filter(|run| run.place == GUEST) {
-        match python::take_sandbox_line(&mut stderr) {
-            Some(SandboxLine::Needs(name)) => run.needs = Some(name),
-            Some(SandboxLine::Failed(reason)) => run.failure = Some(reason),
-            None => {}
-        }
-    }
+    take_sandbox_line(&mut report, &mut stderr);
     let raw = RawOutput {
         stdout: &outcome.stdout.bytes,
         stderr: &outcome.stderr.bytes,
@@ -76,36 +68,11 @@ fn report_outcome(
         },
         shebang: prepared.shebang.as_deref(),
     };
-    let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
-    let (status, result) = match &mut report.provider {
-        Some(run) => judge_provider(run, &outcome, &mut stderr, &raw),
-        None => judge(&outcome, ModuleResult::parse_as(&raw, rule, request.release()), &raw),
-    };
-    let (status, result) = fail_for_lost(&outcome.lost, status, result, &raw);
-    let (status, result) = fail_for_survivors(&outcome.survivors, status, result, &raw);
-    let mut denials = std::mem::take(&mut report.denials);
-    denials.extend_from_slice(outcome.denials.listed());
     let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
-    // Without namespaces, only a granted directory lets a native module make names.
-    let makes_names = !is_native || outcome.confinement.level >= modbox_policy::HIGHEST_LEVEL;
-    advice::improve(&mut denials, request, makes_names);
-    let mut result = result;
-    let mut status = status;
-    if let Some(run) = report.provider.as_mut().filter(|_| status.is_success()) {
-        let of_process = environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
-        let home = request.policy.user().map_or(of_process, |user| Some(&user.home));
-        match hidden::reason(run.call.action, &denials, home) {
-            Some(reason) => {
-                let failure = ProviderFailure::Blind(reason);
-                (status, result) = failed_action(&failure, &outcome, &raw);
-                run.outcome = Some(Err(failure));
-            }
-            None => refused_warning(&denials).iter().for_each(|warning| result.warn(warning)),
-        }
-    }
-    for denial in &denials {
-        tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
-    }
+    let verdict = result_of(&mut report, &outcome, &mut stderr, &raw, request);
+    let denials = denials_of(&mut report, &outcome, is_native, request);
+    let home = home(environment, request);
+    let (status, result) = provider_verdict::doubt(&mut report, verdict, &denials, home, (&outcome, &raw));
     let may_hint = is_native && !request.is_free() && matches!(status, Status::Failed | Status::Crashed);
     let needed = programs::listed(&prepared.invocation.runtime_paths);
     let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
@@ -113,10 +80,10 @@ fn report_outcome(
     let hints = as_user(request.policy.user(), hints).unwrap_or_default();
     let said = match report.secrets.hides_all() {
         true => Vec::new(),
-        false => [lines.into_iter().map(log_module_line).collect(), provider_notes(&report)].concat(),
+        false => [lines.into_iter().map(log_module_line).collect(), provider_verdict::notes(&report)].concat(),
     };
     let notes = [report.notes, said].concat();
-    let mut report = Report {
+    let report = Report {
         status,
         result,
         limit: outcome.limit,
@@ -138,6 +105,57 @@ fn report_outcome(
         notes,
         ..report
     };
+    with_warnings(report, request, is_native)
+}
+
+/// Takes the line of the sandbox's Python from standard error: what the module needs that this interpreter does not have.
+fn take_sandbox_line(report: &mut Report, stderr: &mut Vec<u8>) {
+    let Some(run) = report.python.as_mut().filter(|run| run.place == GUEST) else { return };
+    match python::take_sandbox_line(stderr) {
+        Some(SandboxLine::Needs(name)) => run.needs = Some(name),
+        Some(SandboxLine::Failed(reason)) => run.failure = Some(reason),
+        None => {}
+    }
+}
+
+/// Returns how the run ended, and the result that the module printed or a failed one in its place.
+fn result_of(
+    report: &mut Report,
+    outcome: &Outcome,
+    stderr: &mut Vec<u8>,
+    raw: &RawOutput<'_>,
+    request: &RunRequest<'_>,
+) -> (Status, ModuleResult) {
+    let rule = if request.last_json_line { ResultLines::LastJsonLine } else { ResultLines::Ansible };
+    let (status, result) = match &mut report.provider {
+        Some(run) => provider_verdict::judge(run, outcome, stderr, raw),
+        None => judge(outcome, ModuleResult::parse_as(raw, rule, request.release()), raw),
+    };
+    let (status, result) = fail_for_lost(&outcome.lost, status, result, raw);
+    fail_for_survivors(&outcome.survivors, status, result, raw)
+}
+
+/// Returns the denials from before the start and those of the run, each with the best option that allows it.
+fn denials_of(report: &mut Report, outcome: &Outcome, is_native: bool, request: &RunRequest<'_>) -> Vec<Denial> {
+    let mut denials = std::mem::take(&mut report.denials);
+    denials.extend_from_slice(outcome.denials.listed());
+    // Without namespaces, only a granted directory lets a native module make names.
+    let makes_names = !is_native || outcome.confinement.level >= modbox_policy::HIGHEST_LEVEL;
+    advice::improve(&mut denials, request, makes_names);
+    for denial in &denials {
+        tracing::info!(capability = %denial.capability, operation = %denial.operation, subject = denial.subject, "denied");
+    }
+    denials
+}
+
+/// Returns the home folder of the user whose run it is.
+fn home<'a>(environment: &'a [(OsString, OsString)], request: &RunRequest<'a>) -> Option<&'a Path> {
+    let of_process = environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+    request.policy.user().map_or(of_process, |user| Some(&user.home))
+}
+
+/// Adds the warnings about what a run could not see, and what helps.
+fn with_warnings(mut report: Report, request: &RunRequest<'_>, is_native: bool) -> Report {
     if request.scrutiny != Scrutiny::Observed {
         report.warn_of_advice();
     }
@@ -159,74 +177,6 @@ fn log_module_line(LogLine { level, message }: LogLine) -> String {
     format!("the module says: {message}")
 }
 
-/// Reads the output of a provider. Its warnings and errors on standard error become warnings of the result.
-fn judge_provider(
-    run: &mut ProviderRun,
-    outcome: &Outcome,
-    stderr: &mut Vec<u8>,
-    raw: &RawOutput<'_>,
-) -> (Status, ModuleResult) {
-    if run.conclude(stopped::action_end(outcome), raw.stdout, stderr) {
-        stderr.clear();
-    }
-    let (status, mut result) = match &run.outcome {
-        Some(Ok(action)) => {
-            let result = ModuleResult::accepted(action.to_dict());
-            (if outcome.limit.is_some() { Status::Limit } else { status_of(&result) }, result)
-        }
-        Some(Err(failure)) => failed_action(failure, outcome, raw),
-        None => (Status::Failed, ModuleResult::runner_failure("the provider was not asked", Some(raw))),
-    };
-    let doubts = run.outcome.iter().flatten().flat_map(|action| action.warnings().iter().cloned());
-    let is_loud = |level: ProviderLevel| level >= ProviderLevel::Warn;
-    let said =
-        run.log.iter().filter(|line| is_loud(line.level)).map(|line| format!("the provider says: {}", line.message));
-    doubts.chain(said).for_each(|warning| result.warn(&warning));
-    (status, result)
-}
-
-fn failed_action(failure: &ProviderFailure, outcome: &Outcome, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
-    let message = failure.to_string();
-    match failure {
-        ProviderFailure::Reported { .. } | ProviderFailure::Unknown(_) | ProviderFailure::Blind(_) => {
-            let entries = [("failed", true.into()), ("msg", message.into()), ("changed", false.into())];
-            let entries = entries.map(|(key, value): (&str, Value)| (key.to_owned(), value));
-            (Status::Failed, ModuleResult::accepted(Dict::from_iter(entries)))
-        }
-        ProviderFailure::Stopped(_) => {
-            let status = if outcome.limit.is_some() { Status::Limit } else { Status::Crashed };
-            (status, ModuleResult::runner_failure(&message, Some(raw)))
-        }
-        _ => (Status::Failed, ModuleResult::runner_failure(&message, Some(raw))),
-    }
-}
-
-/// Returns a warning that a provider was refused something, although it succeeded: its answer is what it saw.
-fn refused_warning(denials: &[Denial]) -> Option<String> {
-    const SHOWN: usize = 4;
-    let allows: Vec<&str> =
-        denials.iter().map(|denial| denial.allow.as_str()).filter(|allow| !allow.is_empty()).collect();
-    let first = denials.first()?;
-    let what = match denials.len() {
-        1 => format!("to {} `{}`", first.operation, first.subject),
-        more => format!("to {} `{}`, and {} times more", first.operation, first.subject, more - 1),
-    };
-    let remedy = match allows.as_slice() {
-        [] => String::new(),
-        allows => {
-            let more = if allows.len() > SHOWN { " ..." } else { "" };
-            format!("; allow it with {}{more}", allows[..allows.len().min(SHOWN)].join(" "))
-        }
-    };
-    Some(format!("the provider was refused {what}, so its answer may be wrong{remedy}"))
-}
-
-/// Returns what a provider said that is not a warning.
-fn provider_notes(report: &Report) -> Vec<String> {
-    let lines = report.provider.iter().flat_map(|run| &run.log).filter(|line| line.level < ProviderLevel::Warn);
-    lines.map(|line| format!("the provider says: {}", line.message)).collect()
-}
-
 fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (Status, ModuleResult) {
     if let Some(hit) = outcome.limit {
         tracing::warn!(limit = hit.kind.as_str(), allowed = hit.allowed, unit = hit.unit.as_str(), "a limit was hit");
@@ -239,7 +189,7 @@ fn judge(outcome: &Outcome, mut result: ModuleResult, raw: &RawOutput<'_>) -> (S
         if let Exit::Trap { reason, .. } = &outcome.exit {
             result.warn(&format!("the module crashed after it had printed its result: {reason}"));
         }
-        return (status_of(&result), result);
+        return (Status::of(&result), result);
     }
     match &outcome.exit {
         Exit::Trap { reason, backtrace } => {
@@ -295,16 +245,4 @@ fn fail_for_survivors(
     }
     let status = if status == Status::Limit { status } else { Status::Failed };
     (status, ModuleResult::runner_failure(&message, Some(raw)))
-}
-
-fn status_of(result: &ModuleResult) -> Status {
-    if result.failed() {
-        Status::Failed
-    } else if result.skipped() {
-        Status::Skipped
-    } else if result.changed() {
-        Status::Changed
-    } else {
-        Status::Ok
-    }
 }

@@ -10,4 +10,5 @@ pub(crate) mod execute_native;
 pub(crate) mod judge;
 pub(crate) mod outside_request;
 pub(crate) mod prepare;
+mod provider_verdict;
 pub(crate) mod replaced_paths;

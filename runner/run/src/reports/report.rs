@@ -55,6 +55,19 @@ impl Status {
     pub fn is_success(self) -> bool {
         matches!(self, Self::Ok | Self::Changed | Self::Skipped)
     }
+
+    /// Returns the status of a run whose module printed a result and was not stopped.
+    pub(crate) fn of(result: &ModuleResult) -> Self {
+        if result.failed() {
+            Self::Failed
+        } else if result.skipped() {
+            Self::Skipped
+        } else if result.changed() {
+            Self::Changed
+        } else {
+            Self::Ok
+        }
+    }
 }
 
 /// Facts about the module itself.
