@@ -13,7 +13,7 @@ use crate::path_argument;
 use crate::result::{Exit, Failure};
 use crate::typed::Args;
 
-/// The outcome of a call.
+/// What a called module answers, and whether that is a failure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
     /// The result, with secrets masked.

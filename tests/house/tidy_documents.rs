@@ -141,6 +141,24 @@ fn links_of_documents_lead_somewhere() {
 }
 
 #[test]
+fn paths_that_documents_name_exist() {
+    let path = Regex::new(r"`((?:runner|tests|guest-sdk|modules|\.github|\.ci)/[^`\s]*)`").unwrap();
+    let (mut named, mut missing) = (0, Vec::new());
+    for document in documents() {
+        for (line, text) in document.prose() {
+            for found in path.captures_iter(text) {
+                named += 1;
+                if !repository().join(&found[1]).exists() {
+                    missing.push(format!("{}:{line}: `{}`", document.path, &found[1]));
+                }
+            }
+        }
+    }
+    assert!(named > 60, "only {named} paths were found");
+    assert!(missing.is_empty(), "paths that do not exist: {missing:#?}");
+}
+
+#[test]
 fn every_page_is_in_the_navigation() {
     let pages: BTreeSet<String> = pages().into_iter().map(|page| page.path[BOOK.len() + 5..].to_owned()).collect();
     let navigation = fs::read_to_string(repository().join(BOOK).join("mkdocs.yml")).unwrap();

@@ -84,7 +84,7 @@ impl Scheme {
         if self == Self::Bcrypt { 22 } else { 16 }
     }
 
-    /// Returns the version that hashes have unless another one is given.
+    /// Returns the version of the scheme that is written into a hash if the caller gives none; `None` for schemes without versions.
     #[must_use]
     pub fn ident(self) -> Option<&'static str> {
         (self == Self::Bcrypt).then_some("2b")

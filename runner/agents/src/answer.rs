@@ -30,7 +30,7 @@ const FIRST_CUT: usize = 16 << 10;
 /// The shortest of these.
 const LAST_CUT: usize = 16;
 
-/// A use that was refused.
+/// A path, address or command that a call was refused, with what would grant it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedUse {
     /// What was missing, such as `read`.

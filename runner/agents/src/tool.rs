@@ -36,7 +36,7 @@ pub struct Permitted {
     pub variables: BTreeMap<String, String>,
 }
 
-/// A tool.
+/// One module as agents see it.
 #[derive(Debug, Clone)]
 pub struct Tool {
     /// The name by which it is called.

@@ -20,7 +20,7 @@ pub enum ActionEnd {
     Exited(i32),
 }
 
-/// Output of an action.
+/// What a provider printed for one action, and how it ended.
 #[derive(Debug, Clone)]
 pub struct ActionOutput<'a> {
     /// How the program ended.

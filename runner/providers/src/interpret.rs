@@ -13,7 +13,7 @@ use crate::metadata::Metadata;
 use crate::resource::{Change, Resource};
 use crate::text::Text;
 
-/// Result of an action.
+/// What a provider answers to one action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActionResult {
     /// The provider's metadata as it printed it, checked.

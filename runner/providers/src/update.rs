@@ -7,7 +7,7 @@ use crate::resource::{Attributes, Change, Resource, is_absent};
 use crate::text::Text;
 use crate::value::AttributeValue;
 
-/// Result of an update.
+/// What an update has changed, and the resource after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateResult {
     /// The resource afterwards.

@@ -81,7 +81,7 @@ impl Table {
         self.0.iter().map(|(key, value)| (key.value(), value))
     }
 
-    /// Returns the dict.
+    /// Turns the entries into a dict of templates, in their order.
     #[must_use]
     pub fn into_value(self) -> Value {
         Value::from_pairs(self.0.into_iter().map(|(key, value)| (key.into_value(), value)))

@@ -18,7 +18,7 @@ pub const COMPONENTIZE_VERSION: &str = "0.25.1";
 const PROGRAM: &str = "componentize-py";
 const PACKAGE: &str = "componentize_py";
 
-/// componentize-py.
+/// Where componentize-py is, the program that makes a component of Python code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Componentize {
     /// A program.

@@ -37,7 +37,7 @@ pub enum LimitName {
     Outside,
 }
 
-/// The unit of a limit.
+/// What the number of a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitUnit {
     /// Microseconds.

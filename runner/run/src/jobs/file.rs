@@ -24,7 +24,7 @@ pub struct JobFile {
     pub content: Option<Dict>,
 }
 
-/// State of a job.
+/// How far a job has come, by its file and by whether its monitor lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It has not finished.

@@ -21,7 +21,7 @@ use crate::jobs::file;
 use crate::jobs::folder::JobFolder;
 use crate::jobs::order::{self, FinishedRun, JobRequest, StartReply};
 
-/// A job that was started.
+/// A job that runs in the background.
 #[derive(Debug)]
 pub struct StartedJob {
     /// The name of the job's files in the folder of jobs; Ansible's `ansible_job_id`.

@@ -47,7 +47,7 @@ pub enum SavePlace {
     Store(PathBuf),
 }
 
-/// Choices for a commit.
+/// Where a commit keeps its journal, how safe it is, and whether it can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitChoices {
     /// Directory of transactions.

@@ -36,7 +36,7 @@ const INTERPRETER: Kind = Kind::trees("interpreter");
 /// Ten interpreters, with their components of plugins.
 const PURPOSE: Purpose = Purpose { kinds: &[INTERPRETER], max_size: 1 << 30, obsolete: &[] };
 
-/// What an interpreter is.
+/// Versions and digests of an interpreter of the sandbox, and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterpreterFacts {
     /// Version of CPython.

@@ -29,7 +29,7 @@ const MAX_FILES: usize = 100_000;
 /// Maximum size of all manifests of a bundle, which are held in memory.
 const MAX_MANIFESTS: u64 = 64 << 20;
 
-/// Error of a bundle.
+/// Why a file cannot be read or written as a bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The file cannot be read or written.

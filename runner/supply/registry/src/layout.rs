@@ -66,7 +66,7 @@ pub struct StoredSignature {
     pub file: Vec<u8>,
 }
 
-/// Error of a layout.
+/// Why a folder cannot be used as a layout of modules.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// A file or folder of it cannot be used.

@@ -15,7 +15,7 @@ use crate::credentials::Secret;
 /// Port of a proxy whose address has none.
 const DEFAULT_PORT: u16 = 80;
 
-/// A proxy of HTTP.
+/// An HTTP proxy that connections to a registry go through, named by a variable of the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proxy {
     pub(crate) host: String,

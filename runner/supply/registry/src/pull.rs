@@ -43,7 +43,7 @@ struct PulledSignature {
     file: Vec<u8>,
 }
 
-/// Error of a pull.
+/// Why a module was not pulled.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     /// The transfer failed.

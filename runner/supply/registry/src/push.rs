@@ -34,7 +34,7 @@ pub struct Push<'a> {
     pub signatures: Vec<Vec<u8>>,
 }
 
-/// Error of a push.
+/// Why a module was not pushed.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The transfer failed.

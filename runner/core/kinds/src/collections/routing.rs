@@ -7,7 +7,7 @@ use modbox_contract::{Dict, Value, python_str};
 
 use crate::ansiballz::RoutingError;
 
-/// A change of a module.
+/// The new name of a module, or its removal, by `plugin_routing` in the `meta/runtime.yml` of its collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// It has another full name.

@@ -82,7 +82,7 @@ pub struct GuestOrder {
     pub policy: Option<Box<Policy>>,
 }
 
-/// Directory of a run.
+/// The directory for the private files of a run, and which process makes and removes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunDirectory {
     /// The monitor made it, and removes it.

@@ -13,7 +13,7 @@ use crate::optional_path;
 /// Digest of a file's content, SHA-256.
 pub type Digest = [u8; 32];
 
-/// Type of an entry.
+/// What a directory has under one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryType {

@@ -58,7 +58,7 @@ pub struct Operation {
     pub kind: OperationKind,
 }
 
-/// Kind of an operation.
+/// What a commit does to one name of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum OperationKind {

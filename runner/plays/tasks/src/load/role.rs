@@ -47,13 +47,13 @@ pub struct RoleRequest {
 /// Names of files of a role to use instead of `main`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FromFiles {
-    /// In `tasks`.
+    /// The file in the folder `tasks`, by `tasks_from`; `None` for `main`.
     pub tasks: Option<String>,
-    /// In `vars`.
+    /// The file in the folder `vars`, by `vars_from`; `None` for `main`.
     pub vars: Option<String>,
-    /// In `defaults`.
+    /// The file in the folder `defaults`, by `defaults_from`; `None` for `main`.
     pub defaults: Option<String>,
-    /// In `handlers`.
+    /// The file in the folder `handlers`, by `handlers_from`; `None` for `main`.
     pub handlers: Option<String>,
 }
 

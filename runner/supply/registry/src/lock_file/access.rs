@@ -31,7 +31,7 @@ const MAX_LINKS: usize = 40;
 /// Permissions of a new file, before the umask.
 const NEW_MODE: u32 = 0o666;
 
-/// Error of the access to a lock file.
+/// Why a lock file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LockFileAccessError {
     /// The file or its folder cannot be used.

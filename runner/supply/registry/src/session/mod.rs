@@ -40,7 +40,7 @@ pub struct SessionSettings<'a> {
     pub timeout: Duration,
 }
 
-/// Error of a session.
+/// Why a registry did not answer, or gave an answer that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The worker cannot be started or has ended.
