@@ -7,6 +7,7 @@ pub(crate) mod oracle_includes;
 pub(crate) mod oracle_learning;
 pub(crate) mod oracle_play_secrets;
 pub(crate) mod oracle_plays;
+pub(crate) mod oracle_plugin_grants;
 pub(crate) mod oracle_plugins;
 pub(crate) mod oracle_plugins_in_sandbox;
 pub(crate) mod oracle_plugins_of_collections;

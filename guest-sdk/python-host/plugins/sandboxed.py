@@ -103,9 +103,10 @@ def run(store, about):
         given = json.load(file)
     whole_writes.renew_streams()
     system.renew(given['host'])
-    commands.renew()
     os.environ.clear()
     os.environ.update(given['environment'])
+    # Commands get the variables that the policy grants, and none of these.
+    commands.renew()
     os.chdir('/tmp')
     sys.path[:], sys.executable, sys.dont_write_bytecode = [], given['executable'], True
     sys.argv[:] = ['']

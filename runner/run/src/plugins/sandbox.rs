@@ -156,7 +156,7 @@ impl Runner {
             let failed = |error| room(WasmError::Worker(error).into());
             let mut worker =
                 GuestWorker::start(workers, &code, Instances::OnDemand, &self.config.cleanup).map_err(failed)?;
-            worker.set_up(setup).and_then(|()| worker.run(order(place))).map_err(failed)?;
+            worker.set_up(setup).and_then(|()| worker.run(order(place, &policy))).map_err(failed)?;
             match attend_start(&mut worker, Some(least)) {
                 Ok(StartedWorker { .. }) => {
                     let commands = policy.allows_commands();
@@ -276,8 +276,8 @@ fn ending(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns the order for a worker to start.
-fn order(place: &PluginPlace) -> GuestOrder {
+/// Returns the order for a worker to start, with the variables that a policy grants.
+fn order(place: &PluginPlace, policy: &Policy) -> GuestOrder {
     let collections = std::env::join_paths(place.collections.iter().map(|folder| &folder.path)).unwrap_or_default();
     let environment = [
         ("ANSIBLE_NOCOLOR", "1".to_owned()),
@@ -289,9 +289,10 @@ fn order(place: &PluginPlace) -> GuestOrder {
         ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
     ];
     let environment = environment.map(|(name, value)| (name.to_owned(), Value::from(value)));
+    let granted = policy.env().iter().map(|grant| (grant.name.clone(), Value::from(grant.value.as_str())));
     let start = Dict::from_iter([
         ("host".to_owned(), Value::Dict(host_facts(None))),
-        ("environment".to_owned(), Value::Dict(environment.into_iter().collect())),
+        ("environment".to_owned(), Value::Dict(environment.into_iter().chain(granted).collect())),
         ("executable".to_owned(), "python3".into()),
     ]);
     let file = InputFile { name: "start.json".to_owned(), contents: encode_file(&start).into(), mode: 0o444 };

@@ -8,6 +8,7 @@ mod folders;
 mod limits;
 mod listing;
 mod places;
+mod refused;
 mod rules;
 mod worker;
 mod workers;
@@ -309,9 +310,29 @@ impl PlayPlugins {
         let mut message: Dict = [("kind", call.kind.word()), ("name", &*name)].map(texts).into();
         message.insert("own".to_owned(), Value::Bool(is_own));
         message.insert("arguments".to_owned(), call.arguments.clone());
-        let answer = worker.ask("call", message, Some(call.variables))?;
+        let answer = worker.ask("call", message, Some(call.variables));
+        if let Err(failure) = &answer {
+            self.note_refusal(call, failure);
+        }
+        let answer = answer?;
         self.warn(&answer);
         Ok(answer)
+    }
+
+    /// Tells once which rule would grant what a call was refused.
+    fn note_refusal(&self, call: &PluginCall<'_>, failure: &str) {
+        let mut state = self.state();
+        let full_name = match state.of_collections.get(&(call.kind, call.name.to_owned())) {
+            Some(Ok(found)) => found.full_name.clone(),
+            _ => call.name.to_owned(),
+        };
+        let mut listings = state.listings.iter().rev();
+        let listing = listings.find(|listing| listing.kind == call.kind && listing.names.contains(&full_name));
+        let Some(note) = listing.and_then(|listing| refused::note(listing, &full_name, failure)) else { return };
+        let note = bounded(&note, MAX_WARNING);
+        if state.warnings.len() < MAX_WARNINGS && state.warnings.insert(note.clone()) {
+            output::print_note(&note);
+        }
     }
 
     /// Returns the process that has a plugin, the name of the plugin there, and whether it comes from a file of the play.
