@@ -154,6 +154,7 @@ fn run(tmp: &Path, program: Option<PathBuf>, command: &str, level: u8, until: Un
     let limits = Limits::default();
     let confine = RoomRequest {
         temporary: None,
+        home: None,
         policy: Policy::default(),
         least: level,
         kept: false,

@@ -10,6 +10,7 @@ mod admission;
 pub mod batch;
 mod execution;
 mod grants;
+mod home;
 pub mod jobs;
 mod layered;
 mod module_digest;

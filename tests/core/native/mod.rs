@@ -6,6 +6,7 @@ pub(crate) mod native_folders;
 pub(crate) mod native_grants;
 pub(crate) mod native_groups;
 pub(crate) mod native_hard_links;
+pub(crate) mod native_home;
 pub(crate) mod native_ladder;
 pub(crate) mod native_limits;
 pub(crate) mod native_lost;

@@ -110,7 +110,7 @@ fn modules_without_such_links_are_not_watched() {
 fn a_result_that_names_a_file_in_the_modules_own_tmp_has_a_warning() {
     let place = place();
     let (warnings, _) = seen(&place, "import tempfile; result['path'] = tempfile.mkstemp()[1]", &[]);
-    assert!(warnings.len() == 1 && warnings[0].contains("was made in a directory of the module's own"), "{warnings:?}");
+    assert!(warnings.len() == 1 && warnings[0].contains("was made in a `/tmp` of the module's own"), "{warnings:?}");
     let data = place.path("data");
     let code = "import tempfile; result['path'] = tempfile.mkstemp(dir=d + '/data')[1]";
     assert_eq!(seen(&place, code, &["--allow-write", &data]).0, Vec::<String>::new());

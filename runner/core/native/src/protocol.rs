@@ -124,6 +124,8 @@ pub(super) enum Reply {
         in_force: InForce,
         /// Changes that were not taken back from the module.
         lost: Vec<LostChange>,
+        /// What the module left in its own `/tmp`.
+        left_in_tmp: Vec<String>,
         /// Names of processes that the module left running in its room.
         left: Vec<String>,
         /// Denials that were observed.

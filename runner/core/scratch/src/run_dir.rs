@@ -97,6 +97,16 @@ impl RunDir {
         })
     }
 
+    /// Returns the guest's own directory, if the guest may have changed it.
+    #[must_use]
+    pub fn used_tmp(&self) -> Option<PathBuf> {
+        let own = match self.purpose {
+            DirPurpose::Guest => self.path.clone(),
+            DirPurpose::Run | DirPurpose::Kept => self.path.join(TMP),
+        };
+        self.is_used.load(Ordering::Relaxed).then_some(own)
+    }
+
     /// Opens the guest's own directory, for paths in it only, and makes it as [`RunDir::tmp`] does.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub observation: Observation,
     /// Changes of granted paths that did not reach the machine.
     pub lost: Vec<LostChange>,
+    /// What the module left in its own `/tmp`, which is gone with it.
+    pub left_in_tmp: Vec<String>,
     /// Names of processes that the module left running, and that ended with its room.
     pub survivors: Vec<String>,
     /// The commands that ran outside of the module's sandbox, in the order of their ends. A worker of guests does not send them:

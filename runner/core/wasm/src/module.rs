@@ -159,6 +159,7 @@ impl LoadedModule {
             timing,
             denials,
             lost,
+            left_in_tmp: unreached::left_in_tmp(policy, run_dir),
             survivors: Vec::new(),
             observation: Observation::default(),
             outside: Vec::new(),

@@ -4,6 +4,7 @@
 //! A path that an argument names is not granted if its directory is missing on the machine. Below `/tmp` a guest that
 //! first makes the directory makes both in its own `/tmp`, where they are lost.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::{Access, path_option};
@@ -26,6 +27,21 @@ pub(super) fn left(paths: &[PathBuf]) -> Vec<LostChange> {
         LostChange { path: path.to_string_lossy().into_owned(), reason, allow }
     };
     paths.iter().map(lost).collect()
+}
+
+/// Entries of `/tmp` that are looked at; a caller is told of fewer.
+const MAX_LEFT: usize = 256;
+
+/// Returns what a guest has left in its own `/tmp`, in order. What leads to granted paths is not the guest's.
+pub(super) fn left_in_tmp(policy: &Policy, run_dir: &RunDir) -> Vec<String> {
+    if policy.allows_everything() {
+        return Vec::new();
+    }
+    let entries = run_dir.used_tmp().map(std::fs::read_dir).into_iter().flatten();
+    let names = entries.flatten().flatten().map(|entry| entry.file_name());
+    let is_own = |path: &PathBuf| !policy.paths().iter().any(|grant| Path::new(&grant.guest).starts_with(path));
+    let left: BTreeSet<PathBuf> = names.map(|name| Path::new(TMP).join(name)).filter(is_own).take(MAX_LEFT).collect();
+    left.into_iter().map(|path| path.display().to_string()).collect()
 }
 
 /// Returns the paths that exist only in the guest's `/tmp`.

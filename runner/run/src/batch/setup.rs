@@ -11,6 +11,7 @@ use crate::batch::walls::Walls;
 use crate::layered::LayeredRun;
 use crate::modules::module::Module;
 use crate::reports::audit::AuditLog;
+use crate::runner::Runner;
 use crate::runner::run_form::RunForm;
 
 /// Settings of a slot. Jobs share a slot only when what runs and the limits are equal, and the kernel confines both to the same: the
@@ -57,7 +58,8 @@ impl Setup {
     }
 
     /// Returns the policy of a job that a worker with these settings runs, unless it is that of the worker.
-    pub(crate) fn own_policy(&self, worker: &Self) -> Option<Box<Policy>> {
-        (self.policy != worker.policy).then(|| Box::new(self.form.policy(&self.policy).into_owned()))
+    pub(crate) fn own_policy(&self, worker: &Self, runner: &Runner) -> Option<Box<Policy>> {
+        let own = || Box::new(runner.guest_policy(&self.form, &self.policy).into_owned());
+        (self.policy != worker.policy).then(own)
     }
 }

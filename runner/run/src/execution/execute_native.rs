@@ -87,6 +87,7 @@ impl Runner {
             kept,
             readable,
             temporary: None,
+            home: self.home(policy),
             reports_reads: scrutiny != Scrutiny::Confined,
             observed,
             outside: None,

@@ -2,7 +2,6 @@
 //! happened.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use modbox_contract::log_lines::{self, LogLevel, LogLine};
 use modbox_contract::{ModuleResult, RawOutput, ResultLines};
@@ -11,6 +10,7 @@ use modbox_vocabulary::{Denial, Exit, LimitKind, LostChange, Outcome, Program, U
 use crate::execution::execute::{CompletedRun, Execution};
 use crate::execution::provider_verdict;
 use crate::grants::run_user::as_user;
+use crate::home;
 use crate::programs;
 use crate::python;
 use crate::python::SandboxLine;
@@ -71,8 +71,8 @@ fn report_outcome(
     let is_native = matches!(prepared.invocation.program, Program::Native(_) | Program::Direct(_));
     let verdict = result_of(&mut report, &outcome, &mut stderr, &raw, request);
     let denials = denials_of(&mut report, &outcome, is_native, request);
-    let home = home(environment, request);
-    let (status, result) = provider_verdict::doubt(&mut report, verdict, &denials, home, (&outcome, &raw));
+    let home = home::of_run(environment, request.policy);
+    let (status, result) = provider_verdict::doubt(&mut report, verdict, &denials, home.as_deref(), (&outcome, &raw));
     let may_hint = is_native && !request.is_free() && matches!(status, Status::Failed | Status::Crashed);
     let needed = programs::listed(&prepared.invocation.runtime_paths);
     let hints = || if may_hint { advice::hints(&denials, &outcome, request, environment) } else { Vec::new() };
@@ -83,6 +83,7 @@ fn report_outcome(
         false => [lines.into_iter().map(log_module_line).collect(), provider_verdict::notes(&report)].concat(),
     };
     let notes = [report.notes, said].concat();
+    let left_in_tmp = outcome.left_in_tmp;
     let report = Report {
         status,
         result,
@@ -105,7 +106,7 @@ fn report_outcome(
         notes,
         ..report
     };
-    with_warnings(report, request, is_native)
+    with_warnings(report, left_in_tmp, request, is_native)
 }
 
 /// Takes the line of the sandbox's Python from standard error: what the module needs that this interpreter does not have.
@@ -148,20 +149,14 @@ fn denials_of(report: &mut Report, outcome: &Outcome, is_native: bool, request: 
     denials
 }
 
-/// Returns the home folder of the user whose run it is.
-fn home<'a>(environment: &'a [(OsString, OsString)], request: &RunRequest<'a>) -> Option<&'a Path> {
-    let of_process = environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
-    request.policy.user().map_or(of_process, |user| Some(&user.home))
-}
-
-/// Adds the warnings about what a run could not see, and what helps.
-fn with_warnings(mut report: Report, request: &RunRequest<'_>, is_native: bool) -> Report {
+/// Adds the warnings about what a run could not see, what it left in its own `/tmp`, and what helps.
+fn with_warnings(mut report: Report, left_in_tmp: Vec<String>, request: &RunRequest<'_>, is_native: bool) -> Report {
     if request.scrutiny != Scrutiny::Observed {
         report.warn_of_advice();
     }
     if !request.is_free() {
         // Every look of a guest is known, at no cost.
-        own_tmp::warn(&mut report, request.policy);
+        own_tmp::warn(&mut report, request.policy, left_in_tmp);
         facts::withhold(&mut report, request.policy, !is_native);
         unseen::warn(&mut report, !is_native || request.scrutiny == Scrutiny::Watched);
     }

@@ -52,7 +52,7 @@ impl Runner {
         (granted, limits): (&'p Policy, &Limits),
         own: &Path,
     ) -> Result<(Cow<'p, Policy>, Option<CommandsOutside>), RunError> {
-        let mut policy = form.policy(granted);
+        let mut policy = self.guest_policy(form, granted);
         let shown = GuestCopies::needed(&policy);
         let Some((request, copies)) = self.outside_request(granted, limits, !shown.is_empty())? else {
             return Ok((policy, None));

@@ -35,6 +35,7 @@ impl ScriptAccess<'_> {
         }
         Ok(RoomRequest {
             temporary: None,
+            home: None,
             policy,
             least: confine.least,
             kept: false,

@@ -9,6 +9,7 @@ pub(crate) mod run_form;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use modbox_policy::Policy;
@@ -16,8 +17,10 @@ use modbox_scratch::ScratchRoot;
 use modbox_wasm::{CodeSource, Compiler, Loader};
 use rustix::process::Pid;
 
+use crate::home;
 use crate::runner::config::RunnerConfig;
 use crate::runner::python_guest::SandboxPython;
+use crate::runner::run_form::RunForm;
 
 /// Runner of modules.
 pub struct Runner {
@@ -66,5 +69,15 @@ impl Runner {
             Some(user) => Cow::Owned(user.environment(&self.config.environment)),
             None => Cow::Borrowed(&self.config.environment),
         }
+    }
+
+    /// Returns the policy of the guest that runs, for a module with this policy.
+    pub(crate) fn guest_policy<'a>(&self, form: &RunForm, policy: &'a Policy) -> Cow<'a, Policy> {
+        form.policy(policy, self.home(policy).as_deref())
+    }
+
+    /// Returns the home of the user whose run it is.
+    pub(crate) fn home(&self, policy: &Policy) -> Option<PathBuf> {
+        home::of_run(&self.config.environment, policy)
     }
 }

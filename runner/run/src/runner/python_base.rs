@@ -11,6 +11,8 @@ use modbox_policy::run::RunGrant;
 use modbox_policy::{Access, EnvGrant, PathGrant, Policy, Shape};
 use modbox_vocabulary::{GrantSource, User};
 
+use crate::home::HOME;
+
 /// The source of these grants.
 const SOURCE: &str = "what every Python module may read";
 
@@ -21,8 +23,8 @@ const WRITES_IN_PLACE: &str = "ANSIBLE_UNSAFE_WRITES";
 /// Time zones. They are among the programs of the native base.
 const ZONES: &str = "/usr/share/zoneinfo";
 
-/// Returns a policy with these grants. A policy that grants everything stays as it is.
-pub(crate) fn with_base(policy: &Policy) -> Policy {
+/// Returns a policy with these grants, for a user with this home. A policy that grants everything stays as it is.
+pub(crate) fn with_base(policy: &Policy, home: Option<&Path>) -> Policy {
     let mut whole = policy.clone();
     if policy.allows_everything() {
         return whole;
@@ -31,7 +33,8 @@ pub(crate) fn with_base(policy: &Policy) -> Policy {
     let own = policy.user().into_iter().flat_map(User::variables);
     let own = own.filter_map(|(name, value)| Some((name, value.to_str()?)));
     let usual = modbox_native::USUAL_VARIABLES.into_iter().filter(|(name, _)| *name != WRITES_IN_PLACE);
-    for (name, value) in own.chain(usual) {
+    let home = home.and_then(Path::to_str).map(|home| (HOME, home));
+    for (name, value) in own.chain(usual).chain(home) {
         if whole.env().iter().all(|grant| grant.name != name) {
             let (name, value, source) = (name.to_owned(), value.to_owned(), GrantSource::named(SOURCE));
             whole.allow_env(EnvGrant { name, value, source });
@@ -79,10 +82,10 @@ mod tests {
             access: Access::Write,
             source: GrantSource::named(""),
         };
-        assert!(with_base(&policy).covers(Path::new("/etc/passwd"), Access::Read));
-        assert!(!with_base(&policy).covers(Path::new("/etc/passwd"), Access::Write));
-        assert!(with_base(&policy).covers(Path::new("/dev/null"), Access::Write));
-        assert!(with_base(&policy).env().iter().all(|grant| grant.name != WRITES_IN_PLACE));
+        assert!(with_base(&policy, None).covers(Path::new("/etc/passwd"), Access::Read));
+        assert!(!with_base(&policy, None).covers(Path::new("/etc/passwd"), Access::Write));
+        assert!(with_base(&policy, None).covers(Path::new("/dev/null"), Access::Write));
+        assert!(with_base(&policy, None).env().iter().all(|grant| grant.name != WRITES_IN_PLACE));
         let user = User {
             name: "app".to_owned(),
             uid: 7,
@@ -94,15 +97,15 @@ mod tests {
         let mut of_user = policy.clone();
         of_user.set_user(user);
         let value = |policy: &Policy, name: &str| {
-            let whole = with_base(policy);
+            let whole = with_base(policy, Some(Path::new("/root")));
             whole.env().iter().find(|grant| grant.name == name).map(|grant| grant.value.clone())
         };
         let homes = [value(&of_user, "HOME"), value(&of_user, "USER"), value(&policy, "HOME"), value(&policy, "USER")];
-        assert_eq!(homes, [Some("/srv/app".to_owned()), Some("app".to_owned()), Some("/tmp".to_owned()), None]);
+        assert_eq!(homes, [Some("/srv/app".to_owned()), Some("app".to_owned()), Some("/root".to_owned()), None]);
         policy.allow_path(etc).unwrap();
-        let whole = with_base(&policy);
+        let whole = with_base(&policy, None);
         assert!(whole.covers(Path::new("/etc/passwd"), Access::Write));
         assert!(whole.env().iter().any(|grant| grant.name == "PATH" && grant.value == "/own"));
-        assert!(!with_base(&Policy::default()).covers(Path::new("/etc/shadow"), Access::Read));
+        assert!(!with_base(&Policy::default(), None).covers(Path::new("/etc/shadow"), Access::Read));
     }
 }

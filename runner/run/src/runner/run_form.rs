@@ -1,6 +1,7 @@
 //! What runs: a module by its kind, natively or in the sandbox for WebAssembly.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use modbox_kinds::Kind;
@@ -43,11 +44,11 @@ impl RunForm {
         self.kind.is_wasm() || self.python.is_some()
     }
 
-    /// Returns the policy of the guest that runs, for a module with this policy.
+    /// Returns the policy of the guest that runs, for a module with this policy, and a user with this home.
     #[must_use]
-    pub fn policy<'a>(&self, policy: &'a Policy) -> Cow<'a, Policy> {
+    pub fn policy<'a>(&self, policy: &'a Policy, home: Option<&Path>) -> Cow<'a, Policy> {
         match &self.python {
-            Some(_) => Cow::Owned(with_base(policy)),
+            Some(_) => Cow::Owned(with_base(policy, home)),
             None => Cow::Borrowed(policy),
         }
     }

@@ -103,11 +103,16 @@ impl Observer {
         }
     }
 
-    /// Returns whether a path is only a parent of granted paths.
+    /// Returns whether a path is only a parent of granted paths, or the home or a parent of it.
     fn is_way(&self, path: &Path) -> bool {
         let below = |shown: &Path| shown != path && shown.starts_with(path);
         let shown = self.room.grants.iter().map(|grant| Path::new(&grant.guest)).chain([&*self.room.tmpdir]);
-        path != Path::new(TMP) && shown.into_iter().any(below)
+        path != Path::new(TMP) && (shown.into_iter().any(below) || self.leads_home(path))
+    }
+
+    /// Returns whether a path is the home or a parent of it, which the room has.
+    fn leads_home(&self, path: &Path) -> bool {
+        self.room.home.as_ref().is_some_and(|home| home.starts_with(path))
     }
 
     /// Returns whether a path is in one of the module's own directories. Below its `/tmp`, which hides the machine's,
@@ -195,7 +200,10 @@ impl Observer {
         let operation = Operation::MakeDirectory;
         let real = self.room.behind_links(path.clone());
         if real.is_dir() {
-            let shown = self.is_own(report, &real) || self.grant_at(&real).is_some() || in_base(&real);
+            let shown = self.is_own(report, &real)
+                || self.grant_at(&real).is_some()
+                || in_base(&real)
+                || self.kernel.namespaces && self.leads_home(&real);
             return if shown { None } else { Some(denials::read(&real, operation)) };
         }
         self.make(report, path, operation)

@@ -53,6 +53,8 @@ struct Name {
 #[derive(Debug, Default)]
 pub(crate) struct TakenBack {
     pub(crate) lost: Vec<LostChange>,
+    /// What the module left in its own `/tmp`.
+    pub(crate) left_in_tmp: Vec<String>,
     pub(crate) notes: Vec<String>,
     /// Files whose set-id bits were not kept.
     pub(crate) lost_bits: Vec<LostBits>,

@@ -2,17 +2,22 @@
 //!
 //! The room has its own `/tmp`, and directories of its own on the way to granted paths. A path that an argument names is
 //! not granted if its directory is missing on the machine. Then a module that first makes the directory makes both in
-//! its own file system, where they are lost.
+//! its own file system, where they are lost. What else it leaves in its `/tmp` may be no more than scrap, or what it says that it
+//! made; the caller is told of it.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use modbox_policy::MissingPath;
 use modbox_vocabulary::LostChange;
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::link::StageNames;
+use crate::rooms::room::Room;
 
 /// The room's own directories: path in the room, and in its own file system. The last one holds the rest.
 const OWN: [(&str, &str); 4] = [("/tmp", "tmp"), ("/dev/shm", "shm"), ("/dev", "dev"), ("/", "root")];
@@ -46,6 +51,26 @@ pub(crate) fn find<'a>(
         allow: String::new(),
     });
     missing.chain(unmade).collect()
+}
+
+/// Entries of `/tmp` that are looked at; a caller is told of fewer.
+const MAX_LEFT: usize = 256;
+
+/// Returns what a module has left in the room's own `/tmp`, in order. What leads to granted paths is not the module's.
+pub(crate) fn left_in_tmp(private: &OwnedFd, room: &Room) -> Vec<String> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(private, OWN[0].1, flags, Mode::empty());
+    let Ok(entries) = opened.and_then(Dir::read_from) else { return Vec::new() };
+    let granted = room.grants.iter().map(|grant| Path::new(&grant.guest));
+    let shown = room.links.iter().map(|link| link.at.as_path()).chain(room.passed.iter().map(PathBuf::as_path));
+    let programs = room.outside.iter().flat_map(|shown| [shown.program.as_path(), shown.place.as_path()]);
+    let others: Vec<&Path> =
+        granted.chain(shown).chain(programs).chain(room.home.as_deref()).chain([room.tmpdir.as_path()]).collect();
+    let is_own = |path: &Path| !others.iter().any(|other| other.starts_with(path));
+    let names = entries.map_while(Result::ok).map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+    let paths = names.filter(|name| name != "." && name != "..").map(|name| Path::new(OWN[0].0).join(name));
+    let left: BTreeSet<PathBuf> = paths.filter(|path| is_own(path)).take(MAX_LEFT).collect();
+    left.into_iter().map(|path| path.display().to_string()).collect()
 }
 
 /// Returns whether anything has a name.

@@ -11,3 +11,4 @@ pub(crate) mod processor_time;
 pub(crate) mod program;
 pub(crate) mod started;
 pub(crate) mod stream;
+pub(crate) mod variables;

@@ -2,7 +2,6 @@
 //!
 //! The steps are the first list in the documentation of [`native`](crate).
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -26,10 +25,11 @@ use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::launch::{self, Launch, Pipes};
 use crate::host::outside_commands::OutsideCommands;
+use crate::host::variables;
 use crate::processes::group;
 use crate::processes::stdin::StdinSource;
 use crate::protocol::{End, Reply, Spec, Start};
-use crate::rooms::room::{self, Room};
+use crate::rooms::room::Room;
 use crate::step::Step;
 
 /// Running native module. Dropping it ends the module.
@@ -248,14 +248,7 @@ pub(crate) fn spec(cx: &NativeContext, start: Start, tmpdir: &Path, limits: &Lim
     let room = as_user(cx, || cx.confine.as_ref().map(|confine| Room::new(confine, tmpdir.to_owned(), limits)))?;
     // Variables that the task has not would change what is observed.
     if room.as_ref().is_some_and(|room| !room.observed) {
-        let given: Vec<OsString> = environment.iter().map(|(name, _)| name.clone()).collect();
-        let is_wanted = |name: &str| {
-            cx.room_variables.is_none_or(|names| names.contains(&name))
-                && cx.confine.as_ref().is_none_or(|confine| confine.has_usual(name))
-        };
-        let more = room::USUAL_VARIABLES.iter().filter(|(name, _)| is_wanted(name));
-        let more = more.filter(|(name, _)| !given.iter().any(|given| given == *name));
-        environment.extend(more.map(|(name, value)| (name.into(), value.into())));
+        environment.extend(variables::usual(cx));
     }
     Ok(Spec {
         start,
@@ -323,6 +316,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
         denials: DenialLog::default(),
         observation: Observation::default(),
         lost: Vec::new(),
+        left_in_tmp: Vec::new(),
         survivors: Vec::new(),
         outside: Vec::new(),
         requests: Vec::new(),
@@ -342,6 +336,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             disk,
             in_force,
             lost,
+            left_in_tmp,
             left,
             refused,
             refused_more,
@@ -374,7 +369,7 @@ fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Re
             outcome.confinement.missing.clone_from(&in_force.missing);
             outcome.notes.clone_from(&in_force.notes);
             outcome.notes.extend(KernelConfinement::from(in_force).notes());
-            (outcome.lost, outcome.survivors) = (lost, left);
+            (outcome.lost, outcome.left_in_tmp, outcome.survivors) = (lost, left_in_tmp, left);
             outcome.refused_renames = refused_renames;
             outcome.denials = DenialLog::of_observer(refused, refused_more);
             outcome.observation = *observation;

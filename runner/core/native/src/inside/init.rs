@@ -44,8 +44,8 @@ const OTHER_PROCESSES: u64 = 1024;
 /// Directory of temporary files in a room.
 const TMP: &str = "/tmp";
 
-/// Home in a room whose `/tmp` is shared: the room's own directory in memory, which needs no further mount.
-const HOME_BESIDE_SHARED: &str = "/dev/shm";
+/// Where processes start in a room whose `/tmp` is shared: the room's own directory in memory, which needs no further mount.
+const START_BESIDE_SHARED: &str = "/dev/shm";
 
 /// The most bytes of a process's name and the line end after it (Linux, `TASK_COMM_LEN`).
 const MAX_PROCESS_NAME: usize = 16;
@@ -153,12 +153,12 @@ fn prepare(spec: &Spec, room: &Room, namespaces: Namespaces, link: &UnixStream) 
 
 /// Enters the directory in which the module starts. One that another user cannot enter is that of the caller alone.
 fn enter_directory(spec: &Spec, room: &Room, namespaces: Namespaces) -> Result<(), Failure> {
-    let (asked, home) = (Path::new(&spec.directory), home(room, namespaces));
+    let (asked, own) = (Path::new(&spec.directory), own_directory(room, namespaces));
     let shown = if namespaces.any { room.shown_at(asked) } else { room.grant_at(asked) };
-    let start = if spec.only_there || shown.is_some() { asked } else { home };
+    let start = if spec.only_there || shown.is_some() { asked } else { own };
     let may_differ = spec.user.is_some() && !spec.only_there;
     let entered = match std::env::set_current_dir(start) {
-        Err(error) if may_differ && error.kind() == io::ErrorKind::PermissionDenied => std::env::set_current_dir(home),
+        Err(error) if may_differ && error.kind() == io::ErrorKind::PermissionDenied => std::env::set_current_dir(own),
         entered => entered,
     };
     entered.map_err(Failure::with(Step::Directory, start))
@@ -199,8 +199,8 @@ fn run(
     if let Some(umask) = spec.umask {
         rustix::process::umask(Mode::from_raw_mode(umask & 0o777));
     }
-    let own = (home(room, namespaces), temporary(room, namespaces));
-    let shell = start_shell(spec, own, input).map_err(|error| Failure::new(spec.start.step(), &error))?;
+    let shell = start_shell(spec, temporary(room, namespaces), input)
+        .map_err(|error| Failure::new(spec.start.step(), &error))?;
     // The host reads the module's output until all copies of the pipes are closed, so this process closes its own. If
     // that fails, the host only waits longer.
     drop(null.map(module_process::detach_output));
@@ -260,21 +260,20 @@ fn is_alone() -> bool {
     }
 }
 
-fn start_shell(spec: &Spec, (home, temporary): (&Path, &Path), input: Option<&OwnedFd>) -> io::Result<Pid> {
+fn start_shell(spec: &Spec, temporary: &Path, input: Option<&OwnedFd>) -> io::Result<Pid> {
     // The default variables of a room name its `/tmp`; without namespaces the module's temporary directory replaces it.
     let variables = spec.environment.iter().map(|(name, value)| match name.to_str() {
-        Some("HOME") if value == TMP => (name, home.as_os_str()),
         Some("TMPDIR") if value == TMP => (name, temporary.as_os_str()),
         _ => (name, value.as_os_str()),
     });
     module_process::start(&spec.start, variables, input)
 }
 
-/// Returns the home of the module's processes, where they also start. In a shared `/tmp`, programs would read settings that
-/// others wrote.
-fn home(room: &Room, namespaces: Namespaces) -> &Path {
+/// Returns where the module's processes start if they may not where they are asked to. In a shared `/tmp`, programs would read
+/// settings that others wrote.
+fn own_directory(room: &Room, namespaces: Namespaces) -> &Path {
     let is_shared = namespaces.any && room.temporary.is_some();
-    if is_shared { Path::new(HOME_BESIDE_SHARED) } else { temporary(room, namespaces) }
+    if is_shared { Path::new(START_BESIDE_SHARED) } else { temporary(room, namespaces) }
 }
 
 /// Returns the directory of the module's temporary files.

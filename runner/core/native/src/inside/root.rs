@@ -106,7 +106,7 @@ pub(crate) fn enter(room: &Room) -> Result<Root, Failure> {
     // Last, since a later entry covers an earlier one.
     shown::show(&room.outside, &private, &mut entries, &mut rules)?;
     add_lists(&entries, &mut rules);
-    let root = mount_all(&private, entries)?;
+    let root = mount_all(&private, entries, room.home.as_deref())?;
     names.describe_folders(&private)?;
     mounts::change_root(&root).map_err(at(Step::Root))?;
     Ok(Root { rules: rules.0, private, proc, names })
@@ -140,6 +140,7 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
         .collect();
     entries.extend(DEVICE_LINKS.map(|(at, to)| Entry { at: at.into(), source: Source::Link(to.into()) }));
     entries.extend(room.passed.iter().map(|at| Entry { at: at.clone(), source: Source::Way }));
+    entries.extend(room.home.iter().map(|home| Entry { at: home.clone(), source: Source::Way }));
     entries.extend(room.links.iter().map(|link| Entry { at: link.at.clone(), source: Source::Link(link.to.clone()) }));
     // Directories on the way to what is shown have only that in them. A list of it would pass for one of the machine's directory.
     rules.add(Path::new("/"), Rights::Way);
@@ -195,9 +196,13 @@ fn sources(room: &Room, rules: &mut Rules) -> Result<Vec<Entry>, Failure> {
 }
 
 /// Mounts all entries, outer ones before inner ones, and returns the root.
-fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Failure> {
-    let ways_at = ways(private, &mut entries)?;
+fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>, home: Option<&Path>) -> Result<OwnedFd, Failure> {
+    let ways_at = ways(private, &mut entries, home)?;
     let mut ways = Vec::new();
+    // Another entry makes the directory, and mounts on it.
+    let made: BTreeSet<PathBuf> =
+        entries.iter().filter(|entry| !matches!(entry.source, Source::Way)).map(|entry| entry.at.clone()).collect();
+    entries.retain(|entry| !matches!(entry.source, Source::Way) || !made.contains(&entry.at));
     let root_place = open_below(private, Path::new("root")).map_err(|error| Failure::new(Step::Root, &error))?;
     // Entries of one directory follow each other; a later entry for the same path covers an earlier one.
     entries.sort_by(|one, other| (one.depth(), &one.at).cmp(&(other.depth(), &other.at)));
@@ -224,17 +229,20 @@ fn mount_all(private: &OwnedFd, mut entries: Vec<Entry>) -> Result<OwnedFd, Fail
     Ok(places.into_root())
 }
 
-/// Adds the directories in the module's `/tmp` and `/dev/shm` that only lead to granted paths below them. They are read-only: a file
-/// created there would look as if it were in the machine's directory of that name.
-fn ways(private: &OwnedFd, entries: &mut Vec<Entry>) -> Result<BTreeSet<PathBuf>, Failure> {
+/// Adds the directories in the module's `/tmp` and `/dev/shm` that only lead to granted paths below them, or are a home. They are
+/// read-only: a file created there would look as if it were in the machine's directory of that name.
+fn ways(private: &OwnedFd, entries: &mut Vec<Entry>, home: Option<&Path>) -> Result<BTreeSet<PathBuf>, Failure> {
     let first = |entry: &Entry| {
         let own = TEMPORARY.into_iter().find(|own| entry.at.starts_with(own))?;
         let below = entry.at.strip_prefix(own).ok()?;
         let mut components = below.components();
         let first = components.next()?;
-        components.next().map(|_| Path::new(own).join(first))
+        let is_way = components.next().is_some() || home == Some(&entry.at);
+        is_way.then(|| Path::new(own).join(first))
     };
     let ways: BTreeSet<PathBuf> = entries.iter().filter_map(first).collect();
+    // It is one of these, or lies in one.
+    entries.retain(|entry| !matches!(entry.source, Source::Way) || !ways.contains(&entry.at));
     let ways: BTreeSet<PathBuf> = ways.into_iter().filter(|way| entries.iter().all(|entry| entry.at != *way)).collect();
     for (number, way) in ways.iter().enumerate() {
         let own = format!("way-{number}");

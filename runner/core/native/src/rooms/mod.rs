@@ -7,6 +7,7 @@ pub(crate) mod covering;
 pub(crate) mod current_group;
 pub(crate) mod denials;
 pub(crate) mod directories;
+pub(crate) mod home;
 pub(crate) mod modes;
 pub(crate) mod passwords;
 pub(crate) mod room;

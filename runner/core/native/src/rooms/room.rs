@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::rooms::base;
 use crate::rooms::covering::shows;
 use crate::rooms::current_group::CurrentGroup;
+use crate::rooms::home;
 use crate::rooms::passwords;
 use crate::rooms::runtime;
 use crate::rooms::shown_program::{ShownProgram, programs};
@@ -25,9 +26,8 @@ use crate::rooms::writable;
 /// `RES_OPTIONS` makes the resolver use TCP, for which Landlock has ports, so that name look-ups need no grant of
 /// datagrams; with such a grant, a module does not have it. `ANSIBLE_UNSAFE_WRITES` makes Ansible's modules write a file in place if it can be written and not
 /// replaced, as when only the file is granted in a read-only directory (ansible-core 2.19, `FILE_COMMON_ARGUMENTS`).
-pub const USUAL_VARIABLES: [(&str, &str); 6] = [
+pub const USUAL_VARIABLES: [(&str, &str); 5] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("HOME", "/tmp"),
     ("LANG", "C.UTF-8"),
     ("TMPDIR", "/tmp"),
     (RESOLVER_OPTIONS, "use-vc"),
@@ -55,6 +55,9 @@ pub struct RoomRequest {
     /// Directory of the machine that is the room's `/tmp`, if it is shared with other rooms. No grant may lie in `/tmp`
     /// then, since the directory would have to get its mount point. No link on the way to it is followed.
     pub temporary: Option<PathBuf>,
+    /// Home of the module's user, which `HOME` names unless another value is granted. A room has an empty directory there if nothing
+    /// of it is granted, so that the refusal of a write names the file. `None` for a user without a home.
+    pub home: Option<PathBuf>,
     /// Whether looks at paths, and reading, are reported too. They cost a run of Python some milliseconds.
     pub reports_reads: bool,
     /// Whether nothing is refused, and what would be refused is only reported. The module then runs in the machine's own
@@ -135,6 +138,8 @@ pub(crate) struct Room {
     pub(crate) kept: bool,
     /// Shared directory that is the room's `/tmp`.
     pub(crate) temporary: Option<PathBuf>,
+    /// Home of the module's user, if it is a directory of the machine that the room can have.
+    pub(crate) home: Option<PathBuf>,
     pub(crate) net: NetPlan,
     pub(crate) limits: Limits,
     pub(crate) least: u8,
@@ -194,6 +199,10 @@ impl Room {
         Self {
             read_only: grants.iter().filter(single).filter_map(refused).collect(),
             missing: policy.missing().cloned().collect(),
+            home: confine.home.clone().filter(|path| {
+                let links = links.iter().map(|link| link.at.as_path());
+                home::is_shown(path, confine.temporary.is_some(), &grants, links)
+            }),
             grants,
             links,
             passed: policy.waypoints().passed().iter().map(PathBuf::from).collect(),

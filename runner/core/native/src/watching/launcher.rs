@@ -130,6 +130,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         survivors,
         in_force,
         lost: taken.lost,
+        left_in_tmp: taken.left_in_tmp,
         left,
         refused_renames,
         refused,

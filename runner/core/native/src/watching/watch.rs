@@ -137,6 +137,7 @@ impl RoomResources {
         if let Some(private) = self.private.as_ref().and_then(PrivateSpace::root) {
             let directories = self.stages.iter().map(Stage::directory);
             result.lost.extend(unreached::find(private, directories, &room.missing, &self.unmade));
+            result.left_in_tmp = unreached::left_in_tmp(private, room);
         }
         result
     }

@@ -292,6 +292,20 @@ pub(super) const CARRIERS: [&str; 166] = [
     "zsh",
 ];
 
-/// Programs that install packages. They run the scripts of a file that an argument names, and not those of packages alone.
-pub(super) const INSTALLERS: [&str; 12] =
-    ["apk", "apt", "apt-get", "aptitude", "dnf", "flatpak", "microdnf", "pacman", "pkg", "snap", "yum", "zypper"];
+/// Programs that install packages, or move their files. They run the scripts of a file that an argument names, and not those of
+/// packages alone.
+pub(super) const INSTALLERS: [&str; 13] = [
+    "apk",
+    "apt",
+    "apt-get",
+    "aptitude",
+    "dnf",
+    "dpkg-divert",
+    "flatpak",
+    "microdnf",
+    "pacman",
+    "pkg",
+    "snap",
+    "yum",
+    "zypper",
+];

@@ -131,6 +131,7 @@ impl RunProgress {
             timing: Timing { run_us, ..Timing::default() },
             denials: self.denials,
             lost: Vec::new(),
+            left_in_tmp: Vec::new(),
             survivors: Vec::new(),
             observation: Observation::default(),
             outside: Vec::new(),

@@ -202,7 +202,7 @@ impl GuestSlot {
     fn start_worker(&mut self, code: &File, compiled: bool, context: SlotContext<'_>) -> Result<SlotWorker, RunError> {
         let SlotContext { runner, workers, cleanup, .. } = context;
         let WarmSetup { setup, directory } =
-            runner.warm_setup(&self.setup.form.policy(&self.setup.policy), &self.setup.limits)?;
+            runner.warm_setup(&runner.guest_policy(&self.setup.form, &self.setup.policy), &self.setup.limits)?;
         let fresh = self.setup.policy.user().map(|_| workers.without_early());
         let workers = fresh.as_ref().unwrap_or(workers);
         let worker = GuestWorker::start(workers, code, Instances::Pooled, cleanup);
@@ -392,7 +392,7 @@ fn find_code(setup: &Arc<Setup>, context: SlotContext<'_>, compile: bool) -> io:
 /// Queues a job's run for a worker.
 fn send(worker: &mut GuestWorker, task: &mut Task, setup: &Setup, runner: &Runner) -> Result<(), RunError> {
     let Some(order) = task.order(runner)? else { return Ok(()) };
-    let order = GuestOrder { policy: task.setup.own_policy(setup), ..order };
+    let order = GuestOrder { policy: task.setup.own_policy(setup, runner), ..order };
     Ok(worker.run(order).map_err(WasmError::Worker)?)
 }
 

@@ -21,6 +21,7 @@ use modbox_worker::Workers;
 use crate::execution::commands::guest_commands_outside::{CommandsOutside, Tried};
 use crate::execution::commands::shared_temporary::{TMP, grant_in_tmp, real_path};
 use crate::grants::native;
+use crate::home;
 use crate::programs::ProgramNeeds;
 use crate::runner::config::RunnerConfig;
 
@@ -32,6 +33,8 @@ pub(crate) struct CommandRunner {
     /// The directory of the guest's worker, or of its run.
     own: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    /// Home of the user whose commands they are.
+    home: Option<PathBuf>,
     workers: Option<Workers>,
     scratch: ScratchRoot,
     cleanup: Cleanup,
@@ -57,6 +60,7 @@ impl CommandRunner {
                 true => native::whole_environment(&config.environment, policy),
                 false => Vec::new(),
             },
+            home: home::of_run(&config.environment, policy),
             workers: config.workers.clone(),
             scratch: ScratchRoot::new(&config.temp_dir, cleanup.clone()),
             cleanup: cleanup.clone(),
@@ -196,6 +200,7 @@ impl CommandRunner {
             kept: false,
             readable,
             temporary,
+            home: self.home.clone(),
             reports_reads: false,
             observed: false,
             outside: None,
@@ -299,6 +304,9 @@ fn output(ended: ProgramOutcome) -> CommandOutput {
     let mut notes = outcome.notes;
     if !outcome.survivors.is_empty() {
         notes.push(format!("a command left processes running, which ended with it: {}", outcome.survivors.join(", ")));
+    }
+    if let Some(first) = outcome.left_in_tmp.first() {
+        notes.push(format!("a command left `{first}` in a `/tmp` of its own, which is gone with it"));
     }
     CommandOutput {
         end,

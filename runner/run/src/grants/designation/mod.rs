@@ -10,7 +10,7 @@
 //! - The path is the one that the kernel finds. Where the kernel finds none on the way, as for `typo/..`, nothing is granted,
 //!   and the module gets the kernel's error. An empty path names nothing.
 //! - The module gets the argument as it was written. Only a relative path gets the caller's working directory in front, and
-//!   `~` becomes the caller's home: the module would look for both in its own `/tmp`. The module itself expands `$NAME`,
+//!   `~` becomes the home of the user whose run it is: a guest would look for both in its own `/tmp`. The module itself expands `$NAME`,
 //!   in its own environment; the resulting path needs a separate grant. A native module's argument stays unchanged if
 //!   it is a bare name for reading and no such file exists: it may be relative to another place that the module knows,
 //!   as `cron_file` is.
@@ -157,13 +157,11 @@ impl Run<'_> {
     fn grant_named(&mut self, named: &NamedPath, grants: bool) -> Option<String> {
         let access = access(named.access);
         if !grants || !self.policy.designated().allows(access) {
-            self.check(named, access, None);
-            return None;
+            return self.check(named, access, None);
         }
         let of_argument = || self.origins.iter().filter(|origin| origin.is_of(&named.option));
         if let Some(origin) = of_argument().find(|origin| !origin.designates(&self.policy).allows(access)).cloned() {
-            self.check(named, access, Some(&origin));
-            return None;
+            return self.check(named, access, Some(&origin));
         }
         if named.path.is_empty() {
             return None;
@@ -319,21 +317,21 @@ impl Run<'_> {
     }
 
     /// Checks that a grant covers a path, as written, that naming it does not grant. `origin` is the reason, if it is
-    /// that of the argument.
-    fn check(&mut self, named: &NamedPath, access: Access, origin: Option<&ArgumentOrigin>) {
-        if named.path.starts_with('~') {
-            return;
-        }
-        let Some(path) = self.caller.absolute(&named.path).and_then(|path| place::clean(&path)) else { return };
+    /// that of the argument. Returns the text to replace a path below a home with.
+    fn check(&mut self, named: &NamedPath, access: Access, origin: Option<&ArgumentOrigin>) -> Option<String> {
+        let absolute = self.caller.absolute(&named.path)?;
+        let path = place::clean(&absolute)?;
+        let is_below_home = named.path.starts_with('~');
+        let is_placed = is_below_home || named.path.starts_with('/');
         let mut allow = Vec::new();
-        if !named.path.starts_with('/') {
+        if !is_placed {
             allow.push(format!("{}={}", named.option, quoting::quote(&path)));
         }
         if !place::is_reached(&self.policy, &path, access, named.access != spec::Access::Entry) {
             allow.push(place::switch(&path, access));
         }
         if !allow.is_empty() {
-            let need = match (origin, named.path.starts_with('/'), place::is_hidden(&path, access)) {
+            let need = match (origin, is_placed, place::is_hidden(&path, access)) {
                 (_, false, _) => Need::RelativeArgument,
                 (_, true, true) => Need::HiddenArgument,
                 (None, true, false) => Need::Argument,
@@ -341,6 +339,7 @@ impl Run<'_> {
             };
             self.add_missing(access, &named.path, need, allow.join(" "));
         }
+        absolute.to_str().filter(|_| is_below_home).map(str::to_owned)
     }
 
     /// Checks that a grant covers a path from a default or a variable. A relative one is left alone, since it is
@@ -348,10 +347,15 @@ impl Run<'_> {
     fn check_unnamed(&mut self, named: &NamedPath, environment: &dyn spec::Environment) {
         let access = access(named.access);
         let seen = named.seen_by(environment);
-        if !seen.starts_with('/') {
-            return;
-        }
-        let Some(path) = place::clean(seen.as_ref()) else { return };
+        let in_home =
+            || (access == Access::Write && self.caller.is_native).then(|| self.caller.absolute(&seen)).flatten();
+        let path = match seen.chars().next() {
+            Some('/') => Some(PathBuf::from(&seen)),
+            // The module finds the home by itself; a guest has none. What cannot be read there is missing.
+            Some('~') => in_home(),
+            _ => None,
+        };
+        let Some(path) = path.and_then(|path| place::clean(&path)) else { return };
         // A missing file cannot be read, with or without a grant.
         let missing = access == Access::Read && !std::path::Path::new(&path).exists();
         if missing || place::is_reached(&self.policy, &path, access, named.access != spec::Access::Entry) {

@@ -256,7 +256,7 @@ fn the_designated_setting_bounds_designation() {
     case.denies(SPEC, r#"{"src": "%/missing"}"#, &["argument read %/missing: --allow-read %"]);
     case.denies(SPEC, r#"{"dest": "%/missing"}"#, &["argument write %/missing: --allow-write %/missing"]);
     case.denies(SPEC, r#"{"src": "file"}"#, &["argument read file: src=%/file --allow-read %/file"]);
-    case.denies(SPEC, r#"{"src": "~/own"}"#, &[]);
+    case.denies(SPEC, r#"{"src": "~/own"}"#, &["argument read ~/own: --allow-read %/home/own"]);
 }
 
 #[test]

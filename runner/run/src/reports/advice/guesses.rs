@@ -6,7 +6,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use modbox_contract::args::RESERVED_PREFIX;
 use modbox_native::base;
 use modbox_policy::{Access, Policy, normalize};
 use modbox_vocabulary::{Capability, Denial, Hint, HintSource, Outcome, quoting};
@@ -38,9 +37,6 @@ const COMPLAINTS: [&str; 10] = [
     "not readable",
     "not a directory",
 ];
-
-/// Variable that a shell and Python read for `~`.
-const HOME: &str = "HOME";
 
 /// Returns guesses at the grants that a failed native module lacked.
 pub(crate) fn hints(
@@ -119,27 +115,19 @@ fn is_made_up(path: &Path) -> bool {
     path.file_name().is_some_and(|name| temporary::recognize(&name.to_string_lossy()).is_some())
 }
 
-/// Returns variables that a failed module mentions, that the caller has, and that were not granted; and `HOME`, when an
-/// argument names `~`.
+/// Returns variables that a failed module mentions, that the caller has, and that were not granted.
 fn variable_hints(output: &[String], environment: &[(OsString, OsString)], request: &RunRequest<'_>) -> Vec<Hint> {
     let granted = |name: &str| request.policy.env().iter().any(|grant| grant.name == name);
-    let arguments = request.arguments.given().iter().filter(|(key, _)| !key.starts_with(RESERVED_PREFIX));
-    let arguments = arguments.filter_map(|(_, value)| value.as_str());
-    let names_home = arguments.flat_map(str::split_whitespace).any(|word| word == "~" || word.starts_with("~/"));
-    let source = |name: &str| match name.len() >= MIN_NAME && output.iter().any(|text| mentions(text, name)) {
-        true => Some(HintSource::Output),
-        false => (name == HOME && names_home).then_some(HintSource::Arguments),
+    let is_mentioned = |name: &str| name.len() >= MIN_NAME && output.iter().any(|text| mentions(text, name));
+    let names = environment.iter().filter_map(|(name, _)| name.to_str());
+    let lacking = names.filter(|name| !granted(name) && is_mentioned(name));
+    let hint = |name: &str| Hint {
+        capability: Capability::Env,
+        subject: name.to_owned(),
+        source: HintSource::Output,
+        allow: format!("--allow-env {}", quoting::quote(name)),
     };
-    let names = environment.iter().filter_map(|(name, _)| name.to_str()).filter(|name| !granted(name));
-    let hint = |name: &str| {
-        Some(Hint {
-            capability: Capability::Env,
-            subject: name.to_owned(),
-            source: source(name)?,
-            allow: format!("--allow-env {}", quoting::quote(name)),
-        })
-    };
-    names.filter_map(hint).take(MAX_HINTS).collect()
+    lacking.map(hint).take(MAX_HINTS).collect()
 }
 
 /// Returns whether a text has a name as a separate word, and not as part of a path.

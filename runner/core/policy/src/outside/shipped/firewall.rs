@@ -8,8 +8,12 @@ const UFW: &str = "in|out|on <name>|log|log-all|from <addr>|to <addr>|port <port
 
 const TABLE: &str = "-t filter|-t nat|-t mangle|-w|-w <n>";
 
-const MATCH: &str = "-p <name>|--ctstate <name>|-s <addr>|-d <addr>|-i <name>|-o <name>|-j <name>|-m <name>\
-    |--dport <ports>|--sport <ports>|--dports <ports>|--to-ports <ports>|--comment <text>|--limit <text>|!|ACCEPT|DROP";
+/// Options that say which packets a rule is for, and its target; also those of Ansible's module (ansible-core 2.21, `construct_rule`).
+const MATCH: &str = "-p <name>|--ctstate <name>|--state <name>|-s <addr>|-d <addr>|-i <name>|-o <name>|-j <name>|-g <chain>|-m <name>\
+    |--dport <ports>|--sport <ports>|--dports <ports>|--to-ports <ports>|--destination-port <ports>|--source-port <ports>\
+    |--to-destination <name>|--to-source <name>|--src-range <name>|--dst-range <name>|--uid-owner <name>|--gid-owner <name>\
+    |--icmp-type <name>|--icmpv6-type <name>|--tcp-flags <name> <name>|--syn|-f|--reject-with <name>|--log-prefix <text>\
+    |--log-level <name>|--comment <text>|--limit <text>|--limit-burst <n>|-w|-w <n>|!|ACCEPT|DROP";
 
 /// `manage-firewall`.
 pub const FIREWALL: ShippedRules = ShippedRules {
@@ -26,7 +30,7 @@ pub const FIREWALL: ShippedRules = ShippedRules {
         Section {
             effect: Effect::Change,
             rules: "
-                iptables,ip6tables {@TABLE} (-A|-I|-D|-N|-F|-P) <chain> {@MATCH}
+                iptables,ip6tables {@TABLE} (-A|-I|-D|-N|-X|-F|-P) <chain> {@MATCH}
                 iptables,ip6tables {@TABLE} -I <chain> <n> {@MATCH}
             ",
         },
@@ -34,6 +38,7 @@ pub const FIREWALL: ShippedRules = ShippedRules {
             effect: Effect::Query,
             rules: "
                 iptables,ip6tables {@TABLE} (-C|-L) <chain> {@MATCH}
+                iptables,ip6tables (--version|-V)
                 ufw (status|status verbose|--version)
             ",
         },
