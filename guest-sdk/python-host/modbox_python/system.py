@@ -14,7 +14,7 @@ import sys
 
 from modbox_python import (
     access, attributes, changes, errors, file_systems, host, identity, listing, moving, names, open_files, opening, paths,
-    pipes, sockets, tls_authorities, unsupported)
+    pipes, removal, sockets, tls_authorities, unsupported)
 
 _PATHS = {
     "fstat": open_files.fstat, "dup": open_files.dup, "lseek": open_files.lseek,
@@ -119,14 +119,15 @@ def install():
     builtins.open = io.open = opening.open_file
     pipes.install()
     sockets.install()
-    # No call takes an open directory, so that `shutil.rmtree` works by paths.
+    # No call takes an open directory.
     os.supports_dir_fd.clear()
     os.supports_fd.clear()
-    if "shutil" in sys.modules:
-        # It asked before.
-        sys.modules["shutil"]._use_fd_functions = False
     os.supports_follow_symlinks.clear()
     os.supports_follow_symlinks.update((os.stat, os.chown, os.utime, os.access, os.chmod))
+    # It asks `os` for what it has when it is imported.
+    import shutil
+    shutil.rmtree = switch(shutil.rmtree, removal.rmtree, "rmtree")
+    shutil.rmtree.avoids_symlink_attacks = False
     # While the interpreter is built there is nothing to look names up; Ansible's files only test whether they can.
     socket.getaddrinfo = switch(lambda *_arguments, **_named: [], _getaddrinfo, "getaddrinfo")
     socket.gethostname = switch(socket.gethostname, identity.gethostname, "gethostname")

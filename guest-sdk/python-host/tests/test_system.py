@@ -44,6 +44,26 @@ with tempfile.NamedTemporaryFile(dir=root) as file:
     assert stat.S_IMODE(os.stat(file.name).st_mode) == 0o600
 shutil.rmtree(root)
 assert not os.path.exists(root)
+os.mkdir(root)
+# The path leads through a folder that is removed with the rest, so that it is missing when its own turn comes.
+os.makedirs(root + "/d/hidden")
+os.makedirs(root + "/d/z/deep")
+open(root + "/d/a", "w").close()
+os.symlink("/", root + "/d/l")
+failures = []
+shutil.rmtree(root + "/d/hidden/..", onerror=lambda call, path, raised: failures.append((call, path, raised[1].errno)))
+assert failures == [(os.rmdir, root + "/d/hidden/..", 2)] and os.listdir(root + "/d") == [], failures
+os.symlink("d", root + "/l")
+for path, wanted in ("l", "Cannot call rmtree on a symbolic link"), ("missing", 2), ("file", 20):
+    open(root + "/file", "w").close()
+    try:
+        shutil.rmtree(os.path.join(root, path))
+    except OSError as error:
+        assert wanted in (error.errno, error.args[0]) and error.filename in (None, os.path.join(root, path)), error
+    else:
+        raise AssertionError(path)
+shutil.rmtree(os.fsencode(root))
+assert not os.path.exists(root)
 for call in (lambda: os.kill(1, 0), os.getloadavg, os.setsid, lambda: os.open("a", os.O_RDONLY, dir_fd=3)):
     try:
         call()

@@ -102,7 +102,11 @@ class Sandbox:
                    "--allow-write", self.granted, "--allow-read", path, self.module, "cases=" + path]
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         try:
-            return json.loads(ran.stdout)["result"]["found"]
+            report = json.loads(ran.stdout)
+            if report["status"] == "denied":
+                # No case is run, as without an interpreter.
+                sys.exit(report["result"]["msg"])
+            return report["result"]["found"]
         except (ValueError, KeyError):
             if len(cases) > 1:
                 middle = len(cases) // 2

@@ -36,6 +36,7 @@ const PYTHON_HOST: &[(&str, &str)] = python_host![
     "modbox_python/pipes.py",
     "modbox_python/pools.py",
     "modbox_python/preload.py",
+    "modbox_python/removal.py",
     "modbox_python/sockets.py",
     "modbox_python/start.py",
     "modbox_python/store.py",
