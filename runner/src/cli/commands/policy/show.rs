@@ -298,7 +298,7 @@ impl PolicyListing<'_> {
         let groups = control_groups();
         let groups = if groups.is_empty() { "not available".to_owned() } else { groups.join("; ") };
         let _ = writeln!(text, "control group of a native module: {groups}");
-        let limits = self.limits().into_iter();
+        let limits = self.limits();
         push_list(
             text,
             "limits",
