@@ -1,6 +1,7 @@
 //! Plays, inventories and templates.
 
 pub(crate) mod inventories;
+pub(crate) mod plays_actions;
 pub(crate) mod plays_asking;
 pub(crate) mod plays_bad_input;
 pub(crate) mod plays_daemons;

@@ -6,10 +6,9 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
-use serde_json::json;
-
-use super::oracle_plugins::{modbox, results, write_play, write_play_with, write_plugins};
+use super::oracle_plugins::{modbox, modbox_by, write_play, write_plugins};
 use super::plugin_attempts::{Attempt, check_attempts, on_files};
+use crate::python::oracle_python_places::INSTALLED;
 use crate::support::{TestDir, fixture, prefixed};
 
 #[test]
@@ -77,6 +76,45 @@ fn a_hostile_plugin_reaches_nothing_and_its_process_is_replaced() {
     assert!(is_alone, "a plugin connected");
     assert_eq!(fs::read_to_string(&file).unwrap(), "a text\n");
     dir.assert_nothing_left();
+}
+
+/// What files do when they are loaded.
+const HOSTILE_FILES: [(&str, &str); 9] = [
+    ("a_loop", "while True: pass"),
+    ("b_leave", "import os; os._exit(3)"),
+    ("c_abort", "import os; os.abort()"),
+    ("d_fork", "import os\nfor _ in range(100): os.fork()"),
+    ("e_memory", "kept = []\nwhile True: kept.append(bytearray(1 << 20))"),
+    ("f_raise", "raise SystemExit(5)"),
+    ("g_shadow", "open('/etc/shadow').read()"),
+    ("h_patch", "import json; json.dumps = json.loads = None"),
+    ("i_recursion", "def again(): again()\nagain()"),
+];
+
+#[test]
+fn files_that_are_hostile_when_they_are_loaded_are_left_out_and_the_others_work() {
+    for place in ["native", "wasm"] {
+        let dir = TestDir::new();
+        let filters = |name: &str| {
+            format!(
+                "class FilterModule(object):\n    def filters(self):\n        return {{'{name}': lambda value: value + 1}}\n"
+            )
+        };
+        for (name, act) in HOSTILE_FILES {
+            dir.write(&format!("filter_plugins/{name}.py"), format!("{act}\n{}", filters(name)));
+        }
+        dir.write("filter_plugins/z_good.py", filters("z_good"));
+        write_play(&dir, "play.yml", &["1 | z_good".to_owned()]);
+        let play = modbox_by(&dir, &dir.join("play.yml"), &INSTALLED.python).own_cache(&INSTALLED.dir);
+        let ran = play.args(["--python", place]).run().exits_with(0);
+        assert!(ran.stdout_text().contains("\"msg\": 2"), "{place}: {ran}");
+        for (name, _) in HOSTILE_FILES {
+            let says = format!("the plugins in `{}` are left out: ", dir.join("filter_plugins").join(name).display());
+            let says = says.replace("` are", ".py` are");
+            assert!(ran.stderr_text().contains(&says), "{place}: {name}: {ran}");
+        }
+        dir.assert_nothing_left();
+    }
 }
 
 /// Runs a command where the kernel makes no further namespaces.

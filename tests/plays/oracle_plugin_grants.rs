@@ -109,7 +109,8 @@ fn plugins_reach_what_a_rule_grants_them_in_both_places_and_the_rest_is_named() 
         ];
         if !is_native {
             // Natively a command is in the room of the plugin, and reaches what that reaches.
-            attempts.push(("'a.b.other', 'command', '/usr/bin/printf', 'hello'".to_owned(), "No such file or directory"));
+            attempts
+                .push(("'a.b.other', 'command', '/usr/bin/printf', 'hello'".to_owned(), "No such file or directory"));
             attempts.push(("'a.b.granted', 'command', '/usr/bin/id'".to_owned(), "No such file or directory"));
         }
         let attempts: Vec<_> = attempts.into_iter().map(|(call, expect)| (call, expect.to_owned())).collect();

@@ -52,6 +52,7 @@ pub use self::modules::summary::{ModuleSummary, package_version};
 pub use self::modules::{library, locate};
 pub use self::plugins::{
     CollectionFolder, PluginError, PluginPlace, PluginProcess, PluginRights, SandboxPlace, ShownPath,
+    linked_collections,
 };
 pub use self::programs::{needed_by_commands, needed_by_interpreter};
 pub use self::provider::{

@@ -13,7 +13,9 @@ use std::{fs, thread};
 use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
-use modbox_run::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup, Walls};
+use modbox_run::batch::{
+    Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup, Walls,
+};
 use modbox_run::{Arguments, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
 use modbox_vocabulary::Limits;
 use modbox_wasm::CompileCache;

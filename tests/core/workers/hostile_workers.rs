@@ -12,7 +12,9 @@ use modbox_cleanup::Cleanup;
 use modbox_contract::{Dict, InternalArgs};
 use modbox_policy::Policy;
 use modbox_policy::run::RunGrant;
-use modbox_run::batch::{Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup, Walls};
+use modbox_run::batch::{
+    Batch, BatchConfig, GrantedPlaces, Host, Job, PoolConfig, Progress, ResolvedJob, Setup, Walls,
+};
 use modbox_run::{Arguments, LayeredRun, Module, ModuleFile, Report, RunForm, RunRequest, Runner, RunnerConfig};
 use modbox_vocabulary::{GrantSource, LimitKind, Limits};
 use modbox_wasm::CompileCache;

@@ -40,7 +40,7 @@ pub enum Problem {
     UnknownAction { name: String, collections: Vec<String>, reason: Option<String> },
     #[error(
         "`{name}` is done by a plugin in Python (`{file}`), which Ansible runs unconfined in its controller; modbox runs \
-         modules, so write it as a module in `library`"
+         modules alone, so write it as a module in `library`, or leave this task to ansible-playbook"
     )]
     PythonAction { name: String, file: String },
     #[error("`{keyword}` is not supported: {reason}")]

@@ -109,7 +109,10 @@ fn blocks_see_what_they_are_made_for() {
 #[test]
 fn what_is_captured_within_autoescape_is_text() {
     check("{% autoescape true %}{% filter length %}{% endfilter %}{% endautoescape %}", "4");
-    check("{% autoescape true %}{% set x %}{{ l }}{% endset %}{% endautoescape %}{% set y %}{{ l }}{% endset %}{{ y }}", "[1, 2]");
+    check(
+        "{% autoescape true %}{% set x %}{{ l }}{% endset %}{% endautoescape %}{% set y %}{{ l }}{% endset %}{{ y }}",
+        "[1, 2]",
+    );
     check("{% autoescape s %}{% set x %}{{ l }}{% endset %}{{ x }}{% endautoescape %}", "'[1, 2]'");
     check("{% macro m() %}{{ l }}{% endmacro %}{% autoescape true %}{{ m() }}{% endautoescape %}", "'[1, 2]'");
     check("{% macro m() %}{{ l }}{% endmacro %}{% autoescape false %}{{ m() }}{% endautoescape %}", "[1, 2]");

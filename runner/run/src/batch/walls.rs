@@ -91,7 +91,11 @@ mod tests {
         assert_ne!(write(&a), write(&other));
         assert_ne!(write(&a), walls(&[(&a, Shape::Name, Access::Write), (&b, Shape::Name, Access::Write)]));
         let with = |path: &Path, access| {
-            walls(&[(path, Shape::Name, Access::Write), (&there, Shape::Name, access), (&other, Shape::Directory, access)])
+            walls(&[
+                (path, Shape::Name, Access::Write),
+                (&there, Shape::Name, access),
+                (&other, Shape::Directory, access),
+            ])
         };
         assert_eq!(with(&a, Access::Read), with(&b, Access::Read));
         assert_ne!(with(&a, Access::Read), with(&a, Access::Write));

@@ -19,6 +19,12 @@ pub(super) fn behind_links(folder: &Path) -> Vec<PathBuf> {
     targets
 }
 
+/// Returns the links of namespaces, collections and their parts in a folder `ansible_collections` that lead out of it.
+#[must_use]
+pub fn linked_collections(folder: &Path) -> Vec<PathBuf> {
+    links(folder).into_iter().map(|(link, _)| link).collect()
+}
+
 /// Returns the links of namespaces and collections in a folder `ansible_collections` that lead out of it, each with the folder that
 /// it leads to.
 pub(super) fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {

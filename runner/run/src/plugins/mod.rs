@@ -14,6 +14,7 @@ mod rights;
 mod sandbox;
 mod stream;
 
+pub use self::linked_collections::linked_collections;
 pub use self::place::{CollectionFolder, PluginPlace};
 pub use self::process::{PluginError, PluginProcess};
 pub use self::rights::{PluginRights, ShownPath};

@@ -41,8 +41,17 @@ pub(crate) fn run(
     let path = Path::new(&name);
     let file = ModuleFile { path: path.to_owned(), bytes: bytes.into() };
     let (policy, signature) = (policy.as_deref(), signature.as_deref());
-    let call =
-        AnsibleCall { path, name: &name, args, secrets: GivenSecrets::default(), open_files: 0, limit, policy, signature, audit };
+    let call = AnsibleCall {
+        path,
+        name: &name,
+        args,
+        secrets: GivenSecrets::default(),
+        open_files: 0,
+        limit,
+        policy,
+        signature,
+        audit,
+    };
     ansible_call::run(context, call, || Ok(Module::new(file, None)))
 }
 

@@ -13,6 +13,7 @@ use modbox_scratch::ScratchRoot;
 use modbox_tasks::explain::fake_result;
 use modbox_tasks::files::{PlayFiles, SharedFiles};
 use modbox_tasks::load::context::ActionNames;
+use modbox_tasks::model::task::Args;
 use modbox_tasks::python_plugins::PluginKind;
 use modbox_tasks::run::host::{
     ActionHost, HostError, HostErrorKind, JobQuestion, JobState, ModuleCall, ModuleOptions, ModuleRun, Prompt,
@@ -112,8 +113,8 @@ impl ActionNames for PlayHost<'_> {
         self.names.is_known(name, collections)
     }
 
-    fn python_plugin(&self, name: &str) -> Option<String> {
-        self.names.python_plugin(name)
+    fn python_plugin(&self, name: &str, collections: &[String], args: &Args) -> Option<String> {
+        self.names.python_plugin(name, collections, args)
     }
 
     fn plugin_failure(&self, kind: PluginKind, name: &str, file: Option<&str>) -> Option<String> {

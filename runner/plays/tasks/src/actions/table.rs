@@ -5,7 +5,7 @@ use modbox_python_json::Dict;
 use crate::actions::backends::{dnf, libral, normal, package, service};
 use crate::actions::commands::{async_status, command, connection, pause, raw, script};
 use crate::actions::context::ActionContext;
-use crate::actions::copies::{assemble, copy, fetch, template, unarchive, uri};
+use crate::actions::copies::{assemble, copy, fetch, patch, synchronize, template, unarchive, uri};
 use crate::actions::error::ActionError;
 use crate::actions::values::{
     add_host, assert, debug, fail, gather_facts, group_by, include_vars, set_fact, set_stats, validate_argument_spec,
@@ -18,7 +18,7 @@ pub type ActionFunction = fn(&mut ActionContext<'_>) -> Result<Dict, ActionError
 /// An action.
 #[derive(Debug, Clone, Copy)]
 pub struct Action {
-    /// The name in `ansible.builtin`.
+    /// The name in its collection.
     pub name: &'static str,
     /// What it does.
     pub run: ActionFunction,
@@ -32,9 +32,15 @@ pub struct Action {
     pub check_mode: bool,
     /// Whether it can run as a job.
     pub job: bool,
-    /// Whether ansible-core has an action of this name.
-    pub is_ansible: bool,
+    /// The collection that has the action; `None` for one of modbox.
+    pub collection: Option<&'static str>,
 }
+
+/// The collection of ansible-core.
+const BUILTIN: &str = "ansible.builtin";
+
+/// The collection of actions that were a part of ansible-core.
+const POSIX: &str = "ansible.posix";
 
 const fn action(name: &'static str, run: ActionFunction) -> Action {
     Action {
@@ -45,7 +51,7 @@ const fn action(name: &'static str, run: ActionFunction) -> Action {
         evaluates_names: false,
         check_mode: true,
         job: false,
-        is_ansible: true,
+        collection: Some(BUILTIN),
     }
 }
 
@@ -64,8 +70,9 @@ pub static ALL: &[Action] = &[
     action("gather_facts", gather_facts::run),
     Action { free_form: true, ..action("group_by", group_by::run) },
     Action { free_form: true, ..action("include_vars", include_vars::run) },
-    Action { is_ansible: false, ..action("libral", libral::run) },
+    Action { collection: None, ..action("libral", libral::run) },
     Action { job: true, ..action("package", package::run) },
+    Action { collection: Some(POSIX), ..action("patch", patch::run) },
     action("pause", pause::run),
     Action { free_form: true, ..action("raw", raw::run) },
     action("reboot", connection::reboot),
@@ -74,6 +81,7 @@ pub static ALL: &[Action] = &[
     Action { free_form: true, evaluates_names: true, ..action("set_fact", set_fact::run) },
     action("set_stats", set_stats::run),
     Action { free_form: true, job: true, ..action("shell", command::run_shell) },
+    Action { collection: Some(POSIX), job: true, ..action("synchronize", synchronize::run) },
     action("template", template::run),
     action("unarchive", unarchive::run),
     Action { check_mode: false, job: true, ..action("uri", uri::run) },
@@ -92,14 +100,20 @@ pub const ENGINE: [&str; 6] =
     ["import_playbook", "import_role", "import_tasks", "include_role", "include_tasks", "meta"];
 
 impl Action {
-    /// Returns the name for defaults and messages: with the collection, if ansible-core has the action.
+    /// Returns the name for defaults and messages: with the collection, if one has the action.
     #[must_use]
     pub fn full_name(&self) -> String {
-        if self.is_ansible { format!("ansible.builtin.{}", self.name) } else { self.name.to_owned() }
+        self.collection.map_or_else(|| self.name.to_owned(), |collection| format!("{collection}.{}", self.name))
+    }
+
+    /// Says whether the action is there only if its collection is installed, which has the module.
+    #[must_use]
+    pub fn needs_collection(&self) -> bool {
+        self.collection.is_some_and(|collection| collection != BUILTIN)
     }
 }
 
-/// Finds the action of a name. One of ansible-core is written with or without its collection.
+/// Finds the action of a name. One of ansible-core is written with or without its collection, one of another collection with it.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Action> {
     let short = match short_name(name) {
@@ -107,13 +121,17 @@ pub fn find(name: &str) -> Option<&'static Action> {
         "yum" => "dnf",
         short => short,
     };
-    ALL.iter().find(|action| action.name == short && (action.is_ansible || name == short))
+    ALL.iter().find(|action| match action.collection {
+        Some(BUILTIN) => action.name == short,
+        Some(_) => name == action.full_name(),
+        None => action.name == name,
+    })
 }
 
 /// Says whether a name is that of an action that needs no module.
 #[must_use]
 pub fn is_builtin(name: &str) -> bool {
-    find(name).is_some() || ENGINE.contains(&short_name(name))
+    find(name).is_some_and(|action| !action.needs_collection()) || ENGINE.contains(&short_name(name))
 }
 
 #[cfg(test)]
@@ -128,10 +146,12 @@ mod tests {
         assert_eq!(names, sorted);
         for action in ALL {
             let found = |name: &str| find(name).map(Action::full_name);
-            assert_eq!(found(action.name), Some(action.full_name()));
+            assert_eq!(found(&action.full_name()), Some(action.full_name()));
+            assert_eq!(found(action.name).is_some(), !action.needs_collection());
             let with_collection =
                 ["ansible.builtin.", "ansible.legacy."].map(|start| format!("{start}{}", action.name));
-            assert!(with_collection.iter().all(|name| found(name).is_some() == action.is_ansible), "{}", action.name);
+            let is_builtin = action.collection == Some(BUILTIN);
+            assert!(with_collection.iter().all(|name| found(name).is_some() == is_builtin), "{}", action.name);
         }
         assert_eq!(find("libral").map(Action::full_name), Some("libral".to_owned()));
         assert!(find("community.general.debug").is_none());

@@ -159,7 +159,7 @@ impl Explained<'_, '_> {
         let name = task.action_text().to_owned();
         let action = if task.is_include() { &table::INCLUDE } else { table::find(&name).unwrap_or(&table::NORMAL) };
         let full_name = match table::find(&name) {
-            Some(action) => Some(format!("ansible.builtin.{}", action.name)),
+            Some(action) => Some(action.full_name()),
             None => self.session.host.resolve(&name, &self.session.collections(task)),
         };
         let defaults = full_name.map(|name| defaults::defaults(task, &name, self.session.host)).unwrap_or_default();
@@ -183,7 +183,7 @@ impl Explained<'_, '_> {
         let short = short_name(&name);
         if is_one_of(&name, &["set_fact", "include_vars"]) {
             self.variables(action, known);
-        } else if table::find(&name).is_none() || RUN_MODULES.contains(&short) {
+        } else if table::find(&name).is_none_or(Action::needs_collection) || RUN_MODULES.contains(&short) {
             self.act(action, known);
         }
         None

@@ -10,6 +10,7 @@ use crate::error::{LoadError, LoadErrors, Problem};
 use crate::files::PlayFiles;
 use crate::keywords::{Keyword, Place, Status};
 use crate::load::findings::{BadTemplate, TemplateFindings};
+use crate::model::task::Args;
 use crate::python_plugins::{PluginKind, PluginSearch, PythonPlugin};
 use crate::vars::layer;
 use crate::vars::stack::StaticVars;
@@ -27,8 +28,9 @@ pub trait ActionNames {
         None
     }
 
-    /// Returns the file of the plugin in Python that does an unknown action. modbox does not run such plugins.
-    fn python_plugin(&self, _name: &str) -> Option<String> {
+    /// Returns the file of the plugin in Python by which Ansible does an action with these arguments. modbox does not run such
+    /// plugins.
+    fn python_plugin(&self, _name: &str, _collections: &[String], _args: &Args) -> Option<String> {
         None
     }
 

@@ -167,23 +167,21 @@ fn place(call: &ActionCall, handler: bool) -> Place {
     }
 }
 
-/// Reports an action that nothing provides. An action that is a template is looked up when the task runs.
+/// Reports an action that nothing provides, or that only Ansible can do. An action that is a template is looked up when the task runs.
 fn check_known(loader: &Loader<'_>, call: &ActionCall, collections: &[String]) {
     if modbox_template::is_template(&call.action) {
         return;
     }
     let Some(name) = name_text(&call.action) else { return };
-    if !loader.names.is_known(name, collections) {
-        let name = name.to_string();
-        let problem = match loader.names.python_plugin(&name) {
-            Some(file) => Problem::PythonAction { name, file },
-            None => {
-                let (reason, collections) = (loader.names.why_unknown(&name), collections.to_vec());
-                Problem::UnknownAction { name, collections, reason }
-            }
-        };
-        loader.report(LoadError::new(call.action.position(), problem));
-    }
+    let problem = match loader.names.python_plugin(name, collections, &call.args) {
+        Some(file) => Problem::PythonAction { name: name.to_owned(), file },
+        None if loader.names.is_known(name, collections) => return,
+        None => {
+            let (reason, collections) = (loader.names.why_unknown(name), collections.to_vec());
+            Problem::UnknownAction { name: name.to_owned(), collections, reason }
+        }
+    };
+    loader.report(LoadError::new(call.action.position(), problem));
 }
 
 /// Returns the collections in which an action without a collection is looked up.

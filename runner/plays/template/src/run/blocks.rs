@@ -58,8 +58,7 @@ impl Interpreter<'_> {
     pub(super) fn run_parent(&mut self, out: &mut Vec<Value>) -> Run<()> {
         let Some((source, program)) = self.parent.take() else { return Ok(()) };
         self.evaluation.begin_template(source.position())?;
-        let mut parent =
-            Interpreter::new(self.evaluation, &source, &program, self.frame.clone(), self.blocks.clone());
+        let mut parent = Interpreter::new(self.evaluation, &source, &program, self.frame.clone(), self.blocks.clone());
         let ran = parent.template(&program.body, out);
         self.evaluation.end_template();
         ran

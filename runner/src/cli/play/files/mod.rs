@@ -7,6 +7,7 @@ mod file_time;
 pub(crate) mod glob;
 pub(crate) mod inventory;
 mod learned_files;
+mod linked_sources;
 pub(crate) mod named_file;
 pub(crate) mod sources;
 pub(crate) mod tree;

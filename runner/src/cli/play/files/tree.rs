@@ -16,6 +16,7 @@ use crate::cli::play::file_id::FileId;
 use crate::cli::play::files::cover::VisibleFiles;
 use crate::cli::play::files::denials::{denied, switch};
 use crate::cli::play::files::file_time::file_time;
+use crate::cli::play::files::linked_sources::linked_sources;
 use crate::cli::play::files::named_file::NamedFile;
 use crate::cli::play::files::sources::{Place, left_out, place};
 use crate::cli::play::files::tree_root::Root;
@@ -64,12 +65,14 @@ impl PlayTree {
         tree
     }
 
-    /// Opens the folders in which roles, collections and plugins are searched. Folders that do not exist are left out.
+    /// Opens the folders in which roles, collections and plugins are searched, and roles and collections that are linked into them.
+    /// Folders that do not exist are left out.
     pub(crate) fn add_sources(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
         // Those of the play come last, since a link in it may lead to one of the others.
         let is_of_play = |folder: &PathBuf| self.around(&normalize(folder)).iter().any(|(root, _)| root.is_of_play());
         let (of_play, others): (Vec<_>, Vec<_>) = folders.into_iter().partition(is_of_play);
-        others.iter().chain(&of_play).for_each(|folder| self.add(folder, Extent::Sources));
+        let linked: Vec<PathBuf> = others.iter().flat_map(|folder| linked_sources(folder)).collect();
+        others.iter().chain(&linked).chain(&of_play).for_each(|folder| self.add(folder, Extent::Sources));
     }
 
     /// Decrypts files with the passwords of a store.

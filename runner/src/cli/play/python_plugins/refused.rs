@@ -22,7 +22,8 @@ pub(super) fn note(listing: &PluginListing, name: &str, failure: &str) -> Option
 /// Returns the right that a failure asks for, and to what.
 fn wanted(failure: &str, is_sandboxed: bool) -> Option<(&'static str, String)> {
     let number = failure.split_once("[Errno ")?.1.split_once(']')?.0;
-    let path = failure.rsplit_once(": '").and_then(|(_, rest)| rest.strip_suffix('\'')).filter(|path| path.starts_with('/'));
+    let path =
+        failure.rsplit_once(": '").and_then(|(_, rest)| rest.strip_suffix('\'')).filter(|path| path.starts_with('/'));
     let exists = |path: &&str| Path::new(path).exists();
     match (number, path) {
         ("1" | "30", Some(path)) => Some(("write", path.to_owned())),

@@ -1,10 +1,14 @@
-//! Action plugins in Python that plays and roles bring.
+//! Action plugins in Python that plays, roles and collections bring.
 //!
 //! Ansible runs them in its controller, with all that it may do, so modbox does not run them. One that only gives another name to
 //! an action of ansible-core is that action.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use modbox_run::library::Library;
+use modbox_tasks::actions::table;
 
 /// Maximum bytes of a plugin that is looked at for another name. One of two lines is enough for that.
 const MAX_PLUGIN: u64 = 64 << 10;
@@ -17,17 +21,45 @@ const WITHOUT_EFFECT: [&str; 4] = [
     "assert ActionModule",
 ];
 
+/// Collections whose plugins only find files of the controller, each with the arguments that name some. Without these, the module
+/// alone does the same (kubernetes.core 6, `action/k8s_info.py`).
+const FINDING_FILES: [(&str, &[&str]); 1] = [("kubernetes.core", &["kubeconfig", "src", "template", "values_files"])];
+
 /// Folders with action plugins.
 #[derive(Debug)]
 pub(crate) struct ActionPlugins {
     /// Those of roles, the latest first, then that of the play.
     folders: RefCell<Vec<PathBuf>>,
+    /// The files for full names of actions that were looked up.
+    of_collections: RefCell<HashMap<String, Option<PathBuf>>>,
 }
 
 impl ActionPlugins {
     /// Returns the folder of the play.
     pub(crate) fn new(play_folder: &Path) -> Self {
-        Self { folders: RefCell::new(vec![play_folder.join("action_plugins")]) }
+        let folders = RefCell::new(vec![play_folder.join("action_plugins")]);
+        Self { folders, of_collections: RefCell::default() }
+    }
+
+    /// Returns the file of a collection's plugin for a full name, unless modbox does the same with the arguments that are given.
+    pub(crate) fn of_collection<'l>(
+        &self,
+        name: &str,
+        library: &dyn Fn() -> Library<'l>,
+        is_given: &dyn Fn(&str) -> bool,
+    ) -> Option<PathBuf> {
+        if table::find(name).is_some() {
+            return None;
+        }
+        let known = self.of_collections.borrow().get(name).cloned();
+        let file = known.unwrap_or_else(|| {
+            let found = file_in_collection(name, &library());
+            self.of_collections.borrow_mut().insert(name.to_owned(), found.clone());
+            found
+        })?;
+        let finds = FINDING_FILES.iter().find(|(collection, _)| name.starts_with(&format!("{collection}.")));
+        let is_alike = finds.is_some_and(|(_, arguments)| !arguments.iter().any(|argument| is_given(argument)));
+        (!is_alike).then_some(file)
     }
 
     /// Adds the folder of a role.
@@ -49,9 +81,32 @@ impl ActionPlugins {
 
     /// Returns the action of ansible-core that a plugin only gives another name to.
     pub(crate) fn renamed(&self, name: &str) -> Option<String> {
-        let bytes = modbox_files::read_file(&self.find(name)?, MAX_PLUGIN).ok()?;
-        imported(std::str::from_utf8(&bytes).ok()?).map(str::to_owned)
+        renamed_by(&self.find(name)?)
     }
+}
+
+fn renamed_by(file: &Path) -> Option<String> {
+    let bytes = modbox_files::read_file(file, MAX_PLUGIN).ok()?;
+    imported(std::str::from_utf8(&bytes).ok()?).map(str::to_owned)
+}
+
+/// Returns the file of the plugin for a full name, in the folder of its collection.
+fn file_in_collection(name: &str, library: &Library<'_>) -> Option<PathBuf> {
+    let mut parts = name.split('.');
+    let (namespace, collection) = (parts.next()?, parts.next()?);
+    let is_plain =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let runtime = library.runtime_file(&format!("{namespace}.{collection}"))?;
+    let mut file = runtime.parent()?.parent()?.join("plugins/action");
+    for part in parts {
+        if !is_plain(part) {
+            return None;
+        }
+        file.push(part);
+    }
+    file.set_extension("py");
+    // The usual action runs the module alone.
+    (file.is_file() && renamed_by(&file).as_deref() != Some("normal")).then_some(file)
 }
 
 /// Returns the action of ansible-core that a plugin imports, if it does nothing else.

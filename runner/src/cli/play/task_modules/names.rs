@@ -14,7 +14,7 @@ use std::sync::Arc;
 use modbox_run::library::{FoundModule, Library, Located, LookupError, Place};
 use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
-use modbox_tasks::model::task::is_one_of;
+use modbox_tasks::model::task::{Args, is_one_of};
 use modbox_tasks::python_plugins::PluginKind;
 
 use crate::cli::context::Context;
@@ -99,8 +99,50 @@ impl<'a> ModuleNames<'a> {
         self.known.borrow_mut().clear();
     }
 
-    /// Returns the modules that a name leads to. `collections` is searched for a name without a collection.
+    /// Returns the modules that a name leads to. `collections` is searched for a name without a collection. A name that a plugin
+    /// in Python does leads nowhere.
     pub(crate) fn find(&self, name: &str, collections: &[String]) -> Rc<Found> {
+        match self.action_plugin(name, collections, &|_| false) {
+            Some(file) => Rc::new(Err(format!(
+                "it is done by a plugin in Python (`{}`), which modbox does not run",
+                file.display()
+            ))),
+            None => self.found(name, collections),
+        }
+    }
+
+    /// Returns the file of the plugin by which Ansible does an action, unless modbox does the same without it (ansible-core 2.21,
+    /// `_get_action_handler_with_module_context`).
+    fn action_plugin(&self, name: &str, collections: &[String], is_given: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
+        if name.starts_with(BUILTIN) {
+            return None;
+        }
+        let of_collection = |name: &str| self.plugins.of_collection(name, &|| self.library(), is_given);
+        if name.contains('.') && !name.starts_with(LEGACY) {
+            return of_collection(name);
+        }
+        let plain = name.strip_prefix(LEGACY).unwrap_or(name);
+        let others = collections.iter().filter(|collection| plain == name && !is_core(collection));
+        let mut named = others.map(|collection| format!("{collection}.{name}"));
+        if let Some(file) = named.find_map(|name| of_collection(&name)) {
+            return Some(file);
+        }
+        if let Some(file) = self.plugins.find(plain) {
+            let means =
+                |action: String| action == plain || !(is_action(plain) || self.found(name, collections).is_ok());
+            return (!self.plugins.renamed(plain).is_some_and(means)).then_some(file);
+        }
+        if is_action(plain) {
+            return None;
+        }
+        // ansible-core leads names that it had to collections.
+        match &*self.found(name, collections) {
+            Ok(Candidates { classic: Some(found), .. }) if found.name.contains('.') => of_collection(&found.name),
+            _ => None,
+        }
+    }
+
+    fn found(&self, name: &str, collections: &[String]) -> Rc<Found> {
         let key = (name.to_owned(), collections.to_vec());
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
@@ -224,8 +266,9 @@ impl ActionNames for ModuleNames<'_> {
         Some(format!("{}; of Ansible's modules, modbox itself has {own}", modbox_run::library::NO_CORE))
     }
 
-    fn python_plugin(&self, name: &str) -> Option<String> {
-        self.plugins.find(name).map(|file| file.display().to_string())
+    fn python_plugin(&self, name: &str, collections: &[String], args: &Args) -> Option<String> {
+        let is_given = |argument: &str| args.whole.is_some() || args.named.contains_key(argument);
+        self.action_plugin(name, collections, &is_given).map(|file| file.display().to_string())
     }
 
     fn plugin_failure(&self, kind: PluginKind, name: &str, file: Option<&str>) -> Option<String> {
@@ -240,7 +283,7 @@ impl ActionNames for ModuleNames<'_> {
 
 /// Says whether a name is that of an action of the engine of plays, which needs no file.
 fn is_action(name: &str) -> bool {
-    table::find(name).is_some() || is_one_of(name, &FLOW)
+    table::find(name).is_some_and(|action| !action.needs_collection()) || is_one_of(name, &FLOW)
 }
 
 fn is_core(collection: &str) -> bool {
