@@ -2,7 +2,7 @@
 //! another program has replaced what is granted: it would see the old file, or nothing.
 //!
 //! A name that is granted for writing is looked up in its folder at each use, since the module itself may replace the file. So only
-//! the folder counts, and what lies at the name and is no file: a folder, a socket, a device. Tasks that replace one file again and
+//! the folder counts, and what lies at the name besides a file: a folder, a socket, a device. Tasks that replace one file again and
 //! again share a worker.
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What confines a worker process, as far as the kernel can tell: its walls. Runs whose grants differ only in what the kernel does not
 //! know share a worker. The guard of the file system in it has the exact grants of each run.
 //!
-//! The kernel knows no names in a folder: whoever may write one of them gets the rights to change the folder
+//! The kernel knows no names in a folder: a process that may write one of them gets the rights to change the folder
 //! ([`modbox_kernel::Rights::Names`]). And it knows nothing of a name that is granted for reading and at which nothing lies. So 200
 //! tasks that copy to 200 names in one folder have the same walls.
 

@@ -287,7 +287,7 @@ fn secret_texts(expr: &Expr) -> Option<GivenSecrets> {
     }
 }
 
-/// Returns the value of a whole number. Python leaves the limit as it is for a negative one, which is no literal.
+/// Returns the value of a whole number. Python leaves the limit as it is for a negative one, which is an expression.
 fn number(expr: &Expr) -> u64 {
     let Expr::NumberLiteral(literal) = expr else { return 0 };
     literal.value.as_int().and_then(Int::as_u64).unwrap_or(0)

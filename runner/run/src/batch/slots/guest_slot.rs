@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use modbox_kernel::KernelConfinement;
 use modbox_vocabulary::{Outcome, Timing};
-use modbox_wasm::{CodeFacts, GuestEvent, GuestOrder, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
+use modbox_wasm::{CodeFacts, GuestEvent, GuestWorker, Instances, RunProgress, START_PATIENCE, WasmError};
 
 use crate::batch::setup::Setup;
 use crate::batch::slots::background::Background;
 use crate::batch::slots::pace::Pace;
 use crate::batch::slots::running_command::RunningCommand;
 use crate::batch::slots::slot_context::SlotContext;
-use crate::batch::slots::slot_worker::SlotWorker;
+use crate::batch::slots::slot_worker::{SlotWorker, send};
 use crate::batch::task::{Answer, Task};
 use crate::reports::error::RunError;
 use crate::reports::report::Report;
@@ -387,13 +387,6 @@ fn find_code(setup: &Arc<Setup>, context: SlotContext<'_>, compile: bool) -> io:
     let (runner, found) = (Arc::clone(context.runner), Arc::clone(setup));
     let find = move || runner.code_for_worker(found.form.guest(&found.module), &found.limits, compile);
     Ok(Stage::Finding { code: context.wakeups.start("code", find)?, compiled: compile })
-}
-
-/// Queues a job's run for a worker.
-fn send(worker: &mut GuestWorker, task: &mut Task, setup: &Setup, runner: &Runner) -> Result<(), RunError> {
-    let Some(order) = task.order(runner)? else { return Ok(()) };
-    let order = GuestOrder { policy: task.setup.own_policy(setup, runner), ..order };
-    Ok(worker.run(order).map_err(WasmError::Worker)?)
 }
 
 fn worker_error(cause: &str) -> RunError {

@@ -5,9 +5,13 @@ use std::time::Instant;
 use modbox_kernel::KernelConfinement;
 use modbox_scratch::Scratch;
 use modbox_vocabulary::{Outcome, Timing};
-use modbox_wasm::{GuestEvent, GuestWorker, RunProgress};
+use modbox_wasm::{GuestEvent, GuestOrder, GuestWorker, RunProgress, WasmError};
 
+use crate::batch::setup::Setup;
 use crate::batch::slots::running_command::RunningCommand;
+use crate::batch::task::Task;
+use crate::reports::error::RunError;
+use crate::runner::Runner;
 
 /// A running worker.
 #[derive(Debug)]
@@ -64,4 +68,11 @@ impl SlotWorker {
         let reached = self.reached.clone().unwrap_or_default();
         self.progress.take().map(|progress| outcome(progress, &reached))
     }
+}
+
+/// Queues a job's run for a worker.
+pub(crate) fn send(worker: &mut GuestWorker, task: &mut Task, setup: &Setup, runner: &Runner) -> Result<(), RunError> {
+    let Some(order) = task.order(runner)? else { return Ok(()) };
+    let order = GuestOrder { policy: task.setup.own_policy(setup, runner), ..order };
+    Ok(worker.run(order).map_err(WasmError::Worker)?)
 }

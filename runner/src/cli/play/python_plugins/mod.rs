@@ -3,6 +3,7 @@
 //! The process has no grant but to read the files of the play, if no rule names the plugin. Files beside the play and in roles are read here, within the play's tree, and handed over as
 //! text; plugins of collections are imported by ansible-core, which finds them as it does for Ansible.
 
+mod answers;
 mod collections;
 mod folders;
 mod limits;
@@ -23,6 +24,7 @@ use modbox_run::{PluginPlace, Runner};
 use modbox_tasks::files::PlayFiles as _;
 use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
+use self::answers::{absent, lacks};
 pub(crate) use self::collections::collection_folders;
 pub(crate) use self::folders::plugin_folders;
 use self::limits::{MAX_REASON, MAX_WARNING, MAX_WARNINGS, bounded, is_of_collection, names};
@@ -364,18 +366,6 @@ impl PlayPlugins {
 
 /// A file that was loaded: the process that has it, the names that it gives, and those of them that take undefined arguments.
 type LoadedFile = (Arc<PluginWorker>, Vec<String>, Vec<String>);
-
-/// Says whether a plugin imports modules that are missing where it was loaded.
-fn lacks(answer: &Dict) -> bool {
-    answer.get("absent").and_then(Value::as_list).is_some_and(|absent| !absent.is_empty())
-}
-
-/// Returns the missing modules, in words.
-fn absent(answer: &Dict) -> String {
-    let absent = answer.get("absent").and_then(Value::as_list).unwrap_or_default();
-    let names: Vec<String> = absent.iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
-    names.join(", ")
-}
 
 fn texts((key, text): (&str, &str)) -> (String, Value) {
     (key.to_owned(), text.into())
