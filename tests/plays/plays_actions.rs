@@ -72,7 +72,7 @@ fn a_plugin_of_a_collection_is_refused_unless_it_only_finds_files() {
     }
     // A name that only the run knows.
     play(&dir, "{action: \"{{ which }} src=x\", vars: {which: a.b.act}}");
-    let failed = run(&dir, &[]).exits_with(1);
+    let failed = run(&dir, &[]).exits_with(3);
     assert!(failed.stdout_text().contains("Cannot resolve 'a.b.act' to an action or module"), "{failed}");
 }
 

@@ -22,6 +22,8 @@ pub struct Walls {
     folders: Vec<(PathBuf, Identity)>,
     /// The number of grants, of which a limit of the process depends.
     count: usize,
+    /// The size of the largest file at such a name that is granted for writing, of which another limit depends.
+    largest: u64,
 }
 
 impl Walls {
@@ -42,12 +44,15 @@ impl Walls {
         folders.sort();
         folders.dedup();
         let free: Vec<PathGrant> = all().filter(|pair| !known(pair)).map(|(grant, _)| grant.clone()).collect();
+        let size = |grant: &PathGrant| grant.host.symlink_metadata().map_or(0, |found| found.len());
+        let written = free.iter().filter(|grant| grant.access == Access::Write);
+        let largest = written.map(size).max().unwrap_or_default();
         let places = all().filter(known).map(|(_, place)| *place).collect();
         let policy = match is_exact {
             true => policy.clone(),
             false => policy.clone().without_paths(|grant| free.contains(grant)),
         };
-        Self { policy, places, folders, count }
+        Self { policy, places, folders, count, largest }
     }
 }
 
@@ -86,6 +91,10 @@ mod tests {
         let write = |path: &Path| walls(&[(path, Shape::Name, Access::Write)]);
         assert_eq!(write(&a), write(&b));
         assert_eq!(write(&a), write(&there));
+        // A longer file has a higher limit of the length of files.
+        fs::write(&there, "long").unwrap();
+        assert_ne!(write(&a), write(&there));
+        fs::write(&there, "").unwrap();
         assert_ne!(write(&a), write(&inner));
         // A folder that lies at the name is open itself.
         assert_ne!(write(&a), write(&other));
