@@ -14,5 +14,6 @@ pub(crate) mod oracle_secrets;
 pub(crate) mod python_closure;
 pub(crate) mod python_confined;
 pub(crate) mod python_embeds;
+pub(crate) mod python_interpreters;
 pub(crate) mod python_modules;
 pub(crate) mod python_runs;
