@@ -2,6 +2,7 @@
 
 pub(crate) mod oracle_corpus;
 pub(crate) mod oracle_filters;
+pub(crate) mod oracle_homes;
 pub(crate) mod oracle_hostile_plugins;
 pub(crate) mod oracle_includes;
 pub(crate) mod oracle_learning;

@@ -63,6 +63,11 @@ fn a_command_that_reaches_further_is_a_decision() {
             "it calls `mount`",
         ),
         (
+            r#"{"capability": "confinement", "subject": "socket(AF_NETLINK, NETLINK_NETFILTER)", "operation": "call", "by": [1], "allow": "--allow-all"}"#
+                .to_owned(),
+            "it calls `socket(AF_NETLINK, NETLINK_NETFILTER)`",
+        ),
+        (
             (0..9).map(|n| used("read", &format!("/srv/{n}/file"), "open", "1", "file")).collect::<Vec<_>>().join(", "),
             "it uses 9 paths",
         ),

@@ -50,9 +50,14 @@ const CALLS: [&str; 22] = [
     "umount2",
 ];
 
+/// The socket by which programs change the tables of the firewall: `iptables` and `nft`.
+const FIREWALL_SOCKET: &str = "socket(AF_NETLINK, NETLINK_NETFILTER)";
+
 /// Returns whether a use is a system call that changes the machine itself.
 pub(super) fn changes_machine(used: &Use<'_>) -> bool {
-    used.is_for(Capability::Confinement) && used.is(Operation::Call) && CALLS.contains(&used.missing.subject.as_str())
+    let subject = used.missing.subject.as_str();
+    let is_such = CALLS.contains(&subject) || subject == FIREWALL_SOCKET;
+    is_such && used.is_for(Capability::Confinement) && used.is(Operation::Call)
 }
 
 /// Returns why no room can hold the module of a run.
