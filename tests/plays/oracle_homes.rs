@@ -103,6 +103,7 @@ fn modbox(dir: &TestDir, options: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn modules_have_the_home_of_their_user() {
     if !rustix::process::geteuid().is_root() {
         return;
