@@ -19,7 +19,8 @@ pub(crate) fn usual(cx: &NativeContext) -> Vec<(OsString, OsString)> {
             && cx.confine.as_ref().is_none_or(|confine| confine.has_usual(name))
             && !cx.environment.iter().any(|(given, _)| given == name)
     };
-    let home = cx.confine.as_ref().and_then(|confine| confine.home.as_deref()).unwrap_or(Path::new(NO_HOME));
+    let home = cx.confine.as_ref().and_then(|confine| confine.home.as_deref());
+    let home = home.unwrap_or_else(|| Path::new(NO_HOME));
     let usual = USUAL_VARIABLES.iter().map(|(name, value)| (*name, OsString::from(value)));
     let all = usual.chain([(HOME, home.as_os_str().to_owned())]);
     all.filter(|(name, _)| is_wanted(name)).map(|(name, value)| (name.into(), value)).collect()
