@@ -108,8 +108,8 @@ fn a_new_directory_that_an_option_names_needs_nothing_else() {
 }
 
 #[test]
-fn the_home_of_the_caller_is_a_variable() {
-    check("assert os.environ['HOME'] != '/tmp', '~'", Some("~/x"), &["--allow-env HOME"]);
+fn a_file_in_the_home_of_the_caller_is_granted_by_its_name() {
+    check("open(os.path.expanduser('~/made'), 'w')", None, &["--allow-write %/home/made"]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ except OSError:
     open(d + '/data/.new', 'w').write('new')
     os.chmod(d + '/data/.new', os.stat('/tmp/new').st_mode & 0o7777)
     os.rename(d + '/data/.new', f)
+    os.remove('/tmp/new')
 ";
 
 fn mode(place: &Place, name: &str) -> u32 {

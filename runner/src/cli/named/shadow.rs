@@ -1,4 +1,5 @@
-//! A module of a `library` folder, or of the working directory itself, that stands in place of another one of its name.
+//! A module of a `library` folder, of the working directory itself or of a collection beside a play, that stands in place of another one
+//! of its name.
 //!
 //! Names of policies are plain names, so such a file also has the grants of the module that it hides. Whatever can write the
 //! folder can put one there, so people are told which file runs, and which one does not. This file finds no module to run.
@@ -24,6 +25,17 @@ pub(crate) fn warn(context: &Context, library: &Library<'_>, name: &Path, found:
     }
 }
 
+/// Warns of a module of a collection beside a play, if an installed collection has another module of its name.
+pub(crate) fn warn_of_collection(context: &Context, installed: &Library<'_>, found: &FoundModule) {
+    let name = Path::new(&found.name);
+    if let Ok(hidden) = installed.find_name(name)
+        && hidden.path != found.path
+        && !is_same(&found.path, &hidden.path)
+    {
+        output::print_note(&text(context, name, &found.path, &format!("`{}`", hidden.path.display())));
+    }
+}
+
 fn note(context: &Context, library: &Library<'_>, name: &Path, found: &FoundModule) -> Option<String> {
     let is_near = library
         .folders
@@ -36,14 +48,19 @@ fn note(context: &Context, library: &Library<'_>, name: &Path, found: &FoundModu
     if is_same(&found.path, &hidden) {
         return None;
     }
-    let path = found.path.strip_prefix(&context.environment.cwd).unwrap_or(&found.path);
+    Some(text(context, name, &found.path, &shown))
+}
+
+/// Returns the note that a file stands in place of another module, which is shown.
+fn text(context: &Context, name: &Path, path: &Path, shown: &str) -> String {
+    let path = path.strip_prefix(&context.environment.cwd).unwrap_or(path);
     let path = if path.is_absolute() { path.to_owned() } else { Path::new(".").join(path) };
-    Some(format!(
+    format!(
         "`{name}` is the file `{path}`, which stands in place of {shown} and has the grants of its name; write the path if this \
          file is meant, else remove it or rename it",
         name = name.display(),
         path = path.display(),
-    ))
+    )
 }
 
 /// Returns the module that the name has without the first place, and what people call it.

@@ -65,7 +65,7 @@ elif MODE in ("writes", "reads"):
     timing = "load_us compile_us instantiate_us run_us".split()
     ended = {"exit": {"Code": 0}, "stdout": {"total": 2}, "stderr": zero, "limit": None, "usage": dict.fromkeys(usage, 0),
              "timing": dict.fromkeys(timing, 0), "denials": {"listed": [], "omitted": 0}, "lost": [],
-             "survivors": [], "requests": [], "refused_renames": False, "notes": []}
+             "survivors": [], "left_in_tmp": [], "requests": [], "refused_renames": False, "notes": []}
     kept = []
     while True:
         with open(layer + "/file", "a") as file:

@@ -30,7 +30,7 @@ fn read_entry(loader: &Loader<'_>, entry: &Source, frame: &Arc<Frame>, handlers:
         return task::read(loader, entry, frame, handlers);
     }
     if handlers {
-        check_handlers(map)?;
+        check_handlers(loader, map)?;
     }
     read_block(loader, entry, map, frame, handlers)
 }
@@ -40,17 +40,15 @@ fn is_block(map: &Map) -> bool {
     PARTS.iter().any(|key| map.get(key).is_some())
 }
 
-/// Checks a block around handlers. Ansible takes blocks at the top of a list alone, and never runs what `rescue` and `always` of
-/// them have, so these are refused.
-fn check_handlers(map: &Map) -> Result<(), LoadError> {
-    for part in ["rescue", "always"] {
-        if let Some(source) = map.get(part).filter(|source| !source.is_null()) {
-            let reason = "handlers of a block do not run it; remove it".to_owned();
-            return Err(LoadError::new(source.position(), Problem::Refused { keyword: part.to_owned(), reason }));
-        }
+/// Checks a block around handlers. Ansible takes blocks at the top of a list alone. It reads `rescue` and `always` of them and never
+/// runs these (ansible-core 2.21, `PlayIterator`), nor finds what is notified there.
+fn check_handlers(loader: &Loader<'_>, map: &Map) -> Result<(), LoadError> {
+    let parts = || PARTS.iter().filter_map(|part| Some((*part, map.get(part).filter(|source| !source.is_null())?)));
+    for (part, source) in parts().filter(|(part, _)| *part != "block") {
+        loader.warn(format!("{}: handlers of a block do not run its `{part}`", source.position()));
     }
-    let inner = map.get("block").and_then(Source::as_list).unwrap_or_default();
-    match inner.iter().find(|entry| entry.as_map().is_some_and(is_block)) {
+    let inner = |(_, source)| Source::as_list(source).unwrap_or_default();
+    match parts().flat_map(inner).find(|entry| entry.as_map().is_some_and(is_block)) {
         Some(entry) => {
             let text = "Using a block as a handler is not supported; write its tasks into the outer block".to_owned();
             Err(LoadError::new(entry.position(), Problem::Other(text)))

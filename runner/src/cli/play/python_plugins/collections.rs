@@ -49,6 +49,15 @@ pub(crate) fn collection_folders(
     found.into_iter().filter_map(|folder| placed(tree, folder)).collect()
 }
 
+/// Returns the folders beside the plays that have collections, where Ansible looks before all others. One that a link leads out of the
+/// play is left out.
+pub(crate) fn folders_beside(tree: &PlayTree, plays: &[PathBuf]) -> Vec<PathBuf> {
+    let folders = plays.iter().map(|play| normalize(&play.join("collections")));
+    let present = folders.filter(|folder| folder.join(PACKAGE).is_dir());
+    let placed = present.filter_map(|path| placed(tree, CollectionFolder { path, is_of_play: true }));
+    placed.map(|folder| folder.path).collect()
+}
+
 /// Returns a folder as the process finds it: without the links of the play. `None` if a link leads it out of the play.
 fn placed(tree: &PlayTree, folder: CollectionFolder) -> Option<CollectionFolder> {
     match tree.place_of(&folder.path.join(PACKAGE)) {

@@ -25,7 +25,7 @@ use modbox_tasks::files::PlayFiles as _;
 use modbox_template::{PluginCall, PluginFailure, PluginKind, PythonPlugins};
 
 use self::answers::{absent, lacks};
-pub(crate) use self::collections::collection_folders;
+pub(crate) use self::collections::{collection_folders, folders_beside};
 pub(crate) use self::folders::plugin_folders;
 use self::limits::{MAX_REASON, MAX_WARNING, MAX_WARNINGS, bounded, is_of_collection, names};
 pub(crate) use self::listing::PluginListing;

@@ -71,6 +71,9 @@ type Found = Result<Candidates, String>;
 /// Modules by the names of tasks.
 pub(crate) struct ModuleNames<'a> {
     context: &'a Context,
+    /// What is installed.
+    installed: Lookup,
+    /// The same, after the collections beside the play.
     lookup: Lookup,
     /// `library` folders: that of the play, then those of roles, the one that was found first before the others.
     libraries: RefCell<Vec<PathBuf>>,
@@ -82,10 +85,24 @@ pub(crate) struct ModuleNames<'a> {
 }
 
 impl<'a> ModuleNames<'a> {
-    /// Creates an empty index.
-    pub(crate) fn new(context: &'a Context, lookup: Lookup, play_folder: &Path, python: Arc<PlayPlugins>) -> Self {
-        let libraries = RefCell::new(vec![play_folder.join("library")]);
-        Self { context, lookup, libraries, plugins: ActionPlugins::new(play_folder), python, known: RefCell::default() }
+    /// Creates an empty index. Folders of collections beside the plays come before those that are installed.
+    pub(crate) fn new(
+        context: &'a Context,
+        installed: &Lookup,
+        (play_folder, collections): (&Path, &[PathBuf]),
+        python: Arc<PlayPlugins>,
+    ) -> Self {
+        let mut lookup = installed.clone();
+        lookup.python.collections.named.splice(..0, collections.iter().cloned());
+        Self {
+            context,
+            installed: installed.clone(),
+            lookup,
+            libraries: RefCell::new(vec![play_folder.join("library")]),
+            plugins: ActionPlugins::new(play_folder),
+            python,
+            known: RefCell::default(),
+        }
     }
 
     /// Adds the folders of a role: its `library`, and its `action_plugins`.
@@ -164,7 +181,7 @@ impl<'a> ModuleNames<'a> {
 
     /// Returns the full names of the actions in a group. A name without a collection is a group of ansible-core.
     pub(crate) fn action_group(&self, group: &str) -> Option<Vec<String>> {
-        let library = self.lookup.library(self.context);
+        let library = self.library();
         let (mut waiting, mut seen, mut all) = (vec![group.to_owned()], BTreeSet::new(), BTreeSet::new());
         let mut is_known = false;
         while let Some(next) = waiting.pop() {
@@ -199,14 +216,21 @@ impl<'a> ModuleNames<'a> {
             });
         }
         if name.contains('.') {
-            return candidates(None, library.find_name(Path::new(name)));
+            return candidates(None, self.of_collection(&library, name));
         }
         for collection in collections.iter().filter(|collection| !is_core(collection)) {
-            if let Ok(found) = library.find_name(Path::new(&format!("{collection}.{name}"))) {
+            if let Ok(found) = self.of_collection(&library, &format!("{collection}.{name}")) {
                 return Ok(Candidates { own: None, classic: Some(found) });
             }
         }
         self.search_plain(&library, name)
+    }
+
+    /// Finds a module of a collection. One beside the play that hides an installed one is said.
+    fn of_collection(&self, library: &Library<'_>, name: &str) -> Result<FoundModule, LookupError> {
+        let found = library.find_name(Path::new(name))?;
+        shadow::warn_of_collection(self.context, &self.installed.library(self.context), &found);
+        Ok(found)
     }
 
     /// Returns the places of modules. The play's own folders stand in place of `./library`: a play does not depend on the

@@ -135,7 +135,7 @@ mod tests {
             ("1e+", (1, false)),
             ("1.5e", (3, true)),
             ("007.5", (5, true)),
-            ("1_۳४.a", (6, false)),
+            ("1_۳४.a", (7, false)),
             ("0۳", (1, false)),
         ] {
             assert_eq!(length(text, false), expect, "{text}");

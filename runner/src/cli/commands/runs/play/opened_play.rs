@@ -18,6 +18,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Failure, OrExit};
 use crate::cli::job_resolver::JobResolver;
 use crate::cli::play::files::inventory;
+use crate::cli::play::python_plugins::folders_beside;
 use crate::cli::play::run_options::run_options;
 use crate::cli::play::{
     self, ArgumentTrust, EngineSources, ModuleNames, PlayEngine, PlayHost, PlayTree, PluginRules, TaskModules,
@@ -50,7 +51,8 @@ impl<'a> OpenedPlay<'a> {
         let release = args.contract.unwrap_or_else(|| installed(environment, &inputs.lookup).max(Release::V2_21));
         let engine = engine(context, args, &inputs, (&tree, release));
         let first_folder = inputs.files.first().and_then(|file| file.parent()).unwrap_or_else(|| Path::new("/"));
-        let names = ModuleNames::new(context, inputs.lookup.clone(), first_folder, Arc::clone(&engine.plugins));
+        let beside = folders_beside(&tree, &inputs.folders());
+        let names = ModuleNames::new(context, &inputs.lookup, (first_folder, &beside), Arc::clone(&engine.plugins));
         let python = usual_python(&inputs.lookup.python, inputs.lookup.interpreter(), &environment.cwd);
         let python = python.map(|python| python.display().to_string());
         let extra = play::extra_vars(&args.extra_vars, &inputs.vault, inputs.load.merges_mappings).or_usage()?;
