@@ -92,6 +92,7 @@ const HOSTILE_FILES: [(&str, &str); 9] = [
 ];
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn files_that_are_hostile_when_they_are_loaded_are_left_out_and_the_others_work() {
     for place in ["native", "wasm"] {
         let dir = TestDir::new();

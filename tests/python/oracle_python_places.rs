@@ -324,13 +324,15 @@ fn requests_need_rules_and_certificates_are_checked() {
         let mut args = json!({"url": format!("http://127.0.0.1:{port}/")});
         args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let run = modbox(python, dir).arg("run").arg(&uri).report().json_args(&args).args(["--python", "wasm"]);
-        run.args(words).run().json()
+        let mut report = run.args(words).run().json();
+        // As natively, the module looks for the user's passwords for hosts, which are not granted.
+        let netrc = json!(dir.join("home/.netrc"));
+        report["denials"].as_array_mut().unwrap().retain(|denial| denial["subject"] != netrc);
+        report
     };
     let report = run(&["--allow-net", &rule], &json!({"return_content": true}));
-    // As natively, the module looks for the user's passwords for hosts, which are not granted.
-    let denied: Vec<&Value> = report["denials"].as_array().unwrap().iter().map(|denial| &denial["subject"]).collect();
-    let seen = (&report["python"]["place"], &report["result"]["content"], denied);
-    assert_eq!(seen, (&"wasm".into(), &"page ".into(), vec![&json!(dir.join("home/.netrc"))]), "{report}");
+    let seen = (&report["python"]["place"], &report["result"]["content"], &report["denials"]);
+    assert_eq!(seen, (&"wasm".into(), &"page ".into(), &json!([])), "{report}");
     let secure = json!({"url": format!("https://{}/", other.address), "validate_certs": false});
     let rule = other.address.to_string();
     let report = run(&["--allow-net", &rule], &secure);

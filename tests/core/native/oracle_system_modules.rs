@@ -268,6 +268,7 @@ fn modules_that_start_programs_do_as_under_plain_ansible() {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn modules_that_write_configuration_do_as_under_plain_ansible() {
     if oracle::newest().is_some() && can_run() {
         compare(CONFIGURING, &oracle::python_for_collections(), Some(&oracle::collections()));

@@ -113,7 +113,7 @@ def is_refusal(modbox, before, tree):
 
 
 # Parts of the warnings by which a result says that it differs.
-SAYS = "and did not see it", "was made in a `/tmp` of the module's own", "bits were refused, and are not set"
+SAYS = "and did not see it", "made in a `/tmp` of the module's own", "bits were refused, and are not set"
 
 
 def is_said(modbox):

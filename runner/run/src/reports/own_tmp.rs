@@ -27,8 +27,9 @@ pub(crate) fn warn(report: &mut Report, policy: &Policy, left: Vec<String>) {
     let result = report.result.as_dict();
     let named = MADE.into_iter().filter_map(|key| result.get(key).and_then(Value::as_str));
     let named = named.into_iter().find(|path| is_lost(Path::new(path), policy)).map(str::to_owned);
-    let others = left.into_iter().filter(|path| named.as_ref() != Some(path));
-    let lost: Vec<String> = named.iter().cloned().chain(others).collect();
+    // A guest without a working directory has its `/tmp` under another name, too.
+    let is_left = |path: &String| left.iter().any(|other| Path::new(other).file_name() == Path::new(path).file_name());
+    let lost: Vec<String> = named.into_iter().filter(|path| !is_left(path)).chain(left.iter().cloned()).collect();
     if let Some(warning) = warning(&lost) {
         report.result.warn(&warning);
     }
