@@ -29,7 +29,8 @@ pub(crate) fn warn(report: &mut Report, policy: &Policy, left: Vec<String>) {
     let named = named.into_iter().find(|path| is_lost(Path::new(path), policy)).map(str::to_owned);
     // A guest without a working directory has its `/tmp` under another name, too.
     let is_left = |path: &String| left.iter().any(|other| Path::new(other).file_name() == Path::new(path).file_name());
-    let lost: Vec<String> = named.into_iter().filter(|path| !is_left(path)).chain(left.iter().cloned()).collect();
+    let named = named.filter(|path| !is_left(path));
+    let lost: Vec<String> = named.into_iter().chain(left).collect();
     if let Some(warning) = warning(&lost) {
         report.result.warn(&warning);
     }
