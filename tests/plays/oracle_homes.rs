@@ -1,5 +1,5 @@
 //! The home of a task's user: what `~` and `HOME` mean to modules, by plain Ansible and in modbox's sandbox, for root and for another
-//! user. What is not granted there is refused.
+//! user. A use of the home without a grant is refused.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -66,7 +66,7 @@ fn a_write_in_the_home_is_refused_and_can_be_granted() {
         place.give("home/own");
         place.run(&format!("echo text > ~/own/file; {DONE}"), &["--allow-write", &folder]).changed();
         assert_eq!(place.read("home/own/file"), "text\n");
-        // What is made beside a file that is granted is lost, so neither of both is kept.
+        // A file that the module makes beside a granted one is lost, so the run fails and changes neither.
         place.run(&format!("cat ~/file >&2; {DONE}"), &["--allow-read", &file]).changed();
         let ended = place
             .run(&format!("echo more >> ~/file; echo text > ~/beside || exit 1; {DONE}"), &["--allow-write", &file]);

@@ -175,9 +175,9 @@ impl Policy {
     }
 
     /// Returns the policy without some of its paths, and without what a module sees on the way to named paths: what runs have in
-    /// common that differ in these alone.
+    /// common that differ in these alone. `is_left_out` is asked once for each path, in order.
     #[must_use]
-    pub fn without_paths(mut self, is_left_out: impl Fn(&PathGrant) -> bool) -> Self {
+    pub fn without_paths(mut self, mut is_left_out: impl FnMut(&PathGrant) -> bool) -> Self {
         self.paths.retain(|grant| !is_left_out(grant));
         Self { missing: Vec::new(), waypoints: Waypoints::default(), ..self }
     }

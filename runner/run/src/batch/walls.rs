@@ -20,9 +20,9 @@ pub struct Walls {
     places: Vec<Place>,
     /// The folders of such names that are granted for writing.
     folders: Vec<(PathBuf, Identity)>,
-    /// The number of grants, of which a limit of the process depends.
+    /// The number of grants, on which a limit of the process depends.
     count: usize,
-    /// The size of the largest file at such a name that is granted for writing, of which another limit depends.
+    /// The size of the largest file at such a name that is granted for writing, on which another limit depends.
     largest: u64,
 }
 
@@ -34,24 +34,22 @@ impl Walls {
         // Commands are run with the policy of the worker, and files that stand in for others have rules of their own.
         let is_exact =
             policy.allows_everything() || policy.allows_commands() || *policy.single_files() != SingleFiles::default();
-        let known = |(grant, place): &(&PathGrant, &Place)| is_exact || !is_free(grant, place);
-        let all = || policy.paths().iter().zip(places.all());
-        let folder = |(grant, place): (&PathGrant, &Place)| {
-            let folder = grant.host.parent().filter(|_| grant.access == Access::Write);
-            folder.map(ToOwned::to_owned).zip(place.parent)
-        };
-        let mut folders: Vec<_> = all().filter(|pair| !known(pair)).filter_map(folder).collect();
+        let pairs = policy.paths().iter().zip(places.all());
+        let (free, known): (Vec<_>, Vec<_>) = pairs.partition(|(grant, place)| !is_exact && is_free(grant, place));
+        let written = || free.iter().filter(|(grant, _)| grant.access == Access::Write);
+        let folder = |(grant, place): &(&PathGrant, &Place)| Some((grant.host.parent()?.to_owned(), place.parent?));
+        let mut folders: Vec<_> = written().filter_map(folder).collect();
         folders.sort();
         folders.dedup();
-        let free: Vec<PathGrant> = all().filter(|pair| !known(pair)).map(|(grant, _)| grant.clone()).collect();
-        let size = |grant: &PathGrant| grant.host.symlink_metadata().map_or(0, |found| found.len());
-        let written = free.iter().filter(|grant| grant.access == Access::Write);
-        let largest = written.map(size).max().unwrap_or_default();
-        let places = all().filter(known).map(|(_, place)| *place).collect();
-        let policy = match is_exact {
-            true => policy.clone(),
-            false => policy.clone().without_paths(|grant| free.contains(grant)),
+        let size = |(grant, _): &(&PathGrant, &Place)| grant.host.symlink_metadata().map_or(0, |found| found.len());
+        let largest = written().map(size).max().unwrap_or_default();
+        let policy = if is_exact {
+            policy.clone()
+        } else {
+            let mut each = places.all().iter();
+            policy.clone().without_paths(|grant| each.next().is_some_and(|place| is_free(grant, place)))
         };
+        let places = known.into_iter().map(|(_, place)| *place).collect();
         Self { policy, places, folders, count, largest }
     }
 }

@@ -31,7 +31,7 @@ impl Settings {
         self.merged(self.of_module(module)?, Some(module))
     }
 
-    /// Returns what rules for a Python plugin grant to it; `None` if there are none. Grants to every module are not its own.
+    /// Returns the grants of the rules for one Python plugin; `None` without such a rule. Rules for all modules are left out.
     ///
     /// # Errors
     ///

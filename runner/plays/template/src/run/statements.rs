@@ -46,7 +46,7 @@ impl Interpreter<'_> {
             }
             Node::Capture(line, target, filter, body) => {
                 self.line = *line;
-                // What is captured is not printed, so it stays where another template is extended.
+                // A template that extends another one prints nothing; captured text is a value, and stays.
                 let parent = self.parent.take();
                 let value = self.capture(body);
                 self.parent = parent;

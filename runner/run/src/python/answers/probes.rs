@@ -13,6 +13,9 @@ use crate::python::answers::facts::Facts;
 use crate::python::answers::stamp::Stamps;
 use crate::python::error::PythonError;
 
+/// The most answers that a process keeps.
+const MAX_ANSWERS: usize = 1024;
+
 /// The answers of interpreters in this process. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Probes(Arc<Mutex<HashMap<Question, Slot>>>);
@@ -55,7 +58,7 @@ impl Probes {
         question: Question,
         ask: impl FnOnce() -> Result<(Result<Facts, String>, Stamps), PythonError>,
     ) -> Result<Result<Facts, String>, PythonError> {
-        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(question).or_default());
+        let slot = self.slot(question);
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = slot.as_ref().filter(|known| known.stamps.are_current()) {
             return Ok(known.facts.clone());
@@ -64,6 +67,15 @@ impl Probes {
         let (facts, stamps) = ask()?;
         *slot = Some(Answer { facts: facts.clone(), stamps, asked });
         Ok(facts)
+    }
+
+    /// Returns the place of an answer. A long-lived process asks new questions all the time, so [`MAX_ANSWERS`] empties the map.
+    fn slot(&self, question: Question) -> Slot {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() >= MAX_ANSWERS && !slots.contains_key(&question) {
+            slots.clear();
+        }
+        Arc::clone(slots.entry(question).or_default())
     }
 
     /// Forgets the failures of interpreters that were asked before a moment. Returns whether there was one.
@@ -125,6 +137,16 @@ mod tests {
         assert_eq!(ask(&probes, Ok(facts("b")), &file), (Ok(facts("b")), 1));
         assert!(!probes.forget_failures(Instant::now()), "it did not fail");
         assert_eq!(ask(&probes, Err(String::new()), &file).1, 0);
+    }
+
+    #[test]
+    fn a_process_keeps_a_bounded_number_of_answers() {
+        let (dir, probes) = (tempfile::tempdir().unwrap(), Probes::default());
+        for number in 0..=MAX_ANSWERS {
+            let answer = || Ok((Ok(facts("a")), Stamps::of([dir.path().to_owned()])));
+            probes.answer(question(&number.to_string()), answer).unwrap().unwrap();
+        }
+        assert_eq!(probes.0.lock().unwrap().len(), 1);
     }
 
     #[test]

@@ -264,7 +264,7 @@ impl PolicyListing<'_> {
         }
     }
 
-    /// Writes what is granted, what may be asked for, and what of it is as powerful as root.
+    /// Writes the grants, the questions that a run may ask, and the grants that are as powerful as root.
     fn push_grants(&self, text: &mut String) {
         let line = |grant: &Grant| format!("{} {} ({})", grant.capability, grant.subject, grant.source);
         let or = |lines: Vec<String>, none: &str| if lines.is_empty() { vec![none.to_owned()] } else { lines };
