@@ -77,6 +77,33 @@ fn a_plugin_of_a_collection_is_refused_unless_it_only_finds_files() {
 }
 
 #[test]
+fn a_plugin_that_a_collection_names_for_an_action_is_refused() {
+    let dir = TestDir::new();
+    let of = |collection: &str, path: &str| format!("collections/ansible_collections/{collection}/{path}");
+    for name in ["moved", "named", "ios_facts", "led"] {
+        dir.write(&of("a/b", &format!("plugins/modules/{name}.py")), SHOWS_SOURCE);
+    }
+    dir.write(&of("c/d", "plugins/modules/led.py"), SHOWS_SOURCE);
+    for path in ["a/b/plugins/action/ios.py", "a/b/plugins/action/one.py", "c/d/plugins/action/act.py"] {
+        dir.write(&format!("collections/ansible_collections/{path}"), PLUGIN);
+    }
+    dir.write(
+        &of("a/b", "meta/runtime.yml"),
+        "plugin_routing:\n  action: {moved: {redirect: c.d.old}}\n  modules: {named: {action_plugin: a.b.one}, \
+         led: {redirect: c.d.led}}\n",
+    );
+    dir.write(
+        &of("c/d", "meta/runtime.yml"),
+        "plugin_routing: {action: {old: {redirect: c.d.act}}, modules: {led: {action_plugin: a.b.one}}}",
+    );
+    refused(&dir, "a.b.moved: {src: x}", "a.b.moved", &of("c/d", "plugins/action/act.py"));
+    for name in ["a.b.named", "a.b.led", "c.d.led"] {
+        refused(&dir, &format!("{name}: {{src: x}}"), name, &of("a/b", "plugins/action/one.py"));
+    }
+    refused(&dir, "a.b.ios_facts: {src: x}", "a.b.ios_facts", &of("a/b", "plugins/action/ios.py"));
+}
+
+#[test]
 fn patches_and_trees_to_synchronize_are_found_beside_the_play() {
     let dir = TestDir::new();
     for name in ["patch", "synchronize"] {

@@ -57,7 +57,7 @@ impl ReferenceLookup {
             path: store.layout().path(&content.digest),
             name: reference.repository.to_string(),
             task_name: reference.repository.module_name().to_owned(),
-            deprecations: Vec::new(),
+            ..FoundModule::default()
         })
     }
 

@@ -1,5 +1,5 @@
-//! The part `plugin_routing.modules` of a collection's `meta/runtime.yml`, or of ansible-core's own list: modules that
-//! have moved, were removed, or will be.
+//! The parts `plugin_routing.modules` and `plugin_routing.action` of a collection's `meta/runtime.yml`, or of ansible-core's own list:
+//! modules that have moved, were removed, or will be, and the plugins of the controller that do a module's action.
 
 use std::collections::HashMap;
 
@@ -23,31 +23,34 @@ pub struct ModuleRoute {
     pub change: Option<Change>,
     /// The announcement of a removal to come, with the stated reason and release.
     pub deprecation: Option<String>,
+    /// The full name of the plugin that does the module's action, where it has another name.
+    pub action_plugin: Option<String>,
 }
 
-/// The entries of a collection for its modules.
+/// The entries of a collection for its modules and for their plugins of the controller.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ModuleRouting(HashMap<String, Dict>);
+pub struct ModuleRouting {
+    modules: HashMap<String, Dict>,
+    actions: HashMap<String, Dict>,
+}
 
 impl ModuleRouting {
-    /// Parses the entries for modules. As in Ansible, entries of an unexpected form are ignored.
+    /// Parses the entries. As in Ansible, those of an unexpected form are ignored.
     ///
     /// # Errors
     ///
     /// Text that is not YAML.
     pub fn parse(yaml: &str) -> Result<Self, RoutingError> {
         let file = serde_saphyr::from_str::<Value>(yaml).map_err(|error| RoutingError::of_yaml(&error))?;
-        let inner = |value: Value, key: &str| match value {
-            Value::Dict(mut entries) => entries.shift_remove(key),
-            _ => None,
+        let mut plugins = dict(dict(Some(file)).shift_remove("plugin_routing"));
+        let mut entries = |kind: &str| {
+            let entry = |(name, entry): (String, Value)| match entry {
+                Value::Dict(entry) => Some((name, entry)),
+                _ => None,
+            };
+            dict(plugins.shift_remove(kind)).into_iter().filter_map(entry).collect()
         };
-        let modules = inner(file, "plugin_routing").and_then(|plugins| inner(plugins, "modules"));
-        let Some(Value::Dict(modules)) = modules else { return Ok(Self::default()) };
-        let entry = |(name, entry): (String, Value)| match entry {
-            Value::Dict(entry) => Some((name, entry)),
-            _ => None,
-        };
-        Ok(Self(modules.into_iter().filter_map(entry).collect()))
+        Ok(Self { modules: entries("modules"), actions: entries("action") })
     }
 
     /// Parses the entries, unless the text certainly has none for this module: parsing ansible-core's list takes 25 ms.
@@ -63,18 +66,33 @@ impl ModuleRouting {
     /// precedence over a redirect.
     #[must_use]
     pub fn of(&self, resource: &str) -> ModuleRoute {
-        let Some(entry) = self.0.get(resource) else { return ModuleRoute::default() };
+        let Some(entry) = self.modules.get(resource) else { return ModuleRoute::default() };
         let announced = |key: &str| {
             let said = entry.get(key).and_then(Value::as_dict).filter(|said| !said.is_empty());
             said.map(announcement)
         };
-        let redirect = || {
-            let target = entry.get("redirect").and_then(Value::as_str).filter(|target| !target.is_empty());
-            target.map(|target| Change::Redirect(target.to_owned()))
-        };
+        let redirect = || name_in(entry, "redirect").map(Change::Redirect);
         let change = announced("tombstone").map(Change::Removed).or_else(redirect);
-        ModuleRoute { change, deprecation: announced("deprecation") }
+        ModuleRoute { change, deprecation: announced("deprecation"), action_plugin: name_in(entry, "action_plugin") }
     }
+
+    /// Returns the full name that an action has now, given by its name inside the collection.
+    #[must_use]
+    pub fn action_redirect(&self, resource: &str) -> Option<String> {
+        name_in(self.actions.get(resource)?, "redirect")
+    }
+}
+
+/// Returns the entries of a mapping; none of another value.
+fn dict(value: Option<Value>) -> Dict {
+    match value {
+        Some(Value::Dict(entries)) => entries,
+        _ => Dict::default(),
+    }
+}
+
+fn name_in(entry: &Dict, key: &str) -> Option<String> {
+    entry.get(key).and_then(Value::as_str).filter(|name| !name.is_empty()).map(ToOwned::to_owned)
 }
 
 /// Returns whether a YAML text may have a key: the text followed by a colon, or a key in a form that hides its text.
@@ -109,7 +127,7 @@ mod tests {
     fn entries_are_read() {
         let yaml = "plugin_routing:\n  module_utils: {x: {redirect: a.b.c}}\n  modules:\n    a: {redirect: n.c.x}\n    \
                     sub.b: {tombstone: {warning_text: 'Use n.c.x.', removal_version: 2.0.0}, redirect: n.c.x}\n    \
-                    c: {deprecation: {warning_text: \"soon\\n\", removal_date: 2030-01-01}}\n    d: {action_plugin: n.c.d}\n    \
+                    c: {deprecation: {warning_text: \"soon\\n\", removal_date: 2030-01-01}}\n    d: {action_plugin: n.c.plugin}\n    \
                     e:\n    f: {tombstone: {}}\n    g: {redirect: ''}\n    h: {tombstone: {removal_version: 3}}\n    i: {deprecation: {warning_text: moved}, redirect: n.c.x}\n";
         let routing = ModuleRouting::parse(yaml).unwrap();
         let redirect = Some(Change::Redirect("n.c.x".into()));
@@ -127,8 +145,20 @@ mod tests {
             ("x", None, None),
         ] {
             let deprecation = deprecation.map(str::to_owned);
-            assert_eq!(routing.of(name), ModuleRoute { change, deprecation }, "{name}");
+            let action_plugin = (name == "d").then(|| "n.c.plugin".to_owned());
+            assert_eq!(routing.of(name), ModuleRoute { change, deprecation, action_plugin }, "{name}");
         }
+    }
+
+    #[test]
+    fn entries_of_actions_are_read() {
+        let yaml = "plugin_routing:\n  action: {a: {redirect: n.c.x}, b: {redirect: ''}, c: [], d: {redirect: 1}}\n";
+        let routing = ModuleRouting::parse(yaml).unwrap();
+        assert_eq!(routing.action_redirect("a").as_deref(), Some("n.c.x"));
+        for name in ["b", "c", "d", "e"] {
+            assert_eq!(routing.action_redirect(name), None, "{name}");
+        }
+        assert_eq!(routing.of("a"), ModuleRoute::default());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A module's file and names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Default, Debug, Clone, PartialEq, Eq)]
 pub struct FoundModule {
     /// Path of the file.
     pub path: PathBuf,
@@ -15,6 +15,8 @@ pub struct FoundModule {
     pub task_name: String,
     /// Announcements that the module will be removed.
     pub deprecations: Vec<String>,
+    /// Full name of the plugin of the controller that Ansible runs the module by, where its collection says so.
+    pub action_plugin: Option<String>,
 }
 
 impl FoundModule {
@@ -22,7 +24,7 @@ impl FoundModule {
     #[must_use]
     pub fn at(path: PathBuf, named: &Path) -> Self {
         let name = plain_name(named);
-        Self { path, task_name: name.clone(), name, deprecations: Vec::new() }
+        Self { path, task_name: name.clone(), name, ..Self::default() }
     }
 }
 

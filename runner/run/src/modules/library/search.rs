@@ -126,6 +126,18 @@ impl Library<'_> {
         Some(Installed::runtime_file(&self.installed().folder(&name)?, &name))
     }
 
+    /// Returns the full name that an action of a collection has now, by its full name.
+    ///
+    /// # Errors
+    ///
+    /// The collection's file of redirects cannot be read.
+    pub fn action_redirect(&self, action: &str) -> Result<Option<String>, LookupError> {
+        let installed = self.installed();
+        let Some(name) = QualifiedName::parse(action) else { return Ok(None) };
+        let Some(folder) = installed.folder(&name) else { return Ok(None) };
+        Ok(installed.routing(&folder, &name)?.action_redirect(&name.resource()))
+    }
+
     /// Returns the folders that have `ansible_collections` in them, in the order of the search.
     #[must_use]
     pub fn collection_roots(&self) -> Vec<PathBuf> {
@@ -168,7 +180,7 @@ impl Library<'_> {
         // The list of redirects is for names that ansible-core has no file of.
         if !is_full && let Some(path) = installed.core_file(plain) {
             let name = format!("ansible.builtin.{}", plain_name(&path));
-            return Ok(FoundModule { path, name, task_name: asked.to_owned(), deprecations: Vec::new() });
+            return Ok(FoundModule { path, name, task_name: asked.to_owned(), ..FoundModule::default() });
         }
         let found = self.follow(asked, (listing, installed));
         match found {
@@ -231,7 +243,7 @@ impl Library<'_> {
         // A name without its extension may have dots.
         let full = plain_name(&path);
         let task_name = if name == asked { full.clone() } else { asked.to_string_lossy().into_owned() };
-        Some(FoundModule { path, name: full, task_name, deprecations: Vec::new() })
+        Some(FoundModule { path, name: full, task_name, ..FoundModule::default() })
     }
 
     fn not_found(&self, name: &Path, installed: Option<&Installed<'_>>) -> LookupError {
@@ -280,7 +292,7 @@ fn take(
             }
         });
     };
-    let ModuleRoute { change, deprecation } = installed.routing(&folder, name)?.of(&name.resource());
+    let ModuleRoute { change, deprecation, action_plugin } = installed.routing(&folder, name)?.of(&name.resource());
     if let Some(reason) = deprecation {
         deprecations.push(format!("the module `{full}` is deprecated: {reason}"));
     }
@@ -288,7 +300,10 @@ fn take(
         Some(Change::Removed(reason)) => Err(LookupError::Removed { asked, name: full, reason }),
         Some(Change::Redirect(target)) => Ok(Step::Redirect(target)),
         None => match installed.file(&folder, name) {
-            Ok(path) => Ok(Step::Found(FoundModule { path, name: full, task_name: asked, deprecations: Vec::new() })),
+            Ok(path) => {
+                let found = FoundModule { path, name: full, task_name: asked, action_plugin, ..FoundModule::default() };
+                Ok(Step::Found(found))
+            }
             Err(folder) => Err(LookupError::NotInCollection { asked, name: full, folder }),
         },
     }

@@ -25,6 +25,15 @@ const WITHOUT_EFFECT: [&str; 4] = [
 /// alone does the same (kubernetes.core 6, `action/k8s_info.py`).
 const FINDING_FILES: [(&str, &[&str]); 1] = [("kubernetes.core", &["kubeconfig", "src", "template", "values_files"])];
 
+/// The most redirects that are followed from an action.
+const MAX_REDIRECTS: usize = 16;
+
+/// Beginnings of modules' names that have one plugin for all of them (ansible-core 2.21, the default of `NETWORK_GROUP_MODULES`).
+const NETWORK_GROUPS: [&str; 22] = [
+    "eos", "nxos", "ios", "iosxr", "junos", "enos", "ce", "vyos", "sros", "dellos9", "dellos10", "dellos6", "asa",
+    "aruba", "aireos", "bigip", "ironware", "onyx", "netconf", "exos", "voss", "slxos",
+];
+
 /// Folders with action plugins.
 #[derive(Debug)]
 pub(crate) struct ActionPlugins {
@@ -53,7 +62,7 @@ impl ActionPlugins {
         }
         let known = self.of_collections.borrow().get(name).cloned();
         let file = known.unwrap_or_else(|| {
-            let found = file_in_collection(name, &library());
+            let found = file_of(name, &library());
             self.of_collections.borrow_mut().insert(name.to_owned(), found.clone());
             found
         })?;
@@ -90,7 +99,31 @@ fn renamed_by(file: &Path) -> Option<String> {
     imported(std::str::from_utf8(&bytes).ok()?).map(str::to_owned)
 }
 
-/// Returns the file of the plugin for a full name, in the folder of its collection.
+/// Returns the file of the plugin for a full name: its own, or the one for a whole group of network modules.
+fn file_of(name: &str, library: &Library<'_>) -> Option<PathBuf> {
+    let group = || {
+        let (collection, module) = name.rsplit_once('.')?;
+        let group = module.split('_').next().filter(|group| NETWORK_GROUPS.contains(group))?;
+        redirected(&format!("{collection}.{group}"), library)
+    };
+    // The usual action runs the module alone.
+    redirected(name, library).or_else(group).filter(|file| renamed_by(file).as_deref() != Some("normal"))
+}
+
+/// Follows the redirects of an action to the file of a plugin.
+fn redirected(name: &str, library: &Library<'_>) -> Option<PathBuf> {
+    let mut name = name.to_owned();
+    for _ in 0..MAX_REDIRECTS {
+        match library.action_redirect(&name) {
+            Ok(Some(target)) => name = target,
+            // A file of redirects that cannot be read fails the search for the module.
+            Ok(None) | Err(_) => return file_in_collection(&name, library),
+        }
+    }
+    None
+}
+
+/// Returns the file of the plugin with a full name, in the folder of its collection.
 fn file_in_collection(name: &str, library: &Library<'_>) -> Option<PathBuf> {
     let mut parts = name.split('.');
     let (namespace, collection) = (parts.next()?, parts.next()?);
@@ -105,8 +138,7 @@ fn file_in_collection(name: &str, library: &Library<'_>) -> Option<PathBuf> {
         file.push(part);
     }
     file.set_extension("py");
-    // The usual action runs the module alone.
-    (file.is_file() && renamed_by(&file).as_deref() != Some("normal")).then_some(file)
+    file.is_file().then_some(file)
 }
 
 /// Returns the action of ansible-core that a plugin imports, if it does nothing else.

@@ -136,7 +136,12 @@ impl<'a> ModuleNames<'a> {
         }
         let of_collection = |name: &str| self.plugins.of_collection(name, &|| self.library(), is_given);
         if name.contains('.') && !name.starts_with(LEGACY) {
-            return of_collection(name);
+            // The collection may name the plugin of a module.
+            let of_module = match &*self.found(name, collections) {
+                Ok(Candidates { classic: Some(found), .. }) => found.action_plugin.as_deref().and_then(of_collection),
+                _ => None,
+            };
+            return of_module.or_else(|| of_collection(name));
         }
         let plain = name.strip_prefix(LEGACY).unwrap_or(name);
         let others = collections.iter().filter(|collection| plain == name && !is_core(collection));
