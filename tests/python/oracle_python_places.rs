@@ -118,6 +118,7 @@ fn modules_do_the_same_in_both_places() {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn modules_of_the_next_release_do_the_same_in_both_places() {
     let Some(Installed { dir, python }) = &*NEXT else { return };
     let parts = sample::cases(PARTS, 1);

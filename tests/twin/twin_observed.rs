@@ -10,8 +10,8 @@ use crate::twin::twin_modules::components;
 use crate::twin::twin_runs::TwinRun;
 
 /// Number of random cases of an ordinary run and of a whole one. Each is one or more processes.
-const OBSERVED: (usize, usize) = (20, 10_000);
-const PREVIEWED: (usize, usize) = (12, 10_000);
+const OBSERVED: (usize, usize) = (12, 10_000);
+const PREVIEWED: (usize, usize) = (8, 10_000);
 
 /// The twin test of tasks.
 const SCRIPT: &str = "oracle/twin_modules/run.py";
