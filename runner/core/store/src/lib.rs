@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod additions;
 mod contents;
 mod entry;
 mod error;

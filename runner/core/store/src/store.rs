@@ -17,7 +17,7 @@ use crate::private::open_file;
 use crate::purpose::{Kind, Purpose};
 use crate::tree::{self, Tree};
 use crate::unfinished::UnfinishedFile;
-use crate::{entry, eviction, last_use, notes, seal};
+use crate::{additions, entry, eviction, last_use, notes, seal};
 
 /// Store of one user, in one folder.
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ impl Store {
         Ok(contents)
     }
 
-    /// Stores a file atomically, and makes room for it. If two writers store the same key, either may win: both
+    /// Stores a file atomically, and makes room for it, unless it is small and not much was added since. If two writers store the same key, either may win: both
     /// computed the same contents.
     ///
     /// # Errors
@@ -140,7 +140,11 @@ impl Store {
         let bytes = written.map_err(StoreError::io("write", &path))?;
         unfinished.publish(&path)?;
         // The new one counts, and is the one that was used last.
-        if bytes <= self.purpose.max_size { self.evict() } else { eviction::remove(&path).map(drop) }
+        match bytes {
+            bytes if bytes > self.purpose.max_size => eviction::remove(&path).map(drop),
+            bytes if additions::makes_room(self.dir(), bytes, self.purpose.max_size) => self.evict(),
+            _ => Ok(()),
+        }
     }
 
     /// Opens and locks a tree that is used now. Returns `None` if it is missing.
@@ -202,7 +206,10 @@ impl Store {
     ///
     /// Fails if the folder is not private or cannot be written.
     pub fn remember(&self, file: &FileFingerprint, note: &[u8], cleanup: &Cleanup) -> Result<(), StoreError> {
-        if notes::remember(&self.folder, file, note, cleanup)? { self.evict() } else { Ok(()) }
+        match notes::remember(&self.folder, file, note, cleanup)? {
+            true if additions::makes_room(self.dir(), 0, self.purpose.max_size) => self.evict(),
+            _ => Ok(()),
+        }
     }
 
     /// Waits for some time until no other process makes the entry `key`. With the lock, the caller looks into the store
