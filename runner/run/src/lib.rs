@@ -62,7 +62,8 @@ pub use self::provider::{
 pub use self::python::{
     CollectionPaths, ControllerPackages, InstalledInterpreter, InterpreterCollection, InterpreterContents,
     InterpreterFacts, Interpreters, KnownPackages, PLUGINS, PayloadForm, PluginsFacts, Probes, PythonConfig,
-    PythonError, PythonSurvey, clear_cache as clear_python_cache, controller_packages, find_collection, usual_python,
+    PythonError, PythonSurvey, Routings, clear_cache as clear_python_cache, controller_packages, find_collection,
+    usual_python,
 };
 pub use self::reports::error::layered_error::LayeredError;
 pub use self::reports::error::provider_error::ProviderError;

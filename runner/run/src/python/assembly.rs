@@ -265,7 +265,7 @@ impl<'a> Assembly<'a> {
             ImportSource::Files { subject, install, roots } => (subject, install, roots),
             ImportSource::Received(payload) => return Ok(((*payload).clone(), Stamps::of([]))),
         };
-        let mut disk = Disk::new(roots.clone());
+        let mut disk = Disk::new(roots.clone(), self.context.config.routings.clone());
         // The release is part of the payload, so the stamps must include its file.
         drop(disk.read(&install.root.join("release.py"), 1)?);
         let (module, source, core) = (&self.module, &subject.source.text, &install.core);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::python::answers::probes::Probes;
+use crate::python::answers::routings::Routings;
 
 /// Form in which a payload reaches the interpreter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +45,9 @@ pub struct PythonConfig {
     /// What interpreters have answered in this process.
     #[serde(skip)]
     pub probes: Probes,
+    /// The lists of redirects that were parsed in this process.
+    #[serde(skip)]
+    pub routings: Routings,
 }
 
 /// Packages `ansible` by the chosen interpreter and the folder of a module. Where there is none, the search reads the folders of all

@@ -1,12 +1,13 @@
 //! Looks up sources in folders, and records every path that the answers depend on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use modbox_kinds::ansiballz::{DottedName, EmbeddedFile, Found, Lookup, MAX_SOURCE, Routing};
 
+use crate::python::answers::routings::Routings;
 use crate::python::answers::stamp::{Stamp, Stamps, outermost_missing};
 use crate::python::error::PythonError;
 
@@ -40,11 +41,24 @@ pub(super) struct Disk {
     roots: Roots,
     looked_at: BTreeMap<PathBuf, Stamp>,
     routing: HashMap<[String; 2], Option<Arc<Routing>>>,
+    /// The lists of redirects that other lookups have parsed.
+    known: Routings,
+    /// Folders of utilities that exist.
+    present: HashSet<PathBuf>,
+    /// The folders of collections.
+    of_collections: HashMap<[String; 2], Option<PathBuf>>,
 }
 
 impl Disk {
-    pub(super) fn new(roots: Roots) -> Self {
-        Self { roots, looked_at: BTreeMap::new(), routing: HashMap::new() }
+    pub(super) fn new(roots: Roots, known: Routings) -> Self {
+        Self {
+            roots,
+            looked_at: BTreeMap::new(),
+            routing: HashMap::new(),
+            known,
+            present: HashSet::new(),
+            of_collections: HashMap::new(),
+        }
     }
 
     /// Returns the stamps of all paths that the answers depended on. A missing folder stands for all that is missing in it:
@@ -78,6 +92,24 @@ impl Disk {
         }
     }
 
+    /// Says whether a folder of utilities is missing, with all that is looked for in it. Most machines have one of five.
+    fn is_missing(&mut self, folder: &Path) -> bool {
+        if self.present.contains(folder) {
+            return false;
+        }
+        if self.looked_at.get(folder) == Some(&Stamp::Missing) {
+            return true;
+        }
+        let stamp = Stamp::of(folder);
+        // An existing folder gets no stamp: what is looked for in it has its own.
+        if stamp == Stamp::Missing {
+            self.looked_at.insert(folder.to_owned(), stamp);
+        } else {
+            self.present.insert(folder.to_owned());
+        }
+        stamp == Stamp::Missing
+    }
+
     /// Finds the package or module of a name in a folder, the package first, as Python does.
     fn find(&mut self, folder: &Path, parts: &[String], rule: PackageRule) -> Result<Option<Found>, PythonError> {
         let path = parts.iter().fold(folder.to_owned(), |path, part| path.join(part));
@@ -95,7 +127,16 @@ impl Disk {
     }
 
     /// Returns the first folder that has a collection; other folders with the same collection do not count.
-    fn collection_folder(&mut self, [namespace, collection]: &[String; 2]) -> Option<PathBuf> {
+    fn collection_folder(&mut self, collection: &[String; 2]) -> Option<PathBuf> {
+        if let Some(known) = self.of_collections.get(collection) {
+            return known.clone();
+        }
+        let found = self.find_collection(collection);
+        self.of_collections.insert(collection.clone(), found.clone());
+        found
+    }
+
+    fn find_collection(&mut self, [namespace, collection]: &[String; 2]) -> Option<PathBuf> {
         let folders = self.roots.collections.iter();
         let mut folders = folders.map(|root| root.join("ansible_collections").join(namespace).join(collection));
         folders.find(|folder| {
@@ -108,7 +149,7 @@ impl Disk {
         })
     }
 
-    fn read_routing(&mut self, collection: &[String; 2]) -> Result<Option<Routing>, PythonError> {
+    fn read_routing(&mut self, collection: &[String; 2]) -> Result<Option<Arc<Routing>>, PythonError> {
         let path = match collection {
             [namespace, name] if namespace == "ansible" && name == "builtin" => {
                 self.roots.core.join("config/ansible_builtin_runtime.yml")
@@ -118,10 +159,17 @@ impl Disk {
                 None => return Ok(None),
             },
         };
+        let stamp = Stamp::of(&path);
+        if let Some(known) = self.known.of(&path, stamp) {
+            self.looked_at.insert(path, stamp);
+            return Ok(Some(known));
+        }
         // Releases before 2.10, and many collections, redirect nothing.
-        let Some(yaml) = self.read(&path, MAX_ROUTING)? else { return Ok(Some(Routing::default())) };
+        let Some(yaml) = self.read(&path, MAX_ROUTING)? else { return Ok(Some(Arc::default())) };
         let routing = Routing::parse(&String::from_utf8_lossy(&yaml));
-        routing.map(Some).map_err(|source| PythonError::Routing { path, source })
+        let routing = Arc::new(routing.map_err(|source| PythonError::Routing { path: path.clone(), source })?);
+        self.known.keep(&path, stamp, &routing);
+        Ok(Some(routing))
     }
 }
 
@@ -129,8 +177,11 @@ impl Lookup for Disk {
     type Error = PythonError;
 
     fn core(&mut self, parts: &[String]) -> Result<Option<Found>, PythonError> {
-        for folder in self.roots.utilities.clone() {
-            if let Some(found) = self.find(&folder, parts, PackageRule::WithInit)? {
+        for number in 0..self.roots.utilities.len() {
+            let folder = self.roots.utilities[number].clone();
+            if !self.is_missing(&folder)
+                && let Some(found) = self.find(&folder, parts, PackageRule::WithInit)?
+            {
                 return Ok(Some(found));
             }
         }
@@ -148,7 +199,7 @@ impl Lookup for Disk {
         if let Some(known) = self.routing.get(collection) {
             return Ok(known.clone());
         }
-        let routing = self.read_routing(collection)?.map(Arc::new);
+        let routing = self.read_routing(collection)?;
         self.routing.insert(collection.clone(), routing.clone());
         Ok(routing)
     }

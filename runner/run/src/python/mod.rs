@@ -27,6 +27,7 @@ mod shim;
 mod survey;
 
 pub use self::answers::probes::Probes;
+pub use self::answers::routings::Routings;
 pub(crate) use self::assembler::{Assembler, PreparedModule};
 pub(crate) use self::assembly::KnownAssembly;
 pub use self::cache::clear_cache;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use modbox_run::{CollectionPaths, PayloadForm, Probes, PythonConfig};
+use modbox_run::{CollectionPaths, PayloadForm, Probes, PythonConfig, Routings};
 
 use crate::cli::args::{AnsiballzForm, LookupArgs, parse_interpreter};
 use crate::cli::process::environment::Environment;
@@ -49,6 +49,7 @@ pub(crate) fn python(
         pyenv_version: environment.variable("PYENV_VERSION").and_then(|version| version.to_str()).map(str::to_owned),
         known: None,
         probes: Probes::default(),
+        routings: Routings::default(),
     })
 }
 

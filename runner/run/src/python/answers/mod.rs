@@ -2,4 +2,5 @@
 
 pub(super) mod facts;
 pub(super) mod probes;
+pub(super) mod routings;
 pub(super) mod stamp;

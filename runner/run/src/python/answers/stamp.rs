@@ -22,7 +22,8 @@ impl Stamp {
         fs::metadata(path).map_or(Self::Missing, |file| Self::There(FileFingerprint::from(&file)))
     }
 
-    fn is_settled(&self, now: SystemTime) -> bool {
+    /// Returns whether any change from now on would change the stamp.
+    pub(in crate::python) fn is_settled(&self, now: SystemTime) -> bool {
         match self {
             Self::Missing => true,
             Self::There(file) => file.is_settled(now),
