@@ -13,23 +13,23 @@ use modbox_agents::own::{apply_tool, change_tool, find_tool, read_tool, undo_too
 use modbox_agents::tool::{Permitted, Reach, Tool};
 use modbox_policy::{Access, AskBounds, Confirm, NamePattern, OWN_TOOLS, PathGrant, Policy};
 use modbox_run::library::{FoundModule, ManyNames};
-use modbox_run::{Module, Runner, locate};
 use modbox_vocabulary::{Capability, Grant};
 
 use crate::cli::asking::own_files::OwnFiles;
-use crate::cli::context::Context;
 use crate::cli::exit::error_words;
-use crate::cli::identity::Identity;
 use crate::cli::mcp::described::Described;
+use crate::cli::mcp::examined::{Examined, Sources, examine_all};
 use crate::cli::mcp::{needs, tool_settings};
-use crate::cli::named::find::Lookup;
-use crate::cli::settings::{ModuleIdentity, Settings};
+use crate::cli::settings::ModuleIdentity;
 
 /// Maximum number of listed tools: what the strictest of the common clients takes. With more modules, tools find and call them.
 pub(crate) const MAX_TOOLS: usize = 40;
 
 /// Maximum number of modules.
 pub(crate) const MAX_MODULES: usize = 10_000;
+
+/// The most modules whose descriptions are in memory at a time, beside the tools.
+const EXAMINED_TOGETHER: usize = 256;
 
 /// The tools of a server.
 pub(crate) struct Catalogue {
@@ -62,14 +62,6 @@ pub(crate) struct LeftOut {
     pub(crate) reason: String,
 }
 
-/// What the catalogue is made with.
-pub(crate) struct Sources<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) settings: &'a Settings,
-    pub(crate) lookup: &'a Lookup,
-    pub(crate) runner: &'a Runner,
-}
-
 impl Catalogue {
     /// Makes the catalogue.
     ///
@@ -89,9 +81,8 @@ impl Catalogue {
         }
         let general = sources.settings.for_every_module()?.policy;
         let (names, mut left_out) = names(sources);
-        let (mut tools, mut modules) = (Vec::new(), Vec::new());
-        let (mut taken, mut named) = (BTreeSet::new(), BTreeSet::new());
-        let mut reached = Reached::default();
+        let mut candidates = Vec::new();
+        let mut taken = BTreeSet::new();
         let library = sources.lookup.library(sources.context);
         let many = library.for_many();
         for name in names {
@@ -103,19 +94,30 @@ impl Catalogue {
                 }
             };
             own_files.add(&found.path, "a module");
-            if !taken.insert(found.name.clone()) {
-                continue;
+            if taken.insert(found.name.clone()) {
+                candidates.push(found);
             }
-            if tools.len() == MAX_MODULES {
-                bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
-            }
-            match tool(sources, &found, &general, &mut reached, |name| named.contains(name))? {
-                Ok((tool, module)) => {
-                    named.insert(tool.name.clone());
-                    tools.push(tool);
-                    modules.push(module);
+        }
+        let (mut tools, mut modules) = (Vec::new(), Vec::new());
+        let mut named = BTreeSet::new();
+        let mut reached = Reached::default();
+        for found in candidates.chunks(EXAMINED_TOGETHER) {
+            for (found, examined) in found.iter().zip(examine_all(sources, found, &general)) {
+                if tools.len() == MAX_MODULES {
+                    bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
                 }
-                Err(reason) => left_out.push(LeftOut { module: found.name, reason }),
+                let made = match examined? {
+                    Ok(examined) => tool(sources, found, examined, &mut reached, |name| named.contains(name))?,
+                    Err(reason) => Err(reason),
+                };
+                match made {
+                    Ok((tool, module)) => {
+                        named.insert(tool.name.clone());
+                        tools.push(tool);
+                        modules.push(module);
+                    }
+                    Err(reason) => left_out.push(LeftOut { module: found.name.clone(), reason }),
+                }
             }
         }
         // Only now all is known that no tool may write.
@@ -211,20 +213,10 @@ fn find(sources: &Sources<'_>, many: &ManyNames<'_>, name: &str) -> Result<Found
 fn tool(
     sources: &Sources<'_>,
     found: &FoundModule,
-    general: &Policy,
+    Examined { described, module, identity }: Examined,
     reached: &mut Reached,
     is_taken: impl Fn(&str) -> bool,
 ) -> anyhow::Result<Result<(Tool, ServedModule), String>> {
-    let described = match Described::read(sources.context, sources.lookup, found) {
-        Ok(described) => described,
-        Err(reason) => return Ok(Err(reason)),
-    };
-    let module = Module::new(locate::read(&found.path)?, None);
-    let interpreters = &sources.lookup.interpreters;
-    let identity = Identity::of(sources.runner, &module, &found.name, interpreters, general);
-    if let Some(reason) = identity.unresolved {
-        return Ok(Err(format!("its parts cannot be found: {reason}")));
-    }
     let identified = ModuleIdentity::of(&found.name, &module, &identity);
     let bounds = sources.settings.asking.bounds(&sources.context.environment, Some(identified))?;
     reached.add(sources.settings.granted_to(identified)?.policy, bounds.paths());

@@ -9,6 +9,7 @@
 //! | `tool_settings` | what policy files say of tools |
 //! | `catalogue` | from policy files to tools, and why modules are left out |
 //! | `described` | the options of a module |
+//! | `examined` | reads all modules, several at a time |
 //! | `needs` | what a module cannot do without |
 //! | `host` | runs calls |
 //! | `gate` | what a person is asked before a change |
@@ -23,6 +24,7 @@
 pub(crate) mod catalogue;
 pub(crate) mod decision;
 mod described;
+pub(crate) mod examined;
 pub(crate) mod gate;
 mod held;
 pub(crate) mod host;
