@@ -42,6 +42,7 @@ impl Machine {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn a_module_has_the_same_digest_on_every_machine() {
     let (one, other) = (Machine::new(), Machine::new());
     one.modbox().args(["new", "motd"]).run().exits_with(0);

@@ -21,8 +21,8 @@ use crate::support::{Modbox, RunOutput, TestDir, fixture, oracle, sample};
 const COMPARISON: Duration = Duration::from_mins(15);
 
 /// Parts of what is compared, of which an ordinary run takes one; those of the collections' modules are smaller.
-const PARTS: usize = 6;
-const PARTS_OF_COLLECTIONS: usize = 90;
+const PARTS: usize = 12;
+const PARTS_OF_COLLECTIONS: usize = 180;
 
 /// Least numbers in all parts together.
 const CASES: u64 = 80;

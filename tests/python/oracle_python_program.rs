@@ -119,11 +119,13 @@ fn modules_of_the_newest_release_do_the_same() {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn modules_of_the_next_release_do_the_same() {
     oracle::warn_about_next(|version| check(version, &[]));
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn modules_of_earlier_releases_do_the_same() {
     for version in sample::sample(vec!["2.16.19", "2.17.14", "2.18.19", oracle::SETTLED], 1) {
         check(version, &["-e", "ansible_pipelining=true"]);
