@@ -20,6 +20,7 @@ use crate::cli::exit::error_words;
 use crate::cli::mcp::described::Described;
 use crate::cli::mcp::examined::{Examined, Sources, examine_all};
 use crate::cli::mcp::{needs, tool_settings};
+use crate::cli::printing::output;
 use crate::cli::settings::ModuleIdentity;
 
 /// Maximum number of listed tools: what the strictest of the common clients takes. With more modules, tools find and call them.
@@ -101,6 +102,9 @@ impl Catalogue {
         let (mut tools, mut modules) = (Vec::new(), Vec::new());
         let mut named = BTreeSet::new();
         let mut reached = Reached::default();
+        if candidates.len() > EXAMINED_TOGETHER {
+            output::print_note(&format!("reads {} modules before it answers", candidates.len()));
+        }
         for found in candidates.chunks(EXAMINED_TOGETHER) {
             for (found, examined) in found.iter().zip(examine_all(sources, found, &general)) {
                 if tools.len() == MAX_MODULES {
