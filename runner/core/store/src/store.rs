@@ -114,8 +114,8 @@ impl Store {
         Ok(contents)
     }
 
-    /// Stores a file atomically, and makes room for it, unless it is small and not much was added since. If two writers store the same key, either may win: both
-    /// computed the same contents.
+    /// Stores a file atomically, and makes room for it; a process that adds many small files makes room for several at once. If two
+    /// writers store the same key, either may win: both computed the same contents.
     ///
     /// # Errors
     ///
