@@ -80,7 +80,7 @@ fn a_plugin_of_a_collection_is_refused_unless_it_only_finds_files() {
 fn a_plugin_that_a_collection_names_for_an_action_is_refused() {
     let dir = TestDir::new();
     let of = |collection: &str, path: &str| format!("collections/ansible_collections/{collection}/{path}");
-    for name in ["moved", "named", "ios_facts", "led"] {
+    for name in ["moved", "named", "ios_facts", "led", "endless"] {
         dir.write(&of("a/b", &format!("plugins/modules/{name}.py")), SHOWS_SOURCE);
     }
     dir.write(&of("c/d", "plugins/modules/led.py"), SHOWS_SOURCE);
@@ -89,7 +89,7 @@ fn a_plugin_that_a_collection_names_for_an_action_is_refused() {
     }
     dir.write(
         &of("a/b", "meta/runtime.yml"),
-        "plugin_routing:\n  action: {moved: {redirect: c.d.old}}\n  modules: {named: {action_plugin: a.b.one}, \
+        "plugin_routing:\n  action: {moved: {redirect: c.d.old}, endless: {redirect: a.b.endless}}\n  modules: {named: {action_plugin: a.b.one}, \
          led: {redirect: c.d.led}}\n",
     );
     dir.write(
@@ -100,6 +100,7 @@ fn a_plugin_that_a_collection_names_for_an_action_is_refused() {
     for name in ["a.b.named", "a.b.led", "c.d.led"] {
         refused(&dir, &format!("{name}: {{src: x}}"), name, &of("a/b", "plugins/action/one.py"));
     }
+    refused(&dir, "a.b.endless: {src: x}", "a.b.endless", &of("a/b", "meta/runtime.yml"));
     refused(&dir, "a.b.ios_facts: {src: x}", "a.b.ios_facts", &of("a/b", "plugins/action/ios.py"));
 }
 

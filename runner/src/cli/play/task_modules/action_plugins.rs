@@ -110,7 +110,8 @@ fn file_of(name: &str, library: &Library<'_>) -> Option<PathBuf> {
     redirected(name, library).or_else(group).filter(|file| renamed_by(file).as_deref() != Some("normal"))
 }
 
-/// Follows the redirects of an action to the file of a plugin.
+/// Follows the redirects of an action to the file of a plugin. Redirects without an end lead to the file that has them: Ansible runs
+/// nothing there (ansible-core 2.19, "plugin redirect loop").
 fn redirected(name: &str, library: &Library<'_>) -> Option<PathBuf> {
     let mut name = name.to_owned();
     for _ in 0..MAX_REDIRECTS {
@@ -120,7 +121,8 @@ fn redirected(name: &str, library: &Library<'_>) -> Option<PathBuf> {
             Ok(None) | Err(_) => return file_in_collection(&name, library),
         }
     }
-    None
+    let mut parts = name.split('.');
+    library.runtime_file(&format!("{}.{}", parts.next()?, parts.next()?))
 }
 
 /// Returns the file of the plugin with a full name, in the folder of its collection.
