@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::builds::shared_builds;
 use crate::support::{Modbox, RunOutput, TestDir, modbox, stretched, wait_for};
 
 /// Time limit for a build of a small program on a busy machine.
@@ -135,14 +136,14 @@ fn a_watched_project_runs_again_after_each_change() {
 #[test]
 fn the_compiler_reports_a_mistake_once_and_options_without_a_description() {
     let dir = TestDir::new();
-    Modbox::new(&dir).own_cache(&dir).with_toolchain().args(["new", "motd"]).run().exits_with(0);
-    let template = fs::read_to_string(dir.join("motd/src/main.rs")).unwrap();
+    Modbox::new(&dir).own_cache(&dir).with_toolchain().args(["new", "mistaken"]).run().exits_with(0);
+    let template = fs::read_to_string(dir.join("mistaken/src/main.rs")).unwrap();
     let check = |from: &str, to: &str| {
         assert!(template.contains(from), "{from}");
-        dir.write("motd/src/main.rs", template.replace(from, to));
+        dir.write("mistaken/src/main.rs", template.replace(from, to));
         let cargo = Modbox::of(Path::new("cargo"), &dir).with_toolchain().patience(stretched(BUILD * 4));
-        let words = ["check", "--offline", "--manifest-path", "motd/Cargo.toml"];
-        cargo.env("CARGO_TARGET_DIR", dir.join("checked")).args(words).run()
+        let words = ["check", "--offline", "--manifest-path", "mistaken/Cargo.toml"];
+        cargo.env("CARGO_BUILD_BUILD_DIR", shared_builds()).args(words).run()
     };
     let refused = check("access = \"write\"", "acess = \"write\"").exits_with(101);
     let told = refused.says("field `path`: unknown key `acess` in `#[arg(…)]`").stderr_text();

@@ -1,5 +1,4 @@
-//! Builds guest crates as an author does: with the real cargo where something is built, and with scripts in place of
-//! rustc and rustup to test what happens when a tool is missing.
+//! Builds guest crates as an author does, with the real cargo.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,32 +16,34 @@ use modbox_authoring::{
 };
 use modbox_cleanup::Cleanup;
 
+use crate::support::temporary;
+
 /// Excludes writing scripts while another test builds. A process started at that time inherits the open script for a
 /// moment, and the kernel refuses to start a script that is open for writing.
-static STARTING: RwLock<()> = RwLock::new(());
+pub(super) static STARTING: RwLock<()> = RwLock::new(());
 
-const ANY: BuildOptions = BuildOptions { binary: None };
+pub(super) const ANY: BuildOptions = BuildOptions { binary: None };
 
 /// A working directory, and the progress messages of the build.
-struct Bench {
+pub(super) struct Bench {
     root: tempfile::TempDir,
-    env: BTreeMap<OsString, OsString>,
+    pub(super) env: BTreeMap<OsString, OsString>,
     cache: Option<PathBuf>,
-    told: Vec<String>,
+    pub(super) told: Vec<String>,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let env = std::env::vars_os().collect();
         Self { root: tempfile::tempdir().unwrap(), env, cache: None, told: Vec::new() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.path().canonicalize().unwrap().join(name)
     }
 
     /// Writes a file with a modification time in the past, as if it was not edited recently.
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         self.write_at(name, text, SystemTime::now() - Duration::from_secs(60));
     }
 
@@ -53,14 +54,14 @@ impl Bench {
         File::open(&path).unwrap().set_modified(modified).unwrap();
     }
 
-    fn write_script(&self, name: &str, text: &str) {
+    pub(super) fn write_script(&self, name: &str, text: &str) {
         let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
         self.write(name, &format!("#!/bin/sh\n{text}\n"));
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Writes a package `hello`, with more lines for its manifest.
-    fn write_package(&self, dir: &str, more: &str) {
+    pub(super) fn write_package(&self, dir: &str, more: &str) {
         let manifest = format!("[package]\nname = \"hello\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{more}");
         self.write(&format!("{dir}/Cargo.toml"), &manifest);
         let main = "fn main() {\n    print!(\"{}\", include_str!(\"greeting\"));\n}\n";
@@ -68,7 +69,7 @@ impl Bench {
         self.write(&format!("{dir}/src/greeting"), "{}\n");
     }
 
-    fn with<T>(&mut self, act: impl FnOnce(&mut AuthoringContext<'_>) -> T) -> T {
+    pub(super) fn with<T>(&mut self, act: impl FnOnce(&mut AuthoringContext<'_>) -> T) -> T {
         let _shared = STARTING.read().unwrap_or_else(PoisonError::into_inner);
         let told = &mut self.told;
         act(&mut AuthoringContext {
@@ -80,7 +81,7 @@ impl Bench {
         })
     }
 
-    fn build(&mut self, dir: &str) -> Result<BuiltModule, BuildError> {
+    pub(super) fn build(&mut self, dir: &str) -> Result<BuiltModule, BuildError> {
         self.with(|cx| build(cx, Path::new(dir), &ANY))
     }
 
@@ -89,7 +90,7 @@ impl Bench {
     }
 
     #[track_caller]
-    fn check_fails(&mut self, dir: &str, expected: &str) {
+    pub(super) fn check_fails(&mut self, dir: &str, expected: &str) {
         let message = self.build(dir).unwrap_err().to_string();
         let root = format!("{}/", self.path("").display()).replace("//", "/");
         assert_eq!(message.replace(&root, "%/"), expected);
@@ -108,11 +109,11 @@ fn read(path: &Path) -> Vec<u8> {
     bytes
 }
 
-fn read_text(path: &Path) -> String {
+pub(super) fn read_text(path: &Path) -> String {
     String::from_utf8(read(path)).unwrap()
 }
 
-const STANDALONE: &str = "[workspace]\n";
+pub(super) const STANDALONE: &str = "[workspace]\n";
 
 #[test]
 fn builds_a_component_and_knows_when_it_is_stale() {
@@ -219,11 +220,17 @@ fn fails_when_cargo_does() {
     assert!(said.contains("Cargo.toml:1"), "{said}");
 }
 
+/// Returns cargo's folder for builds in which tests compile the same crates. The packages have names of their own.
+pub(super) fn shared_builds() -> PathBuf {
+    temporary().join("authoring-builds")
+}
+
 #[test]
 fn a_new_project_builds_and_its_tests_pass() {
     let mut bench = Bench::new();
     // The crates of this workspace, so that nothing is downloaded.
     bench.env.insert("CARGO_NET_OFFLINE".into(), "true".into());
+    bench.env.insert("CARGO_BUILD_BUILD_DIR".into(), shared_builds().into());
     bench.cache = Some(bench.path("cache"));
     let options = NewOptions::default();
     let project = bench.with(|cx| new_project(cx, Path::new(""), "motd", &options)).unwrap();
@@ -251,150 +258,4 @@ fn a_new_project_builds_and_its_tests_pass() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(!told.contains("running 0 tests"), "{told}");
-}
-
-/// Scripts in place of the author's tools. `rustc` reports its libraries in `lib`; `cargo` runs the real one for
-/// `metadata`, and fails to build.
-fn without_target(version: &str) -> Bench {
-    let mut bench = Bench::new();
-    bench.write_package("hello", STANDALONE);
-    bench.write("lib/rustlib/host/file", "");
-    let libraries = bench.path("lib/rustlib/wasm32-wasip2/lib");
-    bench.write_script(
-        "bin/rustc",
-        &format!(
-            "case $1 in -vV) echo release: {version};; --print) echo '{}';; *) exit 9;; esac",
-            libraries.display()
-        ),
-    );
-    let answer = format!(
-        r#"{{"packages":[{{"name":"hello","manifest_path":"{0}/Cargo.toml","targets":[{{"name":"hello","kind":["bin"]}}],"default_run":null}}],"workspace_root":"{0}","target_directory":"{0}/target"}}"#,
-        bench.path("hello").display()
-    );
-    bench.write_script("bin/cargo", &format!("case $1 in metadata) echo '{answer}';; *) exit 42;; esac"));
-    bench.env = [("PATH".into(), bench.path("bin").into_os_string())].into();
-    bench
-}
-
-/// A `rustup` that succeeds.
-fn adds_target(bench: &Bench) -> String {
-    let libraries = bench.path("lib/rustlib/wasm32-wasip2/lib").display().to_string();
-    format!("/bin/mkdir -p '{libraries}'; : > '{libraries}/libcore-1.rlib'; : > '{libraries}/libstd-1.rlib'")
-}
-
-#[test]
-fn adds_the_target_in_the_project_and_says_so() {
-    let mut bench = without_target("1.95.0");
-    let adds = adds_target(&bench);
-    let log = bench.path("log");
-    bench.write_script("bin/rustup", &format!("echo \"$PWD $*\" >> '{}'; {adds}", log.display()));
-    // The target is there, so the build goes on to cargo.
-    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
-    assert_eq!(bench.told[1..], ["adding target `wasm32-wasip2` with rustup"]);
-    let expected = format!("{} target add wasm32-wasip2\n", bench.path("hello").display());
-    assert_eq!(read_text(&log), expected);
-    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
-    assert_eq!(read_text(&log), expected, "added once");
-}
-
-#[test]
-fn two_builds_add_the_target_once() {
-    let bench = without_target("1.95.0");
-    let adds = adds_target(&bench);
-    let log = bench.path("log");
-    bench.write_script("bin/rustup", &format!("echo run >> '{}'; /bin/sleep 0.3; {adds}", log.display()));
-    let _shared = STARTING.read().unwrap_or_else(PoisonError::into_inner);
-    let (root, env) = (bench.path(""), bench.env.clone());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let (cwd, env) = (root.clone(), env.clone());
-                let mut cx =
-                    AuthoringContext { cwd, env, cache_dir: None, cleanup: Cleanup::default(), progress: &mut |_| () };
-                assert!(matches!(build(&mut cx, Path::new("hello"), &ANY), Err(BuildError::Cargo { .. })));
-            });
-        }
-    });
-    assert_eq!(read_text(&log), "run\n");
-}
-
-#[test]
-fn a_target_that_arrives_while_rustup_fails_will_do() {
-    let mut bench = without_target("1.95.0");
-    let adds = adds_target(&bench);
-    bench.write_script(
-        "bin/rustup",
-        &format!("(while kill -0 $$; do /bin/sleep 0.01; done; {adds}) >/dev/null 2>&1 & exit 1"),
-    );
-    bench.check_fails("hello", "failed to build `%/hello`: cargo failed with exit status: 42; see its messages");
-}
-
-#[test]
-fn fails_without_rustup_and_says_what_to_do() {
-    let mut bench = without_target("1.95.0");
-    bench.check_fails(
-        "hello",
-        "failed to find the Rust target `wasm32-wasip2` for `%/bin/rustc`, and there is no rustup to add it: \
-         install Rust with rustup (https://rustup.rs) and run `rustup target add wasm32-wasip2`, or install your \
-         distribution's package of Rust's standard library for `wasm32-wasip2`, if it has one",
-    );
-    assert_eq!(bench.told.len(), 1, "nothing is added: {:?}", bench.told);
-}
-
-#[test]
-fn fails_when_rustup_does_and_says_what_to_do() {
-    let mut bench = without_target("1.95.0");
-    bench.write_script("bin/rustup", "echo 'error: could not download file' >&2; exit 1");
-    bench.check_fails(
-        "hello",
-        "failed to find the Rust target `wasm32-wasip2`, and rustup could not add it: with a network connection, \
-         run `rustup target add wasm32-wasip2`; rustup said: could not download file",
-    );
-}
-
-#[test]
-fn fails_when_rustup_serves_another_toolchain() {
-    let mut bench = without_target("1.95.0");
-    bench.write_script("bin/rustup", "exit 0");
-    bench.check_fails(
-        "hello",
-        "failed to find the Rust target `wasm32-wasip2`: rustup added it, but to another toolchain than that of \
-         `%/bin/rustc`; put rustup's `cargo` and `rustc` first in PATH, or install your distribution's package of \
-         Rust's standard library for `wasm32-wasip2`, if it has one",
-    );
-}
-
-#[test]
-fn fails_when_rust_is_missing_or_too_old() {
-    let mut bench = without_target("1.81.0");
-    bench.check_fails(
-        "hello",
-        "failed to build for `wasm32-wasip2`: Rust 1.81.0 is too old, 1.82 or newer is needed; run `rustup update`",
-    );
-    bench.write_script("bin/rustc", "echo 'error: toolchain is not installed' >&2; exit 1");
-    bench.check_fails("hello", "failed to query the version of `%/bin/rustc`: toolchain is not installed");
-    fs::remove_file(bench.path("bin/rustc")).unwrap();
-    bench.check_fails("hello", "failed to find `rustc` in PATH; install Rust from https://rustup.rs");
-    fs::remove_file(bench.path("bin/cargo")).unwrap();
-    bench.check_fails("hello", "failed to find `cargo` in PATH; install Rust from https://rustup.rs");
-}
-
-#[test]
-fn refuses_output_that_is_not_a_component() {
-    let mut bench = without_target("1.95.0");
-    let adds = adds_target(&bench);
-    bench.write_script("bin/rustup", &adds);
-    let dir = bench.path("hello").display().to_string();
-    let message = format!(
-        r#"{{"reason":"compiler-artifact","package_id":"path+file://{dir}#hello@0.1.0","manifest_path":"{dir}/Cargo.toml","target":{{"kind":["bin"],"name":"hello"}},"executable":"{dir}/core.wasm"}}"#
-    );
-    let metadata = read_text(&bench.path("bin/cargo")).replace("exit 42", &format!("echo '{message}'"));
-    bench.write_script("bin/cargo", &metadata);
-    bench.write("hello/core.wasm", "\0asm\u{1}\0\0\0");
-    bench.check_fails(
-        "hello",
-        "failed to build a component: `%/hello/core.wasm` is not one; check whether `linker` in \
-         `.cargo/config.toml` replaces `wasm-component-ld`",
-    );
-    assert!(!bench.path("hello/target/modbox/hello.wasm").exists());
 }
