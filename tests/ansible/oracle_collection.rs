@@ -151,6 +151,7 @@ fn check_jobs(version: &str, dir: &TestDir) {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn a_collection_works_under_several_releases() {
     // Each takes a minute; an ordinary run takes one of the older, since `oracle_hosts` takes the newest.
     for version in sample::sample(releases().split_off(1), 1) {

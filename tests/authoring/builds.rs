@@ -226,6 +226,7 @@ pub(super) fn shared_builds() -> PathBuf {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn a_new_project_builds_and_its_tests_pass() {
     let mut bench = Bench::new();
     // The crates of this workspace, so that nothing is downloaded.

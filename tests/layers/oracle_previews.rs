@@ -38,7 +38,7 @@ const OWN: [&str; 18] = [
 ];
 
 /// Parts of the cases, of which an ordinary run takes one.
-const PARTS: usize = 24;
+const PARTS: usize = 48;
 
 /// Least numbers of what is run as root, by their names in the summary.
 const AS_ROOT: [(&str, u64); 5] = [("cases", 90), ("modules", 40), ("own", 60), ("random", 10), ("lies", 12)];

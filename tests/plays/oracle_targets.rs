@@ -50,37 +50,53 @@ targets! {
     facts_d: "facts_d", All;
     failed_when: "failed_when", Named;
     filter_urls: "filter_urls", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     filter_urlsplit: "filter_urlsplit", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     getent: "getent", All;
     include_import_tasks_nested: "include_import_tasks_nested", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     include_with_templating: "include_with_templating", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     known_hosts: "known_hosts", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_csvfile: "lookup_csvfile", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_dict: "lookup_dict", Named;
     lookup_file: "lookup_file", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     lookup_first_found: "lookup_first_found", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_indexed_items: "lookup_indexed_items", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_items: "lookup_items", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_lines: "lookup_lines", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_list: "lookup_list", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_nested: "lookup_nested", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_option_name: "lookup-option-name", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_pipe: "lookup_pipe", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_random_choice: "lookup_random_choice", Named;
     lookup_sequence: "lookup_sequence", Named;
     lookup_subelements: "lookup_subelements", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     lookup_template: "lookup_template", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_together: "lookup_together", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_varnames: "lookup_varnames", Named;
+    #[ignore = "takes long; run it with `--ignored`"]
     lookup_vars: "lookup_vars", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     loops: "loops", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     old_style_modules_posix: "old_style_modules_posix", All;
+    #[ignore = "takes long; run it with `--ignored`"]
     ping: "ping", Named;
     #[ignore = "takes long; run it with `--ignored`"]
     replace: "replace", All;

@@ -31,7 +31,7 @@ use crate::twin::report::Findings;
 use crate::twin::sides::Sides;
 
 /// Cases of an ordinary run, and of a whole one. A case compares eight calls on the average.
-const CASES: (usize, usize) = (600, 100_000);
+const CASES: (usize, usize) = (400, 100_000);
 
 /// Cases that both sides perform at a time.
 const ROUND: usize = 240;

@@ -18,7 +18,7 @@ use crate::twin::twin_modules::{faulty, generated};
 use crate::twin::twin_runs::TwinRun;
 
 /// Number of random cases of an ordinary run and of a whole one. Each is run with two forms of grants.
-const CASES: (usize, usize) = (60, 50_000);
+const CASES: (usize, usize) = (40, 50_000);
 
 /// The same for the earlier release in the list, of which less is new.
 const EARLIER_CASES: (usize, usize) = (30, 20_000);
