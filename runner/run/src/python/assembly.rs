@@ -221,7 +221,7 @@ impl<'a> Assembly<'a> {
                 return Ok(IndexEntry { closure, module, core_args, stamps: Stamps::of([]) });
             }
         };
-        let known = self.cache().and_then(|cache| cache.get::<IndexEntry>(INDEX, &key));
+        let known = self.cache().and_then(|cache| cache.get_compressed::<IndexEntry>(INDEX, &key));
         if let Some(known) = known.filter(|known| known.module == self.module.to_string() && known.stamps.are_current())
         {
             return Ok(known);
@@ -231,7 +231,7 @@ impl<'a> Assembly<'a> {
         let index_entry = IndexEntry { closure, module, core_args: payload.core_args(), stamps };
         self.payload = Some(payload);
         if let Some(cache) = self.cache().filter(|_| index_entry.stamps.are_settled()) {
-            cache.put(INDEX, &key, &index_entry);
+            cache.put_compressed(INDEX, &key, &index_entry);
         }
         Ok(index_entry)
     }

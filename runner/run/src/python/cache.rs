@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `tree` | a payload laid out and compiled, ready to be imported | content and interpreter |
 //! | `payload` | the same payload as one file | content |
-//! | `index` | the payload of a module, and the stamps of all files that it depends on | module and folders |
+//! | `index` | the payload of a module, and the stamps of all files that it depends on; compressed | module and folders |
 //! | `interpreter` | facts about an interpreter | its program |
 //! | `suitability` | whether an interpreter of the sandbox can run a payload | content and interpreter |
 //! | `code` | a module's code for such an interpreter | content and interpreter |
@@ -12,8 +12,12 @@
 //!
 //! A folder that cannot be used costs time but fails no run.
 
+use std::io::{BufReader, Read as _};
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use modbox_cleanup::Cleanup;
 use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
 use modbox_vocabulary::error_chain;
@@ -72,6 +76,13 @@ impl Cache {
         serde_json::from_slice(&self.read(kind, key)?).ok()
     }
 
+    /// Reads and decodes an entry of [`Cache::put_compressed`].
+    pub(super) fn get_compressed<T: DeserializeOwned>(&self, kind: Kind, key: &str) -> Option<T> {
+        let bytes = self.read(kind, key)?;
+        let text = ZlibDecoder::new(bytes.as_slice()).take(MAX_FILE);
+        serde_json::from_reader(BufReader::new(text)).ok()
+    }
+
     /// Reads an entry.
     pub(super) fn read(&self, kind: Kind, key: &str) -> Option<Vec<u8>> {
         self.store.read(kind, key).ok()?
@@ -80,6 +91,16 @@ impl Cache {
     /// Encodes and stores an entry.
     pub(super) fn put(&self, kind: Kind, key: &str, value: &impl Serialize) {
         if let Ok(bytes) = serde_json::to_vec(value) {
+            self.write(kind, key, &bytes);
+        }
+    }
+
+    /// Encodes, compresses and stores an entry.
+    pub(super) fn put_compressed(&self, kind: Kind, key: &str, value: &impl Serialize) {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        if serde_json::to_writer(&mut encoder, value).is_ok()
+            && let Ok(bytes) = encoder.finish()
+        {
             self.write(kind, key, &bytes);
         }
     }
