@@ -34,6 +34,9 @@ pub struct ModuleRouting {
     actions: HashMap<String, Dict>,
 }
 
+/// Length of the texts that are parsed in less than a millisecond, in bytes. Most collections have such a list.
+const SHORT: usize = 16 << 10;
+
 impl ModuleRouting {
     /// Parses the entries. As in Ansible, those of an unexpected form are ignored.
     ///
@@ -53,13 +56,14 @@ impl ModuleRouting {
         Ok(Self { modules: entries("modules"), actions: entries("action") })
     }
 
-    /// Parses the entries, unless the text certainly has none for this module: parsing ansible-core's list takes 25 ms.
+    /// Parses the entries, unless the text is long and certainly has none for this module: parsing ansible-core's list takes 25 ms.
+    /// A short one is always parsed: from a collection whose list is not YAML, ansible-core loads no module.
     ///
     /// # Errors
     ///
     /// As [`ModuleRouting::parse`].
     pub fn parse_for(yaml: &str, resource: &str) -> Result<Self, RoutingError> {
-        if may_have_key(yaml, resource) { Self::parse(yaml) } else { Ok(Self::default()) }
+        if yaml.len() <= SHORT || may_have_key(yaml, resource) { Self::parse(yaml) } else { Ok(Self::default()) }
     }
 
     /// Returns what the collection says about a module, given by its name inside the collection. A removal takes
@@ -162,8 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_the_key_is_not_parsed() {
-        let list = |line: &str| format!("plugin_routing:\n  modules:\n    x: {{}}\n    {line}\n");
+    fn a_long_list_without_the_key_is_not_parsed() {
+        let comment = "# long\n".repeat(SHORT);
+        let list = |line: &str| format!("plugin_routing:\n  modules:\n    x: {{}}\n    {line}\n{comment}");
         for line in [
             "a.b: {redirect: n.c.x}",
             "'a.b' : {redirect: n.c.x}",
@@ -176,6 +181,11 @@ mod tests {
         for line in ["xa.b: {redirect: n.c.x}", "a: {redirect: n.c.a.b}", "a.b.c: {}"] {
             assert_eq!(ModuleRouting::parse_for(&list(line), "a.b").unwrap(), ModuleRouting::default(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_short_list_that_is_not_yaml_is_an_error() {
+        ModuleRouting::parse_for("plugin_routing: [1", "a").unwrap_err();
     }
 
     #[test]
