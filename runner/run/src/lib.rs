@@ -63,7 +63,7 @@ pub use self::python::{
     CollectionPaths, ControllerPackages, InstalledInterpreter, InterpreterCollection, InterpreterContents,
     InterpreterFacts, Interpreters, KnownPackages, PLUGINS, PayloadForm, PluginsFacts, Probes, PythonConfig,
     PythonError, PythonSurvey, Routings, clear_cache as clear_python_cache, controller_packages, find_collection,
-    usual_python,
+    installed_core, usual_python,
 };
 pub use self::reports::error::layered_error::LayeredError;
 pub use self::reports::error::provider_error::ProviderError;

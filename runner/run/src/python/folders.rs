@@ -1,6 +1,8 @@
 //! The folders in which what a module shares with others is looked up: collections, and the package `ansible`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use modbox_cleanup::Cleanup;
 use modbox_vocabulary::quoting;
@@ -97,7 +99,10 @@ fn find_package(config: &PythonConfig, module: &Path, interpreter: Option<&str>,
         // The `ansible` command may be a shim, too, so the interpreters that a run would try are looked at.
         let candidates = interpreter::candidates(&config.search_path);
         let candidates = candidates.iter().filter_map(|name| program(config, name, directory));
-        candidates.into_iter().find_map(|python| root(&install::site_folders(Some(&python), None)))
+        // The folders of the user and the system have none. Interpreters of one environment have the same folders.
+        let mut seen = HashSet::new();
+        let mut folders = candidates.flat_map(|python| install::own_site_folders(&python));
+        folders.find_map(|folder| if seen.insert(folder.clone()) { root(slice::from_ref(&folder)) } else { None })
     });
     usual.or_else(|| Some(install_of_sandbox(config)?.root))
 }

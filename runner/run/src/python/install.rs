@@ -92,10 +92,7 @@ pub(super) fn controllers_python(search_path: &[PathBuf]) -> Option<PathBuf> {
 
 /// Returns the `site-packages` folders next to an interpreter, and those of the user and the system.
 pub(super) fn site_folders(python: Option<&Path>, home: Option<&Path>) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    if let Some(prefix) = python.and_then(|python| python.parent()?.parent()) {
-        push_versions(&mut folders, &prefix.join("lib"), "site-packages");
-    }
+    let mut folders = python.map(own_site_folders).unwrap_or_default();
     if let Some(home) = home {
         push_versions(&mut folders, &home.join(".local/lib"), "site-packages");
     }
@@ -103,6 +100,15 @@ pub(super) fn site_folders(python: Option<&Path>, home: Option<&Path>) -> Vec<Pa
     push_versions(&mut folders, Path::new("/usr/local/lib"), "site-packages");
     folders.push(PathBuf::from("/usr/lib/python3/dist-packages"));
     push_versions(&mut folders, Path::new("/usr/lib"), "site-packages");
+    folders
+}
+
+/// Returns the `site-packages` folders next to an interpreter.
+pub(super) fn own_site_folders(python: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(prefix) = python.parent().and_then(Path::parent) {
+        push_versions(&mut folders, &prefix.join("lib"), "site-packages");
+    }
     folders
 }
 

@@ -47,4 +47,4 @@ pub(crate) use self::guest::{
 pub use self::interpreters::{
     InstalledInterpreter, InterpreterCollection, InterpreterFacts, Interpreters, PLUGINS, PluginsFacts,
 };
-pub use self::survey::{PythonSurvey, controller_packages, usual_python};
+pub use self::survey::{PythonSurvey, controller_packages, installed_core, usual_python};

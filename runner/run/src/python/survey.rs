@@ -33,13 +33,21 @@ pub fn usual_python(config: &PythonConfig, chosen: Option<&str>, directory: &Pat
     candidates.iter().find_map(|name| program(config, name, directory))
 }
 
+/// Returns the package `ansible` that Python modules are combined with, and its version. Starts no program, and looks for no more
+/// than that: each run does so. Arguments are those of [`PythonSurvey::of`].
+#[must_use]
+pub fn installed_core(config: &PythonConfig, interpreter: Option<&str>, directory: &Path) -> Option<(PathBuf, String)> {
+    let root = ansible_package(config, Path::new(""), interpreter, directory)?;
+    let install = Install::at(&root).ok().flatten()?;
+    Some((install.root, install.core.version))
+}
+
 impl PythonSurvey {
     /// Looks for ansible-core and for interpreters. `interpreter` is the Python that the caller has chosen; programs are
     /// looked up as from `directory`.
     #[must_use]
     pub fn of(config: &PythonConfig, interpreter: Option<&str>, directory: &Path) -> Self {
-        let root = ansible_package(config, Path::new(""), interpreter, directory);
-        let core = root.and_then(|root| Install::at(&root).ok().flatten());
+        let core = installed_core(config, interpreter, directory);
         let candidates = match interpreter {
             Some(chosen) => vec![chosen.to_owned()],
             None => interpreter::candidates(&config.search_path),
@@ -53,7 +61,7 @@ impl PythonSurvey {
                 interpreters.push(found);
             }
         }
-        Self { core: core.map(|install| (install.root, install.core.version)), interpreters }
+        Self { core, interpreters }
     }
 }
 
