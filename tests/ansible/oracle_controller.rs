@@ -246,6 +246,7 @@ const UBUNTU: &str = r#"
 "#;
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn the_role_installs_a_profile_where_programs_need_one_for_namespaces() {
     let (dir, version) = (TestDir::new(), oracle::version());
     install(version, &dir, &[build(&dir, "out", &[])]);

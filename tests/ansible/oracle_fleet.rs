@@ -82,6 +82,7 @@ fn modbox_is_sent_once_to_a_host_that_lacks_it() {
 }
 
 #[test]
+#[ignore = "takes long; run it with `--ignored`"]
 fn two_processes_ship_at_once() {
     let dir = TestDir::new();
     let folder = controller(oracle::version(), &dir);

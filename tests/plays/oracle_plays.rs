@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Modbox, TestDir, fixture, module, oracle, sample};
+use crate::support::{Modbox, TestDir, fixture, module, oracle};
 
 /// Time limit for a play in all its modes, on two busy cores.
 const COMPARISON: Duration = Duration::from_secs(900);
@@ -34,15 +34,13 @@ const COMPONENTS: [&str; 15] = [
     "uri",
 ];
 
-/// Number of plays of the first group that an ordinary run takes.
-const SAMPLE: usize = 2;
-
 /// The plays of each test. Tests run at the same time.
-const GROUPS: [&[&str]; 4] = [
-    &["blocks", "facts", "including", "registers", "variables"],
+const GROUPS: [&[&str]; 5] = [
+    &["blocks"],
+    &["absent_values"],
     &["commands", "roles_and_handlers"],
     &["archives", "check_mode", "keywords", "loops", "reading_files", "web", "writing_files"],
-    &["absent_values", "keyword_values", "null_messages"],
+    &["facts", "including", "keyword_values", "null_messages", "registers", "variables"],
 ];
 
 /// Compares the plays of a group, with modules of modbox (`component`) or those of Ansible (`classic`).
@@ -55,8 +53,7 @@ fn check(group: usize, prefer: &str) {
     for name in COMPONENTS {
         fs::copy(module(name), library.join(format!("{name}.wasm"))).unwrap();
     }
-    // The groups that an ordinary run leaves out are whole when they are asked for.
-    let names = if group == 0 { sample::sample(GROUPS[0].to_vec(), SAMPLE) } else { GROUPS[group].to_vec() };
+    let names = GROUPS[group];
     let plays: Vec<PathBuf> = names.iter().map(|name| fixture(&format!("plays/cases/{name}"))).collect();
     let ran = Modbox::of(&oracle::python_of(version), &dir)
         .arg(fixture("oracle/plays/compare.py"))
@@ -72,25 +69,31 @@ fn check(group: usize, prefer: &str) {
 }
 
 #[test]
-fn blocks_facts_includes_and_variables_do_what_ansibles_do() {
+fn blocks_do_what_ansibles_do() {
     check(0, "component");
 }
 
 #[test]
-fn absent_values_and_odd_values_of_keywords_do_what_ansibles_do() {
-    check(3, "component");
-}
-
-#[test]
-#[ignore = "takes long; run it with `--ignored`"]
-fn commands_roles_and_handlers_do_what_ansibles_do() {
+fn absent_values_do_what_ansibles_do() {
     check(1, "component");
 }
 
 #[test]
 #[ignore = "takes long; run it with `--ignored`"]
-fn files_archives_and_requests_do_what_ansibles_do() {
+fn commands_roles_and_handlers_do_what_ansibles_do() {
     check(2, "component");
+}
+
+#[test]
+#[ignore = "takes long; run it with `--ignored`"]
+fn files_archives_and_requests_do_what_ansibles_do() {
+    check(3, "component");
+}
+
+#[test]
+#[ignore = "takes long; run it with `--ignored`"]
+fn facts_includes_keywords_and_variables_do_what_ansibles_do() {
+    check(4, "component");
 }
 
 #[test]

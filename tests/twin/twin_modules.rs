@@ -14,13 +14,13 @@ use crate::support::{TestDir, fixture, module, oracle, repository};
 use crate::twin::twin_runs::{TwinRun, rows};
 
 /// Number of random cases of an ordinary run and of a whole one. Each is run with two forms of grants.
-const CASES: (usize, usize) = (60, 50_000);
+const CASES: (usize, usize) = (45, 50_000);
 
 /// The same for native modules, which take longer.
 const NATIVE: (usize, usize) = (20, 50_000);
 
 /// The same for another user.
-const OTHER_CASES: (usize, usize) = (28, 50_000);
+const OTHER_CASES: (usize, usize) = (24, 50_000);
 
 /// The number of that user, which has no name.
 const OTHER_USER: u32 = 64_990;

@@ -149,30 +149,40 @@ const KNOWN_KEYS: &[(&[u8], &[u8], i64)] = &[
     (br#"{"async_result": 1, "delegated_host": 2, "notify": 3, "include_file": 4, "is_module": 5, "loop_results": 6}"#, b"", 0),
 ];
 
-#[test]
-fn results_agree_with_newer_releases() {
+/// Compares all outputs with those of a release after 2.19, where this machine has one.
+#[track_caller]
+fn check_newer(release: Release) {
+    if !oracle::is_testable(release.version()) {
+        return;
+    }
     let outputs = [OUTPUTS, KNOWN_KEYS].concat();
-    for release in [Release::V2_21, Release::V2_22] {
-        if !oracle::is_testable(release.version()) {
-            continue;
+    let answers = ask_with(&oracle::python_of(release.version()), "registered.py", &asked(&outputs));
+    for ((stdout, stderr, rc), answer) in outputs.iter().zip(answers) {
+        let raw = RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") };
+        let ours = ModuleResult::parse_as(&raw, ResultLines::Ansible, release);
+        let registered = answer["registered"].as_str().unwrap_or_default();
+        // modbox removes reserved keys at every depth, leaves `ansible_parsed` of 2.22 to the controller, and says once what
+        // Ansible says twice of an item of `deprecations`.
+        let mut registered = registered.replace(r#"{"_ansible_x": 1}"#, "{}").replace(r#""x", "x"]"#, r#""x"]"#);
+        if release >= Release::V2_22 {
+            let parsed = [r#", "ansible_parsed": true"#, r#", "ansible_parsed": false"#];
+            registered = parsed.iter().fold(registered, |text, parsed| text.replace(parsed, ""));
         }
-        let answers = ask_with(&oracle::python_of(release.version()), "registered.py", &asked(&outputs));
-        for ((stdout, stderr, rc), answer) in outputs.iter().zip(answers) {
-            let raw = RawOutput { stdout, stderr, rc: *rc, shebang: Some("/bin/sh") };
-            let ours = ModuleResult::parse_as(&raw, ResultLines::Ansible, release);
-            let registered = answer["registered"].as_str().unwrap_or_default();
-            // modbox removes reserved keys at every depth, leaves `ansible_parsed` of 2.22 to the controller, and says once what
-            // Ansible says twice of an item of `deprecations`.
-            let mut registered = registered.replace(r#"{"_ansible_x": 1}"#, "{}").replace(r#""x", "x"]"#, r#""x"]"#);
-            if release >= Release::V2_22 {
-                let parsed = [r#", "ansible_parsed": true"#, r#", "ansible_parsed": false"#];
-                registered = parsed.iter().fold(registered, |text, parsed| text.replace(parsed, ""));
-            }
-            if let Err(difference) = same_result(&registered, &ours) {
-                panic!("{release}: {difference} for {:?}", String::from_utf8_lossy(stdout));
-            }
+        if let Err(difference) = same_result(&registered, &ours) {
+            panic!("{release}: {difference} for {:?}", String::from_utf8_lossy(stdout));
         }
     }
+}
+
+#[test]
+fn results_agree_with_2_21() {
+    check_newer(Release::V2_21);
+}
+
+#[test]
+#[ignore = "takes long; run it with `--ignored`"]
+fn results_agree_with_2_22() {
+    check_newer(Release::V2_22);
 }
 
 /// Returns the outputs in the form that the filter reads.
