@@ -108,41 +108,45 @@ impl Start {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// The shell ran, and the whole tree is gone.
-    Ended {
-        /// Reason of the end.
-        end: End,
-        /// Processor time of the tree.
-        cpu_us: u64,
-        /// Peak resident set of its largest process.
-        memory_bytes: u64,
-        /// Bytes and files left in the room's file system, and bytes written to disks; unknown for an unconfined
-        /// module.
-        disk: Option<DiskUse>,
-        /// Number of processes that survived all attempts to kill them, because they are in uninterruptible sleep.
-        survivors: u64,
-        /// Confinement that was in force.
-        in_force: InForce,
-        /// Changes that were not taken back from the module.
-        lost: Vec<LostChange>,
-        /// What the module left in its own `/tmp`.
-        left_in_tmp: Vec<String>,
-        /// Names of processes that the module left running in its room.
-        left: Vec<String>,
-        /// Denials that were observed.
-        refused: Vec<Denial>,
-        /// Whether there may be more denials.
-        refused_more: bool,
-        /// What else is known of an observed module.
-        observation: Box<Observation>,
-        /// Whether the module may have renamed a directory of an overlay, which need not do it.
-        refused_renames: bool,
-    },
+    Ended(Box<Ended>),
     /// The shell was not started.
     Failed(Failure),
     /// The shell was not started, because the kernel gives less confinement than is accepted.
     Short(InForce),
     /// The shell was not started, because commands cannot run outside of the room, for this reason.
     NoOutside(String),
+}
+
+/// Run of a shell that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    /// Reason of the end.
+    pub(super) end: End,
+    /// Processor time of the tree.
+    pub(super) cpu_us: u64,
+    /// Peak resident set of its largest process.
+    pub(super) memory_bytes: u64,
+    /// Bytes and files left in the room's file system, and bytes written to disks; unknown for an unconfined
+    /// module.
+    pub(super) disk: Option<DiskUse>,
+    /// Number of processes that survived all attempts to kill them, because they are in uninterruptible sleep.
+    pub(super) survivors: u64,
+    /// Confinement that was in force.
+    pub(super) in_force: InForce,
+    /// Changes that were not taken back from the module.
+    pub(super) lost: Vec<LostChange>,
+    /// What the module left in its own `/tmp`.
+    pub(super) left_in_tmp: Vec<String>,
+    /// Names of processes that the module left running in its room.
+    pub(super) left: Vec<String>,
+    /// Denials that were observed.
+    pub(super) refused: Vec<Denial>,
+    /// Whether there may be more denials.
+    pub(super) refused_more: bool,
+    /// What else is known of an observed module.
+    pub(super) observation: Box<Observation>,
+    /// Whether the module may have renamed a directory of an overlay, which need not do it.
+    pub(super) refused_renames: bool,
 }
 
 /// Confinement in force.
@@ -182,6 +186,16 @@ pub(super) enum End {
     Requested,
     /// The room's first process could not start the shell.
     ProgramFailure(Failure),
+}
+
+impl End {
+    /// Returns the signal that ended the program.
+    pub(super) fn signal(&self) -> Option<i32> {
+        match self {
+            Self::Signalled(signal) => Some(*signal),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

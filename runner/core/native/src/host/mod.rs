@@ -6,6 +6,7 @@ pub(crate) mod files;
 pub(crate) mod guest_copies;
 pub(crate) mod guest_outside;
 pub(crate) mod launch;
+pub(crate) mod outcome;
 pub(crate) mod outside_commands;
 pub(crate) mod processor_time;
 pub(crate) mod program;

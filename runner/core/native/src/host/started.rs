@@ -12,23 +12,19 @@ use std::time::Instant;
 use cap_std::fs::Dir;
 use modbox_channel::descriptor;
 use modbox_cleanup::UndoGuard;
-use modbox_kernel::KernelConfinement;
-use modbox_vocabulary::{
-    Confinement, DenialLog, Exit, Invocation, LimitKind, Limits, LostChange, Observation, Outcome, Program, Timing,
-    Usage, User,
-};
-use modbox_vocabulary::{ConfinementLayer, time::micros};
+use modbox_vocabulary::{DenialLog, Invocation, Limits, LostChange, Outcome, Program, Usage, User, time::micros};
 
 use crate::error::NativeError;
-use crate::host::attend::{self, RunRecord};
+use crate::host::attend;
 use crate::host::context::NativeContext;
 use crate::host::files;
 use crate::host::launch::{self, Launch, Pipes};
+use crate::host::outcome;
 use crate::host::outside_commands::OutsideCommands;
 use crate::host::variables;
 use crate::processes::group;
 use crate::processes::stdin::StdinSource;
-use crate::protocol::{End, Reply, Spec, Start};
+use crate::protocol::{Reply, Spec, Start};
 use crate::rooms::room::Room;
 use crate::step::Step;
 
@@ -207,10 +203,10 @@ impl RunningModule {
         // The launcher's exit status matters only when it has sent no reply.
         let status = if unheard { leaving.wait() } else { None };
         let signal = match &record.reply {
-            Some(Reply::Ended { end: End::Signalled(signal), .. }) => Some(*signal),
+            Some(Reply::Ended(ended)) => ended.end.signal(),
             _ => None,
         };
-        let mut outcome = outcome(record, status, limits).map_err(|error| of_user(error, user.as_ref()))?;
+        let mut outcome = outcome::of(record, status, limits).map_err(|error| of_user(error, user.as_ref()))?;
         outcome.outside = outside.runs;
         outcome.notes.extend(outside.notes);
         outcome.denials.extend(DenialLog::of_observer(outside.denials, false));
@@ -301,95 +297,4 @@ impl Spec {
 fn untold(name: &Path) -> LostChange {
     let reason = "the launcher was killed before it had taken the file back, or said so; look at the file".to_owned();
     LostChange { path: name.display().to_string(), reason, allow: String::new() }
-}
-
-fn outcome(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
-    let RunRecord { reply, timed_out, stdout, stderr } = record;
-    let wall = limits.hit(LimitKind::Wall);
-    let mut outcome = Outcome {
-        exit: Exit::Killed,
-        stdout,
-        stderr,
-        limit: None,
-        usage: Usage::default(),
-        timing: Timing::default(),
-        denials: DenialLog::default(),
-        observation: Observation::default(),
-        lost: Vec::new(),
-        left_in_tmp: Vec::new(),
-        survivors: Vec::new(),
-        outside: Vec::new(),
-        requests: Vec::new(),
-        refused_renames: true,
-        confinement: Confinement::default(),
-        notes: Vec::new(),
-    };
-    match reply {
-        Some(Reply::Failed(failure)) => return Err(launch::error_of(failure)),
-        Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
-        Some(Reply::NoOutside(reason)) => return Err(NativeError::NoOutside(reason)),
-        Some(Reply::Ended { survivors: count @ 1.., .. }) => return Err(NativeError::Survivors { count }),
-        Some(Reply::Ended {
-            end,
-            cpu_us,
-            memory_bytes,
-            disk,
-            in_force,
-            lost,
-            left_in_tmp,
-            left,
-            refused,
-            refused_more,
-            refused_renames,
-            observation,
-            ..
-        }) => {
-            match end {
-                // A module that ends at the moment of its timeout has ended by itself.
-                End::Exited(code) => outcome.exit = Exit::Code(code),
-                End::Signalled(signal) => outcome.exit = Exit::Code(128 + signal),
-                End::Limit(limit) => outcome.limit = Some(limits.hit(limit)),
-                End::Requested if !timed_out => return Err(NativeError::Undone),
-                End::Requested => outcome.limit = Some(wall),
-                End::ProgramFailure(failure) => return Err(launch::error_of(failure)),
-            }
-            // On a busy machine the kernel's own limit, which is in whole seconds, may act before the watch. It then
-            // ended one process, and the others ended in other ways.
-            let ended_by_itself = outcome.limit.is_none() && outcome.exit != Exit::Code(0);
-            if ended_by_itself && cpu_us > micros(limits.cpu_time) {
-                (outcome.exit, outcome.limit) = (Exit::Killed, Some(limits.hit(LimitKind::Cpu)));
-            }
-            outcome.usage = Usage { cpu_us, memory_bytes, ..Usage::default() };
-            if let Some(disk) = disk {
-                outcome.usage.disk_bytes = disk.bytes;
-                (outcome.usage.tmp_bytes, outcome.usage.files) = (disk.private, disk.files);
-            }
-            outcome.confinement.level = in_force.level;
-            outcome.confinement.layers.clone_from(&in_force.layers);
-            outcome.confinement.missing.clone_from(&in_force.missing);
-            outcome.notes.clone_from(&in_force.notes);
-            outcome.notes.extend(KernelConfinement::from(in_force).notes());
-            (outcome.lost, outcome.left_in_tmp, outcome.survivors) = (lost, left_in_tmp, left);
-            outcome.refused_renames = refused_renames;
-            outcome.denials = DenialLog::of_observer(refused, refused_more);
-            outcome.observation = *observation;
-        }
-        None if timed_out => outcome.limit = Some(wall),
-        // A signal comes either from the module or from a system out of memory, and is the module's end in both cases.
-        // An exit status can only be the launcher's own failure.
-        None => match status.filter(|status| status.code().is_none()).and_then(launch::shell_code) {
-            Some(code) => outcome.exit = Exit::Code(code),
-            None => return Err(NativeError::Vanished { status }),
-        },
-    }
-    let cut = || {
-        let streams = [(&outcome.stdout, LimitKind::Stdout), (&outcome.stderr, LimitKind::Stderr)];
-        streams.into_iter().find(|(stream, _)| stream.is_truncated()).map(|(_, kind)| limits.hit(kind))
-    };
-    outcome.limit = outcome.limit.or_else(cut);
-    outcome.confinement.layers.extend([ConfinementLayer::ProcessGroup, ConfinementLayer::Subreaper]);
-    if outcome.confinement.level == 0 {
-        outcome.confinement.layers.push(ConfinementLayer::Rlimits);
-    }
-    Ok(outcome)
 }

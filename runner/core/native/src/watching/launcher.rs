@@ -30,7 +30,7 @@ use crate::processes::group::Group;
 use crate::processes::module_process;
 use crate::processes::namespaces::Namespaces;
 use crate::processes::tree::Proc;
-use crate::protocol::{End, InForce, MESSAGES, Reply, Spec};
+use crate::protocol::{End, Ended, InForce, MESSAGES, Reply, Spec};
 use crate::rooms::room::Room;
 use crate::step::Step;
 use crate::system;
@@ -122,7 +122,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     in_force.notes.extend(taken.notes);
     let refused_renames = tree.refused_renames();
     let (refused, refused_more, observation) = tree.refused();
-    let reply = Reply::Ended {
+    let ended = Ended {
         end,
         cpu_us: usage.cpu_us,
         memory_bytes: usage.memory_bytes,
@@ -137,7 +137,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         refused_more,
         observation: Box::new(observation),
     };
-    Ok((reply, Some(tree)))
+    Ok((Reply::Ended(Box::new(ended)), Some(tree)))
 }
 
 /// Returns a stream that becomes readable when a child ends.
