@@ -59,7 +59,7 @@ pub use self::trust::{Ceiling, ModuleSignature, TrustStanding};
 pub use self::users::accounts;
 pub use self::users::known_owners::KnownOwners;
 pub use self::users::login::find_user;
-pub use self::users::own::{OwnerGrant, Owners, set_id_grant};
+pub use self::users::own::{OwnerError, OwnerGrant, Owners, set_id_grant};
 pub use self::waypoints::{FailingPath, Waypoints};
 pub use self::written::allow::Allow;
 pub use self::written::file::{FileRules, PolicyFile};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use modbox_files::{open_at_once, read_stream};
-use modbox_policy::{Access, FileRules, GrantedProfile, Located, Place, PolicyFile, Profile, Rules};
+use modbox_policy::{Access, Allow, FileRules, GrantedProfile, Located, OwnerError, Place, PolicyFile, Profile, Rules};
 use modbox_run::outside_of_profile;
 use modbox_vocabulary::GrantSource;
 
@@ -103,10 +103,8 @@ impl WrongGrant {
     /// Returns whether what the grant names does not exist.
     fn is_absent(&self) -> bool {
         let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        let text = self.error.to_string();
         self.error.chain().filter_map(|error| error.downcast_ref()).any(is_missing)
-            || text.starts_with("unknown user `")
-            || text.starts_with("unknown group `")
+            || matches!(self.error.downcast_ref(), Some(OwnerError::Unknown { .. }))
     }
 }
 
@@ -135,7 +133,23 @@ fn is_of_machine(path: &Path) -> bool {
 
 /// Resolves the grants of a policy file, and collects those that cannot be resolved.
 pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &GrantSource) -> Resolved {
-    let mut resolved = Rules {
+    let mut resolved = Resolved {
+        rules: without_grants(rules, source),
+        places: Vec::new(),
+        outside_places: Vec::new(),
+        wrong: Vec::new(),
+    };
+    // The operator's own entries take precedence over those of a profile, since they may grant more.
+    add_paths(environment, &rules.allow, source, &mut resolved);
+    add_paths_of_profiles(environment, rules, source, &mut resolved);
+    add_commands_of_profiles(rules, source, &mut resolved);
+    add_others(environment, &rules.allow, source, &mut resolved);
+    resolved
+}
+
+/// Returns the rules of a policy file that are no grants of an entry.
+fn without_grants(rules: &FileRules, source: &GrantSource) -> Rules {
+    Rules {
         source: Some(source.clone()),
         designated: rules.designated,
         designated_by_results: rules.designated_by_results,
@@ -149,15 +163,21 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
         audit_in_results: rules.audit_in_results,
         everything: rules.unconfined.as_ref().filter(|flag| flag.value).map(|_| source.clone()),
         ..Rules::default()
-    };
-    let (mut places, mut outside_places, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
-    for (access, paths) in [(Access::Read, &rules.allow.read), (Access::Write, &rules.allow.write)] {
+    }
+}
+
+fn add_paths(environment: &Environment, allow: &Allow, source: &GrantSource, resolved: &mut Resolved) {
+    let Resolved { rules, places, wrong, .. } = resolved;
+    for (access, paths) in [(Access::Read, &allow.read), (Access::Write, &allow.write)] {
         let resolve = |written: &str| grants::path_of_file(environment, written, access, source);
-        resolve_each(paths, &mut wrong, resolve, |named, place| {
-            named.add_to(&mut resolved);
+        resolve_each(paths, wrong, resolve, |named, place| {
+            named.add_to(rules);
             places.push(place);
         });
     }
+}
+
+fn add_paths_of_profiles(environment: &Environment, rules: &FileRules, source: &GrantSource, resolved: &mut Resolved) {
     // What a profile may write takes precedence over what another one only reads, in whatever order they are written.
     let written = |profile: Profile| profile.written_paths().iter().map(|path| (*path, Access::Write)).collect();
     let read = |profile: Profile| profile.paths().iter().map(|path| (*path, Access::Read)).collect();
@@ -165,8 +185,8 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
     for (paths, granted) in paths.iter().flat_map(|paths| rules.profiles.iter().map(move |granted| (paths, granted))) {
         let Located { value: GrantedProfile { profile, .. }, place } = granted;
         let source = profile_source(*profile, source);
-        // The operator's own entries take precedence over those of a profile, since they may grant more.
-        let is_covered = |path: &str| resolved.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
+        let is_covered =
+            |path: &str| resolved.rules.paths.iter().any(|grant| Path::new(path).starts_with(&grant.guest));
         let paths: Vec<(&str, Access)> = paths(*profile)
             .into_iter()
             .filter(|(path, _)| is_of_machine(Path::new(path)) && !is_covered(path))
@@ -174,42 +194,39 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
         for (path, access) in paths {
             match grants::path_of_file(environment, path, access, &source) {
                 Ok(named) => {
-                    named.add_to(&mut resolved);
-                    places.push(*place);
+                    named.add_to(&mut resolved.rules);
+                    resolved.places.push(*place);
                 }
-                Err(error) => wrong.push(WrongGrant { place: *place, written: path.to_owned(), error }),
+                Err(error) => resolved.wrong.push(WrongGrant { place: *place, written: path.to_owned(), error }),
             }
         }
     }
+}
+
+fn add_commands_of_profiles(rules: &FileRules, source: &GrantSource, resolved: &mut Resolved) {
     for Located { value: GrantedProfile { profile, names }, place } in &rules.profiles {
         let source = profile_source(*profile, source);
         for rule in profile.commands().map(|commands| commands.rules(!names.is_empty())).unwrap_or_default() {
-            resolved.outside.push(outside_of_profile(rule, names, &source));
-            outside_places.push(*place);
+            resolved.rules.outside.push(outside_of_profile(rule, names, &source));
+            resolved.outside_places.push(*place);
         }
     }
-    let allow = &rules.allow;
-    resolve_each(
-        &allow.outside,
-        &mut wrong,
-        |written| grants::outside(written, source),
-        |grant, place| {
-            resolved.outside.push(grant);
-            outside_places.push(place);
-        },
-    );
-    resolve_each(&allow.own, &mut wrong, |rule| grants::own(rule, source), |grant, _| resolved.own.push(grant));
+}
+
+/// Adds all grants but those of paths.
+fn add_others(environment: &Environment, allow: &Allow, source: &GrantSource, resolved: &mut Resolved) {
+    let Resolved { rules, outside_places, wrong, .. } = resolved;
+    let outside = |written: &str| grants::outside(written, source);
+    resolve_each(&allow.outside, wrong, outside, |grant, place| {
+        rules.outside.push(grant);
+        outside_places.push(place);
+    });
+    resolve_each(&allow.own, wrong, |rule| grants::own(rule, source), |grant, _| rules.own.push(grant));
     let variable = |written: &str| grants::env(environment, written.as_ref(), source);
-    resolve_each(&allow.env, &mut wrong, variable, |grant, _| resolved.env.extend(grant));
-    resolve_each(&allow.net, &mut wrong, |rule| grants::net(rule, source), |grant, _| resolved.net.push(grant));
-    resolve_each(
-        &allow.listen,
-        &mut wrong,
-        |rule| grants::listen(rule, source),
-        |grant, _| resolved.listen.push(grant),
-    );
-    resolve_each(&allow.run, &mut wrong, |rule| grants::run(rule, source), |grant, _| resolved.run.push(grant));
-    Resolved { rules: resolved, places, outside_places, wrong }
+    resolve_each(&allow.env, wrong, variable, |grant, _| rules.env.extend(grant));
+    resolve_each(&allow.net, wrong, |rule| grants::net(rule, source), |grant, _| rules.net.push(grant));
+    resolve_each(&allow.listen, wrong, |rule| grants::listen(rule, source), |grant, _| rules.listen.push(grant));
+    resolve_each(&allow.run, wrong, |rule| grants::run(rule, source), |grant, _| rules.run.push(grant));
 }
 
 /// Resolves the grants of one kind. Calls `add` with each of them, and notes those that cannot be resolved.

@@ -151,7 +151,7 @@ pub(super) fn own(rule: &str, source: &GrantSource) -> anyhow::Result<OwnerGrant
     // An earlier task of the same play can have made the user.
     let user_id = |name: &str| Accounts::host().users().id(name).or_else(|| Accounts::of_now().users().id(name));
     let group_id = |name: &str| Accounts::host().groups().id(name).or_else(|| Accounts::of_now().groups().id(name));
-    OwnerGrant::parse(rule, source, user_id, group_id).map_err(anyhow::Error::msg)
+    Ok(OwnerGrant::parse(rule, source, user_id, group_id)?)
 }
 
 /// Parses a rule for the hosts that the module may connect to.

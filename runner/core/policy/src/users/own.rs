@@ -27,6 +27,33 @@ pub struct OwnerGrant {
     pub source: GrantSource,
 }
 
+/// Why a text is no grant of an owner.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OwnerError {
+    /// The text has another form.
+    #[error("expected USER, USER:GROUP or :GROUP")]
+    Form,
+    /// The text has no owner before `+setid`.
+    #[error("`+setid` follows an owner; expected USER, USER:GROUP or :GROUP before it")]
+    NoOwner,
+    /// The number stands for no user or group.
+    #[error("{what} {id} is not a {what}")]
+    NotAnId {
+        /// `user` or `group`.
+        what: &'static str,
+        /// The number.
+        id: u32,
+    },
+    /// The machine has no user or group of this name.
+    #[error("unknown {what} `{name}` on this machine; use a number")]
+    Unknown {
+        /// `user` or `group`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+}
+
 impl OwnerGrant {
     /// Parses `USER`, `USER:GROUP` or `:GROUP` like `chown`, each also with `+setid` behind it. Numbers need no lookup.
     ///
@@ -38,16 +65,11 @@ impl OwnerGrant {
         source: &GrantSource,
         user_id: impl FnOnce(&str) -> Option<u32>,
         group_id: impl FnOnce(&str) -> Option<u32>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, OwnerError> {
         let (owner, set_id) = text.strip_suffix(WITH_SET_ID).map_or((text, false), |owner| (owner, true));
         let (user, group) = owner.split_once(':').unwrap_or((owner, ""));
         if user.is_empty() && group.is_empty() {
-            let forms = "expected USER, USER:GROUP or :GROUP";
-            return Err(if set_id {
-                format!("`+setid` follows an owner; {forms} before it")
-            } else {
-                forms.to_owned()
-            });
+            return Err(if set_id { OwnerError::NoOwner } else { OwnerError::Form });
         }
         let user = id(user, "user", user_id)?;
         let group = id(group, "group", group_id)?;
@@ -60,15 +82,15 @@ impl OwnerGrant {
     }
 }
 
-fn id(text: &str, what: &str, look_up: impl FnOnce(&str) -> Option<u32>) -> Result<Option<u32>, String> {
+fn id(text: &str, what: &'static str, look_up: impl FnOnce(&str) -> Option<u32>) -> Result<Option<u32>, OwnerError> {
     if text.is_empty() {
         return Ok(None);
     }
     match text.parse().ok().or_else(|| look_up(text)) {
         // The kernel takes this number as "do not change".
-        Some(u32::MAX) => Err(format!("{what} {text} is not a {what}")),
+        Some(id @ u32::MAX) => Err(OwnerError::NotAnId { what, id }),
         Some(id) => Ok(Some(id)),
-        None => Err(format!("unknown {what} `{text}` on this machine; use a number")),
+        None => Err(OwnerError::Unknown { what, name: text.to_owned() }),
     }
 }
 
@@ -120,7 +142,7 @@ impl Owners {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<OwnerGrant, String> {
+    fn parse(text: &str) -> Result<OwnerGrant, OwnerError> {
         let by = GrantSource::named("test");
         OwnerGrant::parse(text, &by, |name| (name == "www").then_some(33), |name| (name == "adm").then_some(4))
     }
@@ -147,7 +169,7 @@ mod tests {
             ("www:missing", "unknown group `missing` on this machine; use a number"),
             ("4294967295", "user 4294967295 is not a user"),
         ] {
-            assert_eq!(parse(text).unwrap_err(), expect);
+            assert_eq!(parse(text).unwrap_err().to_string(), expect);
         }
     }
 
