@@ -74,7 +74,6 @@ fn trimmed_manifest(text: &str, members: &[&Path]) -> String {
     trimmed
 }
 
-/// Returns the names of the members' packages.
 fn package_names(repository: &Path, members: &[&Path]) -> Vec<String> {
     let name = |member: &&Path| {
         let manifest = read(&repository.join(member).join("Cargo.toml"));

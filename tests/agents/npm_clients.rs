@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::support::{TestDir, modbox, module, npm, repository, run_tool, stretched, temporary};
 
-/// The SDK.
 const SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
 
 /// Returns a folder whose `lineinfile` may write `site`.

@@ -111,7 +111,6 @@ fn remove(value: &mut Value) {
 /// Folders that may be written on a host. Beside the hosts, `/tmp` is that of the machine.
 const WRITABLE: &str = "/mnt/*/upper /run /srv /var/tmp";
 
-/// Returns the files of a host.
 fn files(network: &HostNetwork, number: usize) -> String {
     let own = if number == 0 { "" } else { "/tmp" };
     network.shell(number, format!("find {WRITABLE} {own} -xdev ! -type s | LC_ALL=C sort"))

@@ -15,7 +15,6 @@ fn doctor(dir: &TestDir) -> Modbox {
     Modbox::new(dir).own_cache(dir).args(["doctor", "--json"])
 }
 
-/// Returns the checks of a name.
 #[track_caller]
 fn checks(ran: &RunOutput, name: &str) -> Vec<Value> {
     let checks = ran.json()["checks"].as_array().unwrap().clone();

@@ -88,7 +88,6 @@ pub(crate) struct Call {
     pub(crate) args: Vec<Vec<u8>>,
 }
 
-/// A case.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) number: usize,

@@ -16,7 +16,6 @@ const TIMES: [(i64, i64); 6] = [
     (7_289_654_400, 1),
 ];
 
-/// Returns the case of a number.
 pub(crate) fn case(seed: u64, number: usize) -> Case {
     let mut random = Random::quiet(seed, 0x7717 ^ (number as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95));
     let random = &mut random;

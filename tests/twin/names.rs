@@ -6,7 +6,6 @@ use crate::twin::case::HERE;
 /// Names that meet often, so that calls hit what others made.
 const USUAL: [&[u8]; 5] = [b"a", b"b", b"c", b"d", b"e"];
 
-/// Returns a name.
 pub(crate) fn name(random: &mut Random) -> Vec<u8> {
     if random.below(10) < 7 {
         return random.pick(&USUAL).to_vec();

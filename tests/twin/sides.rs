@@ -80,7 +80,6 @@ impl Sides {
         Ok(sides)
     }
 
-    /// Performs cases of one setting.
     pub(crate) fn perform(&self, setting: Setting, cases: &[Case]) -> Vec<Pair> {
         let (mut linux, mut modbox) = (HashMap::new(), HashMap::new());
         let run = self.linux(setting, cases);

@@ -15,7 +15,6 @@ use crate::json::{Json, Kind};
 const ACCEPTED: &str = "a text, a number, `true`, `false`, the name of a constant or of a choice such as `State::Present`, or a \
                         list of those in `[…]`";
 
-/// A default.
 pub(crate) enum Default {
     Literal(Json),
     Named(ExprPath),

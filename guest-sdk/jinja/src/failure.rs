@@ -22,12 +22,10 @@ impl Unshown {
     }
 }
 
-/// Returns an error with a message.
 pub(crate) fn failure(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-/// Returns the error for a value of a wrong type.
 pub(crate) fn wrong_type(what: &str, expected: &str, value: &Value) -> Error {
     failure(format!("{what} must be {expected}, not {}", type_name(value)))
 }

@@ -24,7 +24,6 @@ pub(crate) use self::here::{
 };
 pub(crate) use self::write_error::write_error;
 
-/// Returns the bytes of a path on the host.
 pub(crate) fn host_bytes(path: &std::ffi::OsStr) -> std::borrow::Cow<'_, [u8]> {
     match path.to_str() {
         Some(text) if cfg!(target_family = "wasm") => names::to_host(text),

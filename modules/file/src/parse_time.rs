@@ -58,7 +58,6 @@ pub(crate) fn parse(text: &str, format: &str) -> Result<i64, String> {
     Ok(((day * 24 + hour) * 60 + fields.minute) * 60 + fields.second)
 }
 
-/// A part of a format.
 #[derive(Debug, Clone, Copy)]
 enum FormatPart {
     Letter(char),

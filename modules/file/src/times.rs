@@ -12,7 +12,6 @@ use crate::errors::python;
 use crate::parse_time::parse;
 use crate::text::text;
 
-/// A wanted time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 enum WantedTime {
     /// The current time of the file.

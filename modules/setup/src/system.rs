@@ -124,7 +124,6 @@ pub(crate) fn dns() -> Dict {
     facts.0
 }
 
-/// Returns the load.
 pub(crate) fn load() -> Dict {
     let mut facts = Facts::default();
     let Some(line) = text("/proc/loadavg") else { return facts.0 };

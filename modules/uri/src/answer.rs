@@ -42,7 +42,6 @@ struct Kind {
     charset: String,
 }
 
-/// Returns the result.
 pub(crate) fn tell(args: &UriArgs, module: &mut Module, fetched: Fetched, elapsed: u64) -> Result<Exit, Failure> {
     let Fetched { mut info, mut response, refusal } = fetched;
     let status = info.get("status").and_then(Value::as_int).unwrap_or(-1);

@@ -95,7 +95,6 @@ pub(crate) struct UriArgs {
     pub(crate) use_gssapi: bool,
 }
 
-/// The format of a body.
 #[derive(Choice, Clone, Copy, PartialEq)]
 pub(crate) enum BodyFormat {
     /// A form of HTML.

@@ -78,7 +78,6 @@ fn property(option: &OptionSpec, levels: usize) -> Map<String, serde_json::Value
     schema
 }
 
-/// Returns the schema of one value of a type.
 fn value_schema(of: OptionType, option: &OptionSpec, levels: usize) -> Map<String, serde_json::Value> {
     let word = match of {
         OptionType::Str | OptionType::Path | OptionType::Bytes | OptionType::Bits => "string",

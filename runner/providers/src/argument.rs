@@ -98,7 +98,6 @@ pub fn assignment(attribute: &str, value: &Text) -> Result<Text, ArgumentError> 
     }
 }
 
-/// Returns the text of a value in an argument.
 fn value_text(attribute: &str, value: &AttributeValue) -> Result<Text, ArgumentError> {
     match value {
         AttributeValue::None => Err(ArgumentError::NoValue(attribute.to_owned())),

@@ -28,7 +28,6 @@ use crate::cli::settings::Settings;
 /// A play on layers, shared with the runner of its modules.
 pub(crate) type SharedLayeredPlay<'a> = Rc<LayeredPlay<'a>>;
 
-/// A play on layers.
 pub(crate) struct LayeredPlay<'a> {
     context: &'a Context,
     args: &'a PlayArgs,

@@ -35,7 +35,6 @@ fn mode(place: &Place, name: &str) -> u32 {
     place.at(name).metadata().unwrap().mode() & 0o7777
 }
 
-/// Returns a place with a file of a mode.
 fn with_file(place: Place, mode: u32) -> Place {
     place.write("data/file", "old");
     fs::set_permissions(place.at("data/file"), fs::Permissions::from_mode(mode)).unwrap();

@@ -79,7 +79,6 @@ fn differences(
     wrong
 }
 
-/// Returns the folder of the group that has a module, or of no group.
 fn folder_of<'g>(groups: &'g [Group], module: &str) -> &'g str {
     let has_it = |group: &&Group| group.tasks.iter().any(|task| task.module == module);
     groups.iter().find(has_it).map_or("no group", |group| &group.name)

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use crate::support::fixture;
 
-/// The table.
 pub(super) struct Table {
     pub(super) groups: Vec<Group>,
     /// Endings that a module cannot show, by module.
@@ -38,7 +37,6 @@ pub(super) struct Group {
     pub(super) tasks: Vec<Task>,
 }
 
-/// One task.
 pub(super) struct Task {
     pub(super) module: String,
     args: Value,

@@ -175,7 +175,6 @@ pub(crate) fn pushed_digest(ran: &RunOutput) -> String {
     digest.to_owned()
 }
 
-/// Returns the digest of a file.
 pub(crate) fn digest_of(file: &Path) -> Digest {
     Digest::of(&fs::read(file).unwrap())
 }

@@ -11,7 +11,6 @@ use crate::failure::{Outcome, failure};
 use crate::passwords::{self, Scheme, Settings};
 use crate::values::{View, from_json, is_true, text, view};
 
-/// Returns the MD5.
 pub(super) fn md5(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([data], []) = call.bind(["data"], [])?;
     Ok(Value::from(modbox_checksum::md5(&bytes_of(&data)?)))

@@ -192,7 +192,6 @@ fn power(base: f64, exponent: f64) -> Outcome<f64> {
     Ok(power)
 }
 
-/// Returns a root.
 pub(super) fn root(call: &mut Call<'_, '_, '_>) -> Outcome {
     let ([value], [base]) = call.bind(["x"], ["base"])?;
     let base = base.unwrap_or_else(|| Value::from(2));

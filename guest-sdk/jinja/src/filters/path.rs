@@ -6,7 +6,6 @@ use crate::call::{Call, str_argument};
 use crate::failure::{Outcome, failure};
 use crate::values::{View, items, type_name, view};
 
-/// Returns the text of a path.
 fn path_text(value: &Value) -> Outcome<String> {
     match view(value) {
         View::Str(path) => Ok(path.to_owned()),

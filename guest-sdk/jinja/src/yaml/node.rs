@@ -11,7 +11,6 @@ use super::style::Style;
 use crate::failure::{Outcome, failure};
 use crate::values::{ValueError, View, Walk, entries, identity, items, sort, type_name, view};
 
-/// A node.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) content: Content,

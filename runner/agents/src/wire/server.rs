@@ -166,7 +166,6 @@ fn ticks() -> Interval {
     ticks
 }
 
-/// Returns the list of tools.
 pub(super) fn list(tools: &[Tool]) -> ListToolsResult {
     let output = Arc::new(output_schema());
     let list = ListToolsResult::with_all_items(tools.iter().map(|tool| listed(tool, &output)).collect());

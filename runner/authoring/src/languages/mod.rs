@@ -40,7 +40,6 @@ const VALIDATE: &str = "validate_arguments";
 /// built again.
 const REVISION: u32 = 3;
 
-/// All languages.
 static ALL: [&Language; 4] = [&c::C, &go::GO, &python::PYTHON, &javascript::JAVASCRIPT];
 
 /// Files that identify a directory as a module project, in any language.
@@ -53,7 +52,6 @@ pub(crate) fn of(dir: &Path) -> Option<&'static Language> {
     if has("Cargo.toml") { None } else { ALL.into_iter().find(|language| has(language.marker)) }
 }
 
-/// Returns all languages.
 pub(crate) fn all() -> impl Iterator<Item = &'static Language> {
     ALL.into_iter()
 }

@@ -20,7 +20,6 @@ pub(super) const ARGS_PATH: &str = "/args/args.json";
 
 /// The preparation of modules of one kind.
 pub(super) trait ModuleKind: fmt::Debug + Sync {
-    /// Returns the kind.
     fn kind(&self) -> Kind;
 
     /// Prepares a module: returns all that a sandbox needs to run it.

@@ -33,7 +33,6 @@ mod changes {
     pub(crate) use modbox_overlay::{change, change_list};
 }
 
-/// The user.
 const USER: u32 = 4242;
 
 /// The tests, by their names.

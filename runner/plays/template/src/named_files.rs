@@ -304,7 +304,6 @@ impl Search<'_> {
     }
 }
 
-/// Returns the text that an expression is.
 fn constant_text(expression: &Expr) -> Option<&str> {
     match expression {
         Expr::Constant(value) => value.as_str(),

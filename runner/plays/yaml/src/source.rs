@@ -228,7 +228,6 @@ impl Map {
         self.entries.get(&Lookup(key))
     }
 
-    /// Returns the value of a key.
     pub(crate) fn value_of(&self, key: &Key) -> Option<&Source> {
         self.entries.get(key).map(|entry| &entry.value)
     }

@@ -30,7 +30,6 @@ pub(crate) enum SimpleOutput {
     Error(Text),
 }
 
-/// Reads an output.
 pub(crate) fn read(stdout: &[u8]) -> Result<SimpleOutput, OutputError> {
     let mut lines = stdout.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let first = lines.next().ok_or(OutputError::Nothing)?;

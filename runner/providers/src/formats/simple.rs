@@ -125,7 +125,6 @@ fn resources(
     Ok(resources)
 }
 
-/// Returns a value with the type of its attribute.
 fn typed(metadata: &Metadata, attribute: &str, text: Text, warnings: &mut Warnings) -> AttributeValue {
     let Some(declared) = metadata.attributes.get(attribute) else {
         warnings.add(format!("the attribute `{attribute}` is not in the metadata"));

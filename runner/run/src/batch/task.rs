@@ -203,7 +203,6 @@ fn answer(number: u64, job: &Job, audit: Option<PendingRecord>, report: Report) 
     Answer { is_unaudited, is_secret: job.options.no_log, ..Answer::of_report(number, job.id.clone(), report) }
 }
 
-/// Returns the request for the run of a job.
 fn request<'a>(job: &'a Job, name: &'a str, setup: &'a Setup, arguments: Cow<'a, Arguments>) -> RunRequest<'a> {
     RunRequest {
         name,

@@ -118,7 +118,6 @@ impl PluginProcess {
     }
 }
 
-/// Returns the limits of a worker.
 pub(super) fn worker_limits() -> Limits {
     Limits { timeout: LIFE, cpu_time: CPU_TIME, max_memory: MEMORY, max_output: 64 << 10, ..Limits::default() }
 }

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use crate::cli::exit::ExitStatus;
 
-/// The name.
 const NAME: &str = "ansible-playbook";
 
 /// The variable that names policy files, separated by colons.

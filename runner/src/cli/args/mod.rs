@@ -164,7 +164,6 @@ pub(crate) struct LogArgs {
     pub(crate) log_format: LogFormat,
 }
 
-/// The level of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 pub(crate) enum LogLevel {
@@ -183,7 +182,6 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// The module's result as one JSON object.

@@ -45,7 +45,6 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-/// An answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Once,

@@ -296,7 +296,6 @@ fn shown_path(file: &Path) -> String {
     output::clean_line(&file.display().to_string())
 }
 
-/// Returns a change in a line.
 pub(super) fn line(change: &ShownChange) -> String {
     mask_live_secrets(&in_one_line(change))
 }

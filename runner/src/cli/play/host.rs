@@ -42,7 +42,6 @@ use crate::cli::play::task_modules::run_end;
 use crate::cli::play::task_modules::task_start::{NotRun, TaskStart};
 use crate::cli::terminal;
 
-/// The host of a play.
 pub(crate) struct PlayHost<'a> {
     context: &'a Context,
     names: &'a ModuleNames<'a>,

@@ -29,7 +29,6 @@ const BY_PROGRAM: [(&str, &str); 7] = [
     ("/usr/bin/zypper", "zypper"),
 ];
 
-/// Returns the facts.
 pub(crate) fn facts() -> Dict {
     let service = ("ansible_service_mgr".to_owned(), Value::from(service_manager()));
     let package = BY_PROGRAM.iter().find(|(program, _)| Path::new(program).exists());

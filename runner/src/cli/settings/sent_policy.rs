@@ -42,7 +42,6 @@ impl SentPolicy {
         self.modules.iter().any(|(other, _)| other == key)
     }
 
-    /// Returns the rules for a module.
     pub(super) fn of_module(&self, name: &str, digest: &str) -> Vec<Rules> {
         let own = self.modules.iter().filter(|(key, _)| key.matches(name, digest)).map(|(_, rules)| rules);
         std::iter::once(&self.general).chain(own).cloned().collect()

@@ -231,7 +231,6 @@ fn split_options(text: &str) -> Option<(&str, &str)> {
     (!is_quoted).then_some((text, ""))
 }
 
-/// Splits at a separator that is not in quotes.
 fn split_quoted(text: &str, separator: char) -> Vec<&str> {
     let mut is_quoted = false;
     text.split(|character| {

@@ -3,7 +3,6 @@
 
 use crate::filters::calls::{CallGroup, Condition, calls};
 
-/// The calls.
 pub(crate) const ALLOWED: &[CallGroup] = &[
     CallGroup::when(
         Condition::PlainMode { mode: 1, flags: None },

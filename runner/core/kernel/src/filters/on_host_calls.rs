@@ -23,7 +23,6 @@ const IO_PRIORITY_OF_PROCESS: u32 = 1;
 /// `PR_SET_DUMPABLE` hides what a process has written from its own user, who counts it.
 const HIDING: [u32; 1] = [4];
 
-/// The calls.
 pub(crate) const ALLOWED: &[CallGroup] = &[
     CallGroup::when(
         Condition::Values(&[(0, 0)]),

@@ -63,7 +63,6 @@ impl<'a> From<&'a Plan> for FilterPlan<'a> {
     }
 }
 
-/// Returns the filter of a plan.
 pub(crate) fn compile(plan: FilterPlan<'_>) -> Result<BpfProgram, String> {
     if AUDIT_ARCH == 0 {
         return Err("seccomp: this architecture is not supported, only x86-64 and aarch64".to_owned());

@@ -39,7 +39,6 @@ impl<'a> Literals<'a> {
         Self { text, scope, steps: Cell::new(0) }
     }
 
-    /// Returns the line of an offset.
     pub(super) fn line(&self, offset: usize) -> usize {
         let end = offset.min(self.text.len());
         self.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1

@@ -19,7 +19,6 @@ static MANDATORY: LazyLock<Regex> =
 /// The name of a parameter.
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$([A-Za-z0-9_]+)").expect("the pattern is valid"));
 
-/// One parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Parameter {
     name: String,

@@ -24,7 +24,6 @@ const PAGE: u64 = 4096;
 /// Upper bound of the size of a `status` file in `/proc`.
 const MAX_STATUS: u64 = 16 << 10;
 
-/// Returns the process of a thread.
 pub(crate) fn process_of(thread: u32) -> Option<u32> {
     let status = kernel_file::read(CWD, format!("/proc/{thread}/status"), MAX_STATUS).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())

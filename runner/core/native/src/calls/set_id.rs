@@ -127,7 +127,6 @@ impl RefusedBits {
         self.files.is_empty()
     }
 
-    /// Returns the denials.
     pub(crate) fn into_denials(self) -> impl Iterator<Item = Denial> {
         self.files.into_iter().map(|(path, allow)| Denial {
             capability: Capability::Own,

@@ -46,7 +46,6 @@ const UNITS: [&str; 39] = [
     "umountroot",
 ];
 
-/// The types of units.
 const UNIT_TYPES: [&str; 11] = [
     ".service",
     ".target",

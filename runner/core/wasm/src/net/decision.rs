@@ -34,7 +34,6 @@ impl Network {
         self.everything || self.allowing(transport, address).next().is_some()
     }
 
-    /// Returns the rules that allow an address.
     pub(super) fn allowing(&self, transport: Transport, address: SocketAddr) -> impl Iterator<Item = &NetRule> {
         let names = self.state().addresses.get(&address.ip().to_canonical()).cloned().unwrap_or_default();
         self.rules.iter().filter(move |rule| {

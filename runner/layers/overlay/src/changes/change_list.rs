@@ -72,7 +72,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Counts a change.
     pub(crate) fn count(&mut self, change: &Change) {
         let counter = match &change.kind {
             ChangeKind::Created => &mut self.created,

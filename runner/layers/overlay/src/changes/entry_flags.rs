@@ -16,7 +16,6 @@ const CASE_FOLD: u32 = 0x4000_0000;
 /// What folded case says against a layer.
 pub(crate) const FOLDED_CASE: &str = "names that differ by case only are one name in it, and would be two in a layer";
 
-/// Flags of one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EntryFlags(StatxAttributes);
 

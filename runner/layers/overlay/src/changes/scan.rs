@@ -16,7 +16,6 @@ use crate::changes::entry_reader::{self, FileId};
 use crate::changes::overlay_marks::OverlayMarks;
 use crate::tree_root::TreeRoot;
 
-/// A directory of the upper directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UpperDirectory {
     /// The old directory whose entries are visible in it; `None` for a new or opaque directory.

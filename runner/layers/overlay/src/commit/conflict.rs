@@ -21,7 +21,6 @@ use super::plan::{Reason, Refusal};
 /// Largest step of a clock that times of files are made with, in nanoseconds.
 const TICK: i128 = 10_000_000;
 
-/// Checks that a name is free.
 pub(super) fn check_free(dir: impl AsFd, name: &OsStr, path: &Path) -> Result<(), Failure> {
     match look(dir, name).context("look at", path)? {
         Some(_) => Err(Failure::conflict(path, Why::Taken)),

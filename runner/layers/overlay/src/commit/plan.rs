@@ -26,7 +26,6 @@ pub(super) enum Action {
     Attributes,
 }
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step<'a> {
     pub(super) action: Action,

@@ -55,7 +55,6 @@ pub(crate) fn mount_below(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(mount_points(&table).find(|point| point != path && point.starts_with(path)))
 }
 
-/// Returns the paths in a table of mounts.
 fn mount_points(table: &[u8]) -> impl Iterator<Item = PathBuf> {
     let lines = table.split(|byte| *byte == b'\n');
     lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4)).map(unescaped)

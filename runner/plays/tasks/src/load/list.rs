@@ -57,7 +57,6 @@ fn check_handlers(loader: &Loader<'_>, map: &Map) -> Result<(), LoadError> {
     }
 }
 
-/// The parts of a block.
 const PARTS: [&str; 3] = ["block", "rescue", "always"];
 
 fn read_block(

@@ -46,7 +46,6 @@ fn render(
     original.renderer.render_file(&template_file(&text, &path), &scope, options, search)
 }
 
-/// Returns the options of the syntax.
 fn syntax(options: &Options) -> Result<TemplateOptions, LookupError> {
     let mut syntax = TemplateOptions { process_escapes: true, ..TemplateOptions::default() };
     let delimiters = [

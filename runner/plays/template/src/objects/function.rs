@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use minijinja::value::{Object, ObjectRepr, Value};
 
-/// Which function it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum FunctionKind {

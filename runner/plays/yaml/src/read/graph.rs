@@ -63,7 +63,6 @@ impl Graph<'_> {
         YamlError::in_text(self.position(mark), problem, self.text)
     }
 
-    /// Returns an error at a node.
     pub(super) fn error_at(&self, id: NodeId, problem: Problem) -> YamlError {
         self.error(self.nodes[id].mark, problem)
     }

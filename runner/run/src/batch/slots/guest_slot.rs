@@ -24,7 +24,6 @@ use crate::reports::report::Report;
 use crate::runner::Runner;
 use crate::warm_guest::{WarmSetup, check_confinement};
 
-/// Slot for guests.
 #[derive(Debug)]
 pub(crate) struct GuestSlot {
     setup: Arc<Setup>,
@@ -292,7 +291,6 @@ impl GuestSlot {
         Ok(())
     }
 
-    /// Handles an event of a worker that starts.
     fn handle_start(&self, event: GuestEvent, working: &mut SlotWorker) -> Result<(), Ending> {
         match event {
             GuestEvent::Loaded(timing) => working.loading = timing,

@@ -57,13 +57,11 @@ pub(crate) struct Shows<'a> {
 }
 
 impl ShownChanges {
-    /// Adds the changes of a layer.
     pub(crate) fn add(&mut self, layer: &Layer, list: &ChangeList, shows: Shows<'_>) {
         let contents = |change: &Change, bound| layer.contents(change, bound);
         self.add_tree(ChangedTree { root: layer.path(), contents: &contents }, list, shows);
     }
 
-    /// Adds the changes of a tree.
     pub(crate) fn add_tree(&mut self, tree: ChangedTree<'_>, list: &ChangeList, shows: Shows<'_>) {
         self.totals = self.totals.plus(&list.totals);
         let shown = MAX_CHANGES.saturating_sub(self.changes.len());

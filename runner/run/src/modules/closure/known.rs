@@ -55,7 +55,6 @@ impl KnownClosure {
 pub(crate) struct KnownClosures(Mutex<Vec<KnownClosure>>);
 
 impl KnownClosures {
-    /// Keeps a closure.
     pub(crate) fn keep(&self, known: &KnownClosure) {
         let mut kept = self.lock();
         kept.retain(|other| other.closure.digest() != known.closure.digest());
@@ -65,7 +64,6 @@ impl KnownClosures {
         kept.push(known.clone());
     }
 
-    /// Returns the closure with a digest.
     pub(crate) fn with(&self, digest: &str) -> Option<KnownClosure> {
         self.lock().iter().find(|known| known.closure.digest() == digest).cloned()
     }

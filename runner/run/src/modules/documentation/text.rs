@@ -78,7 +78,6 @@ thread_local! {
     static PARSED: RefCell<HashMap<String, Option<Dict>>> = RefCell::default();
 }
 
-/// Parses YAML that is a dict.
 pub(super) fn parse_dict(yaml: &str) -> Option<Dict> {
     if let Some(known) = PARSED.with_borrow(|parsed| parsed.get(yaml).cloned()) {
         return known;

@@ -38,7 +38,6 @@ pub(crate) struct Condition {
     values: Vec<String>,
 }
 
-/// A line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) want: Want,

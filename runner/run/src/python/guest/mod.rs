@@ -175,7 +175,6 @@ pub(in crate::python) fn judge(
     Ok(Verdict::Suits(Box::new(GuestModule { name, shown, core_args, code_key, code, sources })))
 }
 
-/// Keeps the code of a module.
 pub(in crate::python) fn keep_code(cache: &Cache, module: &GuestModule, code: &[u8]) {
     cache.write(CODE, &module.code_key, &[&Sha256::digest(code)[..], code].concat());
 }

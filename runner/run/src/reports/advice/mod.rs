@@ -140,7 +140,6 @@ impl Adviser<'_> {
         }
     }
 
-    /// Returns the remedy for a path as it is.
     fn for_path(&self, path: &Path, access: Access) -> Remedy {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_obstructed = access == Access::Write && modbox_native::write_obstacle(&real).is_some();

@@ -25,7 +25,6 @@ impl State {
     }
 }
 
-/// One check.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     name: String,

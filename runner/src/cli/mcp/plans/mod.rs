@@ -180,7 +180,6 @@ impl Plans {
     }
 }
 
-/// Returns the digest of a call.
 pub(crate) fn call_digest(tool: &str, module: &str, arguments: &str) -> String {
     let mut digest = Sha256::new();
     for part in [tool, module, arguments] {

@@ -10,7 +10,6 @@ use modbox_vocabulary::quoting::quote;
 
 use crate::cli::play::explained_call::ExplainedCall;
 
-/// The rules for one module.
 #[derive(Default)]
 struct ModuleRules {
     /// The names by profile; none for all but the reserved ones.

@@ -218,7 +218,6 @@ fn bar(began: Duration, took: Duration, whole: Duration) -> String {
     )
 }
 
-/// Returns a number with what it counts.
 fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

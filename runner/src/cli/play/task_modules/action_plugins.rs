@@ -44,7 +44,6 @@ pub(crate) struct ActionPlugins {
 }
 
 impl ActionPlugins {
-    /// Returns the folder of the play.
     pub(crate) fn new(play_folder: &Path) -> Self {
         let folders = RefCell::new(vec![play_folder.join("action_plugins")]);
         Self { folders, of_collections: RefCell::default() }

@@ -30,7 +30,6 @@ use crate::cli::play::task_modules::task_job::{TaskJob, TaskJobEnd};
 /// The time between two looks at a job that another process started.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The jobs of a play.
 pub(crate) struct PlayJobs<'a> {
     context: &'a Context,
     policy: Policy,
@@ -151,7 +150,6 @@ fn watch(path: &Path, id: &str, time: Duration) -> Result<JobState, HostError> {
     }
 }
 
-/// Returns the state of a job.
 fn state(path: &Path, id: &str) -> Result<JobState, HostError> {
     let Some(folder) = open(path)? else { return Ok(unknown(path, id)) };
     let job = match folder.read(id) {

@@ -19,7 +19,6 @@ const NOT_FOUND: &str = "credentials not found in native keychain";
 /// The name of the user of an identity token.
 const TOKEN_USER: &str = "<token>";
 
-/// The folders with helpers.
 #[derive(Debug)]
 pub(super) struct HelperFolders<'a> {
     /// As in `PATH`. Only absolute ones count.

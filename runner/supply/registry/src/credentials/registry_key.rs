@@ -3,7 +3,6 @@
 /// The name that docker's tools have for Docker Hub, also towards helpers.
 pub(super) const HUB: &str = "https://index.docker.io/v1/";
 
-/// The hosts that are Docker Hub.
 const HUB_HOSTS: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 
 /// A key of a file: a host, and the beginning of the names of its repositories.

@@ -127,7 +127,6 @@ fn addresses(target: (String, u16), deadline: Instant) -> io::Result<Vec<SocketA
     receiver.recv_timeout(left(deadline)?).map_err(|_| io::ErrorKind::TimedOut)?
 }
 
-/// Connects to an address.
 fn connected(address: SocketAddr, deadline: Instant) -> io::Result<TcpStream> {
     prepared(TcpStream::connect_timeout(&address, left(deadline)?.min(PATIENCE))?)
 }

@@ -31,7 +31,6 @@ pub(crate) fn perform(call: &Call) -> Option<io::Result<String>> {
     })
 }
 
-/// Returns bytes as a path.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(os(crate::names::encoded(bytes)))
 }

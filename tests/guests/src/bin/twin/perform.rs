@@ -33,7 +33,6 @@ impl Slots {
         performed.unwrap_or_else(|| panic!("`{}` is not a call of this program", call.name))
     }
 
-    /// Returns the descriptor of a slot.
     pub(crate) fn descriptor(&self, slot: i64) -> Option<c_int> {
         self.0.get(&slot).map(|open| open.fd)
     }

@@ -39,7 +39,6 @@ impl Call {
     }
 }
 
-/// Returns the bytes of a word.
 pub(crate) fn bytes(word: &str) -> Vec<u8> {
     let mut left = word.bytes();
     let mut bytes = Vec::new();

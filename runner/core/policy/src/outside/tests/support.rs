@@ -31,7 +31,6 @@ pub(super) struct Section<'t> {
     pub(super) commands: Vec<&'t str>,
 }
 
-/// Returns the sections of a table.
 pub(super) fn sections(table: &str) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for line in table.lines().filter(|line| !line.is_empty()) {

@@ -52,7 +52,6 @@ impl Listing {
         Ok(Self { host: Some(Dir::new(fd)?), ..Self::of_tree(tree, permit) })
     }
 
-    /// Returns the next entry.
     pub(crate) fn next(&mut self) -> FsResult<Option<DirectoryEntry>> {
         if let Some(entry) = self.tree.next() {
             return Ok(Some(entry));

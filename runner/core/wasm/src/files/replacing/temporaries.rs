@@ -33,7 +33,6 @@ struct State {
     made: HashSet<(NodeId, String)>,
 }
 
-/// One temporary.
 #[derive(Debug, Clone)]
 pub(crate) struct Temporary {
     /// The directory in which the guest sees it.

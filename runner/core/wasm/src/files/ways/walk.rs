@@ -141,7 +141,6 @@ struct Walk<'g> {
     links: usize,
 }
 
-/// Walks a path.
 pub(crate) fn walk(guard: &FileGuard, start: &Start<'_>, path: &str, follow: Follow) -> Result<Spot, Lost> {
     let mut walk = Walk::new(guard, start)?;
     walk.add(path);

@@ -158,7 +158,6 @@ fn scope(play: &Play, options: &RunOptions, merges: bool) -> Scope {
     layers.scope(None)
 }
 
-/// Returns the tags of a play.
 fn play_tags(play: &Play) -> BTreeSet<String> {
     let sources = play.frame.collected(Keyword::Tags);
     let texts = sources.into_iter().flat_map(values::items).filter_map(|source| values::scalar_text(&source));

@@ -225,7 +225,6 @@ fn items(session: &Session<'_>, play: &Play) -> Result<Vec<Item>, Message> {
     Ok(items)
 }
 
-/// Returns the task that gathers facts.
 fn gather_facts(play: &Play) -> Task {
     let mut task = load_task::implicit(ImplicitTask::GatherFacts, &play.frame);
     for keyword in [Keyword::GatherSubset, Keyword::GatherTimeout] {

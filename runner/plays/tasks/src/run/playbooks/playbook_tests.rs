@@ -80,7 +80,6 @@ fn hosts_of_an_inventory_run_one_after_the_other() {
     assert!(run.text.contains("far: hosts elsewhere are unreachable"), "{}", run.text);
 }
 
-/// Returns options with an inventory.
 fn with_inventory(text: &str) -> RunOptions {
     let mut given = crate::inventory::sources::GivenInventory::default();
     modbox_inventory::read_ini(&mut given.inventory, text, &modbox_inventory::Origin::file("/p/hosts")).unwrap();
