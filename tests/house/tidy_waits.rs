@@ -41,7 +41,7 @@ const TIMED: [(&str, &str); 1] =
 
 /// Files with short sleeps of shells and Python, each with its reason.
 const SHORT: [(&str, &str); 7] = [
-    ("tests/authoring/builds.rs", "how long one of two builds takes; all orders are right"),
+    ("tests/authoring/missing_tools.rs", "how long one of two builds takes; all orders are right"),
     ("tests/core/native/programs/hostile_worker.py", "when a hostile worker ends; all orders are right"),
     ("tests/oracle/modules/command.py", "a process that goes on behind its parent, which waits for it"),
     ("tests/oracle/web_server.py", "the pace of a slow server"),
