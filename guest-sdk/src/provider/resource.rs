@@ -9,6 +9,7 @@ pub trait Resource: Clone + Sized {
     /// Returns a resource of which only the name is known.
     fn named(name: String) -> Self;
 
+    /// Returns the name.
     fn name(&self) -> &str;
 
     /// Sets an attribute from its text.
