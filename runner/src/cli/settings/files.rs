@@ -147,7 +147,7 @@ pub(crate) fn resolve(environment: &Environment, rules: &FileRules, source: &Gra
     resolved
 }
 
-/// Returns the rules of a policy file that are no grants of an entry.
+/// Returns the rules of a policy file, except its grants.
 fn without_grants(rules: &FileRules, source: &GrantSource) -> Rules {
     Rules {
         source: Some(source.clone()),

@@ -27,7 +27,7 @@ pub struct OwnerGrant {
     pub source: GrantSource,
 }
 
-/// Why a text is no grant of an owner.
+/// Error in the text of a grant of an owner.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OwnerError {
     /// The text has another form.
