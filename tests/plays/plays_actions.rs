@@ -105,6 +105,17 @@ fn a_plugin_that_a_collection_names_for_an_action_is_refused() {
 }
 
 #[test]
+fn a_collection_whose_list_of_redirects_is_not_yaml_has_no_modules() {
+    let dir = TestDir::new();
+    let of = |path: &str| format!("collections/ansible_collections/a/b/{path}");
+    dir.write(&of("plugins/modules/act.py"), SHOWS_SOURCE);
+    dir.write(&of("meta/runtime.yml"), "plugin_routing: [1\n");
+    play(&dir, "a.b.act: {src: x}");
+    let file = dir.join(&of("meta/runtime.yml")).display().to_string();
+    run(&dir, &[]).exits_with(2).says("`a.b.act`").says(&file).says("at line 1, column 17");
+}
+
+#[test]
 fn patches_and_trees_to_synchronize_are_found_beside_the_play() {
     let dir = TestDir::new();
     for name in ["patch", "synchronize"] {

@@ -16,6 +16,7 @@ use modbox_tasks::actions::table;
 use modbox_tasks::load::context::ActionNames;
 use modbox_tasks::model::task::{Args, is_one_of};
 use modbox_tasks::python_plugins::PluginKind;
+use modbox_vocabulary::error_chain;
 
 use crate::cli::context::Context;
 use crate::cli::named::find::Lookup;
@@ -264,7 +265,7 @@ impl<'a> ModuleNames<'a> {
                 shadow::warn(self.context, library, Path::new(name), &found);
                 Ok(Candidates { own: None, classic: Some(found) })
             }
-            Err(error) => Err(modbox_vocabulary::error_chain(&error)),
+            Err(error) => Err(error_chain(&error)),
         }
     }
 
@@ -288,7 +289,13 @@ impl ActionNames for ModuleNames<'_> {
 
     fn why_unknown(&self, name: &str) -> Option<String> {
         let plain = name.strip_prefix(BUILTIN).or_else(|| name.strip_prefix(LEGACY)).unwrap_or(name);
-        if plain.contains('.') || self.library().has_core() {
+        if plain.contains('.') {
+            return match self.library().find_name(Path::new(plain)) {
+                Err(error @ LookupError::Routing { .. }) => Some(error_chain(&error)),
+                _ => None,
+            };
+        }
+        if self.library().has_core() {
             return None;
         }
         let own = standard::namesakes().join(", ");
