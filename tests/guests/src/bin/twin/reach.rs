@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,11 @@ fn paths(call: &Call, slots: &Slots) -> Vec<(Vec<u8>, bool, Need)> {
                 return vec![(path(2), follow, need)];
             }
             vec![([base.as_os_str().as_bytes(), b"/", call.bytes(2)].concat(), follow, need)]
+        }
+        "futimens" => {
+            let file = slots.descriptor(call.number(0)).map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
+            let Some(Ok(file)) = file else { return Vec::new() };
+            vec![(file.into_os_string().into_vec(), true, Need::Content)]
         }
         "stat" | "attributes" | "metadata" | "list" | "read_dir" | "canonicalize" => vec![(path(0), true, Need::Look)],
         // The standard library's `read`: that of a slot has no path.

@@ -21,6 +21,7 @@ use crate::files::ledger::Share;
 use crate::files::open::{Refusal, open_beneath, stat_name};
 use crate::files::stat::is_link;
 use crate::files::tree::{Kind, NodeId, ROOT, names};
+use crate::files::ways::planted::may_follow;
 
 /// The most links on the way to a file (Linux, `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
@@ -289,6 +290,9 @@ impl<'g> Walk<'g> {
         }
         match stat_name(granted.parent.as_fd(), &granted.name) {
             Ok(stat) if is_link(&stat) => {
+                if is_last {
+                    may_follow(granted.parent.as_fd(), &stat)?;
+                }
                 self.follow(granted.parent.as_fd(), Path::new(&granted.name), is_last)?;
                 Ok(None)
             }
@@ -313,6 +317,9 @@ impl<'g> Walk<'g> {
         };
         let stat = rustix::fs::fstat(&opened)?;
         if is_link(&stat) {
+            if is_last {
+                may_follow(dir.as_fd(), &stat)?;
+            }
             self.follow(opened.as_fd(), Path::new(""), is_last)?;
             return Ok(None);
         }
