@@ -12,6 +12,7 @@ pub(crate) mod wasm_guard;
 pub(crate) mod wasm_guard_hostile;
 pub(crate) mod wasm_guard_limits;
 pub(crate) mod wasm_guard_own;
+pub(crate) mod wasm_guard_planted;
 pub(crate) mod wasm_guard_runs;
 pub(crate) mod wasm_http;
 pub(crate) mod wasm_limits;
