@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::support::{copy_program, stretched, wait_for};
@@ -133,10 +134,37 @@ fn a_daemon_ends_with_the_module_and_at_the_time() {
         );
         assert!(fs::remove_file(format!("{}/there", place.data())).is_ok(), "it was never there");
         // Long enough for the daemon to start on a busy machine.
-        let limit = Duration::from_secs(5);
-        place.limited(&format!("{daemon}; sleep 600"), &["--timeout", "5s"], "wall", limit);
+        let limit = stretched(Duration::from_secs(5));
+        let timeout = format!("{}ms", limit.as_millis());
+        place.limited(&format!("{daemon}; sleep 600"), &["--timeout", &timeout], "wall", limit);
         assert!(fs::remove_file(format!("{}/there", place.data())).is_ok(), "it was never there");
     }
+}
+
+#[test]
+fn the_confinement_is_known_of_a_launcher_that_does_not_answer() {
+    let place = Place::new(None);
+    let mut command = place.command(&format!("{}; sleep 600", place.daemon()), &["--timeout", "5s"]);
+    let modbox = command.stdout(Stdio::piped()).spawn().unwrap();
+    let there = std::path::PathBuf::from(place.data()).join("there");
+    assert!(wait_for(stretched(Duration::from_secs(5)), || there.exists()), "the module never ran");
+    for launcher in children(modbox.id()) {
+        rustix::process::kill_process(launcher, rustix::process::Signal::STOP).unwrap();
+    }
+    let output = modbox.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!((&report["status"], &report["limit"]["kind"]), (&json!("limit"), &json!("wall")), "{report:#}");
+    assert_eq!(report["confinement"]["level"], 3, "{report:#}");
+    assert!(report["confinement"]["layers"].to_string().contains("landlock"), "{report:#}");
+    assert!(report["notes"].to_string().contains("what it was denied is not known"), "{report:#}");
+    place.assert_nothing_left();
+}
+
+fn children(process: u32) -> Vec<Pid> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
+    let found: Vec<_> = text.split_whitespace().map(|id| Pid::from_raw(id.parse().unwrap()).unwrap()).collect();
+    assert!(!found.is_empty(), "{process} has no child");
+    found
 }
 
 #[test]

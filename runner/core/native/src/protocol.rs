@@ -104,7 +104,17 @@ impl Start {
     }
 }
 
-/// Reply of the launcher.
+/// Message of the launcher.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum LauncherMessage {
+    /// The shell runs with this confinement. It is told at once, so that the host knows it of a launcher that it has to
+    /// kill.
+    Began(InForce),
+    /// The run is over.
+    Over(Reply),
+}
+
+/// Last message of the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// The shell ran, and the whole tree is gone.
@@ -131,8 +141,8 @@ pub(super) struct Ended {
     pub(super) disk: Option<DiskUse>,
     /// Number of processes that survived all attempts to kill them, because they are in uninterruptible sleep.
     pub(super) survivors: u64,
-    /// Confinement that was in force.
-    pub(super) in_force: InForce,
+    /// Notes on the changes that were taken back from the module.
+    pub(super) notes: Vec<String>,
     /// Changes that were not taken back from the module.
     pub(super) lost: Vec<LostChange>,
     /// What the module left in its own `/tmp`.

@@ -16,7 +16,7 @@ use crate::error::NativeError;
 use crate::host::launch::{Launch, Pipes};
 use crate::host::outside_commands::OutsideCommands;
 use crate::host::stream::{CHUNK, Stream};
-use crate::protocol::Reply;
+use crate::protocol::{InForce, LauncherMessage, Reply};
 
 /// How long to go on reading when all writers are dead: for output that is already in the pipes, and in case a
 /// surviving process holds them open.
@@ -32,6 +32,8 @@ const STOP_PATIENCE: Duration = Duration::from_millis(700);
 /// Record of a run as the host saw it.
 #[derive(Debug)]
 pub(crate) struct RunRecord {
+    /// Confinement with which the module began; `None` if it did not begin.
+    pub(crate) began: Option<InForce>,
     /// Reply of the launcher; `None` if it died without one.
     pub(crate) reply: Option<Reply>,
     /// Whether the timeout ended the run.
@@ -50,6 +52,39 @@ enum Phase {
     Draining,
 }
 
+/// Time at which a phase is over.
+#[derive(Debug)]
+struct Deadline {
+    /// `None` beyond the range of the clock.
+    at: Option<Instant>,
+    /// Since when it stands still.
+    stands_since: Option<Instant>,
+}
+
+impl Deadline {
+    fn after(patience: Duration) -> Self {
+        Self { at: Instant::now().checked_add(patience), stands_since: None }
+    }
+
+    /// Makes the deadline stand still, or go on by the time it stood.
+    fn stand(&mut self, stands: bool) {
+        if stands {
+            self.stands_since.get_or_insert_with(Instant::now);
+        } else if let Some(since) = self.stands_since.take() {
+            self.at = self.at.and_then(|at| at.checked_add(since.elapsed()));
+        }
+    }
+
+    /// Returns when to look again, if time alone can end the phase.
+    fn awaited(&self) -> Option<Instant> {
+        self.at.filter(|_| self.stands_since.is_none())
+    }
+
+    fn is_over(&self) -> bool {
+        self.awaited().is_some_and(|at| Instant::now() >= at)
+    }
+}
+
 /// Attends a run to its end. The timeout stands still while a command outside runs. `stays` says whether processes of the module may
 /// stay, which may hold its output open.
 pub(crate) fn attend(
@@ -63,23 +98,11 @@ pub(crate) fn attend(
     let mut stderr = Stream::new(pipes.stderr, limits.max_output);
     let mut chunk = vec![0; CHUNK];
     let mut phase = Phase::Running;
-    // A timeout beyond the range of the clock has no effect.
-    let mut deadline = Instant::now().checked_add(limits.timeout);
-    let (mut reply, mut timed_out) = (None, false);
-    let mut stands_since: Option<Instant> = None;
+    let mut deadline = Deadline::after(limits.timeout);
+    let (mut began, mut reply, mut timed_out) = (None, None, false);
     while phase != Phase::Draining || stdout.is_open() || stderr.is_open() {
-        let stands = phase == Phase::Running && outside.as_ref().is_some_and(|outside| outside.are_running());
-        match (stands, stands_since) {
-            (true, None) => stands_since = Some(Instant::now()),
-            (false, Some(since)) => {
-                if phase == Phase::Running {
-                    deadline = deadline.and_then(|deadline| deadline.checked_add(since.elapsed()));
-                }
-                stands_since = None;
-            }
-            _ => {}
-        }
-        if !stands && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        deadline.stand(phase == Phase::Running && outside.as_ref().is_some_and(|outside| outside.are_running()));
+        if deadline.is_over() {
             let patience = match phase {
                 Phase::Running => {
                     launch.ask_to_kill();
@@ -99,12 +122,11 @@ pub(crate) fn attend(
                     break;
                 }
             };
-            deadline = Instant::now().checked_add(patience);
+            deadline = Deadline::after(patience);
         }
         let control = (phase != Phase::Draining).then_some(launch);
         let channel = outside.as_ref().and_then(|outside| outside.channel());
-        let ready =
-            Ready::wait(control, &stdout, &stderr, channel, deadline.filter(|_| !stands)).map_err(NativeError::Wait)?;
+        let ready = Ready::wait(control, &stdout, &stderr, channel, deadline.awaited()).map_err(NativeError::Wait)?;
         if let Some(outside) = outside.as_mut().filter(|_| ready.outside) {
             outside.receive();
         }
@@ -115,22 +137,25 @@ pub(crate) fn attend(
             stderr.read(&mut chunk).map_err(NativeError::ReadOutput)?;
         }
         if ready.control {
-            reply = receive(launch)?;
-            if reply.is_none() {
-                launch.kill_session();
+            match receive(launch)? {
+                Some(LauncherMessage::Began(in_force)) => {
+                    began = Some(in_force);
+                    continue;
+                }
+                Some(LauncherMessage::Over(last)) => reply = Some(last),
+                None => launch.kill_session(),
             }
             phase = Phase::Draining;
-            let patience = if stays { STAYING_PATIENCE } else { DRAIN_PATIENCE };
-            deadline = Instant::now().checked_add(patience);
+            deadline = Deadline::after(if stays { STAYING_PATIENCE } else { DRAIN_PATIENCE });
         }
     }
-    Ok(RunRecord { reply, timed_out, stdout: stdout.captured, stderr: stderr.captured })
+    Ok(RunRecord { began, reply, timed_out, stdout: stdout.captured, stderr: stderr.captured })
 }
 
-/// Returns the reply, or `None` when the launcher died without one.
-fn receive(launch: &Launch) -> Result<Option<Reply>, NativeError> {
+/// Returns the next message, or `None` when the launcher died without one.
+fn receive(launch: &Launch) -> Result<Option<LauncherMessage>, NativeError> {
     match launch.receive() {
-        Ok(reply) => Ok(Some(reply)),
+        Ok(message) => Ok(Some(message)),
         Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => Ok(None),
         Err(error) => Err(NativeError::Reply(error)),
     }

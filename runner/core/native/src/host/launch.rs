@@ -18,7 +18,7 @@ use crate::host::context::NativeContext;
 use crate::link::Failure;
 use crate::processes::stdin::StdinSource;
 use crate::processes::tree::{self, Proc};
-use crate::protocol::{MESSAGES, Reply, Spec};
+use crate::protocol::{LauncherMessage, MESSAGES, Spec};
 use crate::step::Step;
 
 /// How long the launcher may take to do what was asked. It needs milliseconds; a module that stopped or starved it must
@@ -28,7 +28,7 @@ pub(crate) const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the host itself goes on killing.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// RunningModule launcher.
+/// Launcher that runs.
 #[derive(Debug)]
 pub(crate) struct Launch {
     worker: WorkerProcess,
@@ -68,8 +68,8 @@ impl Launch {
         if spec.has_stdin { stdin.send(self.control()) } else { Ok(()) }
     }
 
-    /// Reads the launcher's reply, once its socket is readable.
-    pub(crate) fn receive(&self) -> io::Result<Reply> {
+    /// Reads the launcher's next message, once its socket is readable.
+    pub(crate) fn receive(&self) -> io::Result<LauncherMessage> {
         MESSAGES.receive_required(self.control())
     }
 

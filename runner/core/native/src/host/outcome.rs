@@ -11,7 +11,7 @@ use modbox_vocabulary::{
 use crate::error::NativeError;
 use crate::host::attend::RunRecord;
 use crate::host::launch;
-use crate::protocol::{End, Ended, Reply};
+use crate::protocol::{End, Ended, InForce, Reply};
 
 /// Returns the outcome. `status` is the launcher's exit status if it has sent no reply.
 ///
@@ -19,7 +19,7 @@ use crate::protocol::{End, Ended, Reply};
 ///
 /// The module was not started, was undone, or left processes that cannot be killed; or the launcher has failed.
 pub(super) fn of(record: RunRecord, status: Option<ExitStatus>, limits: &Limits) -> Result<Outcome, NativeError> {
-    let RunRecord { reply, timed_out, stdout, stderr } = record;
+    let RunRecord { began, reply, timed_out, stdout, stderr } = record;
     let mut outcome = Outcome {
         exit: Exit::Killed,
         stdout,
@@ -38,6 +38,9 @@ pub(super) fn of(record: RunRecord, status: Option<ExitStatus>, limits: &Limits)
         confinement: Confinement::default(),
         notes: Vec::new(),
     };
+    if let Some(in_force) = began {
+        set_confinement(&mut outcome, in_force);
+    }
     match reply {
         Some(Reply::Failed(failure)) => return Err(launch::error_of(failure)),
         Some(Reply::Short(in_force)) => return Err(NativeError::Unconfined(in_force.into())),
@@ -64,6 +67,15 @@ pub(super) fn of(record: RunRecord, status: Option<ExitStatus>, limits: &Limits)
         outcome.confinement.layers.push(ConfinementLayer::Rlimits);
     }
     Ok(outcome)
+}
+
+/// Adds the confinement with which the module began.
+fn set_confinement(outcome: &mut Outcome, in_force: InForce) {
+    outcome.confinement.level = in_force.level;
+    outcome.confinement.layers.clone_from(&in_force.layers);
+    outcome.confinement.missing.clone_from(&in_force.missing);
+    outcome.notes.clone_from(&in_force.notes);
+    outcome.notes.extend(KernelConfinement::from(in_force).notes());
 }
 
 /// Finds out how the shell has ended, and which limit ended it.
@@ -96,12 +108,7 @@ fn add(outcome: &mut Outcome, ended: Ended) {
         outcome.usage.disk_bytes = disk.bytes;
         (outcome.usage.tmp_bytes, outcome.usage.files) = (disk.private, disk.files);
     }
-    let in_force = ended.in_force;
-    outcome.confinement.level = in_force.level;
-    outcome.confinement.layers.clone_from(&in_force.layers);
-    outcome.confinement.missing.clone_from(&in_force.missing);
-    outcome.notes.clone_from(&in_force.notes);
-    outcome.notes.extend(KernelConfinement::from(in_force).notes());
+    outcome.notes.extend(ended.notes);
     outcome.lost = ended.lost;
     outcome.left_in_tmp = ended.left_in_tmp;
     outcome.survivors = ended.left;

@@ -199,7 +199,7 @@ impl RunningModule {
         let run_us = micros(since.elapsed());
         let mut leaving = LauncherExit { launch, undo: Some(undo) };
         // 6. Add up the use of resources.
-        let unheard = record.reply.is_none();
+        let (began, unheard) = (record.began.is_some(), record.reply.is_none());
         // The launcher's exit status matters only when it has sent no reply.
         let status = if unheard { leaving.wait() } else { None };
         let signal = match &record.reply {
@@ -212,12 +212,14 @@ impl RunningModule {
         outcome.denials.extend(DenialLog::of_observer(outside.denials, false));
         match least {
             Some(least) if unheard => {
-                // A module never begins with a lower level.
-                outcome.confinement.level = least;
-                outcome.notes.push(
-                    "the launcher did not answer, so it is only known what the module was confined by at least"
-                        .to_owned(),
-                );
+                let unknown = if began {
+                    "what the module used and what it was denied is not known"
+                } else {
+                    // A module never begins with a lower level.
+                    outcome.confinement.level = least;
+                    "it is only known what the module was confined by at least"
+                };
+                outcome.notes.push(format!("the launcher did not answer, so {unknown}"));
                 if outcome.limit.is_none() {
                     outcome.lost.extend(names.iter().map(|name| untold(name)));
                 }

@@ -30,7 +30,7 @@ use crate::processes::group::Group;
 use crate::processes::module_process;
 use crate::processes::namespaces::Namespaces;
 use crate::processes::tree::Proc;
-use crate::protocol::{End, Ended, InForce, MESSAGES, Reply, Spec};
+use crate::protocol::{End, Ended, InForce, LauncherMessage, MESSAGES, Reply, Spec};
 use crate::rooms::room::Room;
 use crate::step::Step;
 use crate::system;
@@ -61,7 +61,7 @@ pub fn serve(socket: UnixStream) -> io::Result<()> {
 fn run(control: &File, spec: &Spec) -> io::Result<()> {
     let (reply, room) = launch(control, spec).unwrap_or_else(|failure| (Reply::Failed(failure), None));
     // If the host is gone, the reply can be sent nowhere.
-    let sent = MESSAGES.send(control, &reply);
+    let sent = MESSAGES.send(control, &LauncherMessage::Over(reply));
     // 11. Remove the room's first process, its file system and its control group while the host reads.
     if let Some(mut room) = room.filter(Tree::is_over) {
         room.kill();
@@ -98,6 +98,8 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         },
         None => (start_unconfined(spec, input)?, RoomResources::default(), InForce::default()),
     };
+    // If the host is gone, the watch finds out.
+    let _ = MESSAGES.send(control, &LauncherMessage::Began(in_force));
     // The module has its own copies of the output pipes. This process closes its copies, because the host reads until
     // all are closed. If that fails, the host only waits longer.
     let null = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
@@ -118,8 +120,6 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
     let whole = survivors == 0 && ended_by_itself;
     let taken = if whole { tree.commit(spec) } else { TakenBack::default() };
     let usage = tree.usage();
-    let mut in_force = in_force;
-    in_force.notes.extend(taken.notes);
     let refused_renames = tree.refused_renames();
     let (refused, refused_more, observation) = tree.refused();
     let ended = Ended {
@@ -128,7 +128,7 @@ fn launch(control: &File, spec: &Spec) -> Result<(Reply, Option<Tree>), Failure>
         memory_bytes: usage.memory_bytes,
         disk: tree.used(),
         survivors,
-        in_force,
+        notes: taken.notes,
         lost: taken.lost,
         left_in_tmp: taken.left_in_tmp,
         left,
@@ -259,71 +259,23 @@ fn begin(
     control: &File,
     spec: &Spec,
     room: &Room,
-    entered: PreparedRoom,
-    mut missing: Vec<String>,
+    mut entered: PreparedRoom,
+    missing: Vec<String>,
 ) -> Result<StartResult, Failure> {
-    let PreparedRoom { first, link, mut ready, descriptors, namespaces, group, written } = entered;
-    let mut layers = namespaces.layers();
-    layers.append(&mut ready.layers);
-    layers.extend(group.iter().flat_map(Group::layers));
-    missing.append(&mut ready.missing);
-    let level = if namespaces.any && ready.level == RULES { NAMESPACES } else { ready.level };
-    let notes = std::mem::take(&mut ready.notes);
-    let mut in_force = InForce { level, layers, missing, notes };
-    // In the host's file system Landlock and seccomp are the only confinement. The kernel's limit of processes does not hold
-    // for root, and only a listener counts them before they start.
-    let is_uncounted = !namespaces.any && !ready.listens && spec.is_of_root();
-    if is_uncounted {
-        in_force.missing.push("without seccomp notifications, nothing bounds the processes of root".to_owned());
-    }
-    let is_open = !namespaces.any && ready.level < RULES;
-    if level < room.least || is_open || is_uncounted {
+    let (first, namespaces) = (entered.first, entered.namespaces);
+    let in_force = entered.in_force(spec, missing);
+    let level = in_force.level;
+    let is_open = !namespaces.any && entered.ready.level < RULES;
+    if level < room.least || is_open || entered.is_uncounted(spec) {
         end(first);
         return Ok(StartResult::Short(in_force));
     }
-    if let Some(reason) = no_outside(room, namespaces, &ready, &in_force) {
+    if let Some(reason) = no_outside(room, namespaces, &entered.ready, &in_force) {
         end(first);
         return Ok(StartResult::NoOutside(reason));
     }
-    let begin = || -> Result<RoomResources, Failure> {
-        // Received after the first process was made, which has no copy of it then.
-        let mut descriptors = descriptors.into_iter();
-        let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
-        let private_of_asks = private.as_ref().filter(|_| !room.outside.is_empty());
-        let mut stages = Vec::new();
-        for names in ready.stages {
-            let subject = names.directory.clone();
-            let directory =
-                descriptors.next().ok_or_else(|| at(Step::Parent)(io::Error::other("a descriptor is missing")))?;
-            let stage = modbox_kernel::as_user(spec.user.as_ref(), || Stage::new(names, directory));
-            stages.push(stage.flatten().map_err(Failure::with(Step::Grant, subject.as_ref()))?);
-        }
-        let asks = private_of_asks.map(|private| asks(control, private, &stages, room));
-        let asks = asks.transpose().map_err(at(Step::Stubs))?;
-        let observer = if ready.listens {
-            let counts = ReportScope::of_room(namespaces.any, ready.counts_memory, room.reports_reads);
-            let rights = if spec.is_of_root() { FileRights::Root } else { FileRights::Owner };
-            descriptors.next().map(|listener| {
-                Observer::new(listener, room, Path::new(&spec.directory), counts, rights).with_asks(asks)
-            })
-        } else {
-            None
-        };
-        turn::give(&link).map_err(at(Step::Parent))?;
-        let names = (stages, ready.unmade);
-        let private = match private {
-            Some(private) => PrivateSpace::file_system(private),
-            None => PrivateSpace::directory(&room.tmpdir),
-        };
-        let shared = room.temporary.as_deref().filter(|_| namespaces.any);
-        let private = private.and_then(|private| match shared {
-            Some(shared) => private.and_shared(shared),
-            None => Ok(private),
-        });
-        let private = private.map_err(at(Step::Private))?;
-        Ok(RoomResources::new(private, proc.map(Proc::from), names, observer, link, written))
-    };
-    match begin() {
+    let group = entered.group.take();
+    match permit(control, spec, room, entered) {
         Ok(resources) => {
             // The module runs meanwhile.
             group.iter().for_each(Group::sweep);
@@ -334,6 +286,69 @@ fn begin(
             Err(failure)
         }
     }
+}
+
+impl PreparedRoom {
+    /// Returns the confinement that the kernel gives. `missing` says what it did not give before this room was made.
+    fn in_force(&mut self, spec: &Spec, mut missing: Vec<String>) -> InForce {
+        let mut layers = self.namespaces.layers();
+        layers.append(&mut self.ready.layers);
+        layers.extend(self.group.iter().flat_map(Group::layers));
+        missing.append(&mut self.ready.missing);
+        if self.is_uncounted(spec) {
+            missing.push("without seccomp notifications, nothing bounds the processes of root".to_owned());
+        }
+        let level = if self.namespaces.any && self.ready.level == RULES { NAMESPACES } else { self.ready.level };
+        InForce { level, layers, missing, notes: std::mem::take(&mut self.ready.notes) }
+    }
+
+    /// Returns whether nothing bounds the number of processes. In the host's file system Landlock and seccomp are the
+    /// only confinement. The kernel's limit of processes does not hold for root, and only a listener counts them before
+    /// they start.
+    fn is_uncounted(&self, spec: &Spec) -> bool {
+        !self.namespaces.any && !self.ready.listens && spec.is_of_root()
+    }
+}
+
+/// Takes over what the first process has sent, and permits it to start the module.
+fn permit(control: &File, spec: &Spec, room: &Room, entered: PreparedRoom) -> Result<RoomResources, Failure> {
+    let PreparedRoom { link, ready, descriptors, namespaces, written, .. } = entered;
+    // Received after the first process was made, which has no copy of it then.
+    let mut descriptors = descriptors.into_iter();
+    let (private, proc) = if ready.own { (descriptors.next(), descriptors.next()) } else { (None, None) };
+    let private_of_asks = private.as_ref().filter(|_| !room.outside.is_empty());
+    let mut stages = Vec::new();
+    for names in ready.stages {
+        let subject = names.directory.clone();
+        let directory =
+            descriptors.next().ok_or_else(|| at(Step::Parent)(io::Error::other("a descriptor is missing")))?;
+        let stage = modbox_kernel::as_user(spec.user.as_ref(), || Stage::new(names, directory));
+        stages.push(stage.flatten().map_err(Failure::with(Step::Grant, subject.as_ref()))?);
+    }
+    let asks = private_of_asks.map(|private| asks(control, private, &stages, room));
+    let asks = asks.transpose().map_err(at(Step::Stubs))?;
+    let observer = if ready.listens {
+        let counts = ReportScope::of_room(namespaces.any, ready.counts_memory, room.reports_reads);
+        let rights = if spec.is_of_root() { FileRights::Root } else { FileRights::Owner };
+        descriptors
+            .next()
+            .map(|listener| Observer::new(listener, room, Path::new(&spec.directory), counts, rights).with_asks(asks))
+    } else {
+        None
+    };
+    turn::give(&link).map_err(at(Step::Parent))?;
+    let names = (stages, ready.unmade);
+    let private = match private {
+        Some(private) => PrivateSpace::file_system(private),
+        None => PrivateSpace::directory(&room.tmpdir),
+    };
+    let shared = room.temporary.as_deref().filter(|_| namespaces.any);
+    let private = private.and_then(|private| match shared {
+        Some(shared) => private.and_shared(shared),
+        None => Ok(private),
+    });
+    let private = private.map_err(at(Step::Private))?;
+    Ok(RoomResources::new(private, proc.map(Proc::from), names, observer, link, written))
 }
 
 /// Returns why commands cannot run outside of a room, if the policy grants some.
