@@ -66,6 +66,10 @@ pub(crate) fn compare(case: &Case, pair: &Pair) -> Comparison {
         all_traits.insert(call.name.to_owned());
         let (linux, modbox) = differing(&with_time(&linux), &with_time(&modbox));
         if linux == modbox {
+            // What a call of many steps has done when it fails depends on the order of names in a folder.
+            if call.is_compound() && linux.starts_with('E') {
+                return compared;
+            }
             continue;
         }
         if lacks_set_id(&linux, &modbox) {

@@ -54,7 +54,7 @@ pub(crate) fn for_linux(case: &Case, here: &Path) -> Vec<Value> {
     let mut covered = Vec::new();
     for grant in &case.grants {
         let named = tree::at(&grant.path, here);
-        let (mut links, place) = resolve(&named);
+        let (mut links, place) = resolve(&named, case.setting.user);
         let writes_by_name = grant.by_argument && grant.writable;
         let barred = links.iter().position(|link| writes_by_name && !is_trusted(link, case.setting.user));
         links.truncate(barred.map_or(links.len(), |at| at + 1));
@@ -103,14 +103,27 @@ pub(crate) fn mounts(case: &Case, here: &Path) -> String {
     lines
 }
 
-/// Follows a path to the end. Returns the links on the way, and the place, which may be missing in its folder; `None` if it
-/// cannot be reached.
-fn resolve(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
+/// Returns whether a user may look at what is in a folder.
+fn may_search(folder: &Metadata, user: Option<u32>) -> bool {
+    match user.filter(|user| *user != 0) {
+        None => true,
+        Some(user) if user == folder.uid() => folder.mode() & 0o100 != 0,
+        Some(user) if user == folder.gid() => folder.mode() & 0o010 != 0,
+        Some(_) => folder.mode() & 0o001 != 0,
+    }
+}
+
+/// Follows a path to the end, as its user may. Returns the links on the way, and the place, which may be missing in its folder;
+/// `None` if it cannot be reached.
+fn resolve(path: &Path, user: Option<u32>) -> (Vec<PathBuf>, Option<PathBuf>) {
     let mut links = Vec::new();
     let mut place = PathBuf::from("/");
     let mut left: VecDeque<Vec<u8>> = names(path).collect();
     let mut wants_folder = false;
     while let Some(name) = left.pop_front() {
+        if !fs::symlink_metadata(&place).is_ok_and(|folder| may_search(&folder, user)) {
+            return (links, None);
+        }
         if name == b".." {
             place.pop();
             continue;

@@ -78,7 +78,10 @@ impl Grants {
         match self.around(place) {
             None => Some("not-granted"),
             Some(grant) if !grant.writable => Some("read-only"),
-            Some(grant) if grant.is_folder && grant.path == place => Some("top"),
+            Some(grant) if grant.is_folder && grant.path == place => {
+                let around = place.parent().and_then(|folder| self.around(folder));
+                if around.is_some_and(|around| around.writable) { None } else { Some("top") }
+            }
             Some(_) => None,
         }
     }
