@@ -9,9 +9,12 @@ use minijinja::{Error, ErrorKind, State, Value};
 
 use crate::values::{View, repr, type_name, view};
 
-/// The function of an engine that makes the value for what does not exist, from the reason.
+/// The function of an engine that makes the value for what does not exist, from the name or key, and the reason.
 #[derive(Clone)]
-pub struct AbsentValues(Arc<dyn Fn(String) -> Value + Send + Sync>);
+pub struct AbsentValues(Arc<Make>);
+
+/// What makes the value.
+type Make = dyn Fn(&Value, String) -> Value + Send + Sync;
 
 impl fmt::Debug for AbsentValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,14 +24,14 @@ impl fmt::Debug for AbsentValues {
 
 impl AbsentValues {
     /// Makes filters that a state calls use a function.
-    pub fn install(state: &mut State<'_, '_>, make: impl Fn(String) -> Value + Send + Sync + 'static) {
+    pub fn install(state: &mut State<'_, '_>, make: impl Fn(&Value, String) -> Value + Send + Sync + 'static) {
         state.get_or_insert_extension(Self(Arc::new(make)));
     }
 }
 
 /// Returns the value for an attribute or item that an object does not have.
 pub(crate) fn absent(state: &State<'_, '_>, object: &Value, key: &Value) -> Value {
-    state.get_extension::<AbsentValues>().map_or(Value::UNDEFINED, |values| values.0(reason(object, key)))
+    state.get_extension::<AbsentValues>().map_or(Value::UNDEFINED, |values| values.0(key, reason(object, key)))
 }
 
 /// Returns the error that an object does not have an attribute or item.

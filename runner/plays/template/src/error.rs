@@ -34,6 +34,8 @@ pub enum TemplateError {
         line: u32,
         /// What is undefined.
         message: Arc<str>,
+        /// The name, attribute or item that does not exist, if the template named one.
+        name: Option<Arc<str>>,
     },
     /// The text cannot be parsed.
     #[error("failed to parse the {kind} at {at}: {message}{}", elsewhere(.at, .cause, *.line))]
@@ -125,7 +127,7 @@ impl TemplateError {
     pub(crate) fn of_marker(marker: &Marker, kind: Kind, at: &Position) -> Self {
         let (at, cause, line, message) = (at.clone(), marker.at.clone(), marker.line, marker.message.clone());
         match marker.cause {
-            Cause::Undefined => Self::Undefined { kind, at, cause, line, message },
+            Cause::Undefined => Self::Undefined { kind, at, cause, line, message, name: marker.name.clone() },
             Cause::Syntax => Self::Syntax { kind, at, cause, line, message },
             Cause::Limit => Self::Limit { kind, at, cause, line, message },
             Cause::Denied => Self::Denied { kind, at, cause, line, message },
@@ -199,5 +201,14 @@ impl TemplateError {
     #[must_use]
     pub fn is_undefined(&self) -> bool {
         matches!(self, Self::Undefined { .. })
+    }
+
+    /// Returns the name, attribute or item that does not exist, if that is what failed and the template named it.
+    #[must_use]
+    pub fn missing_name(&self) -> Option<&str> {
+        match self {
+            Self::Undefined { name, .. } => name.as_deref(),
+            _ => None,
+        }
     }
 }

@@ -124,7 +124,30 @@ impl Evaluation {
     }
 
     pub(crate) fn marker(&self, cause: Cause, message: impl Into<Arc<str>>, at: &Position, line: u32) -> Arc<Marker> {
-        Arc::new(Marker { cause, message: message.into(), at: at.clone(), line, trip: self.trip.clone() })
+        self.marker_of(None, cause, message.into(), at, line)
+    }
+
+    fn marker_of(
+        &self,
+        name: Option<Arc<str>>,
+        cause: Cause,
+        message: Arc<str>,
+        at: &Position,
+        line: u32,
+    ) -> Arc<Marker> {
+        Arc::new(Marker { cause, message, name, at: at.clone(), line, trip: self.trip.clone() })
+    }
+
+    /// Makes the marker for a name, attribute or item that does not exist. `none` is a key without a name.
+    pub(crate) fn missing_name(
+        &self,
+        name: &Value,
+        message: impl Into<Arc<str>>,
+        at: &Position,
+        line: u32,
+    ) -> Arc<Marker> {
+        let name = (!name.is_none()).then(|| name.to_string().into());
+        self.marker_of(name, Cause::Undefined, message.into(), at, line)
     }
 
     /// Counts a step.
@@ -183,18 +206,26 @@ impl Evaluation {
     /// Makes the marker for an item that a filter did not find.
     pub(crate) fn undefined_item(&self) -> Arc<Marker> {
         let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
-        let key = lock(&self.missing).as_ref().and_then(|key| modbox_jinja::values::repr(key).ok());
-        let message = key.map_or_else(
-            || "an item is undefined".to_owned(),
-            |key| format!("object of type 'dict' has no attribute {key}"),
-        );
-        self.marker(Cause::Undefined, message, &at, 1)
+        let missing = lock(&self.missing).clone();
+        let named = missing.and_then(|key| Some((modbox_jinja::values::repr(&key).ok()?, key)));
+        match named {
+            Some((shown, key)) => {
+                self.missing_name(&key, format!("object of type 'dict' has no attribute {shown}"), &at, 1)
+            }
+            None => self.marker(Cause::Undefined, "an item is undefined", &at, 1),
+        }
     }
 
     /// Makes the marker for what a filter did not find.
     pub(crate) fn absent(&self, reason: String) -> Arc<Marker> {
         let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
         self.marker(Cause::Undefined, reason, &at, 1)
+    }
+
+    /// Makes the marker for an attribute or item that a filter did not find.
+    pub(crate) fn absent_item(&self, key: &Value, reason: String) -> Arc<Marker> {
+        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        self.missing_name(key, reason, &at, 1)
     }
 
     /// Records that other code looked for a key that a dict does not have.

@@ -39,6 +39,8 @@ pub(crate) enum Cause {
 pub(crate) struct Marker {
     pub(crate) cause: Cause,
     pub(crate) message: Arc<str>,
+    /// The name, attribute or item that does not exist, if the template named one.
+    pub(crate) name: Option<Arc<str>>,
     /// The template that was rendered.
     pub(crate) at: Position,
     /// The line within the template, from 1.
@@ -101,12 +103,6 @@ impl Marker {
 
     pub(crate) fn value(self: &Arc<Self>) -> Value {
         Value::from_dyn_object(self.clone())
-    }
-
-    /// Returns the name that does not exist, from the message.
-    pub(crate) fn name(&self) -> Option<&str> {
-        let quoted = self.message.strip_suffix(" is undefined").or_else(|| self.message.rsplit(' ').next())?;
-        quoted.strip_prefix('\'')?.strip_suffix('\'')
     }
 }
 

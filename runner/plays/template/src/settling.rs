@@ -2,7 +2,7 @@
 
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Error, ErrorKind, State, Value};
-use modbox_jinja::values::is_true;
+use modbox_jinja::values::{is_true, repr};
 
 use crate::marker::Marker;
 use crate::types::type_name;
@@ -74,8 +74,8 @@ fn mandatory(arguments: &[Value]) -> Result<Value, Error> {
     }
     let message = match message.filter(|message| !message.is_none()) {
         Some(message) => message.to_string(),
-        None => match Marker::of(&value).as_deref().and_then(Marker::name) {
-            Some(name) => format!("Mandatory variable '{name}' not defined."),
+        None => match Marker::of(&value).and_then(|marker| marker.name.clone()) {
+            Some(name) => format!("Mandatory variable {} not defined.", repr(&Value::from(name))?),
             None => "Mandatory variable not defined.".to_owned(),
         },
     };

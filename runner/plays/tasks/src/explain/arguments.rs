@@ -109,13 +109,12 @@ fn reason(finalizer: &Finalizer<'_>, name: &str, error: FinalizeError) -> (Strin
 pub(super) fn unknown(engine: &Engine, scope: &Scope, source: &Source, cause: &TemplateError) -> UnknownReason {
     let origins = engine.origins(source, scope);
     let results = results(origins.iter());
-    let message = cause.message();
     if !results.is_empty() {
         UnknownReason::Results(results)
-    } else if cause.is_undefined() && message.contains("'ansible_") {
+    } else if cause.missing_name().is_some_and(|name| name.starts_with("ansible_")) {
         UnknownReason::Facts
     } else {
-        UnknownReason::Fault(format!("not known: {message}"))
+        UnknownReason::Fault(format!("not known: {}", cause.message()))
     }
 }
 

@@ -89,11 +89,13 @@ impl Interpreter<'_> {
 
     fn missing(&self, object: &Value, key: &Value) -> Value {
         let is_index = matches!(view(object), View::List | View::Tuple) && matches!(view(key), View::Int(_));
-        let key = values::repr(key).unwrap_or_default();
-        if is_index {
-            return self.undefined(format!("{} object has no element {key}", type_name(object)));
-        }
-        self.undefined(format!("object of type '{}' has no attribute {key}", type_name(object)))
+        let (type_name, shown) = (type_name(object), values::repr(key).unwrap_or_default());
+        let message = if is_index {
+            format!("{type_name} object has no element {shown}")
+        } else {
+            format!("object of type '{type_name}' has no attribute {shown}")
+        };
+        self.undefined_name(key, message)
     }
 
     /// Returns `object[start:stop:step]`.

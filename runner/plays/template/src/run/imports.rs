@@ -66,7 +66,8 @@ impl Interpreter<'_> {
             let found = module.names.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
             let value = found.unwrap_or_else(|| {
                 let template = &module.name;
-                self.undefined(format!("the template '{template}' does not export the requested name '{name}'"))
+                let message = format!("the template '{template}' does not export the requested name '{name}'");
+                self.undefined_name(&Value::from(name.clone()), message)
             });
             self.frame.set(as_name, value);
         }

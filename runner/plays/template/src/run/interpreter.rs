@@ -52,7 +52,7 @@ impl<'e> Interpreter<'e> {
         self.state.get_or_insert_with(|| {
             let mut state = environment.empty_state();
             let evaluation = Arc::clone(self.evaluation);
-            AbsentValues::install(&mut state, move |reason| evaluation.absent(reason).value());
+            AbsentValues::install(&mut state, move |key, reason| evaluation.absent_item(key, reason).value());
             python::install(&mut state, self.evaluation);
             state
         })
@@ -96,6 +96,11 @@ impl<'e> Interpreter<'e> {
     /// Makes the value of what does not exist.
     pub(crate) fn undefined(&self, message: impl Into<Arc<str>>) -> Value {
         self.stop(Cause::Undefined, message).value()
+    }
+
+    /// Makes the value of a name, attribute or item that does not exist.
+    pub(crate) fn undefined_name(&self, name: &Value, message: impl Into<Arc<str>>) -> Value {
+        self.evaluation.missing_name(name, message, self.source.position(), self.line).value()
     }
 
     /// Returns a result of code that sees markers as objects, unless it used one.

@@ -23,7 +23,7 @@ impl Interpreter<'_> {
             "super" if self.block.is_some() => {
                 Ok(Value::from_object(Method { receiver: Value::from_object(SelfReference), name: name.into() }))
             }
-            _ => Ok(self.undefined(format!("'{name}' is undefined"))),
+            _ => Ok(self.undefined_name(&Value::from(name), format!("'{name}' is undefined"))),
         }
     }
 

@@ -106,7 +106,9 @@ impl Interpreter<'_> {
     /// Makes names undefined that the scope sets later. With other templates the names would be seen there, too.
     fn unset(&self, names: &[Arc<str>]) {
         if !self.program.shares_names {
-            names.iter().for_each(|name| self.frame.set(name, self.undefined(format!("'{name}' is undefined"))));
+            names.iter().for_each(|name| {
+                self.frame.set(name, self.undefined_name(&Value::from(name.clone()), format!("'{name}' is undefined")))
+            });
         }
     }
 
