@@ -37,7 +37,7 @@ const COMPONENTS: [&str; 15] = [
 /// The plays of each test. Tests run at the same time.
 const GROUPS: [&[&str]; 5] = [
     &["blocks"],
-    &["absent_values"],
+    &["absent_values", "failures"],
     &["commands", "roles_and_handlers"],
     &["archives", "check_mode", "keywords", "loops", "reading_files", "web", "writing_files"],
     &["facts", "including", "keyword_values", "null_messages", "registers", "variables"],
@@ -74,7 +74,7 @@ fn blocks_do_what_ansibles_do() {
 }
 
 #[test]
-fn absent_values_do_what_ansibles_do() {
+fn absent_values_and_failures_do_what_ansibles_do() {
     check(1, "component");
 }
 

@@ -28,6 +28,8 @@ DELTA = re.compile(r"\b\d+:\d\d:\d\d\.\d{6}\b")
 PAUSE = re.compile(r"(?<=Paused for )[\d.]+")
 # Ansible tells where the value of a condition comes from, and adds the cause of the system to some errors.
 PLACE = re.compile(r" at '[^']*:\d+:\d+'(?=\. Conditionals)|: \[Errno \d+\] [^\"\n]*|(?<=file 'nowhere.txt'): F[^\"\n]*|(?<=file 'nowhere.txt')\.")
+# Some of Ansible's actions lose what helps with a file that is missing.
+HELP_OF_FILE = re.compile(r"\n\nIf you are using a module and expect the file to exist on the remote, see the remote_src option\.")
 # Ansible does not know the line of a template file.
 LINE_OF_FILE = re.compile(r"^(Origin: \S+\.j2):\d+\n\n(?:\d+ .*\n)+", re.M)
 # Ansible shows the error of a task whose result it hides.
@@ -147,6 +149,7 @@ def output(found):
     found = ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), found)
     for pattern in (HIDDEN, EMPTY_DIFF, ATTRIBUTES, CONNECTION):
         found = pattern.sub("", found)
+    found = HELP_OF_FILE.sub("", found)
     found = LINE_OF_FILE.sub(r"\1\n", found)
     found = OF_CHECK.sub(r"\1", found)
     # Without the comma at the end, since the last entry may be one that is left out.

@@ -229,7 +229,7 @@ impl ActionContext<'_> {
             return Ok(());
         }
         let aliases = if aliases.is_empty() { String::new() } else { format!(" ({})", aliases.join(", ")) };
-        Err(ActionError::result(format!(
+        Err(ActionError::failed(format!(
             "Unsupported parameters for ({}) module: {}. Supported parameters include: {}{aliases}.",
             self.action,
             invalid.join(", "),
@@ -271,16 +271,26 @@ impl ActionContext<'_> {
             }
         }
         let searched = candidates.iter().map(|path| format!("\n\t{path}")).collect::<String>();
-        Err(ActionError::failed(format!(
-            "Could not find or access '{name}'\nSearched in:{searched} on the Ansible Controller.\nIf you are using a module \
-             and expect the file to exist on the remote, see the remote_src option"
-        )))
+        let text = format!("Could not find or access '{name}'\nSearched in:{searched} on the Ansible Controller.");
+        Err(ActionError::Failed(Box::new(Message::new(text).about_missing_file())))
     }
 
     /// Returns the lines around a position of the play, for a message.
     #[must_use]
     pub fn excerpt(&self, position: &Position) -> Option<Excerpt> {
         Excerpt::in_file(position, self.host.files())
+    }
+
+    /// Returns the lines around the name of an argument, for a message.
+    #[must_use]
+    pub fn excerpt_of_name(&self, name: &str) -> Option<Excerpt> {
+        self.excerpt(self.named(name)?.key.position())
+    }
+
+    /// Returns an argument as the task writes it.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Argument> {
+        self.task.args.named.get(name)
     }
 
     /// Shows a text to the person at the terminal.

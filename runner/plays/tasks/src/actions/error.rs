@@ -4,23 +4,18 @@ use modbox_template::TemplateError;
 
 use crate::action_host::HostError;
 use crate::files::FileError;
-use crate::report::message::Message;
+use crate::report::message::{Excerpt, Message};
 
 /// A failure of an action. A module that ran and failed is a result instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ActionError {
-    /// The arguments are wrong, or the action cannot be done.
-    #[error("{0}")]
-    Failed(String),
-    /// The action says itself that it failed, as Ansible's own actions do: the text is the result's message.
-    #[error("{0}")]
-    Result(String),
-    /// The arguments are wrong, in words that Ansible shows with no word of the action.
-    #[error("{0}")]
-    Wrong(String),
-    /// The arguments are wrong; the message says where they are written.
+    /// The action says itself that it failed: the message is that of the result. Keywords do not change what came of
+    /// it (ansible-core 2.21, `AnsibleActionFail`).
     #[error("{}", .0.brief())]
-    Explained(Box<Message>),
+    Failed(Box<Message>),
+    /// The arguments are wrong, which is a failure of the task.
+    #[error("{}", .0.brief())]
+    Wrong(Box<Message>),
     /// The action does not run now.
     #[error("{0}")]
     Skipped(String),
@@ -36,22 +31,32 @@ pub enum ActionError {
 }
 
 impl ActionError {
-    /// Returns a failure whose text is the message of the result.
-    pub fn result(text: impl Into<String>) -> Self {
-        Self::Result(text.into())
+    /// Returns a failure with a text.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::Failed(Box::new(Message::new(text)))
     }
 
-    /// Turns a failure into one whose text, after a prefix, is the message of the result. Others stay as they are.
+    /// Returns the failure of a task with wrong arguments.
+    pub fn wrong(text: impl Into<String>) -> Self {
+        Self::Wrong(Box::new(Message::new(text)))
+    }
+
+    /// Returns the error with the place of the argument that is wrong.
     #[must_use]
-    pub fn into_result(self, prefix: &str) -> Self {
+    pub fn at(self, excerpt: Option<Excerpt>) -> Self {
         match self {
-            Self::Failed(text) => Self::Result(format!("{prefix}{text}")),
+            Self::Failed(message) => Self::Failed(Box::new(message.at(excerpt))),
+            Self::Wrong(message) => Self::Wrong(Box::new(message.at(excerpt))),
             other => other,
         }
     }
 
-    /// Returns a failure with a text.
-    pub fn failed(text: impl Into<String>) -> Self {
-        Self::Failed(text.into())
+    /// Changes the message of a failure. Others stay as they are.
+    #[must_use]
+    pub fn map_failed(self, change: impl FnOnce(Message) -> Self) -> Self {
+        match self {
+            Self::Failed(message) => change(*message),
+            other => other,
+        }
     }
 }

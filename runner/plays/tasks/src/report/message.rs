@@ -82,6 +82,14 @@ impl Message {
         }
     }
 
+    /// Adds what Ansible says about a file that the controller lacks.
+    #[must_use]
+    pub fn about_missing_file(self) -> Self {
+        self.with_help(
+            "If you are using a module and expect the file to exist on the remote, see the remote_src option.",
+        )
+    }
+
     /// Returns the texts of the message and its causes as one.
     #[must_use]
     pub fn brief(&self) -> String {

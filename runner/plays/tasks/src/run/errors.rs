@@ -73,9 +73,3 @@ pub fn outcome(session: &Session<'_>, task: &Task, message: Message) -> Outcome 
     outcome.error = Some(message);
     outcome
 }
-
-/// Returns the message of an action that refuses to run.
-#[must_use]
-pub fn of_action(text: impl Into<String>) -> Message {
-    Message::new(text).causing("Action failed.", None)
-}

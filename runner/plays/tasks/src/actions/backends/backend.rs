@@ -31,7 +31,7 @@ pub fn gathered_fact(
     let result = context.run_step("ansible.legacy.setup", args)?;
     if result.get("failed").is_some_and(Value::is_truthy) {
         let reason = result.get("msg").map(modbox_python_json::str).unwrap_or_default();
-        return Err(ActionError::result(format!("Failed to fetch {name} to determine the {purpose}: {reason}")));
+        return Err(ActionError::failed(format!("Failed to fetch {name} to determine the {purpose}: {reason}")));
     }
     let facts = result.get("ansible_facts").and_then(Value::as_dict);
     let fact = facts.and_then(|facts| facts.get(name)).filter(|fact| fact.is_truthy());

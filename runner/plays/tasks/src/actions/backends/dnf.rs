@@ -17,7 +17,7 @@ const BACKENDS: [&str; 5] = ["yum", "yum4", "dnf", "dnf4", "dnf5"];
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let (named, backend) = (context.text("use"), context.text("use_backend"));
     if named.is_some() && backend.is_some() {
-        return Err(ActionError::result("parameters are mutually exclusive: ('use', 'use_backend')"));
+        return Err(ActionError::failed("parameters are mutually exclusive: ('use', 'use_backend')"));
     }
     let mut module = named.or(backend).unwrap_or_else(|| "auto".to_owned());
     if matches!(module.as_str(), "yum" | "auto") {

@@ -29,16 +29,16 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         Some(Value::Str(provider)) if !provider.is_empty() => provider,
         None | Some(Value::Null) => {
             let message = "missing required argument: type, such as `service` or `service::systemd`";
-            return Err(ActionError::result(message));
+            return Err(ActionError::failed(message));
         }
-        Some(other) => return Err(ActionError::result(format!("type must be a string, not {}", other.type_name()))),
+        Some(other) => return Err(ActionError::failed(format!("type must be a string, not {}", other.type_name()))),
     };
     merge_attributes(&mut args)?;
     if !args.contains_key(NAME)
         && let Some(attribute) = args.keys().next()
     {
         let message = format!("missing required argument: name, of the resource whose `{attribute}` is to be set");
-        return Err(ActionError::result(message));
+        return Err(ActionError::failed(message));
     }
     context.manage_resource(&provider, args)
 }
@@ -49,12 +49,12 @@ fn merge_attributes(args: &mut Dict) -> Result<(), ActionError> {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Dict(further)) => further,
         Some(other) => {
-            return Err(ActionError::result(format!("attributes must be a dictionary, not {}", other.type_name())));
+            return Err(ActionError::failed(format!("attributes must be a dictionary, not {}", other.type_name())));
         }
     };
     for (attribute, value) in further {
         if args.contains_key(&attribute) {
-            return Err(ActionError::result(format!("`{attribute}` is given twice, also in `attributes`; leave one")));
+            return Err(ActionError::failed(format!("`{attribute}` is given twice, also in `attributes`; leave one")));
         }
         args.insert(attribute, value);
     }

@@ -42,12 +42,12 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         module = detect(context)?;
     }
     if module.is_empty() || module == "auto" {
-        return Err(ActionError::result(
+        return Err(ActionError::failed(
             "Could not detect which package manager to use. Try gathering facts or setting the \"use\" option.",
         ));
     }
     if !is_module(context, &module) {
-        return Err(ActionError::result(format!(
+        return Err(ActionError::failed(format!(
             "Could not find a matching action for the \"{module}\" package manager."
         )));
     }
@@ -66,5 +66,5 @@ fn detect(context: &mut ActionContext<'_>) -> Result<String, ActionError> {
         return Ok(known);
     }
     let found = gathered_fact(context, "ansible_pkg_mgr", "package action backend")?;
-    found.ok_or_else(|| ActionError::result("Could not detect a package manager. Try using the \"use\" option."))
+    found.ok_or_else(|| ActionError::failed("Could not detect a package manager. Try using the \"use\" option."))
 }

@@ -18,14 +18,14 @@ const SECRET: &str = "_ansible_no_log";
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     context.check_options(&["jid", "mode"], &[])?;
     let Some(id) = context.text("jid") else {
-        return Err(ActionError::result("missing required arguments: jid"));
+        return Err(ActionError::failed("missing required arguments: jid"));
     };
     let mode = context.text("mode").unwrap_or_else(|| "status".to_owned());
     let wish = match mode.as_str() {
         "status" => JobWish::Status,
         "cleanup" => JobWish::Remove,
         _ => {
-            return Err(ActionError::result(format!("value of mode must be one of: status, cleanup, got: {mode}")));
+            return Err(ActionError::failed(format!("value of mode must be one of: status, cleanup, got: {mode}")));
         }
     };
     let folder = job_folder::named(context.engine, context.scope);

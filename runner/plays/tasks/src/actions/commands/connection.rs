@@ -23,7 +23,7 @@ pub fn wait(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         let number = scalars::whole(value).filter(|_| !value.as_str().is_some_and(|text| text.contains('.')));
         let number = number.ok_or_else(|| {
             let found = modbox_python_json::repr(value);
-            ActionError::Wrong(format!("invalid literal for int() with base 10: {found}"))
+            ActionError::wrong(format!("invalid literal for int() with base 10: {found}"))
         })?;
         if option == "delay" {
             delay = u64::try_from(number).unwrap_or(0);
@@ -33,7 +33,7 @@ pub fn wait(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         return Ok(entry("skipped", true));
     }
     // After the numbers and check mode, as in Ansible.
-    context.check_args(&OPTIONS).map_err(|error| error.into_result(""))?;
+    context.check_args(&OPTIONS)?;
     context.host.sleep(Duration::from_secs(delay));
     let mut result = entry("changed", false);
     result.extend(entry("elapsed", delay));

@@ -100,10 +100,10 @@ fn duration(context: &ActionContext<'_>) -> Result<(Option<i64>, &'static str), 
     let number = |name: &str| -> Result<Option<i64>, ActionError> {
         let Some(value) = context.args.get(name).filter(|value| **value != Value::Null) else { return Ok(None) };
         integer(value).map(Some).ok_or_else(|| {
-            let (found, text) = (value.type_name(), modbox_python_json::str(value));
+            let (found, text) = (value.type_name(), modbox_python_json::repr(value));
             ActionError::failed(format!(
-                "argument '{name}' is of type {found} and we were unable to convert to int: \"{text}\" cannot be \
-                 converted to an int"
+                "argument '{name}' is of type {found} and we were unable to convert to int: invalid literal for int() with \
+                 base 10: {text}"
             ))
         })
     };

@@ -10,7 +10,7 @@ use crate::actions::error::ActionError;
 ///
 /// # Errors
 ///
-/// The command cannot be run.
+/// The task gives no command, or it cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     if !context.options.environment.is_empty() {
         context.warn("raw module does not support the environment keyword");
@@ -19,7 +19,8 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     if context.options.modes.check {
         return Ok(entry("skipped", Value::Bool(true)));
     }
-    let text = context.text("_raw_params").unwrap_or_default();
+    let text = context.text("_raw_params").filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| ActionError::wrong("no command was given"))?;
     let shell = context.text("executable").filter(|shell| !shell.is_empty());
     run_command(context, CommandLine { text, shell, ..CommandLine::default() })
 }

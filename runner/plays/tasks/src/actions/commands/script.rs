@@ -32,13 +32,13 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     }
     let folder = given(context, "chdir");
     if let Some(folder) = folder.as_ref().filter(|folder| !folder.starts_with('/')) {
-        return Err(ActionError::result(format!(
+        return Err(ActionError::failed(format!(
             "chdir {folder} must be an absolute path for a Unix-aware remote node"
         )));
     }
-    let invalid = || ActionError::result("failed to split the command line: a quote does not end");
+    let invalid = || ActionError::failed("failed to split the command line: a quote does not end");
     let name = first_word(&line).ok_or_else(invalid)?;
-    let source = context.find_file("files", &name).map_err(|error| error.into_result(""))?;
+    let source = context.find_file("files", &name)?;
     let content = context.host.files().bytes(&source)?;
     if context.options.modes.check {
         if creates.is_some() || removes.is_some() {
@@ -63,11 +63,11 @@ fn check(context: &ActionContext<'_>) -> Result<String, ActionError> {
     context.check_options(&OPTIONS, &[])?;
     let line = match (context.text("_raw_params"), context.text("cmd")) {
         (Some(_), Some(_)) => {
-            return Err(ActionError::result("parameters are mutually exclusive: _raw_params|cmd"));
+            return Err(ActionError::failed("parameters are mutually exclusive: _raw_params|cmd"));
         }
         (Some(line), None) | (None, Some(line)) => line,
         (None, None) => {
-            return Err(ActionError::result("one of the following is required: _raw_params, cmd"));
+            return Err(ActionError::failed("one of the following is required: _raw_params, cmd"));
         }
     };
     Ok(line.trim().to_owned())

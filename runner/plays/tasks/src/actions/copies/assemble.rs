@@ -26,7 +26,7 @@ const MAX_LENGTH: usize = 256 << 20;
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     context.args.shift_remove("decrypt");
     let (Some(name), Some(dest)) = (context.text("src"), context.text("dest")) else {
-        return Err(ActionError::result("src and dest are required"));
+        return Err(ActionError::failed("src and dest are required"));
     };
     let args = context.args.clone();
     if context.flag_of(&args, "remote_src", true) {
@@ -34,7 +34,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     }
     let source = context.find_file("files", &name)?;
     if !context.host.files().is_folder(&source) {
-        return Err(ActionError::result(format!("Source ({source}) is not a directory")));
+        return Err(ActionError::failed(format!("Source ({source}) is not a directory")));
     }
     let content: Arc<[u8]> = join(context, &source)?.into();
     let mut diff = Dict::new();
@@ -61,7 +61,7 @@ fn join(context: &ActionContext<'_>, folder: &str) -> Result<Vec<u8>, ActionErro
         None => None,
         Some(text) => {
             let pattern = Pattern::new(&text, Subject::Text, Flags::default());
-            Some(pattern.map_err(|error| ActionError::result(format!("Invalid regexp ({text}): {error}")))?)
+            Some(pattern.map_err(|error| ActionError::failed(format!("Invalid regexp ({text}): {error}")))?)
         }
     };
     let ignores_hidden = context.flag_of(&context.args, "ignore_hidden", false);
@@ -69,14 +69,14 @@ fn join(context: &ActionContext<'_>, folder: &str) -> Result<Vec<u8>, ActionErro
     let mut joined = Joined::default();
     for name in files.list(folder)? {
         let matches = pattern.as_ref().map_or(Ok(true), |regex| regex.search(name.as_bytes()).map(|m| m.is_some()));
-        let matches = matches.map_err(|error| ActionError::result(error.to_string()))?;
+        let matches = matches.map_err(|error| ActionError::failed(error.to_string()))?;
         let path = paths::join(folder, &name);
         if !matches || (ignores_hidden && name.starts_with('.')) || files.kind(&path)? != Some(FileKind::File) {
             continue;
         }
         joined.add(&files.bytes(&path)?, &mut delimiter);
         if joined.bytes.len() > MAX_LENGTH {
-            return Err(ActionError::result(format!("the files in {folder} have more than {MAX_LENGTH} bytes")));
+            return Err(ActionError::failed(format!("the files in {folder} have more than {MAX_LENGTH} bytes")));
         }
     }
     Ok(joined.bytes)

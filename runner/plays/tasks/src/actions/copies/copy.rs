@@ -9,6 +9,7 @@ use crate::actions::copies::copying::{CopiedFile, add_invocation, copy_file, fai
 use crate::actions::copies::local_tree::{LocalEntry, LocalTree, walk};
 use crate::actions::error::ActionError;
 use crate::paths;
+use crate::report::message::Message;
 
 /// Copies.
 ///
@@ -18,7 +19,7 @@ use crate::paths;
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     for internal in ["_original_basename", "_diff_peek"] {
         if context.text(internal).is_some() {
-            return Err(ActionError::result(format!("Invalid parameter specified: \"{internal}\"")));
+            return Err(ActionError::failed(format!("Invalid parameter specified: \"{internal}\"")));
         }
     }
     let args = context.args.clone();
@@ -54,7 +55,10 @@ fn copy(context: &mut ActionContext<'_>, args: &Dict) -> Result<Dict, ActionErro
     }
     let name = context.text("src").unwrap_or_default();
     let found = context.find_file("files", &name);
-    let mut source = found.map_err(|error| error.into_result("Unexpected AnsibleActionFail error: "))?;
+    let mut source = found.map_err(|error| {
+        let unexpected = |message: Message| message.causing("Unexpected AnsibleActionFail error.", None);
+        error.map_failed(|message| ActionError::Failed(Box::new(unexpected(message))))
+    })?;
     if context.host.files().is_folder(&source) {
         source = format!("{}{}", source.trim_end_matches('/'), if name.ends_with('/') { "/" } else { "" });
         return copy_folder(context, args, &source, &dest);
@@ -68,13 +72,13 @@ fn copy_text(context: &mut ActionContext<'_>, args: &Dict, content: &Value, dest
     let bytes = match content {
         Value::List(_) | Value::Dict(_) => modbox_python_json::encode(content).into_bytes(),
         Value::Surrogates(text) => {
-            let invalid = || ActionError::result("could not write content temp file: the content is not valid text");
+            let invalid = || ActionError::failed("could not write content temp file: the content is not valid text");
             text.to_bytes().ok_or_else(invalid)?
         }
         other => modbox_python_json::str(other).into_bytes(),
     };
     if context.text("mode").as_deref() == Some("preserve") {
-        return Err(ActionError::result(
+        return Err(ActionError::failed(
             "mode `preserve` needs a file to take the mode of; give `content` with a mode",
         ));
     }

@@ -32,7 +32,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         return Ok(not_read(slurped, &source, required));
     }
     let content = slurped.get("content").and_then(decoded);
-    let content: Arc<[u8]> = content.ok_or_else(|| ActionError::result("Failed to fetch the file."))?.into();
+    let content: Arc<[u8]> = content.ok_or_else(|| ActionError::failed("Failed to fetch the file."))?.into();
     let dest = destination(context, &source, &dest)?;
     store(context, &source, &dest, &content)
 }
@@ -45,7 +45,7 @@ fn paths_of(context: &ActionContext<'_>) -> Result<(String, String), ActionError
     };
     match (text("src"), text("dest")) {
         (Ok(source), Ok(dest)) => Ok((source, dest)),
-        (_, Err(problem)) | (Err(problem), _) => Err(ActionError::result(problem)),
+        (_, Err(problem)) | (Err(problem), _) => Err(ActionError::failed(problem)),
     }
 }
 
@@ -96,7 +96,7 @@ fn destination(context: &mut ActionContext<'_>, source: &str, dest: &str) -> Res
     let whole = paths::join(&folder, dest);
     let is_folder = state(context, &whole, true, false)?.is_folder;
     if is_folder && !dest.ends_with('/') {
-        return Err(ActionError::result(
+        return Err(ActionError::failed(
             "dest is an existing directory, use a trailing slash if you want to fetch src into that directory",
         ));
     }
@@ -105,7 +105,7 @@ fn destination(context: &mut ActionContext<'_>, source: &str, dest: &str) -> Res
     }
     let inside = paths::join(&whole, paths::name(source));
     if state(context, &inside, true, false)?.is_folder {
-        return Err(ActionError::result(format!(
+        return Err(ActionError::failed(format!(
             "calculated dest '{inside}' is an existing directory, use another path that does not point to an existing \
              directory"
         )));

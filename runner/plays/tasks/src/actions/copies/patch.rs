@@ -16,7 +16,7 @@ use crate::paths;
 /// The patch cannot be found or read, or the module cannot be run.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let (name, mut args) = (context.action.clone(), context.args.clone());
-    let source = context.text("src").ok_or_else(|| ActionError::result("src is required"))?;
+    let source = context.text("src").ok_or_else(|| ActionError::failed("src is required"))?;
     if context.flag_of(&args, "remote_src", false) {
         return context.run_module(&name, args);
     }

@@ -14,7 +14,7 @@ use crate::paths;
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let (name, mut args) = (context.action.clone(), context.args.clone());
     let (Some(source), Some(dest)) = (context.text("src"), context.text("dest")) else {
-        return Err(ActionError::result("synchronize requires both src and dest parameters are set"));
+        return Err(ActionError::failed("synchronize requires both src and dest parameters are set"));
     };
     // What says how to reach another machine means nothing here.
     args.shift_remove("use_ssh_args");

@@ -39,12 +39,12 @@ const OWN_ARGS: [&str; 10] = [
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let options = options(context)?;
     if context.text("state").is_some() {
-        return Err(ActionError::result("'state' cannot be specified on a template"));
+        return Err(ActionError::failed("'state' cannot be specified on a template"));
     }
     let (Some(name), Some(dest)) = (context.text("src"), context.text("dest")) else {
-        return Err(ActionError::result("src and dest are required"));
+        return Err(ActionError::failed("src and dest are required"));
     };
-    let source = context.find_file("templates", &name).map_err(|error| error.into_result(""))?;
+    let source = context.find_file("templates", &name)?;
     let text = render(context, &source, &name, &dest, &options)?;
     let content = encode(context, &text)?;
     let mut args = context.args.clone();
@@ -80,7 +80,7 @@ fn options(context: &ActionContext<'_>) -> Result<TemplateOptions, ActionError> 
     for name in OWN_ARGS.into_iter().chain(["src", "dest", "state"]) {
         if let Some(value @ (Value::List(_) | Value::Dict(_))) = context.args.get(name) {
             let found = value.type_name();
-            return Err(ActionError::result(format!(
+            return Err(ActionError::failed(format!(
                 "{name} is expected to be a string, but got <class '{found}'> instead"
             )));
         }
@@ -104,7 +104,7 @@ fn options(context: &ActionContext<'_>) -> Result<TemplateOptions, ActionError> 
         None | Some("\n" | "\\n") => "\n",
         Some("\r" | "\\r") => "\r",
         Some("\r\n" | "\\r\\n") => "\r\n",
-        Some(_) => return Err(ActionError::result("newline_sequence needs to be one of: \n, \r or \r\n")),
+        Some(_) => return Err(ActionError::failed("newline_sequence needs to be one of: \n, \r or \r\n")),
     };
     Ok(options)
 }
@@ -135,14 +135,14 @@ fn render(
     if made.value.is_none() {
         return Ok(String::new());
     }
-    values::text(&made.value).map_err(|error| ActionError::result(error.to_string()))
+    values::text(&made.value).map_err(|error| ActionError::failed(error.to_string()))
 }
 
 fn encode(context: &ActionContext<'_>, text: &str) -> Result<Arc<[u8]>, ActionError> {
     let name = context.text("output_encoding").filter(|name| !name.is_empty()).unwrap_or_else(|| "utf-8".to_owned());
-    let encoding = Encoding::of_name(&name).ok_or_else(|| ActionError::result(format!("unknown encoding: {name}")))?;
+    let encoding = Encoding::of_name(&name).ok_or_else(|| ActionError::failed(format!("unknown encoding: {name}")))?;
     let bytes = encoding.encode(text).map_err(|character| {
-        ActionError::result(format!("'{name}' codec can't encode character '{}'", character.escape_unicode()))
+        ActionError::failed(format!("'{name}' codec can't encode character '{}'", character.escape_unicode()))
     })?;
     Ok(bytes.into())
 }

@@ -19,14 +19,14 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let mut remote = context.flag_of(&args, "remote_src", false);
     if let Some(copy) = args.shift_remove("copy") {
         if args.contains_key("remote_src") {
-            return Err(ActionError::result("parameters are mutually exclusive: ('copy', 'remote_src')"));
+            return Err(ActionError::failed("parameters are mutually exclusive: ('copy', 'remote_src')"));
         }
         remote = !crate::scalars::truth(&copy).unwrap_or(false);
         args.insert("remote_src".to_owned(), Value::Bool(remote));
     }
     let text = |name: &str| args.get(name).filter(|value| **value != Value::Null).map(modbox_python_json::str);
     let (Some(source), Some(dest)) = (text("src"), text("dest")) else {
-        return Err(ActionError::result("src (or content) and dest are required"));
+        return Err(ActionError::failed("src (or content) and dest are required"));
     };
     if let Some(path) = text("creates").filter(|path| !path.is_empty())
         && exists(context, &path)?
@@ -34,14 +34,14 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         return Err(ActionError::Skipped(format!("skipped, since {path} exists")));
     }
     if !remote && source.contains("://") {
-        return Err(ActionError::result(format!(
+        return Err(ActionError::failed(format!(
             "Unsupported option, an URI src ({source}) is only supported when remote_src is True"
         )));
     }
-    let path = if remote { None } else { Some(context.find_file("files", &source)?) };
+    let path = if remote { None } else { Some(find(context, &source)?) };
     let found = state(context, &dest, true, true)?;
     if !found.exists || !found.is_folder {
-        return Err(ActionError::result(format!("dest '{dest}' must be an existing dir")));
+        return Err(ActionError::failed(format!("dest '{dest}' must be an existing dir")));
     }
     args.shift_remove("decrypt");
     let mut files = Vec::new();
@@ -51,4 +51,10 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         files.push(private("src", "source".to_owned(), &content));
     }
     context.run_module_with("ansible.legacy.unarchive", args, files)
+}
+
+/// Finds the archive. One that is missing is a failure of the task (ansible-core 2.21, `ActionModule.run` of `unarchive`).
+fn find(context: &ActionContext<'_>, source: &str) -> Result<String, ActionError> {
+    let found = context.find_file("files", source);
+    found.map_err(|error| error.map_failed(|message| ActionError::Wrong(Box::new(message))))
 }

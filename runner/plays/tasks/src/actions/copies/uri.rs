@@ -37,7 +37,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
 fn body_files(context: &ActionContext<'_>, body: Option<&Value>) -> Result<Vec<PrivateFile>, ActionError> {
     let Some(Value::Dict(fields)) = body else {
         let found = body.map_or("NoneType", Value::type_name);
-        return Err(ActionError::result(format!("body must be mapping, cannot be type {found}")));
+        return Err(ActionError::failed(format!("body must be mapping, cannot be type {found}")));
     };
     let mut files = Vec::new();
     for (field, value) in fields {

@@ -5,6 +5,9 @@ use modbox_python_json::{Dict, Value};
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
 
+/// The names of the option for groups, the first one first.
+const GROUPS: [&str; 3] = ["groupname", "groups", "group"];
+
 /// Names that are not variables of the new host.
 const SPECIAL: [&str; 4] = ["name", "hostname", "groupname", "groups"];
 
@@ -32,7 +35,10 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let given = |names: &[&str]| names.iter().find_map(|name| args.get(*name)).cloned();
     let name = given(&["name", "hostname", "host"]).filter(|name| *name != Value::Null);
     let name = name.ok_or_else(|| ActionError::failed("name, host or hostname needs to be provided"))?;
-    let groups = groups(given(&["groupname", "groups", "group"]))?;
+    let groups = groups(given(&GROUPS)).map_err(|error| {
+        let named = GROUPS.iter().find_map(|name| context.named(name));
+        error.at(named.and_then(|named| context.excerpt(named.value.position())))
+    })?;
     let (name, port) = split_port(&modbox_python_json::str(&name));
     if let Some(port) = port {
         args.insert("ansible_ssh_port".to_owned(), Value::Int(port));

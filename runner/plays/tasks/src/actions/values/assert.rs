@@ -85,7 +85,7 @@ fn message(context: &ActionContext<'_>, names: &[&str], default: &str) -> Result
         Some((_, value)) if is_text(value) || value.as_list().is_some_and(|items| items.iter().all(is_text)) => {
             Ok(value.clone())
         }
-        Some((name, value)) => Err(ActionError::result(format!(
+        Some((name, value)) => Err(ActionError::failed(format!(
             "argument '{name}' is of type {} and we were unable to convert to str_or_list_of_str: a string or list of \
              strings is required",
             value.type_name()

@@ -26,7 +26,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     }
     let wanted = context.args.get("verbosity").cloned().unwrap_or(Value::Int(0));
     let Some(verbosity) = scalars::whole(&wanted) else {
-        let found = modbox_python_json::repr(&wanted);
+        let found = modbox_python_json::repr(&Value::from(modbox_python_json::repr(&wanted)));
         return Err(ActionError::failed(format!(
             "argument 'verbosity' is of type {} and we were unable to convert to int: {found} cannot be converted to an int",
             wanted.type_name()
@@ -79,7 +79,7 @@ fn variable(context: &ActionContext<'_>) -> Result<Option<Source>, ActionError> 
 
 fn not_text(value: &Value) -> ActionError {
     let (found, shown) = (value.type_name(), modbox_python_json::repr(value));
-    ActionError::result(format!(
+    ActionError::failed(format!(
         "argument 'var' is of type {found} and we were unable to convert to _check_type_str_no_conversion: '{shown}' is \
          not a string and conversion is not allowed"
     ))
@@ -91,7 +91,7 @@ fn untrusted(context: &ActionContext<'_>, source: &Source) -> ActionError {
         "Templates and expressions must be defined by trusted sources such as playbooks or roles, not untrusted sources \
          such as module results.",
     );
-    ActionError::Explained(Box::new(message.causing(UNRESOLVED, place)))
+    ActionError::Wrong(Box::new(message.causing(UNRESOLVED, place)))
 }
 
 /// Returns the value of the expression of `var`. An undefined value is shown and does not fail the task.
@@ -104,7 +104,8 @@ fn shown(context: &mut ActionContext<'_>, source: &Source) -> Result<Dict, Actio
         Ok(evaluated) => Ok(entry(&name, layer::to_json(&evaluated.value))),
         Err(error) if error.is_undefined() => {
             let shown = format!("<< error 1 - {} >>", error.message());
-            context.warn(format!("Encountered 1 template error.\nerror 1 - {}", error.message()));
+            let text = format!("Encountered 1 template error.\nerror 1 - {}", error.message());
+            context.findings.warnings.push(Message::new(text).at(context.excerpt(source.position())));
             Ok(entry(&name, shown))
         }
         Err(TemplateError::Omitted { .. }) => {
@@ -116,7 +117,7 @@ fn shown(context: &mut ActionContext<'_>, source: &Source) -> Result<Dict, Actio
         Err(error) => {
             let place = context.excerpt(source.position());
             let cause = Message::new(error.message()).at(context.excerpt(error.position()));
-            Err(ActionError::Explained(Box::new(cause.causing(UNRESOLVED, place))))
+            Err(ActionError::Wrong(Box::new(cause.causing(UNRESOLVED, place))))
         }
     }
 }

@@ -59,7 +59,7 @@ impl Found {
 ///
 /// # Errors
 ///
-/// The task gives unknown arguments, or those of files together with those of folders.
+/// The task gives unknown or malformed arguments, or those of files together with those of folders.
 pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let folder = check_options(context)?;
     let mut found = Found::default();
@@ -68,6 +68,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let mut result = Dict::new();
     let facts = match read {
         Ok(()) => facts(context, &found)?,
+        Err(error @ ActionError::Wrong(_)) => return Err(error),
         Err(error) => {
             result.extend(entry("failed", true));
             result.extend(entry("message", error.to_string()));
@@ -85,11 +86,12 @@ fn check_options(context: &ActionContext<'_>) -> Result<bool, ActionError> {
     for name in context.args.keys() {
         let name = name.as_str();
         if !FOLDER_OPTIONS.contains(&name) && !FILE_OPTIONS.contains(&name) && !OPTIONS.contains(&name) {
-            return Err(ActionError::failed(format!("{name} is not a valid option in include_vars")));
+            let error = ActionError::wrong(format!("{name} is not a valid option in include_vars"));
+            return Err(error.at(context.excerpt_of_name(name)));
         }
     }
     if given(&FOLDER_OPTIONS) && given(&FILE_OPTIONS) {
-        return Err(ActionError::failed("You are mixing file only and dir only arguments, these are incompatible"));
+        return Err(ActionError::wrong("You are mixing file only and dir only arguments, these are incompatible"));
     }
     Ok(context.text("dir").is_some())
 }
@@ -154,8 +156,7 @@ fn merge(old: &mut Value, new: &Value) {
 
 fn read_file(context: &ActionContext<'_>, found: &mut Found) -> Result<(), ActionError> {
     let name = context.text("file").or_else(|| context.text("_raw_params"));
-    let name =
-        name.ok_or_else(|| ActionError::failed("Could not find file: no file was specified for include_vars"))?;
+    let name = name.ok_or_else(|| ActionError::failed("Could not find file on the Ansible Controller."))?;
     let path = context.find_file("vars", name.trim_end_matches('\n'))?;
     load(context, &path, found)
 }
@@ -174,7 +175,7 @@ fn load(context: &ActionContext<'_>, path: &str, found: &mut Found) -> Result<()
     let is_new = context.host.files().is_new(path)?;
     let root = if is_new { document.root.as_data() } else { document.root };
     let Some(map) = root.as_map() else {
-        return Err(ActionError::failed(format!("{path} must be stored as a dictionary/hash")));
+        return Err(ActionError::failed(format!("'{path}' must be stored as a dictionary/hash")));
     };
     found.files.push(path.to_owned());
     for (key, entry) in map.iter() {
@@ -195,7 +196,7 @@ fn read_folder(context: &ActionContext<'_>, found: &mut Found) -> Result<(), Act
     let selection = selection(context)?;
     let depth = match context.args.get("depth") {
         None | Some(Value::Null) => 0,
-        Some(value) => scalars::whole(value).ok_or_else(|| ActionError::failed("depth must be a number"))?,
+        Some(value) => scalars::whole(value).ok_or_else(|| ActionError::wrong("depth must be a number"))?,
     };
     let depth = if depth <= 0 { MAX_DEPTH } else { depth };
     let folder = root(context, &context.text("dir").unwrap_or_default());
@@ -229,7 +230,7 @@ fn read_folder(context: &ActionContext<'_>, found: &mut Found) -> Result<(), Act
 fn selection(context: &ActionContext<'_>) -> Result<Selection, ActionError> {
     let regex = |text: &str| {
         Pattern::new(text, Subject::Text, Flags::default())
-            .map_err(|_| ActionError::failed(format!("Invalid regular expression: {text}")))
+            .map_err(|_| ActionError::wrong(format!("Invalid regular expression: {text}")))
     };
     let texts = |name: &str| -> Option<Vec<String>> {
         match context.args.get(name)? {

@@ -5,6 +5,7 @@ use modbox_python_json::{Dict, Value};
 use crate::actions::context::{ActionContext, entry};
 use crate::actions::error::ActionError;
 use crate::load::values;
+use crate::report::message::Message;
 
 /// Sets variables.
 ///
@@ -30,7 +31,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
             "No key/value pairs provided, at least one is required for this action to succeed",
         ));
     }
-    check_names(facts.keys())?;
+    check_names(context, facts.keys())?;
     let mut result = entry("ansible_facts", facts);
     result.insert("_ansible_facts_cacheable".to_owned(), Value::Bool(cacheable));
     Ok(result)
@@ -41,11 +42,18 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
 /// # Errors
 ///
 /// One is not.
-pub fn check_names<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), ActionError> {
+pub fn check_names<'a>(
+    context: &ActionContext<'_>,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<(), ActionError> {
     for name in names {
         if !values::is_variable_name(name) {
-            let name = modbox_python_json::str_repr(name);
-            return Err(ActionError::Wrong(format!("Invalid variable name {name}.")));
+            let shown = modbox_python_json::str_repr(name);
+            let message = Message::new(format!("Invalid variable name {shown}.")).with_help(
+                "Variable names must be strings starting with a letter or underscore character, and contain only letters, \
+                 numbers and underscores.",
+            );
+            return Err(ActionError::Wrong(Box::new(message.at(context.excerpt_of_name(name)))));
         }
     }
     Ok(())

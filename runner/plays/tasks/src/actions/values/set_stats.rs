@@ -22,7 +22,7 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
             return Ok(result);
         }
     };
-    check_names(data.keys())?;
+    check_names(context, data.keys())?;
     let stats: Dict = [
         ("data".to_owned(), Value::Dict(data)),
         ("per_host".to_owned(), Value::Bool(context.flag_of(&context.args, "per_host", false))),

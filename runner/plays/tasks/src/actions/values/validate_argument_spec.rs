@@ -18,16 +18,16 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
     let empty = Value::Dict(Dict::new());
     let Some(spec) = args.get("argument_spec") else {
         let given = modbox_python_json::repr(&Value::Dict(args));
-        return Err(ActionError::failed(format!("\"argument_spec\" arg is required in args: {given}")));
+        return Err(ActionError::wrong(format!("\"argument_spec\" arg is required in args: {given}")));
     };
     let wrong = |name: &str, found: &Value| {
-        ActionError::failed(format!("Incorrect type for {name}, expected dict and got <class '{}'>", found.type_name()))
+        ActionError::wrong(format!("Incorrect type for {name}, expected dict and got <class '{}'>", found.type_name()))
     };
     let options = spec.as_dict().ok_or_else(|| wrong("argument_spec", spec))?;
     let provided = args.get("provided_arguments").unwrap_or(&empty);
     let provided = provided.as_dict().ok_or_else(|| wrong("provided_arguments", provided))?;
     let parsed = ArgumentSpec::parse_as_ansible(spec, &Dict::new());
-    let parsed = parsed.map_err(|error| ActionError::failed(error.to_string()))?;
+    let parsed = parsed.map_err(|error| ActionError::wrong(error.to_string()))?;
     let mut values = variables(context, options)?;
     values.extend(provided.clone());
     let validated = parsed.validate(&values, &NoEnvironment);

@@ -48,10 +48,13 @@ pub fn run(
         None => 4,
     };
     for attempt in 1..=attempts {
-        let Acted { mut outcome, included } = act(run, session, fields, prepared)?;
+        let Acted { mut outcome, included, is_raised } = act(run, session, fields, prepared)?;
         facts::apply_inventory(session, &mut outcome.data);
         result::set_defaults(&mut outcome.data);
         result::add_lines(&mut outcome.data);
+        if is_raised {
+            return Ok((outcome, included));
+        }
         if attempts > 1 {
             outcome.data.insert("attempts".to_owned(), Value::Int(attempt));
         }
@@ -102,6 +105,18 @@ const TEMPLATED_ARGS: &str = "Using a template for task args is unsafe in some s
 struct Acted {
     outcome: Outcome,
     included: IncludedVars,
+    /// Whether the action ended itself. Then no keyword changes the status, and there is no other attempt.
+    is_raised: bool,
+}
+
+impl Acted {
+    fn returned(outcome: Outcome) -> Self {
+        Self { outcome, included: Vec::new(), is_raised: false }
+    }
+
+    fn raised(outcome: Outcome) -> Self {
+        Self { is_raised: true, ..Self::returned(outcome) }
+    }
 }
 
 /// Runs the action once.
@@ -112,7 +127,7 @@ fn act(
     prepared: &Prepared,
 ) -> Result<Acted, Message> {
     if let Err(error) = unsupported(fields, prepared) {
-        return Ok(Acted { outcome: action_failed(session, error)?, included: Vec::new() });
+        return action_failed(session, error);
     }
     let mut context = ActionContext {
         task: run.task,
@@ -133,13 +148,14 @@ fn act(
         false => Ok(started),
     });
     let findings = std::mem::take(&mut context.findings);
-    let mut outcome = match result {
-        Ok(data) => Outcome::of(data),
+    let mut acted = match result {
+        Ok(data) => Acted::returned(Outcome::of(data)),
         Err(ActionError::Host(error)) if error.kind == HostErrorKind::TimedOut => {
-            timed_out(run, session, fields.timeout, error)
+            Acted::returned(timed_out(run, session, fields.timeout, error))
         }
         Err(error) => action_failed(session, error)?,
     };
+    let outcome = &mut acted.outcome;
     findings.failure.into_iter().for_each(|failure| session.note_failure(failure));
     if is_builtin(run.task.action_text(), "set_fact") {
         let own = prepared.args.provenance.iter();
@@ -148,34 +164,34 @@ fn act(
     outcome.warnings.extend(prepared.args.is_templated.then(|| Message::new(TEMPLATED_ARGS)));
     outcome.warnings.extend(findings.warnings);
     outcome.reports.splice(0..0, findings.reports);
-    outcome.error = outcome.error.or_else(|| findings.module_error.map(|error| error.causing("Module failed.", None)));
+    let module_error = findings.module_error.map(|error| error.causing("Module failed.", None));
+    outcome.error = outcome.error.take().or(module_error);
     outcome.warnings.extend(result::take_warnings(&mut outcome.data));
     outcome.deprecations = findings.deprecations;
     outcome.deprecations.extend(result::take_deprecations(&mut outcome.data));
-    Ok(Acted { outcome, included: findings.included })
+    acted.included = findings.included;
+    Ok(acted)
 }
 
 /// Returns the outcome of an action that could not do its work, or the failure of the task.
-fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcome, Message> {
+fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Acted, Message> {
     match error {
         ActionError::Skipped(text) => {
             let mut data = Dict::new();
             data.insert("skipped".to_owned(), Value::Bool(true));
             data.insert("msg".to_owned(), Value::from(text));
-            Ok(Outcome::of(data))
+            Ok(Acted::raised(Outcome::of(data)))
         }
-        ActionError::Result(text) => {
+        ActionError::Failed(message) => {
             let mut data = Dict::new();
             data.insert("failed".to_owned(), Value::Bool(true));
-            data.insert("msg".to_owned(), Value::from(text.as_str()));
+            data.insert("msg".to_owned(), Value::from(message.brief()));
             let mut outcome = Outcome::of(data);
-            outcome.error = Some(Message::new(text));
-            Ok(outcome)
+            outcome.error = Some(*message);
+            Ok(Acted::raised(outcome))
         }
         ActionError::Template(error) => Err(errors::of_template(session, &error)),
-        ActionError::Failed(text) => Err(errors::of_action(text)),
-        ActionError::Wrong(text) => Err(Message::new(text)),
-        ActionError::Explained(message) => Err(*message),
+        ActionError::Wrong(message) => Err(*message),
         ActionError::File(error) => {
             if matches!(error, FileError::Denied { .. }) {
                 session.note_failure(HostErrorKind::Denied);
@@ -190,7 +206,7 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Outcom
             outcome.reports.extend(error.report);
             outcome.failure = Some(error.kind);
             outcome.error = Some(Message::new(error.message).causing("Module failed.", None));
-            Ok(outcome)
+            Ok(Acted::returned(outcome))
         }
     }
 }
@@ -241,8 +257,9 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     match holds(&after(run, session, outcome), &failed) {
         Ok(failed) => {
             outcome.data.insert("failed_when_result".to_owned(), Value::Bool(failed));
-            outcome.data.insert("failed".to_owned(), Value::Bool(failed));
-            if outcome.error.take().is_some() {
+            let had_failed = outcome.data.insert("failed".to_owned(), Value::Bool(failed));
+            let had_failed = had_failed.is_some_and(|failed| failed.is_truthy());
+            if outcome.error.take().is_some() || had_failed {
                 let text = Value::from("(traceback unavailable)");
                 outcome.data.insert("failed_when_suppressed_exception".to_owned(), text);
             }
@@ -259,7 +276,7 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
 fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionError> {
     let (action, name) = (prepared.action, &prepared.name);
     if fields.job_limit > 0 && !action.job {
-        return Err(ActionError::result(format!("This action ({name}) does not support async.")));
+        return Err(ActionError::failed(format!("This action ({name}) does not support async.")));
     }
     if fields.modes.check && !action.check_mode {
         return Err(ActionError::Skipped(format!("This action ({name}) does not support check mode.")));
@@ -270,18 +287,21 @@ fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionErr
 /// Fails a result whose status cannot be decided.
 fn undecided(session: &Session<'_>, outcome: &mut Outcome, keyword: Keyword, error: &TemplateError) {
     let name = keyword.text();
-    outcome.data.insert("failed".to_owned(), Value::Bool(true));
+    let had_failed = outcome.data.insert("failed".to_owned(), Value::Bool(true));
+    let had_failed = had_failed.is_some_and(|failed| failed.is_truthy());
     outcome.data.insert(format!("{name}_result"), Value::from(error.message()));
     let message = errors::of_template(session, error);
     let place = message.excerpt.clone();
     let message = message.causing(format!("A '{name}' expression failed."), place);
     let suppressed = outcome.error.take();
-    if suppressed.is_some() {
+    if suppressed.is_some() || had_failed {
         let text = Value::from("(traceback unavailable)");
         outcome.data.insert(format!("{name}_suppressed_exception"), text);
+    }
+    if let Some(error) = &suppressed {
         // A message that was made of the error says nothing any more.
         let said = outcome.data.get("msg").and_then(Value::as_str);
-        if said.is_some_and(|said| said.starts_with("Task failed: ")) {
+        if error.is_of_task && said.is_some_and(|said| said == error.brief()) {
             outcome.data.shift_remove("msg");
         }
     }

@@ -233,8 +233,7 @@ fn missing(path: &str) -> Message {
         "Unable to retrieve file contents. Could not find or access '{path}' on the Ansible Controller: [Errno 2] No such file \
          or directory: '{path}'"
     );
-    Message::new(text)
-        .with_help("If you are using a module and expect the file to exist on the remote, see the remote_src option.")
+    Message::new(text).about_missing_file()
 }
 
 /// Fails if the loader found errors. If the first is about a file or role that does not exist, and all are, the include

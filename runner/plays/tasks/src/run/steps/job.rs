@@ -34,7 +34,7 @@ pub fn follow(context: &mut ActionContext<'_>, started: Dict, pace: Pace) -> Res
         return Ok(started);
     }
     let Some(id) = started.get("ansible_job_id").map(modbox_python_json::str) else {
-        return Err(ActionError::result("No job id was returned by the async task"));
+        return Err(ActionError::failed("No job id was returned by the async task"));
     };
     let folder = context.options.job.as_ref().and_then(|job| job.folder.clone());
     let state = wait(context, &id, folder.as_deref(), pace)?;
