@@ -107,8 +107,8 @@ ansible.builtin.service_facts: {}
 ansible.builtin.systemd_service: {name: modtest, state: started, enabled: true, daemon_reload: true}
 ansible.builtin.systemd_service: {name: modtest, state: started, enabled: true}
 ansible.builtin.systemd_service: {name: modtest, masked: true, state: stopped}
-ansible.builtin.git: {repo: /var/modtest-repository-git, dest: /var/modtest-checkout, version: main}
-ansible.builtin.git: {repo: /var/modtest-repository-git, dest: /var/modtest-checkout, version: main}
+ansible.builtin.git: {repo: /var/modtest-repository-git, dest: /var/modtest-git/checkout, version: main}
+ansible.builtin.git: {repo: /var/modtest-repository-git, dest: /var/modtest-git/checkout, version: main}
 ansible.posix.acl: {path: /etc/modtest/main.conf, entity: games, etype: user, permissions: r, state: present}
 ansible.posix.acl: {path: /etc/modtest/main.conf, entity: games, etype: user, permissions: r, state: present}
 ansible.posix.at: {command: "true", count: 20, units: days, unique: true}
@@ -143,7 +143,8 @@ community.general.xattr: {path: /var/modtest/program, namespace: user, key: modt
 "#;
 
 /// What `--explain` does not know of: the argument of `git` may be an address as well, and it lists the folder that it makes.
-const MORE: &str = "modules: {ansible.builtin.git: {allow: {write: [/var]}}}";
+const MORE: &str =
+    "modules: {ansible.builtin.git: {allow: {read: [/var/modtest-repository-git], write: [/var/modtest-git]}}}";
 
 /// A private key of no use elsewhere.
 const KEY: &str = r"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIFOzQHtf5i1dpilFJb6IicjMCpqIYCDlJ51Y4koJK5z+\n-----END PRIVATE KEY-----\n";

@@ -7,16 +7,20 @@ folder=$1 programs=$2
 shift 2
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /mnt
+# What is written to the folder stays, also where it lies below one of these.
+mkdir /mnt/folder
+mount --bind "$folder" /mnt/folder
 for name in etc usr var; do
     mkdir -p "/mnt/$name/upper" "/mnt/$name/work"
     more=
     test "$name" = usr && more=$programs
     mount -t overlay -o "lowerdir=/$name$more,upperdir=/mnt/$name/upper,workdir=/mnt/$name/work" overlay "/$name" || exit 99
 done
+mount --bind /mnt/folder "$folder"
 mount -t tmpfs -o mode=755 tmpfs /home
 hostname before.example
 
-mkdir -p /etc/init.d
+mkdir -p /etc/init.d /var/modtest-git
 cat >/etc/init.d/modtest <<'SERVICE'
 #!/bin/sh
 ### BEGIN INIT INFO
@@ -166,7 +170,7 @@ status=$?
     cat /var/modtest-firewall /etc/locale.gen
     find /var/modtest-units /var/modtest-deployed /var/modtest-made | sort
     find /var/spool/cron/at* -type f | wc -l
-    git -C /var/modtest-checkout log --format=%H
+    git -C /var/modtest-git/checkout log --format=%H
     iptables -S
     getcap /var/modtest/program
     getfattr -d /var/modtest/program

@@ -44,6 +44,11 @@ EMPTY_DIFF = re.compile(
 )
 # As `stat` tells the attributes of a file, in several lines.
 ATTRIBUTES = re.compile(r'^\s*"attributes": \[\n(?:\s*"\w+",?\n)*\s*\],?\n', re.M)
+# What modbox adds to a result, such as what a real run would be refused after one in check mode.
+OWN_WARNING = re.compile(r'^\s*"modbox: [^\n]*",?\n', re.M)
+NO_WARNING = re.compile(r'^\s*"warnings": \[\n\s*\],?\n', re.M)
+# A component says where it has panicked.
+PANIC = re.compile(r"(?:Task failed: Module failed: )?the module panicked at \S+: ")
 TEMPORARY_NAME = re.compile(r"\b(ansible|pre)\.\w{8}\b")
 
 
@@ -68,6 +73,7 @@ def text(found):
     found = TEMPORARY.sub("TEMPORARY", found)
     for pattern in (DELTA, PAUSE, PLACE):
         found = pattern.sub("", found)
+    found = PANIC.sub("Task failed: Module failed: ", found)
     found = SERVER.sub("SERVER", found)
     found = BACKUP.sub(".BACKUP~", found)
     found = TEMPORARY_NAME.sub("ansible.TEMPORARY", found)
@@ -147,7 +153,7 @@ def output(found):
     """Lines that a play prints for people."""
     # Modbox shows control characters escaped; Ansible prints them as they are.
     found = ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), found)
-    for pattern in (HIDDEN, EMPTY_DIFF, ATTRIBUTES, CONNECTION):
+    for pattern in (HIDDEN, EMPTY_DIFF, ATTRIBUTES, CONNECTION, OWN_WARNING, NO_WARNING):
         found = pattern.sub("", found)
     found = HELP_OF_FILE.sub("", found)
     found = LINE_OF_FILE.sub(r"\1\n", found)

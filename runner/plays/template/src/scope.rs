@@ -160,6 +160,7 @@ impl FromIterator<(Arc<str>, Slot)> for Layer {
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     layers: Vec<Arc<Layer>>,
+    action: Option<Arc<str>>,
 }
 
 impl Scope {
@@ -182,6 +183,17 @@ impl Scope {
         let mut scope = self.clone();
         scope.push(layer);
         scope
+    }
+
+    /// Notes the name of the action whose task the templates belong to, as it is written. Lookups see it, templates do not.
+    pub fn set_action(&mut self, action: &str) {
+        self.action = Some(action.into());
+    }
+
+    /// Returns the name of the action, if the templates belong to a task.
+    #[must_use]
+    pub fn action(&self) -> Option<&str> {
+        self.action.as_deref()
     }
 
     /// Returns the variable of a name.

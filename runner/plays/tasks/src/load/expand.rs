@@ -55,9 +55,27 @@ pub fn items(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &mut 
     items
 }
 
-/// Replaces the imports of handlers, and blocks by the handlers in them, which inherit from the blocks.
-#[must_use]
-pub fn handlers(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &mut Additions) -> Vec<Arc<Task>> {
+/// Expands handlers. Returns a list for each block, and one for each row of handlers outside of blocks: a notification looks
+/// at the last list first.
+pub fn handlers(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &mut Additions) -> Vec<Vec<Arc<Task>>> {
+    let mut lists = Vec::new();
+    let mut row = Vec::new();
+    for draft in drafts {
+        match draft {
+            Draft::Block(block) => {
+                lists.push(std::mem::take(&mut row));
+                lists.push(handlers_of_list(loader, block.tasks, depth, added));
+            }
+            other => row.extend(handlers_of_list(loader, vec![other], depth, added)),
+        }
+    }
+    lists.push(row);
+    lists.retain(|list| !list.is_empty());
+    lists
+}
+
+/// Expands handlers to one list. Those of blocks in it are among them.
+fn handlers_of_list(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &mut Additions) -> Vec<Arc<Task>> {
     let mut found = Vec::new();
     for draft in drafts {
         match draft {
@@ -70,7 +88,7 @@ pub fn handlers(loader: &Loader<'_>, drafts: Vec<Draft>, depth: usize, added: &m
                     Item::Block(_) => None,
                 }));
             }
-            Draft::Block(block) => found.extend(handlers(loader, block.tasks, depth, added)),
+            Draft::Block(block) => found.extend(handlers_of_list(loader, block.tasks, depth, added)),
             // The reader refuses it before.
             Draft::ImportRole(_) => {}
         }
@@ -113,7 +131,7 @@ fn import_tasks(
     let frame = Arc::new(import_frame(kind, task));
     let drafts = list::read(loader, &source, &frame, handler);
     if handler {
-        return Ok(handlers(loader, drafts, depth + 1, added).into_iter().map(Item::Task).collect());
+        return Ok(handlers(loader, drafts, depth + 1, added).into_iter().flatten().map(Item::Task).collect());
     }
     Ok(items(loader, drafts, depth + 1, added))
 }
@@ -231,7 +249,7 @@ fn role_items(
     if let Some(source) = file("handlers", &node.from.handlers)? {
         let drafts = list::read(loader, &source, &frame, true);
         let own = handlers(loader, drafts, depth, added);
-        added.handlers.push(own);
+        added.handlers.extend(own);
     }
     if node.role.argument_spec.as_ref().is_some_and(|spec| !spec.is_null()) {
         found.push(Item::Task(Arc::new(task::implicit(ImplicitTask::ValidateArguments, &frame))));

@@ -111,7 +111,7 @@ fn build(
     let (pre_tasks, tasks, post_tasks) =
         (read_part("pre_tasks", pre_tasks), read_part("tasks", tasks), read_part("post_tasks", post_tasks));
     let mut handlers = of_roles.handlers;
-    handlers.extend(own_handlers);
+    handlers.extend(own_handlers.unwrap_or_default());
     handlers.extend(added.handlers);
     let mut roles = of_roles.roles;
     roles.extend(added.roles);

@@ -7,9 +7,6 @@ use super::call::Call;
 use super::options::{Options, failed};
 use crate::paths;
 
-/// The variable of `with_first_found` that has the name of the task's action.
-pub const ACTION_VARIABLE: &str = "_modbox_action";
-
 /// How deep lists of terms may nest.
 const MAX_DEPTH: usize = 32;
 
@@ -36,11 +33,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<Vec<Value>, LookupError> {
     Err(failed("No file was found when using first_found."))
 }
 
-/// Returns the folder for files of the kind that the action of a loop takes. Outside of loops, Ansible looks only in the
-/// folders of the task themselves.
+/// Returns the folder for files of the kind that the action of the task takes (ansible-core 2.21.5, `LookupModule` of
+/// `first_found`).
 fn folder_of_action(call: &Call<'_>) -> &'static str {
-    let action = call.variable(ACTION_VARIABLE);
-    let Some(action) = action.as_ref().and_then(|action| action.as_str()) else { return "" };
+    let action = call.scope.action().unwrap_or_default();
     let kinds = [("template", "templates"), ("var", "vars")];
     kinds.into_iter().find(|(part, _)| action.contains(part)).map_or("files", |(_, folder)| folder)
 }

@@ -86,7 +86,6 @@ mod tests {
     use modbox_yaml::{load_play_file, template_file};
 
     use super::*;
-    use crate::lookups::first_found::ACTION_VARIABLE;
     use crate::lookups::memory_host::MemoryHost;
     use crate::memory_files::MemoryFiles;
     use crate::vars::layer;
@@ -203,12 +202,17 @@ mod tests {
         check("lookup('first_found', files=['b.txt'], paths='none,files')", r#""/p/files/b.txt""#);
         check("lookup('first_found', ['none'])", "!No file was found when using first_found.");
         check("query('first_found', ['none'], skip=true)", "[]");
-        check("lookup('first_found', ['b.txt'])", "!No file was found");
+        check("lookup('first_found', ['b.txt'])", r#""/p/files/b.txt""#);
+        check("lookup('first_found', ['t.j2'])", "!No file was found");
         check("lookup('first_found', files=nope)", "!'nope' is undefined");
         check("lookup('first_found', nope, '/p/files/a.txt')", "!'nope' is undefined");
         check("lookup('first_found', 3)", "!A string, dict or list is required");
         check("lookup('first_found', ['/denied/x'])", "!--allow-read /denied/x");
-        let action = |name| scope(&[(ACTION_VARIABLE, name)]);
+        let action = |name| {
+            let mut scope = scope(&[]);
+            scope.set_action(name);
+            scope
+        };
         check_in(&action("ansible.builtin.copy"), "lookup('first_found', 'b.txt')", r#""/p/files/b.txt""#);
         check_in(&action("template"), "lookup('first_found', 't.j2')", r#""/p/templates/t.j2""#);
         check_in(&action("include_vars"), "lookup('first_found', 'main.yml')", r#""/p/vars/main.yml""#);

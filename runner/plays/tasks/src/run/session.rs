@@ -289,6 +289,7 @@ impl<'a> Session<'a> {
         let mut scope = layers.scope(task);
         if let Some(task) = task {
             scope.push(Arc::new(magic::of_task(task, &self.play.folder)));
+            scope.set_action(task.action_text());
         }
         let of_host = self.play.magic.get(..2).unwrap_or_default();
         let hostvars = self.vars.hostvars(&self.options.extra_vars, of_host);

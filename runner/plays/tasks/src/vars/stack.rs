@@ -114,6 +114,7 @@ fn before(known: &StaticVars, task: Option<&Task>) -> Scope {
     let mut scope = layers.scope(task);
     if let Some(task) = task {
         scope.push(Arc::new(magic::of_task(task, "")));
+        scope.set_action(task.action_text());
     }
     scope
 }

@@ -122,7 +122,6 @@ fn store(context: &mut ActionContext<'_>, source: &str, dest: &str, content: &Ar
     let mut put = |key: &str, value: Value| drop(result.insert(key.to_owned(), value));
     if local.checksum == checksum {
         put("changed", Value::Bool(false));
-        put("file", Value::from(source));
     } else {
         if let Some(failed) = write(context, dest, content)? {
             return Ok(failed);
@@ -131,13 +130,13 @@ fn store(context: &mut ActionContext<'_>, source: &str, dest: &str, content: &Ar
         if written != checksum && context.flag_of(&context.args, "validate_checksum", true) {
             put("failed", Value::Bool(true));
             put("msg", Value::from("checksum mismatch"));
-            put("file", Value::from(source));
         } else {
             put("changed", Value::Bool(true));
         }
         put("remote_md5sum", Value::Null);
         put("remote_checksum", Value::from(checksum.as_str()));
     }
+    put("file", Value::from(source));
     put("md5sum", Value::from(md5));
     put("dest", Value::from(dest));
     put("checksum", Value::from(checksum));

@@ -103,7 +103,7 @@ fn tasks(loader: &Loader<'_>, task: &Task, name: &str, is_certain: bool) -> Resu
     let drafts = list::read(loader, &source, &frame, handler);
     let mut added = Additions::default();
     if handler {
-        return Ok(expand::handlers(loader, drafts, 0, &mut added).into_iter().map(Item::Task).collect());
+        return Ok(expand::handlers(loader, drafts, 0, &mut added).into_iter().flatten().map(Item::Task).collect());
     }
     Ok(expand::items(loader, drafts, 0, &mut added))
 }

@@ -301,7 +301,7 @@ fn undecided(session: &Session<'_>, outcome: &mut Outcome, keyword: Keyword, err
     if let Some(error) = &suppressed {
         // A message that was made of the error says nothing any more.
         let said = outcome.data.get("msg").and_then(Value::as_str);
-        if error.is_of_task && said.is_some_and(|said| said == error.brief()) {
+        if said.is_some_and(|said| said == error.clone().failing_task(None).brief()) {
             outcome.data.shift_remove("msg");
         }
     }

@@ -151,7 +151,7 @@ fn tasks(
     let drafts = list::read(&loader, &source, &frame, task.is_handler());
     let mut added = Additions::default();
     let items = if task.is_handler() {
-        expand::handlers(&loader, drafts, 0, &mut added).into_iter().map(Item::Task).collect()
+        expand::handlers(&loader, drafts, 0, &mut added).into_iter().flatten().map(Item::Task).collect()
     } else {
         expand::items(&loader, drafts, 0, &mut added)
     };

@@ -12,7 +12,6 @@ use crate::action_host::HostErrorKind;
 use crate::fields::Fields;
 use crate::fields::conditions;
 use crate::keywords::Keyword;
-use crate::lookups::first_found::ACTION_VARIABLE;
 use crate::model::task::is_builtin;
 use crate::report::events::Event;
 use crate::report::message::Message;
@@ -103,10 +102,7 @@ pub fn items(run: &TaskRun<'_>, session: &Session<'_>) -> Result<Option<Items>, 
 
 /// Returns the results of the lookup of a `with_` keyword.
 fn lookup(run: &TaskRun<'_>, session: &Session<'_>, name: &str, terms: &Source) -> Result<Items, LoopError> {
-    let mut layer = Layer::default();
-    layer.insert(ACTION_VARIABLE, Slot::value(Value::from(run.task.action_text()), Origin::Magic));
-    let scope = run.scope.with(Arc::new(layer));
-    let evaluated = session.engine.loop_items(name, terms, &scope).map_err(|error| {
+    let evaluated = session.engine.loop_items(name, terms, &run.scope).map_err(|error| {
         if error.is_denied() {
             session.note_failure(HostErrorKind::Denied);
         }
@@ -343,20 +339,19 @@ pub(crate) fn complete(control: &Control, items: &Items, index: usize, outcome: 
     }
 }
 
-/// Evaluates the label of an item.
+/// Evaluates the label of an item. One that cannot be evaluated is the item itself (ansible-core 2.21.5).
 fn label(run: &TaskRun<'_>, session: &Session<'_>, control: &Control, scope: &Scope, outcome: &mut Outcome) {
-    let label = match run.task.loop_control.get(Keyword::Label) {
-        None => Ok(outcome.data.get(&control.variable).cloned().unwrap_or_default()),
-        Some(source) => session.engine.evaluate(source, scope).map(|evaluated| layer::to_json(&evaluated.value)),
-    };
-    match label {
-        Ok(label) => drop(outcome.data.insert("_ansible_item_label".to_owned(), label)),
-        Err(error) => {
-            let text = format!("Failed to template loop_control.label: {}", error.message());
-            outcome.data.insert("failed".to_owned(), Json::Bool(true));
-            outcome.data.insert("msg".to_owned(), Json::from(text));
+    let mut label = outcome.data.get(&control.variable).cloned().unwrap_or_default();
+    match run.task.loop_control.get(Keyword::Label).map(|source| session.engine.evaluate(source, scope)) {
+        None => {}
+        Some(Ok(evaluated)) => label = layer::to_json(&evaluated.value),
+        Some(Err(error)) => {
+            let message = errors::of_template(session, &error);
+            let place = message.excerpt.clone();
+            outcome.warnings.push(message.causing("Failed to template loop_control label.", place));
         }
     }
+    outcome.data.insert("_ansible_item_label".to_owned(), label);
 }
 
 /// Returns the result of all items.
