@@ -54,6 +54,7 @@ mod run_modes;
 mod secrets;
 mod task_file;
 
+pub use self::results::fields::is_made_message;
 pub use self::results::log_lines;
 pub use self::results::raw_output::{RawOutput, ResultLines};
 pub use self::results::result;

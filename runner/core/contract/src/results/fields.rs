@@ -108,6 +108,12 @@ pub(crate) fn complete_failure(dict: &mut Dict, sent_exception: bool) {
     dict.entry("msg".to_owned()).or_insert(msg.into());
 }
 
+/// Returns whether a message is one that [`complete_failure`] has made, for a module that gave none.
+#[must_use]
+pub fn is_made_message(text: &str) -> bool {
+    text.starts_with("Task failed: ")
+}
+
 /// Makes the failed result for a module that returned no valid one.
 pub(crate) fn failure(msg: &str, rc: i64, streams: &ShownStreams) -> Dict {
     let fields: [(&str, Value); 7] = [

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use modbox_contract::is_made_message;
 use modbox_python_json::{Dict, Value};
 use modbox_template::{Scope, TemplateError};
 use modbox_yaml::Source;
@@ -298,10 +299,10 @@ fn undecided(session: &Session<'_>, outcome: &mut Outcome, keyword: Keyword, err
         let text = Value::from("(traceback unavailable)");
         outcome.data.insert(format!("{name}_suppressed_exception"), text);
     }
-    if let Some(error) = &suppressed {
+    if suppressed.is_some() {
         // A message that was made of the error says nothing any more.
         let said = outcome.data.get("msg").and_then(Value::as_str);
-        if said.is_some_and(|said| said == error.clone().failing_task(None).brief()) {
+        if said.is_some_and(is_made_message) {
             outcome.data.shift_remove("msg");
         }
     }
