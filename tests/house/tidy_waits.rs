@@ -40,10 +40,11 @@ const TIMED: [(&str, &str); 1] =
     [("runner/plays/template/src/processor_time.rs", "time in which nothing is done must not count as work")];
 
 /// Files with short sleeps of shells and Python, each with its reason.
-const SHORT: [(&str, &str); 7] = [
+const SHORT: [(&str, &str); 8] = [
     ("tests/authoring/missing_tools.rs", "how long one of two builds takes; all orders are right"),
     ("tests/core/native/programs/hostile_worker.py", "when a hostile worker ends; all orders are right"),
     ("tests/oracle/modules/command.py", "a process that goes on behind its parent, which waits for it"),
+    ("tests/plays/cases/failures/play.yml", "a command that its task ends before"),
     ("tests/oracle/web_server.py", "the pace of a slow server"),
     ("guest-sdk/python-host/tests/test_commands.py", "commands that a limit ends, and one that is waited for"),
     ("guest-sdk/python-host/tests/test_tls.py", "the pace of a slow server"),

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Modbox, RunOutput, TestDir, wait_for};
 
@@ -222,6 +222,25 @@ fn a_failed_task_a_denied_task_and_a_limit_have_their_statuses() {
     let limited = play(&dir, &task("sleeper:"), &["--timeout", "1s"]).exits_with(5);
     assert!(limited.stdout_text().contains("failed=1"), "{}", limited.stdout_text());
     dir.assert_nothing_left();
+}
+
+#[test]
+fn a_module_that_is_not_started_fails_whatever_its_task_says_of_failures() {
+    let dir = TestDir::new();
+    dir.write("play/library/told.py", "#!/bin/sh\n# WANT_JSON\necho '{}'\n");
+    dir.write(
+        "trust.yaml",
+        format!("trust: {{require-signature: true, signers: {}}}\n", dir.join("signers").display()),
+    );
+    dir.write("signers", "");
+    let task =
+        "- hosts: all\n  gather_facts: false\n  tasks:\n  - {told: {}, failed_when: false, until: true, retries: 2}\n";
+    dir.write("play/play.yml", task);
+    let ran = Modbox::new(&dir).args(["play", "--policy", "trust.yaml", "--output", "jsonl", "play/play.yml"]).run();
+    let ran = ran.exits_with(4);
+    let result = events(&ran).into_iter().find(|event| event["event"] == "result").unwrap();
+    assert!(result["result"]["msg"].as_str().unwrap().contains("requires a signature"), "{result:#}");
+    assert_eq!((&result["status"], &result["result"].get("attempts")), (&json!("failed"), &None), "{result:#}");
 }
 
 #[test]

@@ -106,7 +106,8 @@ const TEMPLATED_ARGS: &str = "Using a template for task args is unsafe in some s
 struct Acted {
     outcome: Outcome,
     included: IncludedVars,
-    /// Whether the action ended itself. Then no keyword changes the status, and there is no other attempt.
+    /// Whether the action ended itself, its time was over, or its module did not start. Then no keyword changes the status, and
+    /// there is no other attempt.
     is_raised: bool,
 }
 
@@ -152,7 +153,7 @@ fn act(
     let mut acted = match result {
         Ok(data) => Acted::returned(Outcome::of(data)),
         Err(ActionError::Host(error)) if error.kind == HostErrorKind::TimedOut => {
-            Acted::returned(timed_out(run, session, fields.timeout, error))
+            Acted::raised(timed_out(run, session, fields.timeout, error))
         }
         Err(error) => action_failed(session, error)?,
     };
@@ -207,7 +208,9 @@ fn action_failed(session: &mut Session<'_>, error: ActionError) -> Result<Acted,
             outcome.reports.extend(error.report);
             outcome.failure = Some(error.kind);
             outcome.error = Some(Message::new(error.message).causing("Module failed.", None));
-            Ok(Acted::returned(outcome))
+            // Of these the module ran, and its end is a result.
+            let has_run = matches!(error.kind, HostErrorKind::Limit | HostErrorKind::Crash);
+            Ok(Acted { is_raised: !has_run, ..Acted::returned(outcome) })
         }
     }
 }
