@@ -117,8 +117,8 @@ impl Place {
 #[test]
 fn a_module_that_ignores_signals_ends_at_the_time() {
     for place in Place::all() {
-        let limit = Duration::from_millis(700);
-        place.limited("trap '' TERM INT HUP; sleep 600", &["--timeout", "700ms"], "wall", limit);
+        let limit = stretched(Duration::from_millis(700));
+        place.limited("trap '' TERM INT HUP; sleep 600", &["--timeout", &milliseconds(limit)], "wall", limit);
     }
 }
 
@@ -135,8 +135,7 @@ fn a_daemon_ends_with_the_module_and_at_the_time() {
         assert!(fs::remove_file(format!("{}/there", place.data())).is_ok(), "it was never there");
         // Long enough for the daemon to start on a busy machine.
         let limit = stretched(Duration::from_secs(5));
-        let timeout = format!("{}ms", limit.as_millis());
-        place.limited(&format!("{daemon}; sleep 600"), &["--timeout", &timeout], "wall", limit);
+        place.limited(&format!("{daemon}; sleep 600"), &["--timeout", &milliseconds(limit)], "wall", limit);
         assert!(fs::remove_file(format!("{}/there", place.data())).is_ok(), "it was never there");
     }
 }
@@ -144,10 +143,13 @@ fn a_daemon_ends_with_the_module_and_at_the_time() {
 #[test]
 fn the_confinement_is_known_of_a_launcher_that_does_not_answer() {
     let place = Place::new(None);
-    let mut command = place.command(&format!("{}; sleep 600", place.daemon()), &["--timeout", "5s"]);
+    // Long enough for the module to start on a busy machine.
+    let limit = stretched(Duration::from_secs(5));
+    let script = format!("{}; sleep 600", place.daemon());
+    let mut command = place.command(&script, &["--timeout", &milliseconds(limit)]);
     let modbox = command.stdout(Stdio::piped()).spawn().unwrap();
     let there = std::path::PathBuf::from(place.data()).join("there");
-    assert!(wait_for(stretched(Duration::from_secs(5)), || there.exists()), "the module never ran");
+    assert!(wait_for(limit, || there.exists()), "the module never ran");
     for launcher in children(modbox.id()) {
         rustix::process::kill_process(launcher, rustix::process::Signal::STOP).unwrap();
     }
@@ -158,6 +160,10 @@ fn the_confinement_is_known_of_a_launcher_that_does_not_answer() {
     assert!(report["confinement"]["layers"].to_string().contains("landlock"), "{report:#}");
     assert!(report["notes"].to_string().contains("what it was denied is not known"), "{report:#}");
     place.assert_nothing_left();
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
 }
 
 fn children(process: u32) -> Vec<Pid> {
@@ -184,8 +190,8 @@ fn a_fork_bomb_ends() {
 #[test]
 fn endless_output_is_drained_and_ended() {
     for place in Place::all() {
-        let limit = Duration::from_secs(2);
-        let switches = ["--timeout", "2s", "--max-output", "64KiB"];
+        let limit = stretched(Duration::from_secs(2));
+        let switches = ["--timeout", &milliseconds(limit), "--max-output", "64KiB"];
         let report = place.limited("yes & yes >&2", &switches, "wall", limit);
         for stream in ["stdout_bytes", "stderr_bytes"] {
             assert!(report["usage"][stream].as_u64().unwrap() > 64 << 10, "{report:#}");
