@@ -108,7 +108,7 @@ pub(crate) fn complete_failure(dict: &mut Dict, sent_exception: bool) {
     dict.entry("msg".to_owned()).or_insert(msg.into());
 }
 
-/// Returns whether a message is one that [`complete_failure`] has made, for a module that gave none.
+/// Returns whether a message was made for a failed module that gave none.
 #[must_use]
 pub fn is_made_message(text: &str) -> bool {
     text.starts_with("Task failed: ")
