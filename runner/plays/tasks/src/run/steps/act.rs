@@ -106,8 +106,8 @@ const TEMPLATED_ARGS: &str = "Using a template for task args is unsafe in some s
 struct Acted {
     outcome: Outcome,
     included: IncludedVars,
-    /// Whether the action ended itself, its time was over, or its module did not start. Then no keyword changes the status, and
-    /// there is no other attempt.
+    /// Whether the action ended itself, its time was over, or its module did not start. Keywords then change nothing of the
+    /// status, and the task is not tried again.
     is_raised: bool,
 }
 
