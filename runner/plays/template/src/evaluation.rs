@@ -173,7 +173,7 @@ impl Evaluation {
 
     /// Counts bytes of a value that comes from elsewhere, in the template that runs.
     pub(crate) fn make_here(&self, size: usize) -> Run<()> {
-        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        let at = self.current_position();
         self.make(size, &at, 1)
     }
 
@@ -203,9 +203,14 @@ impl Evaluation {
         Ok(())
     }
 
+    /// Returns the beginning of the template that calls a filter.
+    fn current_position(&self) -> Position {
+        lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"))
+    }
+
     /// Makes the marker for an item that a filter did not find.
     pub(crate) fn undefined_item(&self) -> Arc<Marker> {
-        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        let at = self.current_position();
         let missing = lock(&self.missing).clone();
         let named = missing.and_then(|key| Some((modbox_jinja::values::repr(&key).ok()?, key)));
         match named {
@@ -218,13 +223,13 @@ impl Evaluation {
 
     /// Makes the marker for what a filter did not find.
     pub(crate) fn absent(&self, reason: String) -> Arc<Marker> {
-        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        let at = self.current_position();
         self.marker(Cause::Undefined, reason, &at, 1)
     }
 
     /// Makes the marker for an attribute or item that a filter did not find.
     pub(crate) fn absent_item(&self, key: &Value, reason: String) -> Arc<Marker> {
-        let at = lock(&self.current).clone().unwrap_or_else(|| Position::start_of("<template>"));
+        let at = self.current_position();
         self.missing_name(key, reason, &at, 1)
     }
 

@@ -261,12 +261,7 @@ fn decide(run: &TaskRun<'_>, session: &Session<'_>, scope: &Scope, outcome: &mut
     match holds(&after(run, session, outcome), &failed) {
         Ok(failed) => {
             outcome.data.insert("failed_when_result".to_owned(), Value::Bool(failed));
-            let had_failed = outcome.data.insert("failed".to_owned(), Value::Bool(failed));
-            let had_failed = had_failed.is_some_and(|failed| failed.is_truthy());
-            if outcome.error.take().is_some() || had_failed {
-                let text = Value::from("(traceback unavailable)");
-                outcome.data.insert("failed_when_suppressed_exception".to_owned(), text);
-            }
+            suppress(outcome, Keyword::FailedWhen, failed);
             if failed {
                 let message = Message::new("A 'failed_when' expression evaluated to 'True'.");
                 outcome.error = Some(message.causing("Action failed.", None));
@@ -288,20 +283,25 @@ fn unsupported(fields: &TaskFields, prepared: &Prepared) -> Result<(), ActionErr
     Ok(())
 }
 
+/// Decides whether a result has failed, in the place of what it said itself: a failure of its own is noted, and its error returned.
+fn suppress(outcome: &mut Outcome, keyword: Keyword, failed: bool) -> Option<Message> {
+    let before = outcome.data.insert("failed".to_owned(), Value::Bool(failed));
+    let suppressed = outcome.error.take();
+    if suppressed.is_some() || before.is_some_and(|failed| failed.is_truthy()) {
+        let text = Value::from("(traceback unavailable)");
+        outcome.data.insert(format!("{}_suppressed_exception", keyword.text()), text);
+    }
+    suppressed
+}
+
 /// Fails a result whose status cannot be decided.
 fn undecided(session: &Session<'_>, outcome: &mut Outcome, keyword: Keyword, error: &TemplateError) {
     let name = keyword.text();
-    let had_failed = outcome.data.insert("failed".to_owned(), Value::Bool(true));
-    let had_failed = had_failed.is_some_and(|failed| failed.is_truthy());
     outcome.data.insert(format!("{name}_result"), Value::from(error.message()));
     let message = errors::of_template(session, error);
     let place = message.excerpt.clone();
     let message = message.causing(format!("A '{name}' expression failed."), place);
-    let suppressed = outcome.error.take();
-    if suppressed.is_some() || had_failed {
-        let text = Value::from("(traceback unavailable)");
-        outcome.data.insert(format!("{name}_suppressed_exception"), text);
-    }
+    let suppressed = suppress(outcome, keyword, true);
     if suppressed.is_some() {
         // A message that was made of the error says nothing any more.
         let said = outcome.data.get("msg").and_then(Value::as_str);
