@@ -43,6 +43,7 @@ mod ledger;
 pub(crate) mod open;
 pub(crate) mod open_file;
 pub(crate) mod operations;
+pub(crate) mod planted;
 mod records;
 pub(crate) mod replacing;
 pub(crate) mod stat;

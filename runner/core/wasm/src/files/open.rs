@@ -17,6 +17,7 @@ use crate::files::encoding::to_host;
 use crate::files::errno::failed;
 use crate::files::follow::Follow;
 use crate::files::ledger::Ledger;
+use crate::files::planted::may_open_existing;
 
 /// How often to try again while a directory or a link on the path is being moved.
 pub(crate) const TRIES: u32 = 32;
@@ -152,7 +153,12 @@ impl OpenRequest {
     pub(crate) fn beneath(&self, dir: BorrowedFd<'_>, path: &str, ledger: &Ledger) -> Result<FileAndStat, Refusal> {
         let open = |flags: OFlags| open_beneath(dir, path, flags, self.new_mode(flags));
         let before = self.before(|| stat_beneath(dir, path, self.follow).ok());
-        self.regular(self.create_or_open(open, ledger)?, before)
+        let opened = self.regular(self.create_or_open(open, ledger)?, before)?;
+        self.may_open(opened, || {
+            let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(rustix::fs::fstat(open_beneath(dir, folder, flags, Mode::empty())?)?)
+        })
     }
 
     /// Opens a name in a directory. A link is refused.
@@ -164,7 +170,21 @@ impl OpenRequest {
     ) -> Result<FileAndStat, Refusal> {
         let open = |flags: OFlags| Ok(rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, self.new_mode(flags))?);
         let before = self.before(|| stat_name(dir, name).ok());
-        self.regular(self.create_or_open(open, ledger)?, before)
+        let opened = self.regular(self.create_or_open(open, ledger)?, before)?;
+        self.may_open(opened, || Ok(rustix::fs::fstat(dir)?))
+    }
+
+    /// Returns a file that was opened, unless the request would have made it and another user can have planted it.
+    fn may_open(
+        &self,
+        opened: FileAndStat,
+        folder: impl FnOnce() -> Result<Stat, Refusal>,
+    ) -> Result<FileAndStat, Refusal> {
+        // With `create`, the kernel has asked itself.
+        if self.is_file {
+            may_open_existing(&opened.stat, folder)?;
+        }
+        Ok(opened)
     }
 
     /// Returns the mode of a file that the call may empty, which takes its set-id bits away.

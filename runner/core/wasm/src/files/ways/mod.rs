@@ -4,7 +4,6 @@ pub(crate) mod coverage;
 pub(crate) mod links;
 pub(crate) mod names;
 pub(crate) mod paths;
-pub(crate) mod planted;
 pub(crate) mod publish;
 pub(crate) mod resolve;
 pub(crate) mod target;

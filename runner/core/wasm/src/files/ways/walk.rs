@@ -19,9 +19,9 @@ use crate::files::follow::Follow;
 use crate::files::guard::FileGuard;
 use crate::files::ledger::Share;
 use crate::files::open::{Refusal, open_beneath, stat_name};
+use crate::files::planted::may_follow;
 use crate::files::stat::is_link;
 use crate::files::tree::{Kind, NodeId, ROOT, names};
-use crate::files::ways::planted::may_follow;
 
 /// The most links on the way to a file (Linux, `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
