@@ -1,12 +1,9 @@
-//! What is served, and a call of a tool on its way from the client to who serves it, with its answer on the way back.
-
-use std::sync::Arc;
+//! A call of a tool on its way from the client to who serves it, with its answer on the way back.
 
 use modbox_python_json::Dict;
 use tokio::sync::oneshot;
 
 use crate::answer::Answer;
-use crate::tool::Tool;
 
 /// Who calls, as the protocol says it. The name of the client is its own claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -122,25 +119,3 @@ impl Reply {
 
 /// Calls that run or wait at most. More are refused: a client that sends this many has lost its way.
 pub const MAX_CALLS: usize = 64;
-
-/// What is served.
-pub struct Served {
-    /// Version of the program.
-    pub version: &'static str,
-    /// What a model is told of the tools as a whole.
-    pub instructions: String,
-    /// Whether calls can lead to questions.
-    pub asks: bool,
-    /// The tools, in the order in which they are listed.
-    pub tools: Arc<[Tool]>,
-    /// Number of tools at the beginning that are not listed. Tools of modbox's own find and call them.
-    pub hidden: usize,
-    /// Takes orders. It does not wait.
-    pub orders: Box<dyn Fn(Order) + Send + Sync>,
-}
-
-impl std::fmt::Debug for Served {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Served").field("tools", &self.tools.len()).finish_non_exhaustive()
-    }
-}

@@ -6,6 +6,7 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `served` | the introduction that a client gets at once, and the tools, which may come later |
 //! | `calls` | what is handed over, and how it is answered |
 //! | `server` | lists, calls, their bounds and progress |
 //! | `elicitation` | the question to a person |
@@ -15,15 +16,19 @@
 mod calls;
 mod elicitation;
 mod lines;
+mod served;
 mod server;
 mod transport;
 
 use std::io::{self, Read, Write};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use rmcp::ServiceExt as _;
+use tokio::sync::watch;
 
-pub use self::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply, Served};
+pub use self::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply};
+use self::served::Tools;
+pub use self::served::{Introduction, Served, Serving};
 use self::server::ToolServer;
 use self::transport::LineTransport;
 use crate::tool::Tool;
@@ -34,26 +39,27 @@ pub fn list_as_json(tools: &[Tool]) -> String {
     serde_json::to_string_pretty(&self::server::list(tools)).unwrap_or_default()
 }
 
-/// Serves tools in a thread until the input ends and every call is answered, or the output is closed. `ended` is called at the
-/// end.
+/// Answers a client in a thread until the input ends and every call is answered, or the output is closed. Calls wait until the tools are
+/// served. `ended` is called at the end.
 ///
 /// # Errors
 ///
 /// The kernel gives no thread.
 pub fn serve(
-    served: Served,
+    introduction: Introduction,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     ended: impl FnOnce() + Send + 'static,
-) -> io::Result<JoinHandle<io::Result<()>>> {
+) -> io::Result<Serving> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let transport = LineTransport::start(input, output)?;
-    thread::Builder::new().name("protocol".to_owned()).spawn(move || {
+    let (tools, known_tools) = watch::channel(Tools::Read);
+    let protocol = thread::Builder::new().name("protocol".to_owned()).spawn(move || {
         // Also after a panic, so that who waits for the end sees it.
         let _ended = AtEnd(Some(ended));
         runtime.block_on(async {
             let input_ended = transport.input_ended();
-            match ToolServer::new(served, input_ended).serve(transport).await {
+            match ToolServer::new(introduction, known_tools, input_ended).serve(transport).await {
                 Ok(service) => {
                     let _reason = service.waiting().await;
                     Ok(())
@@ -63,7 +69,8 @@ pub fn serve(
                 Err(error) => Err(io::Error::other(error.to_string())),
             }
         })
-    })
+    })?;
+    Ok(Serving { tools, protocol })
 }
 
 struct AtEnd<F: FnOnce()>(Option<F>);

@@ -13,14 +13,15 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, model};
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep, sleep_until};
 
 use crate::answer::{Answer, output_schema};
 use crate::own::{self, Route};
 use crate::text::in_one_line;
 use crate::tool::{Reach, Tool};
-use crate::wire::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply, Served};
+use crate::wire::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply};
 use crate::wire::elicitation::{self, Asking};
+use crate::wire::served::{Introduction, Served, Tools};
 
 /// How long a client may keep the list of tools, in milliseconds. It does not change while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
@@ -34,12 +35,19 @@ const FIRST_STEP: Duration = Duration::from_millis(500);
 /// The longest time between two of them.
 const LAST_STEP: Duration = Duration::from_secs(8);
 
+/// How long a call waits for tools that are being read. Common clients give up after a minute.
+const READING: Duration = Duration::from_secs(30);
+
+/// Why a call is not answered at the end.
+const LOST: &str = "the call is lost, since the server ends";
+
 /// Maximum bytes of what a client says of itself.
 const MAX_CLAIM: usize = 256;
 
 pub(super) struct ToolServer {
-    served: Served,
+    introduction: Introduction,
     list: ListToolsResult,
+    tools: watch::Receiver<Tools>,
     numbers: AtomicU64,
     room: Semaphore,
     /// Whether the client has closed its side, so that it answers no question any more.
@@ -47,41 +55,76 @@ pub(super) struct ToolServer {
 }
 
 impl ToolServer {
-    pub(super) fn new(served: Served, input_ended: watch::Receiver<bool>) -> Self {
-        let list = list(&served.tools[served.hidden..]);
-        Self { served, list, numbers: AtomicU64::new(1), room: Semaphore::new(MAX_CALLS), input_ended }
+    pub(super) fn new(
+        introduction: Introduction,
+        tools: watch::Receiver<Tools>,
+        input_ended: watch::Receiver<bool>,
+    ) -> Self {
+        let list = list(&introduction.listed);
+        let (numbers, room) = (AtomicU64::new(1), Semaphore::new(MAX_CALLS));
+        Self { introduction, list, tools, numbers, room, input_ended }
+    }
+
+    /// Returns what is served, or why a call cannot be done. Waits while the tools are being read.
+    async fn served(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Served>, Box<Answer>> {
+        let refused = |status: &str, reason: &str| Box::new(Answer::refused(status, vec![reason.to_owned()]));
+        let mut tools = self.tools.clone();
+        let known = |tools: &Tools| match tools {
+            Tools::Read => None,
+            Tools::Served(served) => Some(Ok(Arc::clone(served))),
+            Tools::Refused(reason) => Some(Err(refused("failed", reason))),
+        };
+        if let Some(known) = known(&tools.borrow()) {
+            return known;
+        }
+        let Ok(_place) = self.room.try_acquire() else { return Err(Box::new(no_room())) };
+        tokio::select! {
+            read = tools.wait_for(|tools| known(tools).is_some()) => match read {
+                Ok(tools) => known(&tools).unwrap_or_else(|| Err(refused("failed", LOST))),
+                Err(_) => Err(refused("failed", LOST)),
+            },
+            () = context.ct.cancelled() => Err(Box::new(Answer::refused("cancelled", Vec::new()))),
+            () = sleep(READING) => {
+                Err(refused("refused", "the modules are still being read, which takes a minute or two; call again then"))
+            }
+        }
     }
 
     /// Runs a call, or does what was decided about its plan, if there is room for it.
-    async fn outcome(&self, call: Call, decided: Option<Decided>, context: &RequestContext<RoleServer>) -> Outcome {
-        let Ok(_place) = self.room.try_acquire() else {
-            let reason = format!("{MAX_CALLS} calls run or wait already; call again when some of them are answered");
-            return Answer::refused("refused", vec![reason]).into();
-        };
-        self.outcome_in_place(call, decided, context).await
-    }
-
-    async fn outcome_in_place(
+    async fn outcome(
         &self,
+        served: &Served,
         call: Call,
         decided: Option<Decided>,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
-        let mistakes = self.served.tools[call.tool].mistakes(&call.arguments);
+        let Ok(_place) = self.room.try_acquire() else { return no_room().into() };
+        self.outcome_in_place(served, call, decided, context).await
+    }
+
+    async fn outcome_in_place(
+        &self,
+        served: &Served,
+        call: Call,
+        decided: Option<Decided>,
+        context: &RequestContext<RoleServer>,
+    ) -> Outcome {
+        let mistakes = served.tools[call.tool].mistakes(&call.arguments);
         if !mistakes.is_empty() {
             return Answer::refused("invalid", mistakes).into();
         }
         let (number, (reply, answered)) = (call.number, oneshot::channel());
-        (self.served.orders)(match decided {
+        (served.orders)(match decided {
             None => Order::Run(Box::new(call), Reply(reply)),
             Some(decided) => Order::Decide(Box::new(call), Box::new(decided), Reply(reply)),
         });
-        self.wait(number, answered, context).await
+        wait(served, number, answered, context).await
     }
 
     /// Asks a person about the plan of a call, if the client can ask.
     async fn ask(
         &self,
+        served: &Served,
         question: PendingQuestion,
         call: Call,
         context: &RequestContext<RoleServer>,
@@ -101,7 +144,7 @@ impl ToolServer {
                     return Ok(answered(&unasked));
                 }
                 // A person has answered, so it is not refused for want of room. There are as many questions as plans at most.
-                match self.outcome_in_place(call, Some(Decided { plan, decision }), context).await {
+                match self.outcome_in_place(served, call, Some(Decided { plan, decision }), context).await {
                     Outcome::Answer(answer) => Ok(answered(&answer)),
                     Outcome::Question(again) => Ok(answered(&again.unasked)),
                     // No wait gives one.
@@ -110,39 +153,45 @@ impl ToolServer {
             }
         }
     }
+}
 
-    /// Waits for an outcome. Tells a client that wants to know that the call still runs.
-    async fn wait(
-        &self,
-        number: u64,
-        mut answered: oneshot::Receiver<Outcome>,
-        context: &RequestContext<RoleServer>,
-    ) -> Outcome {
-        let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
-        let lost = || refused("refused", vec!["the call is lost, since the server ends".to_owned()]);
-        let (mut ticks, mut count) = (ticks(), 0.0);
-        let started = tokio::time::Instant::now();
-        let (mut found, mut wake) = (None, started);
-        loop {
-            tokio::select! {
-                answer = &mut answered, if found.is_none() => match answer.unwrap_or_else(|_| lost()) {
-                    Outcome::Evened(outcome) => {
-                        (found, wake) = (Some(*outcome), started + evened(started.elapsed()));
-                    }
-                    outcome => return outcome,
-                },
-                () = sleep_until(wake), if found.is_some() => return found.unwrap_or_else(lost),
-                () = context.ct.cancelled() => {
-                    (self.served.orders)(Order::Cancel(number));
-                    return refused("cancelled", Vec::new());
+/// Returns the answer to a call without a place.
+fn no_room() -> Answer {
+    let reason = format!("{MAX_CALLS} calls run or wait already; call again when some of them are answered");
+    Answer::refused("refused", vec![reason])
+}
+
+/// Waits for an outcome. Tells a client that wants to know that the call still runs.
+async fn wait(
+    served: &Served,
+    number: u64,
+    mut answered: oneshot::Receiver<Outcome>,
+    context: &RequestContext<RoleServer>,
+) -> Outcome {
+    let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
+    let lost = || refused("refused", vec![LOST.to_owned()]);
+    let (mut ticks, mut count) = (ticks(), 0.0);
+    let started = tokio::time::Instant::now();
+    let (mut found, mut wake) = (None, started);
+    loop {
+        tokio::select! {
+            answer = &mut answered, if found.is_none() => match answer.unwrap_or_else(|_| lost()) {
+                Outcome::Evened(outcome) => {
+                    (found, wake) = (Some(*outcome), started + evened(started.elapsed()));
                 }
-                _ = ticks.tick() => {
-                    count += 1.0;
-                    if let Some(token) = context.meta.get_progress_token() {
-                        let note = ProgressNotificationParam::new(token, count);
-                        // A client that is gone is noticed by its streams.
-                        let _ = context.peer.notify_progress(note).await;
-                    }
+                outcome => return outcome,
+            },
+            () = sleep_until(wake), if found.is_some() => return found.unwrap_or_else(lost),
+            () = context.ct.cancelled() => {
+                (served.orders)(Order::Cancel(number));
+                return refused("cancelled", Vec::new());
+            }
+            _ = ticks.tick() => {
+                count += 1.0;
+                if let Some(token) = context.meta.get_progress_token() {
+                    let note = ProgressNotificationParam::new(token, count);
+                    // A client that is gone is noticed by its streams.
+                    let _ = context.peer.notify_progress(note).await;
                 }
             }
         }
@@ -216,8 +265,8 @@ fn arguments(given: Option<model::JsonObject>) -> Dict {
 impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("modbox", self.served.version))
-            .with_instructions(self.served.instructions.clone())
+            .with_server_info(Implementation::new("modbox", self.introduction.version))
+            .with_instructions(self.introduction.instructions.clone())
     }
 
     async fn list_tools(
@@ -248,15 +297,23 @@ impl ServerHandler for ToolServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Served { tools, hidden, .. } = &self.served;
-        let is_called = |(place, tool): (usize, &Tool)| place >= *hidden && tool.name == request.name;
-        let Some(tool) = tools.iter().enumerate().position(is_called) else {
+        let unknown = || {
             let name = in_one_line(&request.name, MAX_CLAIM);
-            return Err(ErrorData::invalid_params(format!("unknown tool `{name}`; `tools/list` has the tools"), None));
+            ErrorData::invalid_params(format!("unknown tool `{name}`; `tools/list` has the tools"), None)
         };
+        if !self.introduction.listed.iter().any(|tool| tool.name == request.name) {
+            return Err(unknown());
+        }
+        let served = &*match self.served(&context).await {
+            Ok(served) => served,
+            Err(answer) => return Ok(answered(&answer)),
+        };
+        let Served { tools, hidden, .. } = served;
+        let is_called = |(place, tool): (usize, &Tool)| place >= *hidden && tool.name == request.name;
+        let tool = tools.iter().enumerate().position(is_called).ok_or_else(unknown)?;
         let decided = match (request.request_state, request.input_responses) {
             (None, None) => None,
-            (Some(plan), answers) if self.served.asks && elicitation::is_modern(&context) => {
+            (Some(plan), answers) if served.asks && elicitation::is_modern(&context) => {
                 Some(Decided { plan, decision: elicitation::answered(answers.as_ref()) })
             }
             _ => {
@@ -270,9 +327,9 @@ impl ServerHandler for ToolServer {
             Route::Answered(answer) => return Ok(answered(&answer)),
         };
         let call = Call { number, tool, arguments, caller: caller(&context) };
-        match self.outcome(call.clone(), decided, &context).await {
+        match self.outcome(served, call.clone(), decided, &context).await {
             Outcome::Answer(answer) => Ok(answered(&answer)),
-            Outcome::Question(question) => self.ask(*question, call, &context).await,
+            Outcome::Question(question) => self.ask(served, *question, call, &context).await,
             // No wait gives one.
             Outcome::Evened(_) => Err(ErrorData::internal_error("the outcome was not waited for", None)),
         }

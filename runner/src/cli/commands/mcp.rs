@@ -4,19 +4,21 @@ use std::io;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use modbox_agents::wire::{self, Order, Served};
+use modbox_agents::tool::Tool;
+use modbox_agents::wire::{self, Introduction, Order, Served, Serving};
 use modbox_overlay::commit::Origin;
 use modbox_policy::Confirm;
-use modbox_run::batch::{PoolConfig, Service};
+use modbox_run::batch::{PoolConfig, Service, ServiceOrders};
 
 use crate::cli::ansible::installed_release::installed;
 use crate::cli::args::{AnsiballzForm, McpArgs};
 use crate::cli::audit::Audit;
 use crate::cli::context::Context;
-use crate::cli::exit::{ExitStatus, Failure, OrExit};
+use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::folders::state_folder;
 use crate::cli::job_resolver::JobResolver;
-use crate::cli::mcp::catalogue::{Catalogue, LeftOut};
+use crate::cli::mcp::candidates::{Candidates, LeftOut};
+use crate::cli::mcp::catalogue::{Catalogue, listed_before};
 use crate::cli::mcp::decision::Decisions;
 use crate::cli::mcp::examined::Sources;
 use crate::cli::mcp::gate::{Gate, ORIGIN};
@@ -50,32 +52,44 @@ const CHANGES: &str = "A call makes all of its changes, or none.";
 /// It is told besides if the modules are not listed.
 const FINDS: &str = " `modbox_find` finds modules; `modbox_read` and `modbox_change` call them.";
 
+/// Where an error of the thread that answers the client was.
+const PROTOCOL: &str = "the protocol failed";
+
 /// Serves or shows the tools.
 pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failure> {
     let Standpoint { context, policy, lookup } = &Standpoint::leave_directory(context, args)?;
-    let settings = tool_settings::load(&context.environment, policy).or_usage()?;
+    let settings = Arc::new(tool_settings::load(&context.environment, policy).or_usage()?);
     let lookup = Lookup::of_run(context, lookup, policy, &[], AnsiballzForm::Cached)?.without_directory();
-    let runner = Arc::new(runner(context, None, lookup.python.clone()));
-    let catalogue = catalogue(context, &settings, &lookup)?;
-    if args.show {
+    // What the catalogue finds of the machine is of one moment, and runs look again.
+    let at_start = lookup.clone().at_one_moment();
+    let reader = runner(context, None, lookup.python.clone());
+    let sources = Sources { context, settings: &settings, lookup: &at_start, runner: &reader };
+    if !args.show {
+        return serve(args, &sources, lookup, Arc::clone(&settings));
+    }
+    if let Some(catalogue) = Catalogue::new(&sources, Candidates::find(&sources), || true).or_usage()? {
         let shown = if args.json { shown::json(&catalogue) } else { shown::text(&catalogue) };
         output::print_line(&shown).or_internal()?;
-        return Ok(ExitStatus::Success);
     }
-    for LeftOut { module, reason } in &catalogue.left_out {
-        output::print_note(&format!("`{module}` cannot be a tool: {reason}"));
-    }
-    if catalogue.tools.is_empty() {
-        return Err(anyhow::anyhow!("none of the modules of `tools` can be a tool")).or_unavailable();
-    }
-    let release = installed(&context.environment, &lookup);
+    Ok(ExitStatus::Success)
+}
+
+/// Serves the tools until the client is gone. It does not wait until many modules are read.
+fn serve(
+    args: &McpArgs,
+    sources: &Sources<'_>,
+    lookup: Lookup,
+    settings: Arc<Settings>,
+) -> Result<ExitStatus, Failure> {
+    let context = sources.context;
+    let runner = Arc::new(runner(context, None, lookup.python.clone()));
     let pool = PoolConfig {
         jobs: jobs(args),
         runner: Arc::clone(&runner),
         workers: context.workers.clone(),
         cleanup: context.cleanup.clone(),
     };
-    let confirm = tool_settings::confirm(&settings);
+    let (service, orders) = Service::<OpenCall>::new(pool).or_internal()?;
     let digest = settings.digest();
     let decisions = Decisions {
         context,
@@ -84,20 +98,51 @@ pub(crate) fn run(context: &Context, args: &McpArgs) -> Result<ExitStatus, Failu
         origin: Origin::caller(ORIGIN, &digest).or_internal()?,
     };
     let plans = Plans::new(state_folder::plans(&context.environment).or_usage()?, &digest);
+    let confirm = tool_settings::confirm(&settings);
     let gate = Gate { plans, confirm, unconfirmed: tool_settings::unconfirmed(&settings).or_usage()? };
     gate.plans.sweep();
-    let resolver = JobResolver::new(context, runner, lookup, Arc::new(settings))?.with_origin(decisions.origin.clone());
-    let (service, orders) = Service::<OpenCall>::new(pool).or_internal()?;
+    let release = installed(&context.environment, &lookup);
+    let resolver = JobResolver::new(context, runner, lookup, settings)?.with_origin(decisions.origin.clone());
+    let door = Door { confirm, orders: orders.clone() };
+    let Some((catalogue, serving)) = opened(&door, sources)? else { return Ok(ExitStatus::Success) };
     let host = ToolHost { resolver, catalogue: &catalogue, release, gate, decisions, orders };
-    serve(service, host).or_internal()?;
+    serve_calls(service, host, serving).or_internal()?;
     Ok(ExitStatus::Success)
 }
 
-/// Makes the catalogue. What it finds of the machine is of one moment, and runs look again.
-fn catalogue(context: &Context, settings: &Settings, lookup: &Lookup) -> Result<Catalogue, Failure> {
-    let lookup = lookup.clone().at_one_moment();
-    let runner = runner(context, None, lookup.python.clone());
-    Catalogue::new(&Sources { context, settings, lookup: &lookup, runner: &runner }).or_usage()
+/// Makes the catalogue and opens the door: before many modules are read, and after few. Returns nothing if the client has gone.
+fn opened(door: &Door, sources: &Sources<'_>) -> Result<Option<(Catalogue, Serving)>, Failure> {
+    let candidates = Candidates::find(sources);
+    if !candidates.are_many() {
+        let made = usable(Catalogue::new(sources, candidates, || true).or_usage())?;
+        let Some(catalogue) = made else { return Ok(None) };
+        let serving = door.open(catalogue.tools[catalogue.hidden..].to_vec(), catalogue.hidden > 0)?;
+        return Ok(Some((catalogue, serving)));
+    }
+    let serving = door.open(listed_before(door.confirm), true)?;
+    match usable(Catalogue::new(sources, candidates, || !serving.has_ended()).or_usage()) {
+        Ok(made) => Ok(made.map(|catalogue| (catalogue, serving))),
+        Err(failure) => {
+            // The client is told in each answer. The operator is told now and at the end.
+            let reason = output::clean_line(&error_words(&failure.error));
+            output::print_note(&format!("each call is refused: {reason}"));
+            serving.refuse(reason);
+            serving.join().context(PROTOCOL).or_internal()?;
+            Err(failure)
+        }
+    }
+}
+
+/// Tells what is left out of a catalogue, and refuses one without modules.
+fn usable(catalogue: Result<Option<Catalogue>, Failure>) -> Result<Option<Catalogue>, Failure> {
+    let Some(catalogue) = catalogue? else { return Ok(None) };
+    for LeftOut { module, reason } in &catalogue.left_out {
+        output::print_note(&format!("`{module}` cannot be a tool: {reason}"));
+    }
+    match catalogue.modules.is_empty() {
+        true => Err(anyhow::anyhow!("none of the modules of `tools` can be a tool")).or_unavailable(),
+        false => Ok(Some(catalogue)),
+    }
 }
 
 fn jobs(args: &McpArgs) -> usize {
@@ -107,25 +152,39 @@ fn jobs(args: &McpArgs) -> usize {
     }
 }
 
-fn serve(service: Service<OpenCall>, mut host: ToolHost<'_>) -> anyhow::Result<()> {
-    let (given, at_end) = (host.orders.clone(), host.orders.clone());
+/// Where a client comes in.
+struct Door {
+    confirm: Confirm,
+    orders: ServiceOrders<OpenCall>,
+}
+
+impl Door {
+    /// Answers the client from now on. `finds` is whether modules are found instead of listed.
+    fn open(&self, listed: Vec<Tool>, finds: bool) -> Result<Serving, Failure> {
+        let told = match self.confirm {
+            Confirm::Never => READS,
+            Confirm::None => CHANGES,
+            Confirm::Client => APPLIES,
+            Confirm::Person | Confirm::Hand => ASKS,
+        };
+        let instructions = format!("{INSTRUCTIONS}{told}{}", if finds { FINDS } else { "" });
+        let introduction = Introduction { version: env!("CARGO_PKG_VERSION"), instructions, listed };
+        let at_end = self.orders.clone();
+        let serving = wire::serve(introduction, io::stdin(), io::stdout(), move || at_end.end());
+        serving.context("failed to start a thread for the protocol").or_internal()
+    }
+}
+
+/// Serves calls until the client is gone.
+fn serve_calls(service: Service<OpenCall>, mut host: ToolHost<'_>, serving: Serving) -> anyhow::Result<()> {
+    let given = host.orders.clone();
     // What no preview can show is asked before it runs, and tools of modbox's own run nothing.
     let modules = &host.catalogue.modules;
     let runs: Vec<bool> = modules.iter().map(|module| module.unseen.is_empty() && module.asks.is_empty()).collect();
     // What a call lacks is asked for even if changes are made at once.
     let asks_for_grants = host.gate.confirm == Confirm::None && modules.iter().any(|module| !module.asks.is_empty());
-    let asks = host.gate.confirm == Confirm::Person || asks_for_grants;
-    let told = match host.gate.confirm {
-        Confirm::Never => READS,
-        Confirm::None => CHANGES,
-        Confirm::Client => APPLIES,
-        Confirm::Person | Confirm::Hand => ASKS,
-    };
-    let found = if host.catalogue.hidden > 0 { FINDS } else { "" };
-    let served = Served {
-        version: env!("CARGO_PKG_VERSION"),
-        instructions: format!("{INSTRUCTIONS}{told}{found}"),
-        asks,
+    serving.serve(Served {
+        asks: host.gate.confirm == Confirm::Person || asks_for_grants,
         tools: Arc::clone(&host.catalogue.tools),
         hidden: host.catalogue.hidden,
         orders: Box::new(move |order| match order {
@@ -137,12 +196,7 @@ fn serve(service: Service<OpenCall>, mut host: ToolHost<'_>) -> anyhow::Result<(
             Order::Decide(call, decided, reply) => given.tell(OpenCall::new(*call, Some(*decided), reply)),
             Order::Cancel(number) => given.cancel(number),
         }),
-    };
-    let protocol = wire::serve(served, io::stdin(), io::stdout(), move || at_end.end());
-    let protocol = protocol.context("failed to start a thread for the protocol")?;
+    });
     service.run(&mut host)?;
-    match protocol.join() {
-        Ok(ended) => ended.context("the protocol failed"),
-        Err(_) => anyhow::bail!("the thread of the protocol has panicked"),
-    }
+    serving.join().context(PROTOCOL)
 }

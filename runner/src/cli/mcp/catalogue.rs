@@ -1,26 +1,24 @@
-//! The catalogue: from the names in policy files to tools, and why modules are left out.
+//! The catalogue: from modules to tools, and why some are left out.
 //!
-//! It is made once, before the first request: a client gets the same list at any time, and a module that is changed later does not
-//! run.
+//! It is made once: a client gets the same list at any time, and a module that is changed later does not run. Few modules are read
+//! before the first request. Many are read while the client has the list already, which is then the same whatever they are.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use modbox_agents::name::tool_name;
 use modbox_agents::own::{apply_tool, change_tool, find_tool, read_tool, undo_tool};
 use modbox_agents::tool::{Permitted, Reach, Tool};
-use modbox_policy::{Access, AskBounds, Confirm, NamePattern, OWN_TOOLS, PathGrant, Policy};
-use modbox_run::library::{FoundModule, ManyNames};
+use modbox_policy::{Access, AskBounds, Confirm, PathGrant, Policy};
+use modbox_run::library::FoundModule;
 use modbox_vocabulary::{Capability, Grant};
 
 use crate::cli::asking::own_files::OwnFiles;
-use crate::cli::exit::error_words;
+use crate::cli::mcp::candidates::{Candidates, EXAMINED_TOGETHER, LeftOut};
 use crate::cli::mcp::described::Described;
 use crate::cli::mcp::examined::{Examined, Sources, examine_all};
 use crate::cli::mcp::{needs, tool_settings};
-use crate::cli::printing::output;
 use crate::cli::settings::ModuleIdentity;
 
 /// Maximum number of listed tools: what the strictest of the common clients takes. With more modules, tools find and call them.
@@ -28,9 +26,6 @@ pub(crate) const MAX_TOOLS: usize = 40;
 
 /// Maximum number of modules.
 pub(crate) const MAX_MODULES: usize = 10_000;
-
-/// The most modules whose descriptions are in memory at a time, beside the tools.
-const EXAMINED_TOGETHER: usize = 256;
 
 /// The tools of a server.
 pub(crate) struct Catalogue {
@@ -57,55 +52,28 @@ pub(crate) struct ServedModule {
     pub(crate) asks: Vec<Grant>,
 }
 
-/// A module that cannot be a tool.
-pub(crate) struct LeftOut {
-    pub(crate) module: String,
-    pub(crate) reason: String,
-}
-
 impl Catalogue {
-    /// Makes the catalogue.
+    /// Makes the catalogue. Returns nothing if it is not wanted any more while modules are read.
     ///
     /// # Errors
     ///
     /// There are too many tools, the grants of a module contradict each other, or reach what decides about tools.
-    pub(crate) fn new(sources: &Sources<'_>) -> anyhow::Result<Self> {
-        let mut own_files = OwnFiles::new(sources.context, sources.settings);
-        for folder in sources.lookup.folders(sources.context) {
-            own_files.add(&folder, "a folder of modules");
-        }
-        for interpreter in sources.lookup.interpreters.values().map(Path::new).filter(|path| path.is_absolute()) {
-            // An environment of Python has what its interpreter imports beside it.
-            let environment = interpreter.parent().and_then(Path::parent);
-            let environment = environment.filter(|folder| folder.join("pyvenv.cfg").exists());
-            own_files.add(environment.unwrap_or(interpreter), "an interpreter of modules");
-        }
+    pub(crate) fn new(
+        sources: &Sources<'_>,
+        candidates: Candidates,
+        is_wanted: impl Fn() -> bool,
+    ) -> anyhow::Result<Option<Self>> {
+        let confirm = tool_settings::confirm(sources.settings);
+        let are_many = candidates.are_many();
+        let Candidates { modules: candidates, mut left_out, mut own_files } = candidates;
         let general = sources.settings.for_every_module()?.policy;
-        let (names, mut left_out) = names(sources);
-        let mut candidates = Vec::new();
-        let mut taken = BTreeSet::new();
-        let library = sources.lookup.library(sources.context);
-        let many = library.for_many();
-        for name in names {
-            let found = match find(sources, &many, &name) {
-                Ok(found) => found,
-                Err(reason) => {
-                    left_out.push(LeftOut { module: name, reason });
-                    continue;
-                }
-            };
-            own_files.add(&found.path, "a module");
-            if taken.insert(found.name.clone()) {
-                candidates.push(found);
-            }
-        }
         let (mut tools, mut modules) = (Vec::new(), Vec::new());
         let mut named = BTreeSet::new();
         let mut reached = Reached::default();
-        if candidates.len() > EXAMINED_TOGETHER {
-            output::print_note(&format!("reads {} modules before it answers", candidates.len()));
-        }
         for found in candidates.chunks(EXAMINED_TOGETHER) {
+            if !is_wanted() {
+                return Ok(None);
+            }
             for (found, examined) in found.iter().zip(examine_all(sources, found, &general)) {
                 if tools.len() == MAX_MODULES {
                     bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
@@ -129,14 +97,25 @@ impl Catalogue {
         own_files.add_ways(&reached.asked);
         reached.granted.iter().try_for_each(|policy| own_files.check(policy))?;
         own_files.check_paths(&reached.asked, general.audit()).context("the key `ask` may lead to a grant")?;
-        let own = own_tools(&tools, tool_settings::confirm(sources.settings));
-        let hidden = if tools.len() + own.len() > MAX_TOOLS { modules.len() } else { 0 };
-        if hidden > 0 {
-            tools.extend(finding_tools(&tools));
-        }
-        tools.extend(own);
-        Ok(Self { tools: tools.into(), hidden, modules, left_out, own_files })
+        let hidden = add_own(&mut tools, confirm, are_many);
+        Ok(Some(Self { tools: tools.into(), hidden, modules, left_out, own_files }))
     }
+}
+
+/// Adds the tools of modbox's own to those of modules. Returns the number of modules that are not listed.
+fn add_own(tools: &mut Vec<Tool>, confirm: Confirm, are_many: bool) -> usize {
+    let modules = tools.len();
+    if are_many {
+        tools.extend(listed_before(confirm));
+        return modules;
+    }
+    let own = if tools.iter().any(|tool| tool.reach.changes) { own_tools(confirm) } else { Vec::new() };
+    let hidden = if modules + own.len() > MAX_TOOLS { modules } else { 0 };
+    if hidden > 0 {
+        tools.extend(finding_tools(tools));
+    }
+    tools.extend(own);
+    hidden
 }
 
 /// What modules may reach: what they are granted, whatever of it is withheld, and what a person may be asked for. The same for several
@@ -161,12 +140,18 @@ impl Reached {
     }
 }
 
-/// Returns the tools for changes, if a module makes some.
-fn own_tools(modules: &[Tool], confirm: Confirm) -> Vec<Tool> {
-    match modules.iter().any(|tool| tool.reach.changes) {
-        true if confirm == Confirm::Client => vec![undo_tool(), apply_tool()],
-        true => vec![undo_tool()],
-        false => Vec::new(),
+/// Returns the tools that are listed before many modules are read: those for any module.
+pub(crate) fn listed_before(confirm: Confirm) -> Vec<Tool> {
+    let change = (confirm != Confirm::Never).then(|| change_tool(Reach { changes: true, leaves: true }));
+    [find_tool(), read_tool()].into_iter().chain(change).chain(own_tools(confirm)).collect()
+}
+
+/// Returns the tools for changes.
+fn own_tools(confirm: Confirm) -> Vec<Tool> {
+    match confirm {
+        Confirm::Never => Vec::new(),
+        Confirm::Client => vec![undo_tool(), apply_tool()],
+        Confirm::None | Confirm::Person | Confirm::Hand => vec![undo_tool()],
     }
 }
 
@@ -177,40 +162,6 @@ fn finding_tools(modules: &[Tool]) -> Vec<Tool> {
     let reads = reaches.clone().any(|reach| reach == Reach::default()).then(read_tool);
     let changes = reach.filter(|reach| *reach != Reach::default()).map(change_tool);
     std::iter::once(find_tool()).chain(reads).chain(changes).collect()
-}
-
-/// Returns the names of modules that all files with tools have, in their order, and patterns that no module fits.
-fn names(sources: &Sources<'_>) -> (Vec<String>, Vec<LeftOut>) {
-    let (mut names, mut left_out) = (Vec::new(), Vec::new());
-    let mut known: Option<BTreeSet<String>> = None;
-    for pattern in tool_settings::patterns(sources.settings) {
-        if !pattern.contains(['*', '?']) {
-            names.push(pattern);
-            continue;
-        }
-        let known = known.get_or_insert_with(|| {
-            let standard = modbox_authoring::standard_names().into_iter().map(str::to_owned);
-            sources.lookup.inventory(sources.context).modules.into_keys().chain(standard).collect()
-        });
-        let fits = NamePattern::new(&pattern);
-        let before = names.len();
-        names.extend(known.iter().filter(|name| fits.matches(name)).cloned());
-        if names.len() == before {
-            left_out.push(LeftOut { module: pattern, reason: "no module has a name that fits".to_owned() });
-        }
-    }
-    let mut seen = BTreeSet::new();
-    names.retain(|name| tool_settings::is_tool(sources.settings, name) && seen.insert(name.clone()));
-    (names, left_out)
-}
-
-fn find(sources: &Sources<'_>, many: &ManyNames<'_>, name: &str) -> Result<FoundModule, String> {
-    let found = sources.lookup.find_of_many(sources.context, many, Path::new(name));
-    let found = found.map_err(|failure| error_words(&failure.error))?;
-    match found.name.starts_with(OWN_TOOLS) {
-        true => Err(format!("names that begin with `{OWN_TOOLS}` are those of modbox's own tools")),
-        false => Ok(found),
-    }
 }
 
 /// Returns the tool of a module, or why it is left out. Adds what the module is granted, whatever of it is withheld.

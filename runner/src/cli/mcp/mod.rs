@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `standpoint` | the command without its working directory, in which an agent can put files |
 //! | `tool_settings` | what policy files say of tools |
-//! | `catalogue` | from policy files to tools, and why modules are left out |
+//! | `candidates` | the modules that policy files name |
+//! | `catalogue` | from modules to tools, and why some are left out |
 //! | `described` | the options of a module |
 //! | `examined` | reads all modules, several at a time |
 //! | `needs` | what a module cannot do without |
@@ -21,6 +22,7 @@
 //! | `wanted` | what a call lacks and a person is asked for |
 //! | `shown` | `--show` |
 
+pub(crate) mod candidates;
 pub(crate) mod catalogue;
 pub(crate) mod decision;
 mod described;

@@ -4,7 +4,8 @@ use modbox_agents::tool::{Reach, Tool};
 use modbox_agents::wire;
 use modbox_vocabulary::Grant;
 
-use crate::cli::mcp::catalogue::{Catalogue, LeftOut, ServedModule};
+use crate::cli::mcp::candidates::LeftOut;
+use crate::cli::mcp::catalogue::{Catalogue, ServedModule};
 use crate::cli::printing::output;
 
 /// Returns the list of tools as clients get it.
