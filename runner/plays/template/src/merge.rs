@@ -69,7 +69,7 @@ fn mapping(slot: &Slot) -> Option<Source> {
             let data = values::to_json(value).ok()?;
             Some(Source::data_of(data, &Position::start_of("<data>")))
         }
-        Content::Value(_) | Content::Scope(_) | Content::Everything => None,
+        Content::Value(_) | Content::Scope(_) | Content::Hosts(_) | Content::Everything => None,
     }
 }
 

@@ -31,8 +31,10 @@ pub enum Content {
     Source(Source),
     /// Data, never a template.
     Value(Value),
-    /// A mapping of other variables, such as `hostvars`.
+    /// A mapping of other variables, such as those of one host.
     Scope(Scope),
+    /// The variables of hosts, by the names of the hosts. A host that is missing is told as one (ansible-core 2.21, `HostVars`).
+    Hosts(Scope),
     /// The mapping of all variables of the evaluation itself: `vars`.
     Everything,
 }
@@ -73,6 +75,12 @@ impl Slot {
     #[must_use]
     pub fn scope(scope: Scope, origin: Origin) -> Self {
         Self { content: Content::Scope(scope), origins: Origins::One(origin) }
+    }
+
+    /// Makes the variable that has the variables of all hosts by their names.
+    #[must_use]
+    pub fn hosts(hosts: Scope) -> Self {
+        Self { content: Content::Hosts(hosts), origins: Origins::One(Origin::Magic) }
     }
 
     /// Makes the variable that has all variables in it.

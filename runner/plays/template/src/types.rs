@@ -3,6 +3,7 @@
 use minijinja::Value;
 use modbox_jinja::values::{self, Range, RangeItems};
 
+use crate::lazy::LazyDict;
 use crate::marker::{Cause, Marker};
 use crate::objects::{Cycler, Function, Joiner, LoopContext, Macro, Method, Module, Namespace, SelfReference};
 use crate::omit::Omit;
@@ -14,6 +15,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
     let is = [
         (Omit::is(value), "_OmitType"),
+        (value.downcast_object_ref::<LazyDict>().is_some_and(LazyDict::is_of_hosts), "HostVars"),
         (is::<Range>(value) || is::<RangeItems>(value), "range"),
         (is::<Method>(value), "builtin_function_or_method"),
         (is::<Function>(value), "function"),

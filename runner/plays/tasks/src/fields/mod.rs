@@ -61,7 +61,7 @@ impl Fields<'_> {
         let value = match self.scope.get(name)?.content() {
             Content::Source(source) => layer::to_json(&self.engine.evaluate(source, self.scope).ok()?.value),
             Content::Value(value) => layer::to_json(value),
-            Content::Scope(_) | Content::Everything => return None,
+            Content::Scope(_) | Content::Hosts(_) | Content::Everything => return None,
         };
         Some(value).filter(|value| *value != Value::Null)
     }

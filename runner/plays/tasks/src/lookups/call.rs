@@ -35,7 +35,7 @@ impl Call<'_> {
         match self.scope.get(name)?.content() {
             Content::Value(value) => Some(layer::to_json(value)),
             Content::Source(source) => source.to_data().ok(),
-            Content::Scope(_) | Content::Everything => None,
+            Content::Scope(_) | Content::Hosts(_) | Content::Everything => None,
         }
     }
 

@@ -73,7 +73,7 @@ pub fn describe(layer: &Layer) -> String {
     let content = |slot: &Slot| match slot.content() {
         Content::Source(source) => source.to_data().map_or_else(|_| source.position().to_string(), unordered_text),
         Content::Value(value) => unordered_text(to_json(value)),
-        Content::Scope(_) | Content::Everything => "*".to_owned(),
+        Content::Scope(_) | Content::Hosts(_) | Content::Everything => "*".to_owned(),
     };
     let mut texts: Vec<String> = layer.iter().map(|(name, slot)| format!("{name}={}", content(slot))).collect();
     texts.sort();

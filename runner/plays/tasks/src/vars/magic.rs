@@ -184,7 +184,7 @@ pub fn views(host: &str, hostvars: Scope, others: &Arc<Layer>) -> Layer {
     own.insert(host, Slot::scope(hostvars, Origin::Magic));
     let mut layer = Layer::default();
     layer.insert("vars", Slot::everything());
-    layer.insert("hostvars", Slot::scope(Scope::new().with(Arc::clone(others)).with(Arc::new(own)), Origin::Magic));
+    layer.insert("hostvars", Slot::hosts(Scope::new().with(Arc::clone(others)).with(Arc::new(own))));
     layer
 }
 

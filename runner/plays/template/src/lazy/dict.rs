@@ -35,6 +35,8 @@ pub(crate) enum Entries {
     },
     Made(Table),
     Scope(Scope),
+    /// Variables of hosts. One that is missing is a marker, also for the method `get`.
+    Hosts(Scope),
 }
 
 impl LazyDict {
@@ -57,7 +59,7 @@ impl LazyDict {
             Entries::Source(source) => source.as_map().map_or(0, modbox_yaml::Map::len),
             Entries::Data { value, .. } => value.len().unwrap_or(0),
             Entries::Made(table) => table.len(),
-            Entries::Scope(scope) => scope.names().len(),
+            Entries::Scope(scope) | Entries::Hosts(scope) => scope.names().len(),
         }
     }
 
@@ -69,7 +71,9 @@ impl LazyDict {
             Entries::Source(source) => nodes::keys(source),
             Entries::Data { value, .. } => items(value).unwrap_or_default(),
             Entries::Made(table) => table.iter().map(|(key, _)| key.clone()).collect(),
-            Entries::Scope(scope) => scope.names().iter().map(|name| Value::from(&**name)).collect(),
+            Entries::Scope(scope) | Entries::Hosts(scope) => {
+                scope.names().iter().map(|name| Value::from(&**name)).collect()
+            }
         }
     }
 
@@ -95,17 +99,29 @@ impl LazyDict {
             Entries::Data { value, is_plain } => {
                 self.find(value, key)?.map(|value| self.evaluation.wrap(value, *is_plain))
             }
-            Entries::Scope(scope) => {
+            Entries::Scope(scope) | Entries::Hosts(scope) => {
                 let slot = key.as_str().and_then(|name| scope.get(name));
                 slot.map(|slot| (self.evaluation.slot_value(slot), true))
             }
             Entries::Made(_) => None,
         };
-        let Some((value, is_kept)) = found else { return Ok(None) };
+        let Some((value, is_kept)) = found else { return Ok(self.missing_host(key)) };
         if is_kept {
             self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(hashed, value.clone());
         }
         Ok(Some(value))
+    }
+
+    /// Returns the marker for a host that is missing, if these are hosts.
+    fn missing_host(&self, name: &Value) -> Option<Value> {
+        let Entries::Hosts(_) = self.entries else { return None };
+        let shown = modbox_jinja::values::repr(name).ok()?;
+        Some(self.evaluation.absent_item(name, format!("hostvars[{shown}]")).value())
+    }
+
+    /// Returns whether these are the variables of hosts.
+    pub(crate) fn is_of_hosts(&self) -> bool {
+        matches!(self.entries, Entries::Hosts(_))
     }
 
     /// Returns the value of a key of data. minijinja's dicts have other rules for equal keys than Python, except for text.
@@ -129,7 +145,9 @@ impl LazyDict {
         Key::new(key.clone())?;
         match (&self.entries, self.changed.get()) {
             (Entries::Source(source), None) => Ok(nodes::get(source, key).is_some()),
-            (Entries::Scope(scope), None) => Ok(key.as_str().is_some_and(|name| scope.get(name).is_some())),
+            (Entries::Scope(scope) | Entries::Hosts(scope), None) => {
+                Ok(key.as_str().is_some_and(|name| scope.get(name).is_some()))
+            }
             _ => self.get(key).map(|found| found.is_some()),
         }
     }

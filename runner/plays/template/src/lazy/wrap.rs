@@ -21,6 +21,7 @@ impl Evaluation {
             Content::Source(source) => self.source_value(source),
             Content::Value(value) => self.wrap(value.clone(), true).0,
             Content::Scope(scope) => LazyDict::value(self, Entries::Scope(scope.clone())),
+            Content::Hosts(hosts) => LazyDict::value(self, Entries::Hosts(hosts.clone())),
             Content::Everything => LazyDict::value(self, Entries::Scope(self.scope.clone())),
         }
     }

@@ -21,7 +21,7 @@ impl TemplateVariables<'_> {
         let mut scope = self.0.evaluation.scope.clone();
         for name in path {
             scope = match scope.get(name)?.content() {
-                Content::Scope(inner) => inner.clone(),
+                Content::Scope(inner) | Content::Hosts(inner) => inner.clone(),
                 Content::Everything => self.0.evaluation.scope.clone(),
                 _ => return None,
             };

@@ -56,7 +56,7 @@ fn variables(context: &ActionContext<'_>, options: &Dict) -> Result<Dict, Action
                 Some(value) => layer::to_json(&value),
                 None => continue,
             },
-            Some(Content::Scope(_) | Content::Everything) | None => continue,
+            Some(Content::Scope(_) | Content::Hosts(_) | Content::Everything) | None => continue,
         };
         values.insert(name.clone(), value);
     }

@@ -78,7 +78,7 @@ pub fn connection(session: &Session<'_>, layers: &[Arc<Layer>]) -> Option<String
     let value = match scope.get("ansible_connection")?.content() {
         Content::Source(source) => layer::to_json(&session.engine.evaluate(source, &scope).ok()?.value),
         Content::Value(value) => layer::to_json(value),
-        Content::Scope(_) | Content::Everything => return None,
+        Content::Scope(_) | Content::Hosts(_) | Content::Everything => return None,
     };
     Some(modbox_python_json::str(&value))
 }
