@@ -16,7 +16,7 @@ const IGNORED: [&str; 12] =
 /// Names in a folder that are not inventories.
 const IGNORED_NAMES: [&str; 3] = ["host_vars", "group_vars", "vars_plugins"];
 
-/// Reads the sources of an inventory, in their order. A source that does not exist is left out with a warning, as
+/// Reads the sources of an inventory, in their order: absolute paths, and lists of hosts with commas. A source that does not exist is left out with a warning, as
 /// Ansible does; each other one must be an inventory. `merges`: mappings that several places give to one variable become one.
 ///
 /// # Errors
@@ -27,6 +27,11 @@ pub fn read(files: &dyn PlayFiles, sources: &[String], merges: bool) -> Result<G
     given.inventory.set_merges(merges);
     for source in sources {
         given.sources.push(source.clone());
+        // Paths are absolute, so this is none, and not looked for: it would be noted as a file that lacks a grant.
+        if source.contains(',') && !source.starts_with('/') {
+            read_list(&mut given.inventory, source)?;
+            continue;
+        }
         match files.kind(source) {
             Ok(Some(FileKind::Folder)) => {
                 add_folder(&mut given.folders, source);
