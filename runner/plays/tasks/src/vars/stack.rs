@@ -10,7 +10,7 @@ use modbox_template::{Layer, Scope};
 
 use crate::model::frame::{Frame, FrameKind};
 use crate::model::role::Role;
-use crate::model::task::Task;
+use crate::model::task::{Task, is_builtin};
 use crate::vars::host::HostVars;
 use crate::vars::{layer, magic};
 
@@ -58,8 +58,11 @@ impl Layers<'_> {
         if let Some(host) = self.host {
             host.push_high(&mut layers);
         }
-        if let Some(frame) = frame {
-            push_parameters(frame, &mut layers);
+        if let Some(task) = task {
+            push_parameters(&task.frame, &mut layers);
+            if is_dynamic_include(task) {
+                layers.push(Arc::clone(&task.vars));
+            }
         }
         layers.push(Arc::clone(self.extra));
         layers.extend(self.magic.iter().cloned());
@@ -157,6 +160,12 @@ fn push_frames(frame: &Frame, layers: &mut Vec<Arc<Layer>>) {
     let frames = frame.chain().filter(|frame| !matches!(frame.kind, FrameKind::Role(_) | FrameKind::Play));
     layers.extend(frames.map(|frame| Arc::clone(&frame.vars)));
     layers[first..].reverse();
+}
+
+/// Says whether the variables of a task are those of an include, also for the task itself (ansible-core 2.21,
+/// `Task.get_include_params`).
+fn is_dynamic_include(task: &Task) -> bool {
+    ["include_tasks", "include_role"].iter().any(|name| is_builtin(task.action_text(), name))
 }
 
 /// Adds the parameters of roles, and the variables of dynamic includes, which hide even facts that tasks have set.
