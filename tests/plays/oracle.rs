@@ -1,5 +1,6 @@
 //! Plays, inventories and templates. What of it is compared with the real ansible-core.
 
+pub(crate) mod oracle_batches;
 pub(crate) mod oracle_corpus;
 pub(crate) mod oracle_filters;
 pub(crate) mod oracle_homes;

@@ -297,7 +297,7 @@ pub static TABLE: &[Row] = &[
     row(K::Name, BASE_INCLUDE, Text, Templated, Own, Does),
     row(K::NoLog, BASE_INCLUDE, Bool, Templated, Override, Does),
     row(K::Notify, NOTIFIABLE, List, Templated, Extend, Does),
-    row(K::Order, PLAY, Text, Templated, Own, Noted("one host has one order")),
+    row(K::Order, PLAY, Text, Templated, Own, Does),
     row(K::Pause, CONTROL, Float, Templated, Own, Does),
     row(K::Poll, TASK, Int, Templated, Own, Does),
     row(K::Port, BASE, Int, Templated, Override, Noted("a local connection has no port")),
@@ -310,7 +310,7 @@ pub static TABLE: &[Row] = &[
     row(K::Role, &[Place::Role], Text, Templated, Own, Does),
     row(K::Roles, PLAY, Roles, Static, Own, Does),
     row(K::RunOnce, BASE_INCLUDE, Bool, Templated, Override, Does),
-    row(K::Serial, PLAY, List, Templated, Own, Noted("one host is one batch")),
+    row(K::Serial, PLAY, List, Templated, Own, Does),
     row(
         K::Strategy,
         PLAY,

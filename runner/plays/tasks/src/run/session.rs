@@ -132,10 +132,21 @@ pub struct PlayState {
     pub ended: bool,
     /// The hosts that it runs for.
     pub hosts: Vec<String>,
+    /// The batch of the host.
+    pub batch: BatchState,
     /// How often tasks with `run_once` were reached, by their places.
     pub reached: HashMap<String, usize>,
     /// Variables that the run sets by itself, lowest first.
     pub magic: Vec<Arc<Layer>>,
+}
+
+/// How far a batch of hosts is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BatchState {
+    /// Number of its hosts.
+    pub hosts: usize,
+    /// Number of those that have failed.
+    pub failed: usize,
 }
 
 /// What happened to a use of a role.
@@ -363,6 +374,7 @@ impl PlayState {
             role_states: HashMap::new(),
             ended: false,
             hosts: Vec::new(),
+            batch: BatchState::default(),
             reached: HashMap::new(),
             magic: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Playbooks and plays: their order, their hosts, and the checks before their first task.
 
 pub mod after_commit;
+mod batches;
 #[cfg(test)]
 mod fake_host;
 pub mod hosts;

@@ -8,7 +8,7 @@ use crate::error::LoadErrors;
 use crate::fields::Fields;
 use crate::fields::names;
 use crate::keywords::Keyword;
-use crate::load::{task as load_task, values};
+use crate::load::task as load_task;
 use crate::model::block::{Block, Item, filtered};
 use crate::model::play::Play;
 use crate::model::task::{ImplicitTask, Task, TaskKind};
@@ -18,12 +18,13 @@ use crate::run::errors;
 use crate::run::order::handlers;
 use crate::run::order::iterator::PlayIterator;
 use crate::run::order::late_handlers;
+use crate::run::playbooks::batches;
 use crate::run::playbooks::hosts;
 use crate::run::playbooks::play_spec;
 use crate::run::playbooks::prompt;
 use crate::run::playbooks::refusals;
 use crate::run::playbooks::tags::{self, TagChoice};
-use crate::run::session::{PlayState, Session};
+use crate::run::session::{BatchState, PlayState, Session};
 use crate::run::steps::connection_free;
 use crate::run::steps::include::{self, IncludeError};
 use crate::run::steps::once;
@@ -72,7 +73,8 @@ pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> 
     let found = hosts::of_play(session, &patterns)?;
     let everywhere = !found.elsewhere.is_empty() && connection_free::is_play(session, &tasks_of(session, play)?);
     let is_unreachable = !everywhere && hosts::tell_elsewhere(session, &found);
-    let chosen = if everywhere { found.all } else { found.here };
+    let mut chosen = if everywhere { found.all } else { found.here };
+    batches::order(session, &mut chosen)?;
     if chosen.is_empty() {
         session.event(Event::PlayStart(&info));
         if is_unreachable {
@@ -88,33 +90,41 @@ pub fn run(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> 
     run_on_hosts(session, play, &info)
 }
 
-/// Runs a play on its hosts, one after the other, as `serial: 1` does.
+/// Runs a play on its hosts, one after the other. A batch in which all hosts failed is the last one.
 fn run_on_hosts(session: &mut Session<'_>, play: &Play, info: &PlayInfo) -> Result<PlayEnd, RunError> {
     let start = session.play.clone();
     let hosts = start.hosts.clone();
     session.done_once.clear();
-    let mut failed = 0;
-    for host in &hosts {
-        session.play = start.clone();
-        session.enter(host);
-        // Files that another host's variables named are not those of this one.
-        session.play.files_generation = None;
-        refresh::magic(session);
-        play_files::read_inventory(session)?;
-        play_files::refresh(session)?;
-        session.event(Event::PlayStart(info));
-        if run_on_host(session, play)? == PlayEnd::Failed {
-            session.failed = true;
-            failed += 1;
-            if flag(session, Keyword::AnyErrorsFatal, session.options.any_errors_fatal)? {
-                return Ok(PlayEnd::Failed);
+    for batch in batches::of(session, &hosts)? {
+        let mut failed = 0;
+        for host in batch {
+            session.play = start.clone();
+            session.enter(host);
+            // Files that another host's variables named are not those of this one.
+            session.play.files_generation = None;
+            refresh::magic(session);
+            play_files::read_inventory(session)?;
+            play_files::refresh(session)?;
+            session.event(Event::PlayStart(info));
+            session.play.batch = BatchState { hosts: batch.len(), failed };
+            if run_on_host(session, play)? == PlayEnd::Failed {
+                session.failed = true;
+                failed += 1;
+                if flag(session, Keyword::AnyErrorsFatal, session.options.any_errors_fatal)?
+                    || batches::too_many_failed(session, failed, batch.len())?
+                {
+                    return Ok(PlayEnd::Failed);
+                }
+            }
+            if session.play.ended {
+                return Ok(if failed == batch.len() { PlayEnd::Failed } else { PlayEnd::Done });
             }
         }
-        if session.play.ended {
-            break;
+        if failed == batch.len() {
+            return Ok(PlayEnd::Failed);
         }
     }
-    Ok(if failed == hosts.len() { PlayEnd::Failed } else { PlayEnd::Done })
+    Ok(PlayEnd::Done)
 }
 
 fn run_on_host(session: &mut Session<'_>, play: &Play) -> Result<PlayEnd, RunError> {
@@ -325,8 +335,7 @@ fn run_task(session: &mut Session<'_>, iterator: &mut PlayIterator, task: &Arc<T
     if task.is_include() {
         run_include(session, iterator, task, &info, &end)?;
     }
-    stop_for_others(session, &end);
-    Ok(())
+    Ok(batches::tell_end(session, &end)?)
 }
 
 /// Inserts what an include read.
@@ -365,20 +374,6 @@ fn mark_all(session: &mut Session<'_>, items: &[Item]) {
         if let Item::Task(task) = item {
             handlers::mark(session, Arc::clone(task));
         }
-    }
-}
-
-/// Tells that no host is left, where a failure of one host is a failure of all.
-fn stop_for_others(session: &mut Session<'_>, end: &TaskEnd) {
-    if !end.outcome.is_failed() || end.ignore_errors {
-        return;
-    }
-    let percentage = session.play.keyword(Keyword::MaxFailPercentage).and_then(values::scalar_text);
-    let percentage = percentage.and_then(|text| text.trim_end_matches('%').trim().parse::<f64>().ok());
-    if percentage.is_some_and(|percentage| percentage < 100.0) {
-        // Once for the failures, and once more for the hosts that are left.
-        session.event(Event::NoHostsRemaining);
-        session.event(Event::NoHostsRemaining);
     }
 }
 
