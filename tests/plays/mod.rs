@@ -10,6 +10,7 @@ pub(crate) mod plays_explained;
 pub(crate) mod plays_jobs;
 pub(crate) mod plays_json;
 pub(crate) mod plays_learning;
+mod plays_no_log;
 pub(crate) mod plays_policy;
 pub(crate) mod plays_preflight;
 pub(crate) mod plays_resources;

@@ -116,7 +116,7 @@ fn settings_of_the_environment_and_of_the_file_are_honoured() {
     }
     check("ANSIBLE_RUN_TAGS", ("tags", "run"), "shown", &["--skip-tags", "x"], "ok=1 ");
     check("ANSIBLE_SKIP_TAGS", ("tags", "skip"), "shown", &["-t", "all"], "\"other\"");
-    check("ANSIBLE_NO_LOG", defaults("no_log"), "yes", &["-t", "shown"], "the output has been hidden");
+    check("ANSIBLE_NO_LOG", defaults("no_log"), "yes", &["-t", "shown", "-v"], "the output has been hidden");
     check("ANSIBLE_VERBOSITY", defaults("verbosity"), "2", &["-t", "shown"], "plays in ");
     check(
         "ANSIBLE_ERROR_ON_MISSING_HANDLER",

@@ -8,6 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Maximum number of needs that are kept; a person reads no more.
 const MAX_NEEDS: usize = 1000;
 
+/// What could not be done by a task with `no_log`.
+const HIDDEN: &str = "do what a task with `no_log` does";
+
 /// A grant that was lacking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -32,6 +35,16 @@ impl Needs {
         }
     }
 
+    /// Returns the number of needs.
+    pub(crate) fn count(&self) -> usize {
+        self.list().len()
+    }
+
+    /// Hides what could not be done, of all needs after the first ones.
+    pub(crate) fn hide_after(&self, first: usize) {
+        self.list().iter_mut().skip(first).for_each(|need| HIDDEN.clone_into(&mut need.action));
+    }
+
     /// Takes what was collected.
     pub(crate) fn take(&self) -> Vec<Need> {
         std::mem::take(&mut *self.list())
@@ -52,6 +65,10 @@ mod tests {
         needs.add("read the variable `A`", "--allow-env A");
         needs.add("read the variable `A` again", "--allow-env A");
         needs.add("read the variable `B`", "--allow-env B");
+        assert_eq!(needs.count(), 2);
+        needs.add("run `curl hush`", "--allow-run curl");
+        needs.hide_after(2);
+        assert_eq!(needs.list().pop().unwrap().action, HIDDEN);
         let switches: Vec<String> = needs.take().into_iter().map(|need| need.switch).collect();
         assert_eq!(switches, ["--allow-env A", "--allow-env B"]);
         assert!(needs.take().is_empty());

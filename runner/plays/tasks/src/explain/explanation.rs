@@ -58,6 +58,8 @@ pub struct TaskExplanation {
     pub unknown: Vec<(String, UnknownReason)>,
     /// The templates in such arguments, as they are written: `{{ name }}`.
     pub templates: Vec<(String, String)>,
+    /// Whether `no_log` hides what it does.
+    pub is_hidden: bool,
     /// Why it would not run.
     pub refused: Vec<String>,
     /// What else could not be explained, and why.

@@ -9,7 +9,7 @@ use modbox_yaml::Source;
 use crate::actions::context::{ActionContext, Findings, entry};
 use crate::actions::table::{self, Action};
 use crate::explain::arguments::{self, KnownArguments};
-use crate::explain::explanation::TaskExplanation;
+use crate::explain::explanation::{TaskExplanation, UnknownReason};
 use crate::fields::Fields;
 use crate::fields::conditions;
 use crate::fields::defaults;
@@ -86,6 +86,11 @@ pub(super) fn explain(session: &mut Session<'_>, task: &Arc<Task>) -> (TaskExpla
             outcomes.push(outcome);
         }
     }
+    let no_log = run.field(session, |fields, task| fields.flag(task, Keyword::NoLog, session.options.no_log));
+    explanation.is_hidden = no_log.unwrap_or(true);
+    if explanation.is_hidden {
+        hide_faults(&mut explanation);
+    }
     remember_result(session, task, &explanation);
     (explanation, outcomes)
 }
@@ -93,6 +98,15 @@ pub(super) fn explain(session: &mut Session<'_>, task: &Arc<Task>) -> (TaskExpla
 fn shown(source: &Source) -> String {
     values::scalar_text(source)
         .unwrap_or_else(|| source.to_data().map_or_else(|_| String::new(), |data| modbox_python_json::encode(&data)))
+}
+
+/// Hides why templates cannot be evaluated: the reason can have a part of a value.
+fn hide_faults(explanation: &mut TaskExplanation) {
+    for (_, reason) in &mut explanation.unknown {
+        if let UnknownReason::Fault(text) = reason {
+            "not known, for a reason that `no_log` hides".clone_into(text);
+        }
+    }
 }
 
 /// Returns why a task would not run.

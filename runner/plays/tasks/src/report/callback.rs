@@ -146,13 +146,16 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
     /// Says whether a result is shown in full.
     fn is_verbose(&self, outcome: &Outcome, above: u8) -> bool {
         let flag = |key: &str| outcome.data.get(key) == Some(&Value::Bool(true));
-        (self.options.verbosity > above || flag("_ansible_verbose_always")) && !flag("_ansible_verbose_override")
+        (self.options.verbosity > above || is_always_verbose(outcome)) && !flag("_ansible_verbose_override")
     }
 
     /// Writes a result as JSON.
     fn dump(&self, task: &TaskInfo, outcome: &Outcome) -> String {
-        let always = outcome.data.get("_ansible_verbose_always").is_some_and(Value::is_truthy);
-        let mut data = shown(task, outcome, self.options.verbosity);
+        self.dump_data(shown(task, outcome, self.options.verbosity), outcome)
+    }
+
+    fn dump_data(&self, mut data: Dict, outcome: &Outcome) -> String {
+        let always = is_always_verbose(outcome);
         for key in ["exception", "warnings", "deprecations"] {
             data.shift_remove(key);
         }
@@ -265,7 +268,9 @@ impl<W: FnMut(Stream, &str)> Callback<W> {
         let left = number("retries") - number("attempts");
         let mut text = format!("FAILED - RETRYING: [{}]: {} ({left} retries left).", task.host_label, task.short_name);
         if self.is_verbose(outcome, 2) {
-            text.push_str(&format!("Result was: {}", self.dump(task, outcome)));
+            // The whole result, also of `debug` (ansible-core 2.21, `v2_runner_retry`).
+            let data = shown_of_any(outcome, self.options.verbosity, |_| {});
+            text.push_str(&format!("Result was: {}", self.dump_data(data, outcome)));
         }
         self.line(&text);
     }
@@ -321,22 +326,31 @@ impl<W: FnMut(Stream, &str)> Events for Callback<W> {
     }
 }
 
+/// Says whether an action wants its result shown in full. What is hidden has lost that.
+fn is_always_verbose(outcome: &Outcome) -> bool {
+    outcome.data.get("_ansible_verbose_always").is_some_and(Value::is_truthy) && !outcome.is_hidden()
+}
+
 /// Returns what is shown of a result: without statuses, internal keys and what a verbosity hides.
 fn shown(task: &TaskInfo, outcome: &Outcome, verbosity: u8) -> Dict {
-    if outcome.is_hidden() {
-        return censored(outcome);
-    }
-    let mut data = outcome.data.clone();
+    shown_of_any(outcome, verbosity, |data| {
+        if is_builtin(&task.action, "debug") {
+            data.shift_remove("invocation");
+            if data.contains_key("msg") {
+                data.retain(|key, _| key == "msg" || key.starts_with('_'));
+            } else {
+                HIDDEN_IN_DEBUG.iter().for_each(|key| drop(data.shift_remove(*key)));
+            }
+        }
+    })
+}
+
+/// Returns the same of a result of any action. `hide` takes away what an action does not show.
+fn shown_of_any(outcome: &Outcome, verbosity: u8, hide: impl FnOnce(&mut Dict)) -> Dict {
+    let mut data = if outcome.is_hidden() { censored(outcome) } else { outcome.data.clone() };
     data.shift_remove("failed");
     data.shift_remove("skipped");
-    if is_builtin(&task.action, "debug") {
-        data.shift_remove("invocation");
-        if data.contains_key("msg") {
-            data.retain(|key, _| key == "msg" || key.starts_with('_'));
-        } else {
-            HIDDEN_IN_DEBUG.iter().for_each(|key| drop(data.shift_remove(*key)));
-        }
-    }
+    hide(&mut data);
     strip_internal(&mut data);
     if verbosity < 3 {
         data.shift_remove("invocation");

@@ -2,7 +2,7 @@
 
 use modbox_contract::{Value, encode};
 use modbox_run::suggestion::{PlaySuggestion, render_play};
-use modbox_tasks::explain::playbook as explain_playbook;
+use modbox_tasks::explain::{TaskExplanation, playbook as explain_playbook};
 use modbox_tasks::load::context::LoadSettings;
 use modbox_tasks::model::play::Playbook;
 use modbox_tasks::report::message::Message;
@@ -46,7 +46,10 @@ impl Explainer {
         print: &mut dyn FnMut(&str),
     ) -> Result<(), Message> {
         let calls = host.explain();
-        let mut explained = |task| {
+        let mut explained = |task: TaskExplanation| {
+            if task.is_hidden {
+                tree.needs().hide_after(0);
+            }
             let task =
                 ExplainedTask { task, calls: std::mem::take(&mut *calls.borrow_mut()), needs: tree.needs().take() };
             task.suggest(&mut self.suggestion);

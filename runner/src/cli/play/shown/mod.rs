@@ -6,6 +6,7 @@ pub(crate) mod human;
 pub(crate) mod jsonl;
 pub(crate) mod lacking;
 pub(crate) mod masked_event;
+pub(crate) mod needs_of_events;
 pub(crate) mod page;
 pub(crate) mod page_details;
 pub(crate) mod root_powers;

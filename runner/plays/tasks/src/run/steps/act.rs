@@ -25,7 +25,7 @@ use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::job::{self, Pace};
 use crate::run::steps::prepare::Prepared;
-use crate::run::steps::task_fields::TaskFields;
+use crate::run::steps::task_fields::{TaskFields, mark_no_log};
 use crate::run::steps::task_run::TaskRun;
 
 /// Variables of files of the play that an action read.
@@ -85,6 +85,7 @@ pub fn run(
         outcome.data.insert("_ansible_retry".to_owned(), Value::Bool(true));
         outcome.data.insert("retries".to_owned(), Value::Int(attempts));
         outcome.data.insert("attempts".to_owned(), Value::Int(attempt + 1));
+        mark_no_log(run, session, &mut outcome);
         session.events.event(Event::Retry { task: run.info, outcome: &outcome });
         session.host.sleep(Duration::try_from_secs_f64(fields.delay).unwrap_or_default());
     }

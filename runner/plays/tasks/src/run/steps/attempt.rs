@@ -144,15 +144,5 @@ fn finish(run: &TaskRun<'_>, session: &Session<'_>, end: &mut AttemptEnd) {
     } else {
         outcome.error = None;
     }
-    let no_log = run
-        .field(session, |fields, task| fields.flag(task, Keyword::NoLog, session.options.no_log))
-        .unwrap_or_else(|error| {
-            let text = error.brief();
-            outcome
-                .warnings
-                .push(Message::new(format!("Invalid no_log value for task, output will be masked. {text}")));
-            true
-        });
-    let own = outcome.data.get("_ansible_no_log").is_some_and(Value::is_truthy);
-    outcome.data.insert("_ansible_no_log".to_owned(), Value::Bool(no_log || own));
+    task_fields::mark_no_log(run, session, outcome);
 }

@@ -10,6 +10,7 @@ use crate::keywords::Keyword;
 use crate::load::values;
 use crate::model::task::is_builtin;
 use crate::report::message::Message;
+use crate::report::outcome::Outcome;
 use crate::run::errors;
 use crate::run::session::Session;
 use crate::run::steps::become_user::{self, BecomeError};
@@ -185,4 +186,19 @@ pub fn module_options(
 /// Returns how modules of a task run as jobs.
 fn job_options(run: &TaskRun<'_>, session: &Session<'_>, fields: &TaskFields, limit: u64) -> JobOptions {
     JobOptions { limit, is_followed: fields.poll > 0, folder: job_folder::named(session.engine, &run.scope) }
+}
+
+/// Notes in an outcome whether it may be shown.
+pub(super) fn mark_no_log(run: &TaskRun<'_>, session: &Session<'_>, outcome: &mut Outcome) {
+    let no_log = run
+        .field(session, |fields, task| fields.flag(task, Keyword::NoLog, session.options.no_log))
+        .unwrap_or_else(|error| {
+            let text = error.brief();
+            outcome
+                .warnings
+                .push(Message::new(format!("Invalid no_log value for task, output will be masked. {text}")));
+            true
+        });
+    let own = outcome.data.get("_ansible_no_log").is_some_and(Value::is_truthy);
+    outcome.data.insert("_ansible_no_log".to_owned(), Value::Bool(no_log || own));
 }

@@ -24,6 +24,7 @@ use crate::cli::commands::policy::usable;
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit};
 use crate::cli::layered_play::{LayeredPlay, SharedLayeredPlay, prepare_process};
+use crate::cli::play::shown::needs_of_events::NeedsOfEvents;
 use crate::cli::play::{self, Explainer, PlayHost, SharedLearning, Sink, with_root_powers};
 use crate::cli::printing::output;
 use crate::cli::process::deep_stack;
@@ -72,7 +73,8 @@ fn perform(
     learning.iter().for_each(|(_, learning)| host.learn(Rc::clone(learning)));
     let mut sink = Sink::new(args.output, options.verbosity, options.shows_skipped);
     sink.plugins(&play.engine.plugins.listings());
-    let ended = run_playbooks(playbooks, engine, &mut host, &mut sink, options, load);
+    let mut events = NeedsOfEvents { needs: play.tree.needs(), before: 0, inner: &mut sink };
+    let ended = run_playbooks(playbooks, engine, &mut host, &mut events, options, load);
     let needs = play.tree.needs().take();
     let shown = if learning.is_some() { &[][..] } else { &needs };
     let finished = sink.finish(shown).context("failed to write to standard output").or_internal();
