@@ -20,15 +20,18 @@ pub enum Meaning {
     Unknown(Option<&'static str>),
 }
 
-const VAULT: &str = "modbox does not encrypt or decrypt; decrypt the value with `ansible-vault decrypt`, and keep it in a file that only its owner reads";
+const VAULT: &str = "filters do not encrypt or decrypt; write the value with `ansible-vault encrypt_string`, and it is decrypted where it is read";
+
+const VAULT_TEST: &str =
+    "templates see values after they are decrypted, and cannot know which were encrypted; leave the test out";
 
 /// Plugins that Ansible or its collections have, each with the reason for which modbox refuses it.
 const REFUSED: [(PluginKind, &str, &str); 5] = [
     (PluginKind::Filter, "vault", VAULT),
     (PluginKind::Filter, "unvault", VAULT),
     (PluginKind::Filter, "json_query", "it needs JMESPath; use `selectattr`, `map` and `dict2items`"),
-    (PluginKind::Test, "vault_encrypted", VAULT),
-    (PluginKind::Test, "vaulted_file", VAULT),
+    (PluginKind::Test, "vault_encrypted", VAULT_TEST),
+    (PluginKind::Test, "vaulted_file", VAULT_TEST),
 ];
 
 /// Returns the meaning of a name, with or without the prefix of its collection.

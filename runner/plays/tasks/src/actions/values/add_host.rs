@@ -39,7 +39,12 @@ pub fn run(context: &mut ActionContext<'_>) -> Result<Dict, ActionError> {
         let named = GROUPS.iter().find_map(|name| context.named(name));
         error.at(named.and_then(|named| context.excerpt(named.value.position())))
     })?;
-    let (name, port) = split_port(&modbox_python_json::str(&name));
+    let Value::Str(name) = name else {
+        let found = name.type_name();
+        let text = format!("AddHost.host_name must be <class 'str'> instead of <class '{found}'>");
+        return Err(ActionError::wrong(text));
+    };
+    let (name, port) = split_port(&name);
     if let Some(port) = port {
         args.insert("ansible_ssh_port".to_owned(), Value::Int(port));
     }
@@ -60,7 +65,13 @@ fn groups(given: Option<Value>) -> Result<Vec<String>, ActionError> {
     let list: Vec<String> = match given {
         None => Vec::new(),
         Some(value) if !value.is_truthy() => Vec::new(),
-        Some(Value::List(items)) => items.iter().map(modbox_python_json::str).collect(),
+        Some(Value::List(items)) => {
+            let text = |item: &Value| {
+                let wrong = || ActionError::wrong(format!("'{}' object has no attribute 'strip'", item.type_name()));
+                item.as_str().map(str::to_owned).ok_or_else(wrong)
+            };
+            items.iter().map(text).collect::<Result<_, _>>()?
+        }
         Some(Value::Str(text)) => text.split(',').map(str::to_owned).collect(),
         Some(_) => return Err(ActionError::failed("Groups must be specified as a list.")),
     };

@@ -62,18 +62,22 @@ pub fn of_task(engine: &Engine, scope: &Scope, task: &Task) -> Result<BTreeSet<S
     }
     let fields = Fields { engine, scope };
     for source in task.collected(Keyword::Tags) {
-        if let Some(value) = fields.source(Keyword::Tags, source)? {
-            collect(&value, &mut tags);
+        match fields.source(Keyword::Tags, source)? {
+            // Only a text that is written with commas is a list (ansible-core 2.21, `Taggable._load_tags`).
+            Some(Value::Str(text)) if source.as_text().is_some_and(|written| written.contains(',')) => {
+                tags.extend(text.split(',').map(|tag| tag.trim().to_owned()));
+            }
+            Some(value) => collect(&value, &mut tags),
+            None => {}
         }
     }
     Ok(tags)
 }
 
-/// Adds the tags of a value: a text with commas, or a list of them.
+/// Adds the tags of a value: one, or a list of them.
 fn collect(value: &Value, tags: &mut BTreeSet<String>) {
     match value {
         Value::List(items) => items.iter().for_each(|item| collect(item, tags)),
-        Value::Str(text) => tags.extend(text.split(',').map(|tag| tag.trim().to_owned())),
         Value::Null => {}
         other => drop(tags.insert(modbox_python_json::str(other))),
     }
