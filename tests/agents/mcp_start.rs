@@ -120,6 +120,57 @@ fn no_grant_reaches_what_decides_about_grants() {
 }
 
 #[test]
+fn no_tool_turns_a_link_to_what_another_tool_is_granted() {
+    let dir = site();
+    let root = dir.path().canonicalize().unwrap();
+    fs::create_dir_all(root.join("site/sub/deep")).unwrap();
+    std::os::unix::fs::symlink("sub", root.join("site/in")).unwrap();
+    let site = root.join("site").display().to_string();
+    let tools = "tools: {modules: [stat, lineinfile], confirm: none}\n";
+    let write = |granted: &str| format!("lineinfile: {{allow: {{write: ['{granted}']}}}}");
+    for section in
+        ["allow: {read: [SITE/in]}", "allow: {write: [SITE/in/deep]}", "ask: {read: ['SITE/in/deep::/deep']}"]
+    {
+        let section = section.replace("SITE", &site);
+        dir.write("agent.yaml", format!("{tools}modules: {{stat: {{{section}}}, {}}}\n", write(&site)));
+        let ran = mcp(&dir).arg("--show").run().exits_with(2).says("a link on the way to a granted path");
+        assert!(ran.stderr_text().contains(&format!("`{site}/in`")), "{section}: {}", ran.stderr_text());
+        dir.write(
+            "agent.yaml",
+            format!("{tools}modules: {{stat: {{{section}}}, {}}}\n", write(&format!("{site}/sub"))),
+        );
+        mcp(&dir).arg("--show").run().exits_with(0);
+    }
+}
+
+#[test]
+fn no_tool_writes_what_runs_modules() {
+    let dir = site();
+    let root = dir.path().canonicalize().unwrap();
+    for folder in ["py/bin", "py/lib/python3.99", "other", "links"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink("/bin/sh", root.join("py/bin/shell")).unwrap();
+    std::os::unix::fs::symlink(root.join("py/bin"), root.join("links/bin")).unwrap();
+    dir.write("modules/spy.yml", "DOCUMENTATION: {module: spy, short_description: A spy., options: {}}\n");
+    let granting = |interpreter: &str, granted: &str| {
+        let line = root.join(interpreter);
+        dir.write("modules/spy", format!("#!{}\n# WANT_JSON\n", line.display()));
+        let write = format!("modules: {{spy: {{allow: {{write: ['{}']}}}}}}", root.join(granted).display());
+        dir.write("agent.yaml", format!("tools: {{modules: [spy], confirm: none}}\n{write}\n"));
+        mcp(&dir).arg("--show").run()
+    };
+    for interpreter in ["py/bin/shell", "links/bin/shell -e", "links/bin/../bin/shell"] {
+        for granted in ["py", "py/bin/shell"] {
+            granting(interpreter, granted).exits_with(2).says("an interpreter of modules, so an agent");
+        }
+        granting(interpreter, "other").exits_with(0);
+    }
+    granting("links/bin/shell", "links").exits_with(2).says("so an agent");
+    granting("py/bin/shell", "py/lib/python3.99/x").exits_with(2).says("what an interpreter of modules imports");
+}
+
+#[test]
 fn what_is_shown_is_what_clients_get() {
     let dir = site();
     policy(&dir, "[stat, lineinfile, nowhere]", "");

@@ -35,7 +35,7 @@ pub use powershell::NoPowershell;
 pub use python::{GUEST_CODE_PATH, PythonSource};
 use request::ModuleKind;
 pub use request::{CoreArgs, PrepareError, PreparedInvocation, PythonForm, PythonStart, Request};
-pub use shebang::skip_line as skip_shebang;
+pub use shebang::{interpreter_words, skip_line as skip_shebang};
 
 /// Every kind, in the order of detection.
 const ALL: &[&dyn ModuleKind] = &[

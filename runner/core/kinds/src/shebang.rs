@@ -54,6 +54,13 @@ pub(super) fn read(bytes: &[u8], request: &Request<'_>) -> Result<Shebang, Prepa
     Ok(Shebang { words, replaced: true, names_encoding })
 }
 
+/// Returns the words of a script's interpreter line; none if it has no line that can be read.
+#[must_use]
+pub fn interpreter_words(bytes: &[u8]) -> Vec<String> {
+    let line = first_line(bytes).and_then(|line| str::from_utf8(line.trim_ascii_end()).ok());
+    line.and_then(|line| split(line).ok()).unwrap_or_default()
+}
+
 /// Returns the replacement for an interpreter. The lookup uses the base name, so `/usr/bin/env python3` is `env`, and
 /// `python3` is not `python`.
 fn replacement<'a>(interpreter: &str, request: &Request<'a>) -> Option<&'a str> {

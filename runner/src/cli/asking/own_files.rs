@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use modbox_policy::{Access, PathGrant, Policy, Shape};
+use modbox_run::resolve_way;
 
 use crate::cli::context::Context;
 use crate::cli::folders::state_folder;
@@ -54,16 +55,14 @@ impl OwnFiles {
         self.0.entry(path).or_insert((number, what));
     }
 
-    /// Adds the links on the ways to granted paths. Who can put another link there decides what the grant is of.
-    pub(crate) fn add_ways<'g>(&mut self, paths: impl IntoIterator<Item = &'g PathGrant>) {
-        for grant in paths {
-            for part in Path::new(&grant.guest).ancestors() {
-                let (Some(parent), Some(name)) = (part.parent(), part.file_name()) else { continue };
-                if part.is_symlink() {
-                    self.insert(real(parent).join(name), "a link on the way to a granted path");
-                }
-            }
-        }
+    /// Adds the links on the ways to granted paths, as these were written. Who can put another link there decides what the grant is of.
+    pub(crate) fn add_ways<P: AsRef<Path>>(&mut self, written: impl IntoIterator<Item = P>) {
+        written.into_iter().for_each(|path| self.add_links(path.as_ref(), "a link on the way to a granted path"));
+    }
+
+    /// Adds the links on the way to a path.
+    pub(crate) fn add_links(&mut self, path: &Path, what: &'static str) {
+        resolve_way(path, true).links.into_iter().for_each(|link| self.insert(link, what));
     }
 
     /// Checks the grants of a module, whatever of them is withheld.
@@ -167,7 +166,7 @@ mod tests {
         symlink(root.join("real/other"), root.join("real/way")).unwrap();
         fs::create_dir(root.join("real/other")).unwrap();
         let mut ways = OwnFiles::default();
-        ways.add_ways(policy(&root.join("link/way/x"), Shape::Name, Access::Read).paths());
+        ways.add_ways([root.join("link/way/x")]);
         for (path, is_refused) in [("real", true), ("", true), ("real/other", false), ("real/way", true)] {
             let host = if path.is_empty() { root.clone() } else { root.join(path) };
             assert_eq!(ways.check(&policy(&host, Shape::Directory, Access::Write)).is_err(), is_refused, "{path}");

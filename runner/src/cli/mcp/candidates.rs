@@ -30,12 +30,6 @@ impl Candidates {
         for folder in sources.lookup.folders(sources.context) {
             own_files.add(&folder, "a folder of modules");
         }
-        for interpreter in sources.lookup.interpreters.values().map(Path::new).filter(|path| path.is_absolute()) {
-            // An environment of Python has what its interpreter imports beside it.
-            let environment = interpreter.parent().and_then(Path::parent);
-            let environment = environment.filter(|folder| folder.join("pyvenv.cfg").exists());
-            own_files.add(environment.unwrap_or(interpreter), "an interpreter of modules");
-        }
         let (names, mut left_out) = names(sources);
         let mut modules = Vec::new();
         let mut taken = BTreeSet::new();

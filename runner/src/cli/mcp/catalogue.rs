@@ -18,6 +18,7 @@ use crate::cli::asking::own_files::OwnFiles;
 use crate::cli::mcp::candidates::{Candidates, EXAMINED_TOGETHER, LeftOut};
 use crate::cli::mcp::described::Described;
 use crate::cli::mcp::examined::{Examined, Sources, examine_all};
+use crate::cli::mcp::interpreters::Interpreters;
 use crate::cli::mcp::{needs, tool_settings};
 use crate::cli::settings::ModuleIdentity;
 
@@ -70,6 +71,7 @@ impl Catalogue {
         let (mut tools, mut modules) = (Vec::new(), Vec::new());
         let mut named = BTreeSet::new();
         let mut reached = Reached::default();
+        let mut interpreters = Interpreters::new(sources, &mut own_files);
         for found in candidates.chunks(EXAMINED_TOGETHER) {
             if !is_wanted() {
                 return Ok(None);
@@ -79,7 +81,10 @@ impl Catalogue {
                     bail!("`tools` has more than {MAX_MODULES} modules; name fewer of them");
                 }
                 let made = match examined? {
-                    Ok(examined) => tool(sources, found, examined, &mut reached, |name| named.contains(name))?,
+                    Ok(examined) => {
+                        interpreters.add_of(&examined.module, &mut own_files);
+                        tool(sources, found, examined, &mut reached, |name| named.contains(name))?
+                    }
                     Err(reason) => Err(reason),
                 };
                 match made {
@@ -93,8 +98,8 @@ impl Catalogue {
             }
         }
         // Only now all is known that no tool may write.
-        reached.granted.iter().for_each(|policy| own_files.add_ways(policy.paths()));
-        own_files.add_ways(&reached.asked);
+        own_files.add_ways(&sources.settings.written_paths);
+        reached.granted.iter().for_each(|policy| own_files.add_ways(policy.waypoints().links()));
         reached.granted.iter().try_for_each(|policy| own_files.check(policy))?;
         own_files.check_paths(&reached.asked, general.audit()).context("the key `ask` may lead to a grant")?;
         let hidden = add_own(&mut tools, confirm, are_many);
@@ -128,7 +133,7 @@ struct Reached {
 
 impl Reached {
     fn add(&mut self, granted: Policy, asked: Vec<PathGrant>) {
-        let paths = |policy: &Policy| (policy.paths().to_vec(), policy.audit().to_vec());
+        let paths = |policy: &Policy| (policy.paths().to_vec(), policy.waypoints().clone(), policy.audit().to_vec());
         if !self.granted.iter().any(|known| paths(known) == paths(&granted)) {
             self.granted.push(granted);
         }

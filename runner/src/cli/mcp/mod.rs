@@ -11,6 +11,7 @@
 //! | `catalogue` | from modules to tools, and why some are left out |
 //! | `described` | the options of a module |
 //! | `examined` | reads all modules, several at a time |
+//! | `interpreters` | what runs modules, which no tool may write |
 //! | `needs` | what a module cannot do without |
 //! | `host` | runs calls |
 //! | `gate` | what a person is asked before a change |
@@ -30,6 +31,7 @@ pub(crate) mod examined;
 pub(crate) mod gate;
 mod held;
 pub(crate) mod host;
+mod interpreters;
 mod needs;
 mod outcome;
 pub(crate) mod plans;

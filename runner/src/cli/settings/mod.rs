@@ -22,6 +22,7 @@ mod signature_files;
 mod switches;
 mod trust;
 mod trust_file;
+mod written_paths;
 
 pub(crate) use self::asks::as_rules as asked_rules;
 pub(crate) use self::audience::Audience;

@@ -18,7 +18,7 @@ use crate::cli::settings::keyed_rules::KeyedRules;
 use crate::cli::settings::offline::OfflineRule;
 use crate::cli::settings::sent_policy::SentPolicy;
 use crate::cli::settings::trust::{ModuleIdentity, Trust, key_files};
-use crate::cli::settings::{policy_folder, switches};
+use crate::cli::settings::{policy_folder, switches, written_paths};
 
 /// The rules for all modules and for single ones, from policy files and the command line.
 pub(crate) struct Settings {
@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) tools: Vec<(PathBuf, ToolRules)>,
     /// Files and folders that the trust rules name.
     pub(crate) key_files: Vec<PathBuf>,
+    /// The paths that policy files grant or let a person be asked for, with links.
+    pub(crate) written_paths: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -87,6 +89,7 @@ impl Settings {
             audience,
             tools: Vec::new(),
             key_files: Vec::new(),
+            written_paths: Vec::new(),
         };
         for path in policy_folder::implied(environment)? {
             settings.add_file(&path, FileChoice::Implied)?;
@@ -117,6 +120,7 @@ impl Settings {
             self.texts.update(text);
             let (mut file, narrows) = self.audience.sees(file);
             self.tools.extend(file.tools.take().map(|tools| (path.to_owned(), tools)));
+            self.written_paths.extend(written_paths::of(&self.environment, &file));
             let rules = files::resolve_all(&self.environment, path, &file.rules, &source(path))?;
             self.general.push(Rules { narrows, ..rules });
             self.asking.add(&self.environment, path, &file, narrows)?;
