@@ -53,13 +53,13 @@ pub(crate) fn policy(dir: &TestDir, confirm: &str, ask: &str, more: &str) {
     dir.write("agent.yaml", text);
 }
 
-fn secret(dir: &TestDir) -> String {
+pub(crate) fn secret(dir: &TestDir) -> String {
     dir.join("secrets/log").display().to_string()
 }
 
 /// Calls a tool, returns the text of the question, and asserts that nothing of the file was told before it.
 #[track_caller]
-fn question(client: &mut Client, id: &str, tool: &str, arguments: &Value) -> (Value, String) {
+pub(crate) fn question(client: &mut Client, id: &str, tool: &str, arguments: &Value) -> (Value, String) {
     let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
     client.request(id, "tools/call", &params);
     let question = client.answer(|message| message["method"] == "elicitation/create" || message["id"] == id);
@@ -69,7 +69,7 @@ fn question(client: &mut Client, id: &str, tool: &str, arguments: &Value) -> (Va
     (question["id"].clone(), text)
 }
 
-fn decide(client: &mut Client, question: &Value, id: &str, decision: &str) -> Value {
+pub(crate) fn decide(client: &mut Client, question: &Value, id: &str, decision: &str) -> Value {
     let content = json!({"action": "accept", "content": {"decision": decision}});
     client.send(&json!({"jsonrpc": "2.0", "id": question, "result": content}));
     client.answer(|message| message["id"] == id)["result"]["structuredContent"].clone()
@@ -262,15 +262,11 @@ fn a_client_that_approves_repeats_what_is_asked_for() {
     assert_eq!(planned["status"], "planned", "{planned}");
     let lines = planned["changes"].as_array().unwrap();
     assert!(lines.len() == 2 && lines[0].as_str().unwrap().contains("asks to write "), "{planned}");
-    assert_eq!(lines[1], format!("modified {}", secret(&dir)));
+    assert!(lines[1].as_str().unwrap().contains("is told after the yes"), "{planned}");
     let apply = |changes: &Value| json!({"plan": planned["plan"], "changes": changes});
     assert_eq!(client.structure(2, "modbox_apply", &apply(&json!([lines[1]])))["status"], "refused");
     let done = client.structure(3, "modbox_apply", &apply(&planned["changes"]));
     assert_eq!(done["status"], "changed", "{done}");
-    // What it cannot say, nothing approves.
-    let code = format!("open('{}/' + text.strip(), 'w').write('x')", dir.join("site").display());
-    let refused = client.structure(4, "spy", &json!({"path": secret(&dir), "do": code}));
-    assert_eq!((&refused["status"], refused.to_string().contains(MARKER)), (&json!("refused"), false), "{refused}");
 }
 
 #[test]
@@ -355,8 +351,8 @@ fn what_is_swapped_before_the_yes_is_not_changed() {
 #[test]
 fn a_section_means_what_it_meant_at_the_start() {
     let dir = place("person");
-    // An agent that may change the link would decide what the section has.
-    let way = dir.join("site/way");
+    // The agent may not change the link: it would decide what the section has.
+    let way = dir.join("way");
     std::os::unix::fs::symlink(dir.join("secrets"), &way).unwrap();
     policy(&dir, "person", "", &format!("modules: {{spy: {{ask: {{read: [{}]}}}}}}\n", way.display()));
     let mut client = asked(&dir);

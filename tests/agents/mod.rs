@@ -10,3 +10,4 @@ pub(crate) mod mcp_network;
 pub(crate) mod mcp_start;
 pub(crate) mod mcp_tools;
 pub(crate) mod mcp_undo;
+mod mcp_untold;

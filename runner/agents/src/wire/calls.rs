@@ -1,9 +1,17 @@
 //! A call of a tool on its way from the client to who serves it, with its answer on the way back.
 
+use std::time::{Duration, Instant};
+
 use modbox_python_json::Dict;
 use tokio::sync::oneshot;
 
 use crate::answer::Answer;
+
+/// The first of the times at which evened outcomes are told.
+const FIRST_STEP: Duration = Duration::from_millis(500);
+
+/// The longest time between two of them.
+const LAST_STEP: Duration = Duration::from_secs(8);
 
 /// Who calls, as the protocol says it. The name of the client is its own claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,7 +88,12 @@ pub enum Outcome {
     /// A question to a person.
     Question(Box<PendingQuestion>),
     /// One of these, of which the client must not know when it was found: how long a run took can tell what it has read.
-    Evened(Box<Self>),
+    Evened {
+        /// What is told.
+        outcome: Box<Self>,
+        /// When it is told, of [`Reply::evened_at`].
+        at: Instant,
+    },
 }
 
 impl From<Answer> for Outcome {
@@ -102,20 +115,63 @@ pub struct PendingQuestion {
 
 /// The way back of an answer. A call whose reply is dropped is answered as lost.
 #[derive(Debug)]
-pub struct Reply(pub(super) oneshot::Sender<Outcome>);
+pub struct Reply {
+    sender: oneshot::Sender<Outcome>,
+    arrived: Instant,
+}
 
 impl Reply {
+    /// Makes the way back of a call that has arrived at a time.
+    pub(super) fn new(sender: oneshot::Sender<Outcome>, arrived: Instant) -> Self {
+        Self { sender, arrived }
+    }
+
+    /// Returns the next of few times at which an outcome is told that must not tell how long a run took.
+    #[must_use]
+    pub fn evened_at(&self) -> Instant {
+        evened_at(self.arrived)
+    }
+
     /// Returns whether the client still waits for the outcome.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        !self.0.is_closed()
+        !self.sender.is_closed()
     }
 
     /// Sends the outcome. Nothing happens if it is not wanted any more.
     pub fn send(self, outcome: Outcome) {
-        let _ = self.0.send(outcome);
+        let _ = self.sender.send(outcome);
     }
+}
+
+/// Returns the next of few times after an arrival.
+pub(super) fn evened_at(arrived: Instant) -> Instant {
+    arrived + evened(arrived.elapsed())
+}
+
+/// Returns the next of few times: half a second, doubled up to eight, then every eight.
+fn evened(elapsed: Duration) -> Duration {
+    let mut step = FIRST_STEP;
+    while step < elapsed && step < LAST_STEP {
+        step *= 2;
+    }
+    let steps = elapsed.as_millis().div_ceil(step.as_millis()).max(1);
+    step * u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
 /// Calls that run or wait at most. More are refused: a client that sends this many has lost its way.
 pub const MAX_CALLS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_times_tell_of_many_runs() {
+        for (elapsed, expect) in
+            [(0, 500), (20, 500), (500, 500), (501, 1000), (3000, 4000), (7999, 8000), (8001, 16000), (17000, 24000)]
+        {
+            assert_eq!(evened(Duration::from_millis(elapsed)), Duration::from_millis(expect), "{elapsed}");
+        }
+    }
+}

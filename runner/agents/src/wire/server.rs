@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use modbox_python_json::{Dict, Value, to_value};
 use rmcp::model::{
@@ -19,7 +19,9 @@ use crate::answer::{Answer, output_schema};
 use crate::own::{self, Route};
 use crate::text::in_one_line;
 use crate::tool::{Reach, Tool};
-use crate::wire::calls::{Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply};
+use crate::wire::calls::{
+    Call, Caller, Decided, Decision, MAX_CALLS, Order, Outcome, PendingQuestion, Reply, evened_at,
+};
 use crate::wire::elicitation::{self, Asking};
 use crate::wire::served::{Introduction, Served, Tools};
 
@@ -28,12 +30,6 @@ const LIST_TTL_MS: u64 = 3_600_000;
 
 /// Time between two notes of progress.
 const PROGRESS: Duration = Duration::from_secs(5);
-
-/// The first of the times at which such outcomes are told.
-const FIRST_STEP: Duration = Duration::from_millis(500);
-
-/// The longest time between two of them.
-const LAST_STEP: Duration = Duration::from_secs(8);
 
 /// How long a call waits for tools that are being read. Common clients give up after a minute.
 const READING: Duration = Duration::from_secs(30);
@@ -113,12 +109,13 @@ impl ToolServer {
         if !mistakes.is_empty() {
             return Answer::refused("invalid", mistakes).into();
         }
-        let (number, (reply, answered)) = (call.number, oneshot::channel());
+        let (number, (sender, answered), arrived) = (call.number, oneshot::channel(), Instant::now());
+        let reply = Reply::new(sender, arrived);
         (served.orders)(match decided {
-            None => Order::Run(Box::new(call), Reply(reply)),
-            Some(decided) => Order::Decide(Box::new(call), Box::new(decided), Reply(reply)),
+            None => Order::Run(Box::new(call), reply),
+            Some(decided) => Order::Decide(Box::new(call), Box::new(decided), reply),
         });
-        wait(served, number, answered, context).await
+        wait(served, number, (answered, arrived), context).await
     }
 
     /// Asks a person about the plan of a call, if the client can ask.
@@ -148,7 +145,7 @@ impl ToolServer {
                     Outcome::Answer(answer) => Ok(answered(&answer)),
                     Outcome::Question(again) => Ok(answered(&again.unasked)),
                     // No wait gives one.
-                    Outcome::Evened(_) => Ok(answered(&unasked)),
+                    Outcome::Evened { .. } => Ok(answered(&unasked)),
                 }
             }
         }
@@ -165,23 +162,24 @@ fn no_room() -> Answer {
 async fn wait(
     served: &Served,
     number: u64,
-    mut answered: oneshot::Receiver<Outcome>,
+    (mut answered, arrived): (oneshot::Receiver<Outcome>, Instant),
     context: &RequestContext<RoleServer>,
 ) -> Outcome {
     let refused = |status: &str, reasons| Outcome::from(Answer::refused(status, reasons));
     let lost = || refused("refused", vec![LOST.to_owned()]);
     let (mut ticks, mut count) = (ticks(), 0.0);
-    let started = tokio::time::Instant::now();
-    let (mut found, mut wake) = (None, started);
+    let (mut found, mut wake) = (None, arrived);
     loop {
         tokio::select! {
             answer = &mut answered, if found.is_none() => match answer.unwrap_or_else(|_| lost()) {
-                Outcome::Evened(outcome) => {
-                    (found, wake) = (Some(*outcome), started + evened(started.elapsed()));
+                Outcome::Evened { outcome, at } => {
+                    // It took longer than was thought.
+                    let is_late = at < Instant::now();
+                    (found, wake) = (Some(*outcome), if is_late { evened_at(arrived) } else { at });
                 }
                 outcome => return outcome,
             },
-            () = sleep_until(wake), if found.is_some() => return found.unwrap_or_else(lost),
+            () = sleep_until(wake.into()), if found.is_some() => return found.unwrap_or_else(lost),
             () = context.ct.cancelled() => {
                 (served.orders)(Order::Cancel(number));
                 return refused("cancelled", Vec::new());
@@ -196,17 +194,6 @@ async fn wait(
             }
         }
     }
-}
-
-/// Returns the next of few times at which an outcome is told that must not tell how long a run took: half a second, doubled up to eight,
-/// then every eight.
-fn evened(elapsed: Duration) -> Duration {
-    let mut step = FIRST_STEP;
-    while step < elapsed && step < LAST_STEP {
-        step *= 2;
-    }
-    let steps = elapsed.as_millis().div_ceil(step.as_millis()).max(1);
-    step * u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
 fn ticks() -> Interval {
@@ -331,21 +318,7 @@ impl ServerHandler for ToolServer {
             Outcome::Answer(answer) => Ok(answered(&answer)),
             Outcome::Question(question) => self.ask(served, *question, call, &context).await,
             // No wait gives one.
-            Outcome::Evened(_) => Err(ErrorData::internal_error("the outcome was not waited for", None)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_times_tell_of_many_runs() {
-        for (elapsed, expect) in
-            [(0, 500), (20, 500), (500, 500), (501, 1000), (3000, 4000), (7999, 8000), (8001, 16000), (17000, 24000)]
-        {
-            assert_eq!(evened(Duration::from_millis(elapsed)), Duration::from_millis(expect), "{elapsed}");
+            Outcome::Evened { .. } => Err(ErrorData::internal_error("the outcome was not waited for", None)),
         }
     }
 }

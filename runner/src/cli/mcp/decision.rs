@@ -14,7 +14,7 @@ use crate::cli::audit::{Audit, failed_commit};
 use crate::cli::context::Context;
 use crate::cli::exit::{ExitStatus, Failure, OrExit, error_words};
 use crate::cli::kept_run;
-use crate::cli::mcp::plans::{ClaimedPlan, KeptDenial, PlanRecord, PlannedAction, now_ms};
+use crate::cli::mcp::plans::{ClaimedPlan, KeptDenial, PlanRecord, PlannedAction};
 use crate::cli::mcp::taken_back;
 use crate::cli::printing::output;
 use crate::cli::saved_file;
@@ -43,12 +43,7 @@ impl Decisions<'_> {
 
     /// Does so with a line of the audit log.
     fn audited(&self, plan: &ClaimedPlan, decision: Decision, by: &str, call: &AgentCall) -> Result<Answer, Failure> {
-        let decided = AgentDecision {
-            call,
-            by,
-            decision: decision.as_str(),
-            after_ms: now_ms().saturating_sub(plan.record.asked_ms),
-        };
+        let decided = AgentDecision { call, by, decision: decision.as_str(), after_ms: plan.record.after_ms() };
         let path = match &plan.record.action {
             PlannedAction::Apply => plan.file.clone(),
             PlannedAction::Undo(run) => self.state.join(run),

@@ -4,6 +4,7 @@
 //! true yet.
 
 use std::path::Path;
+use std::time::Instant;
 
 use modbox_agents::answer::{Answer, lists_whole};
 use modbox_agents::own::{APPLY, UNDO};
@@ -17,7 +18,7 @@ use modbox_run::{
 
 use crate::cli::exit::error_words;
 use crate::cli::mcp::outcome;
-use crate::cli::mcp::plans::{PlanRecord, PlannedAction, PlannedCall, Plans};
+use crate::cli::mcp::plans::{PlanRecord, PlannedAction, PlannedCall, Plans, future_ms};
 use crate::cli::mcp::taken_back::TakenBack;
 use crate::cli::mcp::tool_settings::{Unconfirmed, are_unconfirmed};
 use crate::cli::mcp::wanted::WantedGrants;
@@ -45,6 +46,8 @@ pub(crate) struct EndedCall<'a> {
     pub(crate) arguments: &'a Dict,
     pub(crate) report: &'a Report,
     pub(crate) is_audited: bool,
+    /// When the client is told, if it must not know how long the run took.
+    pub(crate) evened_at: Instant,
     /// What the run was given that a person is asked for.
     pub(crate) wanted: &'a WantedGrants,
 }
@@ -71,7 +74,8 @@ impl Gate {
     pub(crate) fn outcome(&self, call: &EndedCall<'_>) -> GateOutcome {
         let plain = || outcome::answer(call.module, call.report, call.is_audited, self.confirm == Confirm::Never);
         if !call.wanted.is_empty() {
-            return GateOutcome::Told(Outcome::Evened(Box::new(self.held(call, &plain()))));
+            let outcome = Box::new(self.held(call, &plain()));
+            return GateOutcome::Told(Outcome::Evened { outcome, at: call.evened_at });
         }
         let told = |answer: Answer| GateOutcome::Told(answer.into());
         let Some(effect) = call.report.effect.as_deref() else { return told(plain()) };
@@ -171,7 +175,13 @@ impl Gate {
     }
 
     /// Returns the question before a run that cannot be shown, or how it is decided about.
-    pub(crate) fn ask_to_run(&self, module: &str, planned: PlannedCall, lines: Vec<String>, digest: String) -> Outcome {
+    pub(crate) fn ask_to_run(
+        &self,
+        module: &str,
+        planned: PlannedCall,
+        lines: Vec<String>,
+        (digest, evened_at): (String, Option<Instant>),
+    ) -> Outcome {
         match self.confirm {
             Confirm::Client if !lists_whole(&lines) => {
                 return Answer::refused("refused", vec![TOO_MUCH.to_owned()]).into();
@@ -180,7 +190,8 @@ impl Gate {
             _ => {}
         }
         let action = PlannedAction::Run(planned);
-        let record = PlanRecord { call: digest, changes: lines.clone(), action, ..PlanRecord::now() };
+        let told_ms = evened_at.map(future_ms);
+        let record = PlanRecord { call: digest, told_ms, changes: lines.clone(), action, ..PlanRecord::now() };
         let plan = match self.plans.keep_action(record) {
             Ok(plan) => plan,
             Err(error) => return not_kept(&error).into(),
@@ -191,7 +202,8 @@ impl Gate {
         }
         let change = |line| ProposedChange { line, diff: None, hides_content: false };
         let changes = lines.into_iter().map(change).collect();
-        let question = Question { asked: Asked::Run, module: module.to_owned(), changes, more: 0, command: None };
+        let command = Some(apply_by_hand(&self.plans.record_file(&plan)).1);
+        let question = Question { asked: Asked::Run, module: module.to_owned(), changes, more: 0, command };
         Outcome::Question(Box::new(PendingQuestion { plan, text: question.text(), unasked }))
     }
 
@@ -203,8 +215,7 @@ impl Gate {
             let planned = Answer::refused("planned", vec![note]);
             return Answer { is_success: true, changes: lines, plan: Some(plan.to_owned()), ..planned };
         }
-        let note = "the module did not run: a person must be asked before, since what it does on other machines cannot be shown, and \
-                    this client has not asked";
+        let note = "the module did not run: a person must say yes before, since what it does on other machines cannot be shown, and has not";
         Answer::refused("refused", vec![note.to_owned()])
     }
 

@@ -1,7 +1,8 @@
 //! The gate for runs that were given what a person is asked for: their answer is kept until the person has decided.
 //!
 //! Nothing that comes from such a run reaches the client before: neither what it read, nor a name that it chose, nor why it failed, nor
-//! how long it took.
+//! how long it took. What it has changed stands in the question to the person, and in no answer: whether a file was changed can tell
+//! what is in it.
 
 use std::path::Path;
 
@@ -12,13 +13,16 @@ use modbox_policy::Confirm;
 use modbox_run::{CommitState, ShownChange, mask_live_secrets};
 
 use crate::cli::mcp::gate::{EndedCall, Gate, TOO_MUCH, apply_by_hand, line, remove};
-use crate::cli::mcp::plans::{KeptAsk, KeptDenial, PlanRecord, PlannedAction};
+use crate::cli::mcp::plans::{KeptAsk, KeptDenial, PlanRecord, future_ms};
 use crate::cli::mcp::wanted::name_path;
+
+/// The line of what an answer does not tell before the yes.
+const UNTOLD: &str = "what it reads, changes and asks for besides is told after the yes";
 
 /// Why a call that was given what a person is asked for is refused. No word of these comes from its run.
 const UNAUDITED: &str = "nothing was changed, and the run is missing in an audit file; tell the operator";
 
-/// The same, for changes that cannot be saved.
+/// The same, for changes that cannot be saved; told after the yes.
 const NOT_SHOWN: &str = "nothing was changed: a person could not be shown all that the call does";
 
 /// The same, for a plan that cannot be kept.
@@ -39,20 +43,21 @@ impl Gate {
         if !call.is_audited {
             return refused(UNAUDITED);
         }
-        if effect.is_some_and(|effect| effect.commit.state.is_failure()) {
-            return refused(NOT_SHOWN);
-        }
         let changes = saved.map_or(&[][..], |effect| &effect.changes);
         let named: Vec<String> = changes.iter().filter(|change| is_named(call, change)).map(named_line).collect();
         let hides = named.len() < changes.len() || saved.is_some_and(|effect| effect.cut > 0);
         let lines: Vec<String> = wanted.lines().iter().map(|line| mask_live_secrets(line)).collect();
-        let told: Vec<String> = lines.iter().chain(&named).cloned().collect();
-        if self.confirm == Confirm::Client && (hides || !lists_whole(&told)) {
+        let named_grants = wanted.named_lines().into_iter().map(|line| mask_live_secrets(&line));
+        let told: Vec<String> = named_grants.chain([UNTOLD.to_owned()]).collect();
+        if self.confirm == Confirm::Client && !lists_whole(&told) {
             return refused(TOO_MUCH);
         }
+        // Why there is nothing to say yes to is told after it, too.
+        let is_lost = effect.is_some_and(|effect| effect.commit.state.is_failure());
+        let plain = if is_lost { &Answer::refused("refused", vec![NOT_SHOWN.to_owned()]) } else { plain };
         let ask = KeptAsk {
             wanted: lines.clone(),
-            told: named.clone(),
+            told: told.clone(),
             is_failure: !plain.is_success,
             denials: plain.denials.iter().map(kept_denial).collect(),
             notes: plain.notes.clone(),
@@ -60,20 +65,14 @@ impl Gate {
         };
         let record = PlanRecord {
             call: call.digest.clone(),
+            told_ms: Some(future_ms(call.evened_at)),
             result: plain.to_json()["result"].clone(),
             status: plain.status.clone(),
             changes: changes.iter().map(line).collect(),
             ask: Some(ask),
             ..PlanRecord::now()
         };
-        let kept = match file {
-            Some(file) => self.plans.keep(file, record),
-            None => self.plans.keep_action(PlanRecord { action: PlannedAction::Tell(call.digest.clone()), ..record }),
-        };
-        let plan = match kept {
-            Ok(plan) => plan,
-            Err(_) => return refused(NOT_KEPT),
-        };
+        let Ok(plan) = self.plans.keep_held(file, record) else { return refused(NOT_KEPT) };
         // The name of the saved preview would tell that the run did not fail.
         let (by_hand, show) = apply_by_hand(&self.plans.record_file(&plan));
         let unasked = self.waiting(&plan, told, (&by_hand, &show), true);

@@ -232,8 +232,12 @@ impl ToolHost<'_> {
         let lines = lines.map(|line| mask_live_secrets(&output::clean_line(&line))).collect();
         let tool = self.catalogue.tools[call.tool].name.clone();
         let planned = PlannedCall { tool, arguments, wanted: wanted.kept() };
-        let outcome = self.gate.ask_to_run(&module.found.name, planned, lines, self.digest(&call));
-        reply.send(if wanted.is_used() { Outcome::Evened(Box::new(outcome)) } else { outcome });
+        let at = wanted.is_used().then(|| reply.evened_at());
+        let outcome = self.gate.ask_to_run(&module.found.name, planned, lines, (self.digest(&call), at));
+        reply.send(match at {
+            Some(at) => Outcome::Evened { outcome: Box::new(outcome), at },
+            None => outcome,
+        });
     }
 
     /// Runs a tool of modbox's own.
@@ -343,6 +347,7 @@ impl ServiceHost<OpenCall> for ToolHost<'_> {
             arguments: &call.arguments,
             report: &report,
             is_audited: !is_unaudited,
+            evened_at: reply.evened_at(),
             wanted: &given,
         };
         reply.send(self.settled(self.gate.outcome(&ended), &call));

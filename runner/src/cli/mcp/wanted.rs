@@ -73,6 +73,11 @@ impl WantedGrants {
         self.list.iter().map(|one| one.line.clone()).collect()
     }
 
+    /// Returns those of the lines that name what was lacking before a run has used any of it.
+    pub(crate) fn named_lines(&self) -> Vec<String> {
+        self.list.iter().filter(|one| one.is_named).map(|one| one.line.clone()).collect()
+    }
+
     /// Returns what is wanted as grants of a run.
     pub(crate) fn rules(&self) -> Rules {
         let mut all = Rules::default();

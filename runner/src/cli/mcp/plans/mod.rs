@@ -20,7 +20,11 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use self::claimed::{ClaimedPlan, claim_by_hand, plan_of};
 pub(crate) use self::files::CHANGES;
 use self::files::{CLAIMED, GIVEN, RECORD, UNFINISHED, write};
-pub(crate) use self::record::{KeptAsk, KeptDenial, KeptGrant, LIFE, PlanRecord, PlannedAction, PlannedCall, now_ms};
+#[cfg(test)]
+use self::record::now_ms;
+pub(crate) use self::record::{
+    KeptAsk, KeptDenial, KeptGrant, LIFE, PlanRecord, PlannedAction, PlannedCall, future_ms,
+};
 
 /// Maximum number of plans of one policy that have no saved preview.
 const MAX_ACTIONS: usize = 64;
@@ -53,6 +57,27 @@ impl Plans {
         Ok(name.to_owned())
     }
 
+    /// Keeps what a person is asked of a run that was given what it lacked, in place of what was asked of the same call before. `file` is its
+    /// saved preview, if it has changed something. Returns the name of the plan.
+    ///
+    /// # Errors
+    ///
+    /// There are too many plans of such runs, or the record cannot be written: both whether or not there is a saved preview.
+    pub(crate) fn keep_held(&self, file: Option<&Path>, record: PlanRecord) -> anyhow::Result<String> {
+        let mut held = self.own_records();
+        held.retain(|(_, of)| of.ask.is_some());
+        let (same, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, of)| of.call == record.call);
+        for (name, _) in same {
+            let _ = fs::remove_file(self.path(&name, RECORD));
+            let _ = fs::remove_file(self.path(&name, CHANGES));
+        }
+        anyhow::ensure!(others.len() < MAX_ACTIONS, "{MAX_ACTIONS} calls wait for a person already");
+        match file {
+            Some(file) => self.keep(file, record),
+            None => self.keep_new(PlanRecord { action: PlannedAction::Tell(record.call.clone()), ..record }),
+        }
+    }
+
     /// Keeps what a person is asked of something else than a saved preview, in place of what was asked of the same before. Returns the
     /// name of the plan.
     ///
@@ -66,11 +91,17 @@ impl Plans {
         for (name, _) in same {
             let _ = fs::remove_file(self.path(&name, RECORD));
         }
-        let is_open = |of: &&(String, PlanRecord)| of.1.action != PlannedAction::Apply;
+        let is_open = |of: &&(String, PlanRecord)| of.1.action != PlannedAction::Apply && of.1.ask.is_none();
         anyhow::ensure!(
             others.iter().filter(is_open).count() < MAX_ACTIONS,
             "{MAX_ACTIONS} calls wait for a person already; a plan that is not decided about goes after 15 minutes"
         );
+        self.keep_new(record)
+    }
+
+    /// Keeps a record under a new name.
+    fn keep_new(&self, record: PlanRecord) -> anyhow::Result<String> {
+        StateDir::open(&self.folder)?;
         let mut random = [0_u8; NAME / 2];
         rustix::rand::getrandom(&mut random, GetRandomFlags::empty())?;
         let name = hex(&random);

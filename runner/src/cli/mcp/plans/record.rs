@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use modbox_files::read_file;
 use modbox_vocabulary::Capability;
@@ -65,7 +65,7 @@ pub(crate) struct KeptDenial {
 pub(crate) struct KeptAsk {
     /// What the person is asked to grant, a line each.
     pub(crate) wanted: Vec<String>,
-    /// The lines of changes that the client may see before the person says yes.
+    /// The lines that the client may see before the person says yes: the same whatever the run has read.
     pub(crate) told: Vec<String>,
     /// Whether the call failed.
     pub(crate) is_failure: bool,
@@ -84,6 +84,9 @@ pub(crate) struct PlanRecord {
     pub(crate) policy: String,
     /// When the person was asked, in milliseconds since 1970.
     pub(crate) asked_ms: u64,
+    /// When the question reached the client, if that is later.
+    #[serde(default)]
+    pub(crate) told_ms: Option<u64>,
     /// The status of the report.
     pub(crate) status: String,
     /// The module's result.
@@ -102,9 +105,14 @@ impl PlanRecord {
     /// Returns the lines that the client sees before the person says yes.
     pub(crate) fn told_lines(&self) -> Vec<String> {
         match &self.ask {
-            Some(ask) => ask.wanted.iter().chain(&ask.told).cloned().collect(),
+            Some(ask) => ask.told.clone(),
             None => self.changes.clone(),
         }
+    }
+
+    /// Returns how long the person has thought, in milliseconds.
+    pub(crate) fn after_ms(&self) -> u64 {
+        now_ms().saturating_sub(self.told_ms.unwrap_or(self.asked_ms))
     }
 
     /// Returns a record of this moment that says nothing else.
@@ -113,6 +121,7 @@ impl PlanRecord {
             call: String::new(),
             policy: String::new(),
             asked_ms: now_ms(),
+            told_ms: None,
             status: String::new(),
             result: serde_json::json!({}),
             changes: Vec::new(),
@@ -134,6 +143,12 @@ impl PlanRecord {
     pub(super) fn is_over(&self) -> bool {
         now_ms().checked_sub(self.asked_ms).is_none_or(|age| u128::from(age) >= LIFE.as_millis())
     }
+}
+
+/// Returns a time that is to come, in milliseconds since 1970.
+pub(crate) fn future_ms(time: Instant) -> u64 {
+    let left = u64::try_from(time.saturating_duration_since(Instant::now()).as_millis());
+    now_ms().saturating_add(left.unwrap_or(u64::MAX))
 }
 
 /// Returns the time now, in milliseconds since 1970.
