@@ -10,17 +10,15 @@ const EXACT: f64 = 1e6;
 
 /// Returns the tools that fit a query best, at most `most`, the best one first. Those that do not fit at all are left out.
 pub(crate) fn best<'a>(tools: &'a [Tool], query: &str, most: usize) -> Vec<&'a Tool> {
-    let words = words(query).into_iter().take(MAX_WORDS);
-    let mut scores = vec![0.0; tools.len()];
-    for word in words {
-        let fits: Vec<f64> = tools.iter().map(|tool| fit(tool, &word)).collect();
-        let having = fits.iter().filter(|fit| **fit > 0.0).count();
-        if having == 0 {
-            continue;
-        }
-        let rarity = (1.0 + count(tools.len()) / count(having)).ln();
-        scores.iter_mut().zip(fits).for_each(|(score, fit)| *score += fit * rarity);
-    }
+    let words: Vec<String> = words(query).into_iter().take(MAX_WORDS).collect();
+    let fits: Vec<Vec<f64>> = tools.iter().map(|tool| fits(tool, &words)).collect();
+    let rarity = |place: usize| {
+        let having = fits.iter().filter(|fits| fits[place] > 0.0).count();
+        (1.0 + count(tools.len()) / count(having.max(1))).ln()
+    };
+    let rarities: Vec<f64> = (0..words.len()).map(rarity).collect();
+    let score = |fits: &Vec<f64>| fits.iter().zip(&rarities).map(|(fit, rarity)| fit * rarity).sum();
+    let scores: Vec<f64> = fits.iter().map(score).collect();
     let scored = tools.iter().zip(scores).map(|(tool, score)| {
         let is_named = tool.title == query.trim() || tool.name == query.trim();
         (tool, score + if is_named { EXACT } else { 0.0 })
@@ -33,19 +31,22 @@ pub(crate) fn best<'a>(tools: &'a [Tool], query: &str, most: usize) -> Vec<&'a T
     found.into_iter().take(most).map(|(tool, _)| tool).collect()
 }
 
-/// Returns how well a word fits a module.
-fn fit(tool: &Tool, word: &str) -> f64 {
-    let is_in = |text: &str| words(text).iter().any(|own| own == word);
-    let begins = |text: &str| words(text).iter().any(|own| word.len() > 2 && own.starts_with(word));
-    let options = tool.spec.options.keys();
-    match () {
-        () if is_in(&tool.title) => 8.0,
-        () if begins(&tool.title) => 4.0,
-        () if is_in(&tool.description) => 3.0,
-        () if begins(&tool.description) => 1.5,
-        () if options.into_iter().any(|option| is_in(option)) => 1.0,
-        () => 0.0,
-    }
+/// Returns how well each word fits a module.
+fn fits(tool: &Tool, query: &[String]) -> Vec<f64> {
+    let (title, description) = (words(&tool.title), words(&tool.description));
+    let options: Vec<String> = tool.spec.options.keys().flat_map(|option| words(option)).collect();
+    let fit = |word: &String| {
+        let begins = |own: &[String]| word.len() > 2 && own.iter().any(|own| own.starts_with(word.as_str()));
+        match () {
+            () if title.contains(word) => 8.0,
+            () if begins(&title) => 4.0,
+            () if description.contains(word) => 3.0,
+            () if begins(&description) => 1.5,
+            () if options.contains(word) => 1.0,
+            () => 0.0,
+        }
+    };
+    query.iter().map(fit).collect()
 }
 
 /// Returns the words of a text, in small letters.
