@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use modbox_argument_spec::{ArgumentSpec, Environment, ErrorKind, OptionSpec, OptionType};
-use modbox_python_json::{Dict, Value};
+use modbox_python_json::{Dict, Value, encode};
 
 use crate::rules::is_listed;
 use crate::text::in_one_line;
@@ -68,7 +68,7 @@ fn check_value(option: &OptionSpec, value: &Value, shown: &str, mistakes: &mut V
             Value::List(items) => items.iter().for_each(|item| check_path(item, shown, mistakes)),
             // A list as text has its items between commas.
             Value::Str(text) => text.split(',').for_each(|item| check_path(&item.trim().into(), shown, mistakes)),
-            _ => {}
+            other => check_path(other, shown, mistakes),
         },
         (OptionType::Dict, _) => check_dict(option, value, shown, mistakes),
         (OptionType::List, Some(OptionType::Dict)) => match value {
@@ -90,7 +90,12 @@ fn check_dict(option: &OptionSpec, value: &Value, shown: &str, mistakes: &mut Ve
 }
 
 fn check_path(value: &Value, shown: &str, mistakes: &mut Vec<String>) {
-    let Some(path) = value.as_str().filter(|path| !path.is_empty()) else { return };
+    let path = match value {
+        Value::Str(path) if !path.is_empty() => path,
+        // An option without a value is one that is not given.
+        Value::Str(_) | Value::Null => return,
+        _ => return mistakes.push(format!("`{shown}` must be an absolute path, and `{}` is not text", encode(value))),
+    };
     if !path.starts_with('/') {
         mistakes.push(format!("`{shown}` must be an absolute path, and `{path}` is not"));
     } else if path.split('/').any(|part| part == "..") {
@@ -128,6 +133,9 @@ mod tests {
             (r#"{"paths": ["/a", "b"]}"#, "`paths` must be an absolute path, and `b` is not"),
             (r#"{"paths": "/a, .."}"#, "`paths` must be an absolute path, and `..` is not"),
             (r#"{"o": {"src": "/.."}}"#, "`o.src` must be a path without `..`, and `/..` has one"),
+            (r#"{"path": ["/a"]}"#, "`path` must be an absolute path, and `[\"/a\"]` is not text"),
+            (r#"{"path": 5}"#, "`path` must be an absolute path, and `5` is not text"),
+            (r#"{"paths": ["/a", true]}"#, "`paths` must be an absolute path, and `true` is not text"),
             (r#"{"o": "src=/../x"}"#, "`o` must be an object, not text"),
         ] {
             assert_eq!(mistakes(arguments), [expect], "{arguments}");
