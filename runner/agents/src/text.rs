@@ -13,7 +13,13 @@ pub fn in_one_line(text: &str, most: usize) -> String {
 /// Returns whether a text has characters that a person does not see, besides ordinary spaces.
 #[must_use]
 pub fn hides_something(text: &str) -> bool {
-    text.chars().any(|c| is_hidden(c) || (c != ' ' && is_space(c)))
+    text.chars().any(is_unseen)
+}
+
+/// Returns whether a person does not see a character, besides ordinary spaces.
+#[must_use]
+pub fn is_unseen(c: char) -> bool {
+    is_hidden(c) || (c != ' ' && is_space(c))
 }
 
 /// Returns a text in one line, with all that is not seen written out, such as `\u{202e}`. Tabs stay.

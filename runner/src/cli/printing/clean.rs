@@ -6,14 +6,17 @@
 
 use std::fmt::Write as _;
 
-/// Escapes control characters except line ends and tabs, for text of several lines.
+use modbox_agents::text::is_unseen;
+
+/// Escapes control characters except line ends and tabs, for text of several lines. What joins letters or chooses their form stays.
 pub(crate) fn clean(text: &str) -> String {
     escape(text, |c| is_control(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Escapes all control characters, including line ends and tabs, for names, paths and other text of one line.
+/// Escapes all control characters, including line ends and tabs, and all that is not seen, for names, paths and other text of one line:
+/// two names must not look like one.
 pub(crate) fn clean_line(text: &str) -> String {
-    escape(text, is_control)
+    escape(text, |c| is_control(c) || is_unseen(c))
 }
 
 fn escape(text: &str, is_unsafe: impl Fn(char) -> bool) -> String {
@@ -35,6 +38,8 @@ pub(crate) fn is_control(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
         // Line and paragraph separators, which some terminals and every Python treat as line ends.
         || matches!(c, '\u{2028}' | '\u{2029}')
+        // Spaces without width, and fillers.
+        || matches!(c, '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}')
         // Annotations and tags: invisible text.
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
@@ -51,6 +56,8 @@ mod tests {
         assert_eq!(clean("a\tb\n\u{1b}[31mred\r\u{202e}x\u{9b}"), "a\tb\n\\u{1b}[31mred\\u{d}\\u{202e}x\\u{9b}");
         assert_eq!(clean_line("name\ndigest: \u{2028}\t"), "name\\u{a}digest: \\u{2028}\\u{9}");
         assert_eq!(clean("naïve 名 👩\u{200d}🚀"), "naïve 名 👩\u{200d}🚀");
+        assert_eq!(clean("a\u{200b}b\u{feff}\u{ad}\u{3164}"), "a\\u{200b}b\\u{feff}\\u{ad}\\u{3164}");
+        assert_eq!(clean_line("pass\u{200d}wd\u{a0}"), "pass\\u{200d}wd\\u{a0}");
     }
 
     /// Generates text of any characters, with control characters more frequent than others.

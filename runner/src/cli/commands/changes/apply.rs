@@ -32,6 +32,10 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> Result<ExitStatus, Fai
 /// Shows a file, and what the call of a tool waits for besides.
 fn show(context: &Context, path: &Path, args: &ApplyArgs) -> Result<ExitStatus, Failure> {
     let plan = if is_plan(context, path) { plan_of(path) } else { None };
+    if let Some(plan) = plan.as_ref().filter(|plan| matches!(plan.action, PlannedAction::Run(_))) {
+        asked_view::show_run(plan);
+        return Ok(ExitStatus::Success);
+    }
     let Some(plan) = plan.filter(|plan| plan.ask.is_some()) else { return saved_view::run(path, args) };
     asked_view::show(&plan);
     match plan.action {
@@ -115,7 +119,10 @@ fn apply(context: &Context, file: &Path, args: &ApplyArgs) -> Result<ExitStatus,
 
 /// Returns whether a file is in the plan store.
 fn is_plan(context: &Context, path: &Path) -> bool {
-    state_folder::plans(&context.environment).is_ok_and(|plans| path.parent() == Some(plans.as_path()))
+    // By whatever path it is named: a plan by another path must not be applied without its rules.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let plans = state_folder::plans(&context.environment).ok().and_then(|plans| plans.canonicalize().ok());
+    folder.is_some() && folder == plans
 }
 
 /// Removes an applied file from the plan store. Others are the user's.

@@ -16,6 +16,11 @@ pub(super) fn note(record: &PlanRecord) {
     }
 }
 
+/// Shows what a call may reach and its arguments, of a call that runs after a yes.
+pub(super) fn show_run(record: &PlanRecord) {
+    record.changes.iter().for_each(|line| output::print_note(&output::clean_line(line)));
+}
+
 /// Shows what a call asks for, and the answer that its client gets by a yes.
 pub(super) fn show(record: &PlanRecord) {
     let Some(ask) = &record.ask else { return };
