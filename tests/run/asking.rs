@@ -288,6 +288,27 @@ fn keys_before_a_question_do_not_answer_it() {
 }
 
 #[test]
+fn keys_without_a_character_answer_nothing() {
+    let dir = place();
+    // Arrows, a key with Alt, and a pasted text.
+    let keys = "\u{1b}[A\u{1b}[1;5A\u{1b}OA\u{1b}o\u{1b}[200~always\u{1b}[201~n";
+    asked(&dir, &json!([[KEYS, keys]]), &line(&dir, "new")).exits_with(4);
+    assert_eq!((motd(&dir).as_str(), answers(&dir).len()), ("hello\n", 0));
+}
+
+#[test]
+fn a_signal_ends_a_question() {
+    let dir = place();
+    for (signal, status) in [("INT", 254), ("TERM", 241)] {
+        let step = json!([[KEYS, "", format!("kill -{signal} $PID")]]);
+        // Python's form of the end by a signal.
+        asked(&dir, &step, &line(&dir, "new")).exits_with(status);
+        assert_eq!((motd(&dir).as_str(), answers(&dir).len()), ("hello\n", 0));
+    }
+    dir.assert_nothing_left();
+}
+
+#[test]
 fn a_link_is_said_and_holds_for_what_it_led_to() {
     let dir = place();
     std::os::unix::fs::symlink(dir.join("site/motd"), dir.join("site/link")).unwrap();

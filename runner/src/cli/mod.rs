@@ -34,6 +34,7 @@ mod ssh_keygen;
 pub(crate) mod surroundings;
 mod task_args;
 mod terminal;
+mod terminal_keys;
 #[cfg(test)]
 mod tips_tests;
 

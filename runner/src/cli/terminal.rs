@@ -2,13 +2,14 @@
 //!
 //! Keys are read as they come, so that Ctrl+C interrupts a question and not the play, and one key can be an answer.
 
-use std::io::{self, IsTerminal, StderrLock, Write};
+use std::io::{self, IsTerminal, Stderr, Write};
 use std::time::Instant;
 
 use modbox_cleanup::{Cleanup, UndoGuard};
 use modbox_tasks::run::host::{Prompt, PromptError};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+use crate::cli::terminal_keys::{KeyError, next_key};
 
 /// Maximum bytes of an answer. A terminal gives lines of at most 4096 bytes.
 const MAX_ANSWER: usize = 64 << 10;
@@ -62,7 +63,8 @@ pub(crate) fn ask(cleanup: &Cleanup, prompt: &Prompt) -> Result<String, PromptEr
         return Err(PromptError::NotInteractive);
     }
     let mode = KeyMode::new(cleanup).map_err(|_| PromptError::NotInteractive)?;
-    let mut stderr = io::stderr().lock();
+    // Not locked: a signal that ends the process says so there.
+    let mut stderr = io::stderr();
     let shown =
         stderr.write_all(crate::cli::printing::clean::clean(&prompt.text).as_bytes()).and_then(|()| stderr.flush());
     shown.map_err(|_| PromptError::NotInteractive)?;
@@ -73,28 +75,20 @@ pub(crate) fn ask(cleanup: &Cleanup, prompt: &Prompt) -> Result<String, PromptEr
 }
 
 /// Reads key by key, so that nothing of the next answer is taken.
-fn read_answer(prompt: &Prompt, mode: &KeyMode, stderr: &mut StderrLock<'_>) -> Result<String, PromptError> {
+fn read_answer(prompt: &Prompt, mode: &KeyMode, stderr: &mut Stderr) -> Result<String, PromptError> {
     let started = Instant::now();
     let mut line = Line { text: Vec::new(), echo: !prompt.private };
     loop {
         let left = prompt.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-        let left = left.and_then(|left| Timespec::try_from(left).ok());
-        let ready = rustix::io::retry_on_intr(|| {
-            poll(&mut [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::IN)], left.as_ref())
-        });
-        match ready {
-            Ok(0) => return Ok(String::new()),
-            Ok(_) => {}
-            Err(_) => return Err(PromptError::Interrupted),
-        }
-        let mut key = [0];
-        // Not `io::stdin()`, which takes all keys that are there into a buffer, where `poll` does not see them.
-        match rustix::io::retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut key)) {
-            Ok(1) if !matches!(key[0], INTERRUPT | END) => {}
-            _ => return Err(PromptError::Interrupted),
-        }
-        let answer = char::from(key[0].to_ascii_lowercase());
-        match key[0] {
+        let key = match next_key(left) {
+            Ok(Some(key)) if !matches!(key, INTERRUPT | END) => key,
+            // A key without a character, such as an arrow.
+            Ok(None) => continue,
+            Err(KeyError::Timeout) => return Ok(String::new()),
+            Ok(Some(_)) | Err(KeyError::Ended) => return Err(PromptError::Interrupted),
+        };
+        let answer = char::from(key.to_ascii_lowercase());
+        match key {
             _ if prompt.timeout.is_some() => {}
             _ if !prompt.keys.is_empty() => {
                 if prompt.keys.contains(&answer) {
@@ -116,7 +110,7 @@ struct Line {
 }
 
 impl Line {
-    fn add(&mut self, key: u8, stderr: &mut StderrLock<'_>) {
+    fn add(&mut self, key: u8, stderr: &mut Stderr) {
         if self.text.len() < MAX_ANSWER && (!key.is_ascii_control() || key == b'\t') {
             self.text.push(key);
             self.show(&[key], stderr);
@@ -124,7 +118,7 @@ impl Line {
     }
 
     /// Removes the last character. Returns whether there was one.
-    fn erase(&mut self, stderr: &mut StderrLock<'_>) -> bool {
+    fn erase(&mut self, stderr: &mut Stderr) -> bool {
         // The bytes of a character after its first one begin with the bits 10.
         while self.text.last().is_some_and(|byte| byte & 0xc0 == 0x80) {
             self.text.pop();
@@ -136,7 +130,7 @@ impl Line {
         erased
     }
 
-    fn show(&self, bytes: &[u8], stderr: &mut StderrLock<'_>) {
+    fn show(&self, bytes: &[u8], stderr: &mut Stderr) {
         if self.echo {
             // An answer counts even if it cannot be shown.
             let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
