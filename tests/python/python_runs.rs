@@ -106,6 +106,37 @@ fn a_module_is_laid_out_once_and_again_when_something_changes() {
 }
 
 #[test]
+fn a_tree_that_was_changed_does_not_run() {
+    let dir = TestDir::new();
+    let path = dir.write("m.py", module("module.exit_json(a='as written')"));
+    let said = || run(&dir, &path).run().exits_with(0).json()["a"].clone();
+    assert_eq!(said(), "as written");
+    let [tree] = &trees(&dir)[..] else { panic!("one tree") };
+    let tree = dir.join("home/.cache/modbox/python").join(tree);
+    let mut folders = vec![tree.clone()];
+    let mut changed = 0;
+    // Both the sources and what was compiled of them, with the times that they had.
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let bytes = if entry.is_dir() { Vec::new() } else { fs::read(&entry).unwrap() };
+            let place = bytes.windows(10).position(|part| part == b"as written");
+            if let Some(at) = place {
+                let modified = fs::metadata(&entry).unwrap().modified().unwrap();
+                fs::write(&entry, [&bytes[..at], b"otherwise!", &bytes[at + 10..]].concat()).unwrap();
+                fs::File::options().write(true).open(&entry).unwrap().set_modified(modified).unwrap();
+                changed += 1;
+            }
+            if entry.is_dir() {
+                folders.push(entry);
+            }
+        }
+    }
+    assert!(changed > 0, "the module is in its tree");
+    assert_eq!(said(), "as written");
+    assert_eq!(trees(&dir).len(), 1);
+}
+
+#[test]
 fn runs_at_the_same_time_make_one_tree() {
     let dir = TestDir::new();
     let path = dir.write("m.py", module("module.exit_json(a=module.params['a'])"));

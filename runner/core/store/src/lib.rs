@@ -37,12 +37,13 @@ mod notes;
 mod private;
 mod purpose;
 mod seal;
+mod stamp;
 mod store;
 mod tree;
 mod unfinished;
 
 pub use self::error::StoreError;
 pub use self::lock::StoreLock;
-pub use self::purpose::{Kind, Purpose};
+pub use self::purpose::{Kind, Purpose, STAMP};
 pub use self::store::{Store, StoredEntry};
 pub use self::tree::Tree;

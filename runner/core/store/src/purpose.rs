@@ -17,19 +17,31 @@ pub struct Kind {
     pub(crate) extension: &'static str,
     /// Length of the largest file; 0 for trees, since no file is read as one.
     pub(crate) max_bytes: u64,
+    /// Whether trees have a stamp, see [`Kind::stamped_trees`].
+    pub(crate) has_stamp: bool,
 }
+
+/// The stamps of trees, which a purpose with stamped trees lists, too.
+pub const STAMP: Kind = Kind::files("stamp", 64);
 
 impl Kind {
     /// Creates a kind of files of at most `max_bytes`.
     #[must_use]
     pub const fn files(extension: &'static str, max_bytes: u64) -> Self {
-        Self { extension, max_bytes }
+        Self { extension, max_bytes, has_stamp: false }
     }
 
     /// Creates a kind of trees.
     #[must_use]
     pub const fn trees(extension: &'static str) -> Self {
-        Self { extension, max_bytes: 0 }
+        Self { extension, max_bytes: 0, has_stamp: false }
+    }
+
+    /// Creates a kind of trees that are used only as long as no file of them has changed. Each has a stamp for that: an entry of the kind
+    /// [`STAMP`].
+    #[must_use]
+    pub const fn stamped_trees(extension: &'static str) -> Self {
+        Self { extension, max_bytes: 0, has_stamp: true }
     }
 
     /// Returns the name on disk of the entry `key`.

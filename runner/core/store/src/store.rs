@@ -14,10 +14,10 @@ use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::lock::{self, StoreLock};
 use crate::private::open_file;
-use crate::purpose::{Kind, Purpose};
+use crate::purpose::{Kind, Purpose, STAMP};
 use crate::tree::{self, Tree};
 use crate::unfinished::UnfinishedFile;
-use crate::{additions, entry, eviction, last_use, notes, seal};
+use crate::{additions, entry, eviction, last_use, notes, seal, stamp};
 
 /// Store of one user, in one folder.
 #[derive(Debug, Clone)]
@@ -154,6 +154,14 @@ impl Store {
     /// Fails if the folder is not private, or the tree cannot be opened.
     pub fn tree(&self, kind: Kind, key: &str) -> Result<Option<Tree>, StoreError> {
         let tree = self.look_at_tree(kind, key)?;
+        if kind.has_stamp
+            && let Some(tree) = &tree
+            && self.read(STAMP, key)?.is_none_or(|made| stamp::of(tree.path()).ok().as_ref() != Some(&made))
+        {
+            debug!(tree = %tree.path().display(), "a tree is not as it was made");
+            tree::set_aside(tree.path())?;
+            return Ok(None);
+        }
         tree.iter().for_each(Tree::mark_used);
         Ok(tree)
     }
@@ -187,7 +195,12 @@ impl Store {
         if let Some(tree) = self.tree(kind, key)? {
             return Ok(Some(tree));
         }
-        tree::make(self.dir(), &self.dir().join(kind.file_name(key)), cleanup, fill)?;
+        let path = self.dir().join(kind.file_name(key));
+        tree::make(self.dir(), &path, cleanup, fill)?;
+        if kind.has_stamp {
+            let stamp = stamp::of(&path).map_err(StoreError::io("look at", &path))?;
+            self.put(STAMP, key, &mut stamp.as_slice(), stamp.len() as u64, cleanup)?;
+        }
         // Locked before the eviction, which leaves it alone then. A failed eviction does not make the tree unusable.
         let tree = self.tree(kind, key)?;
         drop(self.evict());

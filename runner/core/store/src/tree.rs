@@ -2,7 +2,7 @@
 //! being removed.
 //!
 //! Their contents are not hashed: an interpreter reads the files by itself, later. So they are as trustworthy as the
-//! folder of the store, which only its user can write.
+//! folder of the store, which only its user can write; those with a stamp (`stamp`) as trustworthy as its key.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -64,17 +64,22 @@ pub(crate) fn make<E: From<StoreError>>(
     Ok(unfinished.publish(path)?)
 }
 
+/// Takes a tree away, also if another process uses it. Returns whether it was there.
+pub(crate) fn set_aside(path: &Path) -> Result<bool, StoreError> {
+    // Rename it first, so that no process finds a partly removed tree.
+    let renamed = temporary_path(path.parent().unwrap_or(path));
+    match fs::rename(path, &renamed).and_then(|()| fs::remove_dir_all(&renamed)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StoreError::io("remove", path)(error)),
+    }
+}
+
 /// Removes a tree. Returns `None` if it is in use, else how many were removed.
 pub(crate) fn remove(path: &Path) -> Result<Option<u64>, StoreError> {
     let Some(lock) = open_dir(path)? else { return Ok(Some(0)) };
     if lock.try_lock().is_err() {
         return Ok(None);
     }
-    // Rename it first, so that no process finds a partly removed tree.
-    let renamed = temporary_path(path.parent().unwrap_or(path));
-    match fs::rename(path, &renamed).and_then(|()| fs::remove_dir_all(&renamed)) {
-        Ok(()) => Ok(Some(1)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Some(0)),
-        Err(error) => Err(StoreError::io("remove", path)(error)),
-    }
+    set_aside(path).map(|is_removed| Some(u64::from(is_removed)))
 }

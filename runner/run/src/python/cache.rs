@@ -3,6 +3,7 @@
 //! | kind | contents | key |
 //! |---|---|---|
 //! | `tree` | a payload laid out and compiled, ready to be imported | content and interpreter |
+//! | `stamp` | the state of all files of a tree, when it was made | as its tree |
 //! | `payload` | the same payload as one file | content |
 //! | `index` | the payload of a module, and the stamps of all files that it depends on; compressed | module and folders |
 //! | `interpreter` | facts about an interpreter | its program |
@@ -19,7 +20,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use modbox_cleanup::Cleanup;
-use modbox_store::{Kind, Purpose, Store, StoreError, Tree};
+use modbox_store::{Kind, Purpose, STAMP, Store, StoreError, Tree};
 use modbox_vocabulary::error_chain;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,7 +28,7 @@ use serde::de::DeserializeOwned;
 /// Largest file of the cache that is read: the largest are payloads.
 const MAX_FILE: u64 = 256 << 20;
 
-const TREE: Kind = Kind::trees("tree");
+const TREE: Kind = Kind::stamped_trees("tree");
 pub(super) const PAYLOAD: Kind = Kind::files("payload", MAX_FILE);
 pub(super) const INDEX: Kind = Kind::files("index", MAX_FILE);
 pub(super) const INTERPRETER: Kind = Kind::files("interpreter", MAX_FILE);
@@ -37,7 +38,7 @@ pub(super) const NEEDED: Kind = Kind::files("needed", MAX_FILE);
 
 /// Two hundred modules, laid out and compiled. Older releases had a folder for each kind.
 const PURPOSE: Purpose = Purpose {
-    kinds: &[TREE, PAYLOAD, INDEX, INTERPRETER, SUITABILITY, CODE, NEEDED],
+    kinds: &[TREE, STAMP, PAYLOAD, INDEX, INTERPRETER, SUITABILITY, CODE, NEEDED],
     max_size: 256 << 20,
     obsolete: &["trees", "payloads", "index", "interpreters"],
 };
