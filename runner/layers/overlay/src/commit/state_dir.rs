@@ -106,15 +106,15 @@ impl StateDir {
     fn open_record(&self, name: &str) -> rustix::io::Result<Option<File>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let open = |name: &OsStr| rustix::fs::openat(&self.dir, name, flags, Mode::empty());
-        // It is decided between both looks if its process lives, and then it is locked.
-        let opened = match open(OsStr::new(name)) {
-            Err(Errno::NOENT) => open(&prepared(name)),
-            opened => opened,
-        };
-        match opened {
-            Err(Errno::NOENT) => Ok(None),
-            opened => opened.map(|record| Some(File::from(record))),
+        // A directory or a link by this name is another thing than a record, and must not keep others from being found.
+        let is_none =
+            |opened: &rustix::io::Result<OwnedFd>| matches!(opened, Err(Errno::NOENT | Errno::ISDIR | Errno::LOOP));
+        let mut opened = open(OsStr::new(name));
+        if is_none(&opened) {
+            // It is decided between both looks if its process lives, and then it is locked.
+            opened = open(&prepared(name));
         }
+        if is_none(&opened) { Ok(None) } else { opened.map(|record| Some(File::from(record))) }
     }
 
     /// Returns the names of all transactions, oldest first.
