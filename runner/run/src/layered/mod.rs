@@ -197,7 +197,7 @@ impl Runner {
     ) -> CommitReport {
         let refused = |reasons| CommitReport { reasons, ..CommitReport::of(CommitState::Refused) };
         let keep: &dyn Fn() -> CommitReport = match &run.mode {
-            LayeredMode::Preview { save: None, .. } => return CommitReport::of(CommitState::Discarded),
+            LayeredMode::Preview { save: None, .. } => return saved_run::discard(observed, policy, hidden),
             LayeredMode::Preview { save: Some(place), .. } => &|| saved_run::save(observed, policy, place, hidden),
             LayeredMode::Transaction(choices) => &|| transaction::commit(observed, policy, choices, hidden),
         };

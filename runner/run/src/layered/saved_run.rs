@@ -53,6 +53,13 @@ pub(crate) fn save(
     transaction::masked(report, hidden)
 }
 
+/// Returns the commit report of a preview: what a transaction would refuse of its changes.
+pub(crate) fn discard(observed: &ObservedLayers, policy: &Policy, hidden: &HiddenContent) -> CommitReport {
+    let owners = transaction::owners(policy, observed);
+    let refusals = saved::refused(&transaction::grants(observed), &owners);
+    transaction::masked(with_reasons(CommitState::Discarded, refusals.iter().map(refusal)), hidden)
+}
+
 /// Returns the files of which a run hides lines, because it may have written secrets there or because they have one.
 fn files_with_hidden_lines(observed: &ObservedLayers, hidden: &HiddenContent) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();

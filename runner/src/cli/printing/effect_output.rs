@@ -132,9 +132,10 @@ fn push_commit(text: &mut String, mode: Effect, commit: &CommitReport) {
         (Effect::Transaction, _) => "nothing was changed: the changes are discarded".to_owned(),
     };
     let _ = writeln!(text, "  {line}");
-    if commit.state == CommitState::Saved {
+    if mode == Effect::Preview {
         for Remark { path, why } in &commit.reasons {
-            let _ = writeln!(text, "  not now: {}: {}", clean_line(path), clean_line(why));
+            let word = if commit.state == CommitState::Saved { "not now" } else { "refused by a commit" };
+            let _ = writeln!(text, "  {word}: {}: {}", clean_line(path), clean_line(why));
         }
     }
 }

@@ -113,6 +113,13 @@ fn warnings(effect: &EffectReport) -> Vec<String> {
         let shown = reasons(&effect.incomplete);
         warnings.push(format!("the preview is incomplete: {shown}"));
     }
+    if effect.mode == Effect::Preview
+        && effect.commit.state == CommitState::Discarded
+        && !effect.commit.reasons.is_empty()
+    {
+        let shown = reasons(&effect.commit.reasons);
+        warnings.push(format!("a transaction would not make these changes: {shown}"));
+    }
     warnings
 }
 

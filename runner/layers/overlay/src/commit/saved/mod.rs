@@ -18,7 +18,7 @@ mod saved_manifest;
 mod saved_tree;
 mod sealed_file;
 
-pub use saved_changes::{Hidden, SavedChanges, Saving, save};
+pub use saved_changes::{Hidden, SavedChanges, Saving, refused, save};
 pub use saved_error::SavedError;
 pub use saved_tree::SavedTree;
 pub use sealed_file::is_saved_form;

@@ -90,6 +90,17 @@ pub fn save(
     Ok(Saving::Saved)
 }
 
+/// Returns what a commit of these changes would refuse, without keeping anything of them.
+#[must_use]
+pub fn refused(grants: &[Granted<'_>], owners: &Owners<'_>) -> Vec<Refusal> {
+    let hidden = Hidden { names: &[], has_hidden_lines: &|_| false };
+    let of_grant = |granted| match save_grant(granted, owners, hidden) {
+        Err(Unsaved::Refused(refusals)) => refusals,
+        Ok(_) | Err(Unsaved::State(..) | Unsaved::TooMany) => Vec::new(),
+    };
+    grants.iter().flat_map(of_grant).collect()
+}
+
 /// What keeps a grant from being saved.
 enum Unsaved {
     Refused(Vec<Refusal>),
