@@ -88,7 +88,8 @@ pub(crate) fn release_for(
         statement.parts.iter().map(|part| (part.name.as_str(), part.digest.as_str())).collect();
     let found: BTreeMap<&str, &str> =
         closure.parts().iter().map(|part| (part.name.as_str(), part.digest.as_str())).collect();
-    if let Some(part) = statement.parts.iter().find(|part| !found.contains_key(part.name.as_str())) {
+    let is_missing = |part: &&Part| !found.contains_key(part.name.as_str()) && !is_fragment(&part.name);
+    if let Some(part) = statement.parts.iter().find(is_missing) {
         return Err(PartsError::Missing(part.name.clone()));
     }
     let is_listed = |part: &Part| listed.get(part.name.as_str()) == Some(&part.digest.as_str());
@@ -122,6 +123,12 @@ pub(crate) fn release_for(
         (false, false) => WITH_PARTS,
     };
     Err(PartsError::Other { part: first, more: least.len() - 1, remedy })
+}
+
+/// Returns whether a part is a documentation fragment. A module that Ansible sends has none, and one that is missing only lets less be
+/// known of the module.
+fn is_fragment(name: &str) -> bool {
+    name.contains("/plugins/doc_fragments/")
 }
 
 #[cfg(test)]
@@ -169,6 +176,17 @@ mod tests {
         assert!(error.contains("`ansible/module_utils/basic.py`"), "{error}");
         let error = release_for(&closure(&[basic]), &named, &[core("2", &all)]).unwrap_err().to_string();
         assert!(error.contains("lacks the part `a/own.py`"), "{error}");
+    }
+
+    #[test]
+    fn a_fragment_may_be_missing_and_not_be_another_one() {
+        let (own, fragment) = (part("a/own.py"), part("ansible_collections/a/b/plugins/doc_fragments/f.py"));
+        let listed = statement(&[own.clone(), fragment.clone()]);
+        assert_eq!(release_for(&closure(&[own.clone(), fragment.clone()]), &listed, &[]), Ok(None));
+        assert_eq!(release_for(&closure(std::slice::from_ref(&own)), &listed, &[]), Ok(None), "as Ansible sends it");
+        let other = closure(&[own.clone(), Part::of(fragment.name.clone(), b"other")]);
+        assert!(matches!(release_for(&other, &listed, &[]), Err(PartsError::Other { .. })));
+        assert!(release_for(&closure(&[fragment]), &listed, &[]).is_err());
     }
 
     #[test]
