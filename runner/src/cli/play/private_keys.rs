@@ -3,8 +3,8 @@
 //! Text formats are known by a line, also after certificates in one file, and binary ones by their first bytes. It does not look
 //! for passwords and tokens, which have no form of their own.
 
-/// How much of a file is looked at: more than the certificates that come before a key in one file.
-pub(super) const HEAD: u64 = 32 << 10;
+/// How much of a file is looked at: more than all authorities of a system, which can come before a key in one file.
+pub(super) const HEAD: u64 = 1 << 20;
 
 /// Stores of keys: those of Java (JKS and JCEKS) and of KeePass.
 const STORES: [&[u8]; 3] = [b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce", b"\x03\xd9\xa2\x9a"];
