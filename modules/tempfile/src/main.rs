@@ -4,7 +4,7 @@
 //! Returns: `path`.
 //! Capabilities: write access to `path`, the folder to create it in.
 //!
-//! Without `path`, it is in the run's temporary folder, which a sandbox removes.
+//! Without `path`, it is in the machine's folder of temporary files; in a sandbox that is one of the run's own, which is removed.
 
 #![forbid(unsafe_code)]
 
@@ -51,11 +51,11 @@ enum State {
     File,
 }
 
-fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
+fn run(args: TempArgs, _module: &mut Module) -> Result<Exit, Failure> {
     if [&args.prefix, &args.suffix].iter().any(|part| part.contains(['/', '\0'])) {
         return Err(Failure::new("prefix and suffix must not contain slashes"));
     }
-    let folder = args.path.as_ref().map_or_else(|| module.tmpdir(), PathBuf::from);
+    let folder = args.path.as_ref().map_or_else(temporary_folder, PathBuf::from);
     for attempt in 0..ATTEMPTS {
         let path = folder.join(format!("{}{}{}", args.prefix, random(attempt), args.suffix));
         match make(&path, args.state) {
@@ -72,6 +72,12 @@ fn run(args: TempArgs, module: &mut Module) -> Result<Exit, Failure> {
         }
     }
     Err(Failure::new(format!("failed to find an unused name in `{}`", folder.display())))
+}
+
+/// Returns the folder of temporary files, as Python's `tempfile` finds it.
+fn temporary_folder() -> PathBuf {
+    let named = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+    named.unwrap_or_else(|| PathBuf::from("/tmp"))
 }
 
 fn make(path: &Path, state: State) -> io::Result<()> {
