@@ -77,13 +77,10 @@ fn copy_text(context: &mut ActionContext<'_>, args: &Dict, content: &Value, dest
         }
         other => modbox_python_json::str(other).into_bytes(),
     };
-    if context.text("mode").as_deref() == Some("preserve") {
-        return Err(ActionError::failed(
-            "mode `preserve` needs a file to take the mode of; give `content` with a mode",
-        ));
-    }
+    // Ansible's temporary file with the content has this mode.
+    let mode = (context.text("mode").as_deref() == Some("preserve")).then(|| "0600".to_owned());
     let name = paths::name(dest).to_owned();
-    let file = CopiedFile { header: dest, name: &name, content: bytes.into(), mode: None, is_text: true };
+    let file = CopiedFile { header: dest, name: &name, content: bytes.into(), mode, is_text: true };
     let follow = context.flag_of(args, "follow", false);
     let result = copy_file(context, args, &file, dest, follow)?;
     Ok(finish(result, dest, "", true))
