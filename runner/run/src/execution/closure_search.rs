@@ -142,7 +142,9 @@ impl Runner {
         own: Part,
     ) -> Result<KnownClosure, RunError> {
         let path = self.config.directory.join(module.path());
-        let installed = InstalledPowershell::new(&self.config.environment, &self.config.python, &path);
+        let python = request.interpreters.get("python").map(String::as_str);
+        let installed =
+            InstalledPowershell::new(&self.config.environment, &self.config.python, &path).with_python(python);
         let recorder = RecordedScripts::of(&installed);
         let (file, path) = (file_name(module), path.to_string_lossy());
         find_scripts(&ScriptLookup {

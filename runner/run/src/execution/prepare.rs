@@ -75,7 +75,8 @@ pub(crate) fn prepare(
     let bytes = if kind.is_wasm() { &none } else { module.bytes()? };
     // A guest does not learn where its file is on the host.
     let path = if kind.is_wasm() { module.path().into() } else { Cow::from(config.directory.join(module.path())) };
-    let powershell = InstalledPowershell::new(&config.environment, &config.python, &path);
+    let python = request.interpreters.get("python").map(String::as_str);
+    let powershell = InstalledPowershell::new(&config.environment, &config.python, &path).with_python(python);
     let known = content.scripts.map(|scripts| KnownScripts { installed: &powershell, scripts });
     let source: &dyn PowershellSource = known.as_ref().map_or(&powershell, |known| known);
     let file_name = module.path().file_name().unwrap_or_default().to_string_lossy();

@@ -34,12 +34,19 @@ pub(crate) struct InstalledPowershell<'a> {
     config: &'a PythonConfig,
     /// Path of the module; utils may lie beside it.
     module: &'a Path,
+    /// The Python that the operator has chosen.
+    python: Option<&'a str>,
     package: OnceLock<Result<PathBuf, SourceError>>,
 }
 
 impl<'a> InstalledPowershell<'a> {
     pub(crate) fn new(environment: &'a [(OsString, OsString)], config: &'a PythonConfig, module: &'a Path) -> Self {
-        Self { environment, config, module, package: OnceLock::new() }
+        Self { environment, config, module, python: None, package: OnceLock::new() }
+    }
+
+    /// Takes the package of a chosen Python before others.
+    pub(crate) fn with_python(self, python: Option<&'a str>) -> Self {
+        Self { python, ..self }
     }
 
     fn variable(&self, name: &str) -> Option<&OsString> {
@@ -85,8 +92,13 @@ impl<'a> InstalledPowershell<'a> {
             let around = folder.parent().filter(|_| folder.ends_with("module_utils")).map(Path::to_owned);
             [Some(folder.clone()), Some(folder.join("ansible")), around].into_iter().flatten()
         });
+        let chosen = self.python.and_then(|line| line.split_whitespace().next());
+        let chosen = chosen.and_then(|word| match word.contains('/') {
+            true => Some(PathBuf::from(word)).filter(|path| path.is_absolute()),
+            false => self.program(word),
+        });
         let programs = ["ansible", "python3"].into_iter().filter_map(|name| self.program(name));
-        let prefixes = programs.flat_map(|program| prefixes(&program));
+        let prefixes = chosen.into_iter().chain(programs).flat_map(|program| prefixes(&program));
         let home = self.variable("HOME").map(|home| Path::new(home).join(".local"));
         let prefixes = prefixes.chain(home).chain(["/usr/local", "/usr"].map(PathBuf::from));
         named.chain(prefixes.flat_map(|prefix| packages(&prefix))).collect()
@@ -279,6 +291,9 @@ mod tests {
         assert_eq!(&*by_program.util("Ansible.X.cs").unwrap().unwrap().bytes, b"util");
         assert_eq!(by_program.util("../csharp/Ansible.X.cs").unwrap(), None);
         assert_eq!(by_program.interpreter(), None);
+        let python = venv.join("bin/python").display().to_string();
+        let chosen = InstalledPowershell::new(&nothing, &unnamed, module).with_python(Some(&python));
+        assert_eq!(chosen.package().unwrap(), found);
         for named in [found.clone(), found.join("module_utils"), found.parent().unwrap().to_owned()] {
             let named = PythonConfig { module_utils: vec![named], ..PythonConfig::default() };
             assert_eq!(InstalledPowershell::new(&nothing, &named, module).package().unwrap(), found);
